@@ -1,0 +1,44 @@
+# make up     set up everything and run virtshape
+# make test   set up everything and run all tests
+# make lint   format check, lint, types, layers
+# make bench  measure; BENCH=expand runs one alone
+
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BENCH ?= all
+
+.PHONY: up test lint format bench docs clean
+.DEFAULT_GOAL := up
+
+up: $(READY)
+	@$(BIN)/python examples/tour.py
+
+test: $(READY)
+	$(BIN)/python -m pytest $(TESTS)
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/mypy tests bench
+	$(BIN)/lint-imports --no-cache
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)
+	@$(BIN)/python -m bench $(BENCH)
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(READY): pyproject.toml uv.lock packages.txt tools/setup.sh
+	@PYTHON=$(PYTHON) VENV=$(VENV) bash tools/setup.sh
+	@touch $@

@@ -1,0 +1,1 @@
+"""Virtual machines get their shape from instance types and preferences."""

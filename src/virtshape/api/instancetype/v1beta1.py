@@ -1,0 +1,52 @@
+"""
+The instancetype group at v1beta1: as v1beta2, but an instance type states its size.
+
+v1alpha1 and v1alpha2 have the same fields and are read with these structs too.
+"""
+
+from virtshape.api.instancetype import v1beta2
+from virtshape.api.instancetype.v1beta2 import (
+    CPUInstancetype,
+    VirtualMachineClusterPreference,
+    VirtualMachinePreference,
+)
+from virtshape.api.quantity import Quantity
+
+__all__ = [
+    "MemoryInstancetype",
+    "VirtualMachineClusterInstancetype",
+    "VirtualMachineClusterPreference",
+    "VirtualMachineInstancetype",
+    "VirtualMachineInstancetypeSpec",
+    "VirtualMachinePreference",
+]
+
+
+class MemoryInstancetype(v1beta2.MemoryInstancetype, kw_only=True):
+    """The guest's memory."""
+
+    guest: Quantity
+    """How much memory the guest sees."""
+
+
+class VirtualMachineInstancetypeSpec(v1beta2.VirtualMachineInstancetypeSpec, kw_only=True):
+    """What a VM of this type gets."""
+
+    cpu: CPUInstancetype
+    """The guest's vCPUs: either a number or an exact topology."""
+    memory: MemoryInstancetype
+    """The guest's memory."""
+
+
+class VirtualMachineInstancetype(v1beta2.VirtualMachineInstancetype, kw_only=True):
+    """An instance type of one namespace."""
+
+    spec: VirtualMachineInstancetypeSpec
+    """What a VM of this type gets."""
+
+
+class VirtualMachineClusterInstancetype(v1beta2.VirtualMachineClusterInstancetype, kw_only=True):
+    """An instance type for the whole cluster."""
+
+    spec: VirtualMachineInstancetypeSpec
+    """What a VM of this type gets."""

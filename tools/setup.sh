@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Makes $VENV ready: system packages from packages.txt, uv from PyPI, the locked dependencies.
+set -euo pipefail
+
+python=${PYTHON:-python3}
+venv=${VENV:-.venv}
+
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+    echo "virtshape needs Python 3.11 or newer; $python is $("$python" --version 2>&1). Set PYTHON=/path/to/python3.11 and try again." >&2
+    exit 1
+}
+
+missing=()
+if command -v dpkg-query >/dev/null; then
+    while read -r package; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+    done < <(sed -e 's/#.*//' -e '/^\s*$/d' packages.txt)
+fi
+if [ ${#missing[@]} -gt 0 ]; then
+    as_root=()
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
+    if [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; then
+        echo "Installing system packages: ${missing[*]}"
+        "${as_root[@]}" apt-get update -qq
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    else
+        echo "These system packages are missing and only root can install them:" >&2
+        echo "    sudo apt-get install ${missing[*]}" >&2
+        echo "Continuing without them." >&2
+    fi
+fi
+
+if [ ! -x "$venv/bin/python" ]; then
+    echo "Creating $venv"
+    "$python" -m venv "$venv"
+fi
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
+UV_PROJECT_ENVIRONMENT="$venv" "$venv/bin/uv" sync --quiet --frozen --inexact
