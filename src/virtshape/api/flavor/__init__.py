@@ -1,0 +1,1 @@
+"""The flavor.kubevirt.io group."""

@@ -1,0 +1,229 @@
+"""
+The flavor group at v1alpha1: flavors say what a VM gets, preferences what its guest likes.
+
+A group of its own: nothing here is converted to or from instance types, and no default is applied.
+"""
+
+from msgspec import field
+
+from virtshape.api.instancetype.preference import ClockOffset
+from virtshape.api.kubevirt.devices import GPU, BlockSize, HostDevice, Rng, TPMDevice, VGPUOptions
+from virtshape.api.kubevirt.domain import NUMA, Hugepages, LaunchSecurity, Realtime
+from virtshape.api.kubevirt.features import FeatureAPIC, FeatureHyperv, FeatureKVM, FeatureState, Timer
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import Model, UInt32
+from virtshape.api.quantity import Quantity
+
+
+class CPUFlavor(Model):
+    """The vCPUs of a flavor."""
+
+    guest: UInt32
+    """How many vCPUs the guest gets; a preference decides how they are laid out."""
+    model: str | None = None
+    """The CPU model that the guest sees, `host-model` and `host-passthrough` included; `host-model` if absent."""
+    dedicated_cpu_placement: bool | None = field(default=None, name="dedicatedCPUPlacement")
+    """Pins every vCPU to a host CPU of its own."""
+    numa: NUMA | None = None
+    """The guest's NUMA nodes."""
+    isolate_emulator_thread: bool | None = None
+    """Gives the emulator a host CPU of its own, beside those of the vCPUs."""
+    realtime: Realtime | None = None
+    """Tunes the vCPUs for low latency."""
+
+
+class MemoryFlavor(Model):
+    """The memory of a flavor."""
+
+    guest: Quantity | None = None
+    """How much memory the guest sees."""
+    hugepages: Hugepages | None = None
+    """Backs the guest's memory with huge pages of the host."""
+
+
+class VirtualMachineFlavorSpec(Model):
+    """What a VM of this flavor gets; the VM cannot change any of it."""
+
+    cpu: CPUFlavor
+    """The guest's vCPUs."""
+    memory: MemoryFlavor
+    """The guest's memory."""
+    gpus: list[GPU] | None = None
+    """The GPUs handed to the guest."""
+    host_devices: list[HostDevice] | None = None
+    """Other devices of the host handed to the guest."""
+    io_threads_policy: str | None = None
+    """How disks share I/O threads: `shared`, `auto` or `supplementalPool`."""
+    launch_security: LaunchSecurity | None = None
+    """The memory encryption that the guest starts under."""
+
+
+class VirtualMachineFlavor(Model, kw_only=True):
+    """A flavor of one namespace."""
+
+    api_version: str
+    """The group and version of this object."""
+    kind: str
+    """`VirtualMachineFlavor`."""
+    metadata: ObjectMeta | None = None
+    """The object's name, namespace, labels and the like."""
+    spec: VirtualMachineFlavorSpec
+    """What a VM of this flavor gets."""
+
+
+class VirtualMachineClusterFlavor(Model, kw_only=True):
+    """A flavor for the whole cluster."""
+
+    api_version: str
+    """The group and version of this object."""
+    kind: str
+    """`VirtualMachineClusterFlavor`."""
+    metadata: ObjectMeta | None = None
+    """The object's name, labels and the like."""
+    spec: VirtualMachineFlavorSpec
+    """What a VM of this flavor gets."""
+
+
+class ClockPreferences(Model):
+    """The clock that the guest likes."""
+
+    preferred_clock_offset: ClockOffset | None = None
+    """The time zone or the distance to UTC, for a VM that sets neither."""
+    preferred_timer: Timer | None = None
+    """The timers, for a VM that sets none."""
+
+
+class CPUPreferences(Model):
+    """The vCPU layout that the guest likes."""
+
+    preferred_cpu_topology: str | None = field(default=None, name="preferredCPUTopology")
+    """Where the vCPUs go: `preferCores` (also if absent), `preferSockets` or `preferThreads`."""
+
+
+class DevicePreferences(Model):
+    """The devices that the guest likes."""
+
+    preferred_autoattach_graphics_device: bool | None = None
+    """Whether the guest gets a graphics device, where the VM does not say."""
+    preferred_autoattach_mem_balloon: bool | None = None
+    """Whether the guest gets a memory balloon, where the VM does not say."""
+    preferred_autoattach_pod_interface: bool | None = None
+    """Whether a VM without interfaces is attached to the pod network, where it does not say."""
+    preferred_autoattach_serial_console: bool | None = None
+    """Whether the guest gets a serial console, where the VM does not say."""
+    preferred_disable_hotplug: bool | None = None
+    """Whether disks can no longer be added to the running guest, where the VM does not say."""
+    preferred_virtual_gpu_options: VGPUOptions | None = field(default=None, name="preferredVirtualGPUOptions")
+    """The options of virtual GPUs that have none."""
+    preferred_sound_model: str | None = None
+    """The model of a sound device that names none."""
+    preferred_use_virtio_transitional: bool | None = None
+    """Whether virtio devices also speak the protocol's legacy form, where the VM does not say."""
+    preferred_input_bus: str | None = None
+    """The bus of input devices that name none."""
+    preferred_input_type: str | None = None
+    """The type of input devices that name none."""
+    preferred_disk_bus: str | None = None
+    """The bus of plain disks that name none."""
+    preferred_lun_bus: str | None = None
+    """The bus of LUNs that name none."""
+    preferred_cdrom_bus: str | None = None
+    """The bus of CD-ROM drives that name none."""
+    preferred_disk_dedicated_io_thread: bool | None = None
+    """Whether each virtio disk has an I/O thread to itself, where the disk does not say."""
+    preferred_disk_cache: str | None = None
+    """The cache mode of disks that name none: `none`, `writethrough` or `writeback`."""
+    preferred_disk_io: str | None = field(default=None, name="preferredDiskIO")
+    """The I/O mode of disks that name none: `native`, `default` or `threads`."""
+    preferred_disk_block_size: BlockSize | None = None
+    """The block sizes of disks that state none."""
+    preferred_interface_model: str | None = None
+    """The model of network interfaces that name none."""
+    preferred_rng: Rng | None = None
+    """A random number generator for a VM without one."""
+    preferred_block_multi_queue: bool | None = None
+    """Whether virtio disks use several queues, where the VM does not say."""
+    preferred_network_interface_multi_queue: bool | None = None
+    """Whether virtio network interfaces use several queues, where the VM does not say."""
+    preferred_tpm: TPMDevice | None = field(default=None, name="preferredTPM")
+    """A TPM for a VM without one."""
+
+
+class FeaturePreferences(Model):
+    """The hypervisor features that the guest likes."""
+
+    preferred_acpi: FeatureState | None = None
+    """ACPI, for a VM that leaves it open."""
+    preferred_apic: FeatureAPIC | None = None
+    """The APIC, for a VM that leaves it open."""
+    preferred_hyperv: FeatureHyperv | None = None
+    """The Hyper-V enlightenments, each for a VM that leaves it open."""
+    preferred_kvm: FeatureKVM | None = None
+    """How KVM shows itself to the guest, for a VM that leaves it open."""
+    preferred_pvspinlock: FeatureState | None = None
+    """Paravirtual spinlocks, for a VM that leaves them open."""
+    preferred_smm: FeatureState | None = None
+    """System management mode, for a VM that leaves it open."""
+
+
+class FirmwarePreferences(Model):
+    """The firmware that the guest likes."""
+
+    preferred_use_bios: bool | None = None
+    """Whether a VM that names no boot loader boots with a BIOS."""
+    preferred_use_bios_serial: bool | None = None
+    """Whether that BIOS writes to the serial console; needs `preferredUseBios`."""
+    preferred_use_efi: bool | None = None
+    """Whether a VM that names no boot loader boots with EFI."""
+    preferred_use_secure_boot: bool | None = None
+    """Whether that EFI checks signatures; needs `preferredUseEfi` and `preferredSmm`."""
+
+
+class MachinePreferences(Model):
+    """The machine that the guest likes."""
+
+    preferred_machine_type: str | None = None
+    """The machine type of a VM that names none."""
+
+
+class VirtualMachinePreferenceSpec(Model):
+    """What the guest likes; whatever the VM sets itself stands."""
+
+    clock: ClockPreferences | None = None
+    """Its clock."""
+    cpu: CPUPreferences | None = None
+    """The layout of its vCPUs."""
+    devices: DevicePreferences | None = None
+    """Its devices."""
+    features: FeaturePreferences | None = None
+    """Its hypervisor features."""
+    firmware: FirmwarePreferences | None = None
+    """Its firmware."""
+    machine: MachinePreferences | None = None
+    """Its machine."""
+
+
+class VirtualMachinePreference(Model, kw_only=True):
+    """A preference of one namespace."""
+
+    api_version: str
+    """The group and version of this object."""
+    kind: str
+    """`VirtualMachinePreference`."""
+    metadata: ObjectMeta | None = None
+    """The object's name, namespace, labels and the like."""
+    spec: VirtualMachinePreferenceSpec
+    """What the guest likes."""
+
+
+class VirtualMachineClusterPreference(Model, kw_only=True):
+    """A preference for the whole cluster."""
+
+    api_version: str
+    """The group and version of this object."""
+    kind: str
+    """`VirtualMachineClusterPreference`."""
+    metadata: ObjectMeta | None = None
+    """The object's name, labels and the like."""
+    spec: VirtualMachinePreferenceSpec
+    """What the guest likes."""
