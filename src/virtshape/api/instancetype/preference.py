@@ -1,3 +1,10 @@
+"""
+Preferences: what a guest likes, such as buses, firmware and clock.
+
+The same at every version of the instancetype group. A preference fills in what a VM leaves open and never
+overrides what the VM states. Nothing here is applied or checked.
+"""
+
 from msgspec import field
 
 from virtshape.api.kubevirt.devices import BlockSize, Rng, TPMDevice, VGPUOptions
@@ -9,106 +16,199 @@ from virtshape.api.quantity import Quantity
 
 
 class ClockOffset(Model):
-    timezone: str | None = None
+    """What the guest's clock shows at start: UTC or the time of a zone."""
+
     utc: ClockOffsetUTC | None = None
+    """Start the clock at UTC, optionally some seconds ahead or behind; excludes timezone."""
+    timezone: str | None = None
+    """Start the clock at the local time of this zone, such as Europe/Oslo; excludes utc."""
 
 
 class ClockPreferences(Model):
+    """The clock and the timers that the guest likes."""
+
     preferred_clock_offset: ClockOffset | None = None
+    """What the clock starts from; ignored once the VM sets either utc or timezone."""
     preferred_timer: Timer | None = None
+    """The timers to offer; taken as a whole, and only by a VM that lists no timers itself."""
 
 
 class SpreadOptions(Model):
+    """How the topology `spread` divides the vCPUs."""
+
     across: str | None = None
+    """Between which levels: SocketsCores (default), SocketsCoresThreads or CoresThreads."""
     ratio: UInt32 | None = None
+    """Cores per socket, 2 by default; with CoresThreads threads per core, where only 2 is allowed."""
 
 
 class CPUPreferences(Model):
-    preferred_cpu_features: list[CPUFeature] | None = field(default=None, name="preferredCPUFeatures")
+    """How the guest likes its vCPUs arranged and equipped."""
+
     preferred_cpu_topology: str | None = field(default=None, name="preferredCPUTopology")
+    """Where vCPUs go: sockets (default), cores, threads, spread or any; an instance type's topology wins over it."""
     spread_options: SpreadOptions | None = None
+    """How to divide the vCPUs; only read when the preferred topology is spread."""
+    preferred_cpu_features: list[CPUFeature] | None = field(default=None, name="preferredCPUFeatures")
+    """CPU features to add; one that the VM lists under the same name keeps the VM's policy."""
 
 
 class DevicePreferences(Model):
-    preferred_autoattach_graphics_device: bool | None = None
-    preferred_autoattach_input_device: bool | None = None
-    preferred_autoattach_mem_balloon: bool | None = None
-    preferred_autoattach_pod_interface: bool | None = None
-    preferred_autoattach_serial_console: bool | None = None
-    preferred_block_multi_queue: bool | None = None
-    preferred_cdrom_bus: str | None = None
-    preferred_disable_hotplug: bool | None = None
-    preferred_disk_block_size: BlockSize | None = None
+    """The devices that the guest likes; each fills in only what a device of the VM leaves open."""
+
     preferred_disk_bus: str | None = None
-    preferred_disk_cache: str | None = None
-    preferred_disk_dedicated_io_thread: bool | None = None
-    preferred_disk_io: str | None = field(default=None, name="preferredDiskIO")
-    preferred_input_bus: str | None = None
-    preferred_input_type: str | None = None
-    preferred_interface_masquerade: InterfaceMasquerade | None = None
-    preferred_interface_model: str | None = None
+    """Bus of ordinary disks: virtio, sata, scsi or usb."""
+    preferred_cdrom_bus: str | None = None
+    """Bus of CD-ROM drives: sata, scsi or usb."""
     preferred_lun_bus: str | None = None
+    """Bus of disks passed through as a LUN, mostly scsi."""
+    preferred_disk_cache: str | None = None
+    """Host cache mode of ordinary disks: none, writethrough or writeback."""
+    preferred_disk_io: str | None = field(default=None, name="preferredDiskIO")
+    """How QEMU does the I/O of ordinary disks: native, threads or default."""
+    preferred_disk_block_size: BlockSize | None = None
+    """Block sizes that ordinary disks report to the guest."""
+    preferred_disk_dedicated_io_thread: bool | None = None
+    """Give each ordinary disk its own I/O thread; takes effect on the virtio bus only."""
+    preferred_block_multi_queue: bool | None = None
+    """Give virtio disks one queue per vCPU instead of a single one."""
+    preferred_interface_model: str | None = None
+    """Network card that every interface shows to the guest, such as virtio or e1000e."""
+    preferred_interface_masquerade: InterfaceMasquerade | None = None
+    """Reach the pod network through NAT; for interfaces on that network that name no binding."""
     preferred_network_interface_multi_queue: bool | None = None
-    preferred_panic_device_model: str | None = None
-    preferred_rng: Rng | None = None
+    """Give virtio network cards one queue per vCPU instead of a single one."""
+    preferred_input_bus: str | None = None
+    """Bus of input devices: usb or virtio."""
+    preferred_input_type: str | None = None
+    """Kind of input devices: tablet or keyboard."""
     preferred_sound_model: str | None = None
-    preferred_tpm: TPMDevice | None = field(default=None, name="preferredTPM")
-    preferred_use_virtio_transitional: bool | None = None
+    """Sound card of a VM that asks for sound: ich9 or ac97; adds no sound device by itself."""
     preferred_video_type: str | None = None
+    """Graphics card, such as virtio, vga or bochs; added where the VM describes none."""
+    preferred_panic_device_model: str | None = None
+    """How a crashed guest tells the host: hyperv, isa or pvpanic; the device is added where the VM has none."""
+    preferred_rng: Rng | None = None
+    """Present ({}) to offer the guest a source of random numbers."""
+    preferred_tpm: TPMDevice | None = field(default=None, name="preferredTPM")
+    """The TPM to emulate, as Windows 11 for one expects it."""
     preferred_virtual_gpu_options: VGPUOptions | None = field(default=None, name="preferredVirtualGPUOptions")
+    """Display settings for the VM's vGPUs that have none of their own."""
+    preferred_autoattach_graphics_device: bool | None = None
+    """Whether the VM gets a graphics card and with it VNC; unset means yes."""
+    preferred_autoattach_input_device: bool | None = None
+    """Whether a VM without any input device gets one; unset means no."""
+    preferred_autoattach_mem_balloon: bool | None = None
+    """Whether the VM gets a memory balloon, through which the host sees its memory use; unset means yes."""
+    preferred_autoattach_pod_interface: bool | None = None
+    """Whether a VM without interfaces is put on the pod network; unset means yes."""
+    preferred_autoattach_serial_console: bool | None = None
+    """Whether the VM gets a serial port, which `virtctl console` needs; unset means yes."""
+    preferred_disable_hotplug: bool | None = None
+    """Set true to rule out attaching volumes to the running VM."""
+    preferred_use_virtio_transitional: bool | None = None
+    """Set true for old guests, such as CentOS 6, whose virtio drivers know only the version before 1.0."""
 
 
 class FeaturePreferences(Model):
+    """The hypervisor features that the guest likes."""
+
     preferred_acpi: FeatureState | None = None
+    """ACPI, through which the guest sees its hardware and is asked to power off."""
     preferred_apic: FeatureAPIC | None = None
+    """The interrupt controller of x86 machines."""
     preferred_hyperv: FeatureHyperv | None = None
+    """Hyper-V enlightenments for Windows; merged with the VM's own, feature by feature."""
     preferred_kvm: FeatureKVM | None = None
+    """How KVM shows itself to the guest."""
     preferred_pvspinlock: FeatureState | None = None
+    """Paravirtual spinlocks, which spare a waiting vCPU from burning host CPU."""
     preferred_smm: FeatureState | None = None
+    """System management mode, without which there is no secure boot."""
 
 
 class FirmwarePreferences(Model):
+    """The firmware that the guest likes; a VM that names its bootloader keeps it."""
+
     preferred_efi: EFI | None = None
+    """Boot with EFI, and how; {} means secure boot with nothing kept across restarts."""
     preferred_use_bios: bool | None = None
+    """Set true to boot with a BIOS; beats any EFI preference beside it."""
     preferred_use_bios_serial: bool | None = None
+    """Set true to see the BIOS messages on the serial console; needs preferredUseBios."""
     preferred_use_efi: bool | None = None
+    """Deprecated in favour of preferredEfi: set true to boot with EFI."""
     preferred_use_secure_boot: bool | None = None
+    """Deprecated in favour of preferredEfi: set true for secure boot; needs preferredUseEfi and preferredSmm."""
 
 
 class MachinePreferences(Model):
+    """The machine that the guest likes."""
+
     preferred_machine_type: str | None = None
+    """QEMU machine type, such as q35 or pc-q35-rhel9.4.0."""
 
 
 class CPUPreferenceRequirement(Model):
+    """The least CPU that the guest works with."""
+
     guest: UInt32
+    """Smallest number of vCPUs, counted in whatever topology they come."""
 
 
 class MemoryPreferenceRequirement(Model):
+    """The least memory that the guest works with."""
+
     guest: Quantity
+    """Smallest guest memory, such as 2Gi."""
 
 
 class PreferenceRequirements(Model):
-    architecture: str | None = None
+    """What a VM must have to use a preference; one that falls short is rejected."""
+
     cpu: CPUPreferenceRequirement | None = None
+    """The least CPU."""
     memory: MemoryPreferenceRequirement | None = None
+    """The least memory."""
+    architecture: str | None = None
+    """The only CPU architecture that will do: amd64, arm64 or s390x."""
 
 
 class VolumePreferences(Model):
+    """The storage that the guest likes."""
+
     preferred_storage_class_name: str | None = None
+    """Storage class for the VM's dataVolumeTemplates that name none."""
 
 
 class VirtualMachinePreferenceSpec(Model):
-    annotations: dict[str, str] | None = None
-    clock: ClockPreferences | None = None
+    """What the guest likes, and what it cannot do without."""
+
     cpu: CPUPreferences | None = None
+    """How vCPUs are arranged and equipped."""
     devices: DevicePreferences | None = None
+    """Buses, models and other traits of devices."""
     features: FeaturePreferences | None = None
+    """Hypervisor features, such as Hyper-V enlightenments."""
     firmware: FirmwarePreferences | None = None
+    """BIOS or EFI."""
     machine: MachinePreferences | None = None
-    prefer_spread_socket_to_core_ratio: UInt32 | None = None
-    preferred_architecture: str | None = None
-    preferred_launch_security: LaunchSecurity | None = None
-    preferred_subdomain: str | None = None
-    preferred_termination_grace_period_seconds: int | None = None
-    requirements: PreferenceRequirements | None = None
+    """The machine type."""
+    clock: ClockPreferences | None = None
+    """Clock offset and timers."""
     volumes: VolumePreferences | None = None
+    """The storage class."""
+    preferred_architecture: str | None = None
+    """CPU architecture of a VM that names none: amd64, arm64 or s390x."""
+    preferred_launch_security: LaunchSecurity | None = None
+    """Memory encryption to start with: one of sev, snp and tdx."""
+    preferred_subdomain: str | None = None
+    """DNS subdomain of a VM that names none; a headless Service of that name makes its host name resolvable."""
+    preferred_termination_grace_period_seconds: int | None = None
+    """Seconds the guest gets to shut down before it is switched off."""
+    prefer_spread_socket_to_core_ratio: UInt32 | None = None
+    """Deprecated in favour of cpu.spreadOptions.ratio, which wins: cores per socket when spreading, 2 by default."""
+    annotations: dict[str, str] | None = None
+    """Annotations for the running instance; keys that the VM's template has keep its values."""
+    requirements: PreferenceRequirements | None = None
+    """What a VM must have to use this preference."""

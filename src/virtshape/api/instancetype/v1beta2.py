@@ -1,3 +1,10 @@
+"""
+The instancetype group at v1beta2, the version that is stored.
+
+An instance type may leave its vCPUs, its memory or both to the VM here. Which fields exclude each other
+is said in their descriptions and checked at admission, never by these structs.
+"""
+
 from msgspec import field
 
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
@@ -9,59 +16,111 @@ from virtshape.api.quantity import Quantity
 
 
 class VirtualMachineClusterPreference(Model, kw_only=True):
+    """A preference for the whole cluster: what a guest likes."""
+
     api_version: str
+    """instancetype.kubevirt.io and a version."""
     kind: str
+    """Always VirtualMachineClusterPreference."""
     metadata: ObjectMeta | None = None
+    """Name, labels and annotations."""
     spec: VirtualMachinePreferenceSpec
+    """What the guest likes."""
 
 
 class VirtualMachinePreference(Model, kw_only=True):
+    """A preference of one namespace: what a guest likes."""
+
     api_version: str
+    """instancetype.kubevirt.io and a version."""
     kind: str
+    """Always VirtualMachinePreference."""
     metadata: ObjectMeta | None = None
+    """Name, namespace, labels and annotations."""
     spec: VirtualMachinePreferenceSpec
+    """What the guest likes."""
 
 
 class CPUInstancetype(Model):
+    """The vCPUs of an instance type; a VM that uses it cannot set the same fields."""
+
     guest: UInt32 | None = None
+    """Number of vCPUs, at least 1, laid out as the preference likes, or else as sockets; excludes topology."""
     topology: CPUTopology | None = None
-    dedicated_cpu_placement: bool | None = field(default=None, name="dedicatedCPUPlacement")
-    isolate_emulator_thread: bool | None = None
+    """Exact sockets, cores and threads of the guest, whatever a preference likes; excludes guest."""
     max_sockets: UInt32 | None = None
+    """Up to how many sockets the running guest can be given; overrides the VM's own value."""
     model: str | None = None
+    """CPU model in the guest: host-model, host-passthrough or a libvirt name such as Skylake-Server."""
+    dedicated_cpu_placement: bool | None = field(default=None, name="dedicatedCPUPlacement")
+    """Set true to pin each vCPU to a host CPU of its own; needs a node with a static CPU manager."""
+    isolate_emulator_thread: bool | None = None
+    """Set true to keep QEMU's own work on one more host CPU; needs dedicatedCPUPlacement."""
     numa: NUMA | None = None
+    """NUMA nodes of the guest; needs dedicatedCPUPlacement and hugepages."""
     realtime: Realtime | None = None
+    """Tune the vCPUs for low latency; needs dedicatedCPUPlacement and numa."""
 
 
-class MemoryInstancetype(Model):
+class MemoryInstancetype(Model, kw_only=True):
+    """The memory of an instance type."""
+
     guest: Quantity | None = None
-    hugepages: Hugepages | None = None
+    """Memory that the guest sees, such as 4Gi; where absent, the VM states its own domain.memory.guest."""
     max_guest: Quantity | None = None
+    """Up to how much memory the running guest can be given; at least guest."""
+    hugepages: Hugepages | None = None
+    """Back the guest with huge pages, which its node must have in reserve; excludes overcommitPercent."""
     overcommit_percent: Int32 | None = None
+    """Share of guest memory not requested from the node: 20 on 10Gi requests 8Gi. 0 (default) to 100."""
 
 
-class VirtualMachineInstancetypeSpec(Model):
+class VirtualMachineInstancetypeSpec(Model, kw_only=True):
+    """What a VM of this type gets; a VM that sets one of these fields itself is rejected."""
+
     cpu: CPUInstancetype | None = None
+    """The vCPUs; with neither guest nor topology the VM states domain.cpu.guest, or gets one."""
     memory: MemoryInstancetype | None = None
-    annotations: dict[str, str] | None = None
+    """The guest's memory; without guest the VM states domain.memory.guest."""
     gpus: list[GPU] | None = None
+    """GPUs and vGPUs to pass through."""
     host_devices: list[HostDevice] | None = None
-    io_threads: DiskIOThreads | None = None
+    """Other devices of the node to pass through."""
     io_threads_policy: str | None = None
+    """Threads for disk I/O: shared (one for all), auto (a pool by vCPUs) or supplementalPool (see ioThreads)."""
+    io_threads: DiskIOThreads | None = None
+    """Size of the I/O thread pool; needs the policy supplementalPool."""
     launch_security: LaunchSecurity | None = None
+    """Memory encryption to start with: one of sev, snp and tdx. A preference is the better place for it."""
     node_selector: dict[str, str] | None = None
+    """Labels that a node must have to run the VM."""
     scheduler_name: str | None = None
+    """Scheduler that places the VM; the cluster's default one where absent."""
+    annotations: dict[str, str] | None = None
+    """Annotations for the running instance; conflicts with a VM that gives a key another value."""
 
 
 class VirtualMachineClusterInstancetype(Model, kw_only=True):
+    """An instance type for the whole cluster: what a VM gets."""
+
     api_version: str
+    """instancetype.kubevirt.io and a version."""
     kind: str
+    """Always VirtualMachineClusterInstancetype."""
     metadata: ObjectMeta | None = None
+    """Name, labels and annotations."""
     spec: VirtualMachineInstancetypeSpec
+    """What a VM of this type gets."""
 
 
 class VirtualMachineInstancetype(Model, kw_only=True):
+    """An instance type of one namespace: what a VM gets."""
+
     api_version: str
+    """instancetype.kubevirt.io and a version."""
     kind: str
+    """Always VirtualMachineInstancetype."""
     metadata: ObjectMeta | None = None
+    """Name, namespace, labels and annotations."""
     spec: VirtualMachineInstancetypeSpec
+    """What a VM of this type gets."""
