@@ -1,0 +1,53 @@
+"""
+What commands print: objects as YAML or JSON, rows as a table.
+
+Writes to standard output only, and decides nothing about what is printed.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+import msgspec
+import yaml
+
+from virtshape.api.codec import to_tree
+
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["yaml", "json"]),
+    default="yaml",
+    show_default=True,
+    help="How to print the object.",
+)
+
+
+def print_object(value: object, output: str = "yaml") -> None:
+    """Print a struct or a tree as YAML or JSON."""
+    click.echo(render_object(to_tree(value), output), nl=False)
+
+
+def print_objects(values: Sequence[object], output: str = "yaml") -> None:
+    """Print several objects: YAML documents, or a JSON List."""
+    trees = [to_tree(value) for value in values]
+    if output == "json":
+        click.echo(render_object({"apiVersion": "v1", "kind": "List", "items": trees}, output), nl=False)
+    else:
+        click.echo("---\n".join(render_object(tree, output) for tree in trees), nl=False)
+
+
+def render_object(tree: Any, output: str) -> str:
+    """Write a tree as text, with a newline at its end."""
+    if output == "json":
+        return msgspec.json.format(msgspec.json.encode(tree), indent=2).decode() + "\n"
+    return yaml.safe_dump(tree)
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows under their headers, in columns as wide as they need."""
+    texts = [list(headers), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for text in texts:
+        line = "   ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True))
+        click.echo(line.rstrip())

@@ -1,0 +1,36 @@
+"""
+`virtctl`: what users of VMs type, with KubeVirt's names and flags.
+
+Only the table of its commands and the way in.
+"""
+
+import click
+
+from virtshape.cli.errors import run
+from virtshape.cli.group import Entry, LazyGroup
+
+ENTRIES = {
+    "create": Entry("virtshape.cli.create", "Print a manifest for a VM, an instance type or a preference."),
+    "expand": Entry("virtshape.cli.expand", "Show a VM with its instance type and preference applied."),
+    "customize": Entry("virtshape.cli.customize", "Make a new instance type or preference from an existing one."),
+    "completion": Entry("virtshape.cli.completion", "Print the completion script for a shell."),
+    "version": Entry("virtshape.cli.version", "Print the version."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    entries=ENTRIES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+def virtctl() -> None:
+    """
+    Work with virtual machines, their instance types and their preferences.
+
+    Exit status: 0 done, 1 refused or failed, 2 command line not understood, 130 interrupted.
+    """
+
+
+def main() -> int:
+    """Run the command line of this process."""
+    return run(virtctl, "virtctl")

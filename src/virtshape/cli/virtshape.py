@@ -1,0 +1,35 @@
+"""
+`virtshape`: what those who run the system type.
+
+Only the table of its commands and the way in.
+"""
+
+import click
+
+from virtshape.cli.errors import run
+from virtshape.cli.group import Entry, LazyGroup
+
+ENTRIES = {
+    "lint": Entry("virtshape.cli.lint", "Check VMs, instance types and preferences in files."),
+    "catalog": Entry("virtshape.cli.catalog", "Show the built-in instance types and preferences."),
+    "completion": Entry("virtshape.cli.completion", "Print the completion script for a shell."),
+    "version": Entry("virtshape.cli.version", "Print the version."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    entries=ENTRIES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+def virtshape() -> None:
+    """
+    Run and check the system that gives virtual machines their shape.
+
+    Exit status: 0 done, 1 refused or failed, 2 command line not understood, 130 interrupted.
+    """
+
+
+def main() -> int:
+    """Run the command line of this process."""
+    return run(virtshape, "virtshape")
