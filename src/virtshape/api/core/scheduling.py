@@ -1,3 +1,9 @@
+"""
+Where a VM may run: affinity, tolerations, spreading, and the DNS settings of its pod.
+
+Kubernetes' own structs, passed on to the pod as they are. Placing it is the scheduler's work.
+"""
+
 from typing import Literal
 
 from virtshape.api.meta import LabelSelector
@@ -5,85 +11,156 @@ from virtshape.api.model import Int32, Model
 
 
 class PodDNSConfigOption(Model):
+    """One option of the resolver."""
+
     name: str | None = None
+    """The option, such as ndots."""
     value: str | None = None
+    """Its value; absent for options that are mere switches."""
 
 
 class PodDNSConfig(Model):
+    """DNS settings added to those that dnsPolicy yields."""
+
     nameservers: list[str] | None = None
-    options: list[PodDNSConfigOption] | None = None
+    """IP addresses of further DNS servers; at least one where dnsPolicy is None."""
     searches: list[str] | None = None
+    """Further domains in which short host names are looked up."""
+    options: list[PodDNSConfigOption] | None = None
+    """Resolver options; they replace those of the same name that dnsPolicy yields."""
 
 
 class TopologySpreadConstraint(Model):
+    """Spread like pods evenly over zones, nodes or another kind of domain."""
+
     max_skew: Int32
+    """By how many pods a domain may exceed the emptiest one; at least 1."""
     topology_key: str
+    """Node label whose values are the domains, such as topology.kubernetes.io/zone."""
     when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"]
+    """What to do if no node fits: DoNotSchedule makes the pod wait, ScheduleAnyway takes the least bad node."""
     label_selector: LabelSelector | None = None
+    """Which pods to count."""
     match_label_keys: list[str] | None = None
+    """Count only pods whose values for these labels equal this pod's; needs labelSelector."""
     min_domains: Int32 | None = None
+    """Treat the emptiest domain as holding no pods until this many domains exist; needs DoNotSchedule."""
     node_affinity_policy: Literal["Honor", "Ignore"] | None = None
+    """Whether nodes that the pod's selector and affinity rule out are left out: Honor (default) or Ignore."""
     node_taints_policy: Literal["Honor", "Ignore"] | None = None
+    """Whether nodes with taints that the pod does not tolerate are left out: Honor or Ignore (default)."""
 
 
 class Toleration(Model):
-    effect: Literal["NoExecute", "NoSchedule", "PreferNoSchedule"] | None = None
+    """Permission to run on nodes with a certain taint."""
+
     key: str | None = None
+    """Key of the taint; absent, with operator Exists, for any taint."""
     operator: Literal["Equal", "Exists"] | None = None
-    toleration_seconds: int | None = None
+    """Equal (default) compares the value too, Exists looks at the key alone."""
     value: str | None = None
+    """Value of the taint; none with operator Exists."""
+    effect: Literal["NoExecute", "NoSchedule", "PreferNoSchedule"] | None = None
+    """Effect of the taint; absent for any effect."""
+    toleration_seconds: int | None = None
+    """How long to stay once the taint appears; absent for ever, 0 or less not at all. Needs effect NoExecute."""
 
 
 class NodeSelectorRequirement(Model):
+    """A test of one label or field of a node."""
+
     key: str
+    """The label or field to look at."""
     operator: Literal["DoesNotExist", "Exists", "Gt", "In", "Lt", "NotIn"]
+    """How to test it."""
     values: list[str] | None = None
+    """Values to compare with: some for In and NotIn, one whole number for Gt and Lt, none for the others."""
 
 
 class NodeSelectorTerm(Model):
+    """Tests that a node must all pass; a term with no tests matches no node."""
+
     match_expressions: list[NodeSelectorRequirement] | None = None
+    """Tests of the node's labels."""
     match_fields: list[NodeSelectorRequirement] | None = None
+    """Tests of the node's fields; only metadata.name is known."""
 
 
 class PreferredSchedulingTerm(Model):
+    """Nodes that are liked, and how much."""
+
     preference: NodeSelectorTerm
+    """Which nodes."""
     weight: Int32
+    """How much they are liked, 1 to 100; the weights that a node earns are added up."""
 
 
 class NodeSelector(Model):
+    """Nodes that match at least one of several terms."""
+
     node_selector_terms: list[NodeSelectorTerm]
+    """The terms, of which one is enough."""
 
 
 class NodeAffinity(Model):
-    preferred_during_scheduling_ignored_during_execution: list[PreferredSchedulingTerm] | None = None
+    """Which nodes a pod needs or likes; looked at only when it is placed."""
+
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    """Nodes outside this selection are out of the question."""
+    preferred_during_scheduling_ignored_during_execution: list[PreferredSchedulingTerm] | None = None
+    """Among the nodes left, those with the greatest sum of weights come first."""
 
 
 class PodAffinityTerm(Model):
+    """Pods to be near to, or far from, and what near means."""
+
     topology_key: str
+    """Node label whose equal values mean near, such as kubernetes.io/hostname for the same node."""
     label_selector: LabelSelector | None = None
+    """Which pods; absent for none."""
     match_label_keys: list[str] | None = None
+    """Only pods whose values for these labels equal this pod's; needs labelSelector."""
     mismatch_label_keys: list[str] | None = None
-    namespace_selector: LabelSelector | None = None
+    """Only pods whose values for these labels differ from this pod's; needs labelSelector."""
     namespaces: list[str] | None = None
+    """Namespaces of those pods, beside what namespaceSelector picks; this pod's own if both are absent."""
+    namespace_selector: LabelSelector | None = None
+    """Picks namespaces of those pods by label; {} for all."""
 
 
 class WeightedPodAffinityTerm(Model):
+    """A pod term and how much it counts."""
+
     pod_affinity_term: PodAffinityTerm
+    """Which pods."""
     weight: Int32
+    """How much it counts, 1 to 100."""
 
 
 class PodAffinity(Model):
-    preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
+    """Which pods to be near to; looked at only when the pod is placed."""
+
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
+    """Only nodes near to pods of every term will do."""
+    preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
+    """Nodes near to such pods come first, the greatest sum of weights ahead."""
 
 
 class PodAntiAffinity(Model):
-    preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
+    """Which pods to keep away from; looked at only when the pod is placed."""
+
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
+    """Nodes near to pods of any term are out of the question."""
+    preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
+    """Nodes near to such pods come last, the greatest sum of weights at the very end."""
 
 
 class Affinity(Model):
+    """Where a pod needs or likes to run."""
+
     node_affinity: NodeAffinity | None = None
+    """By traits of the node."""
     pod_affinity: PodAffinity | None = None
+    """Near to certain other pods."""
     pod_anti_affinity: PodAntiAffinity | None = None
+    """Away from certain other pods."""

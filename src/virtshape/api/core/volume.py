@@ -1,3 +1,9 @@
+"""
+Persistent volume claims: what is asked for, and where a VM mentions one.
+
+Kubernetes' own structs, plus the volume mode that data volumes add. Nothing is provisioned here.
+"""
+
 from typing import Literal
 
 from virtshape.api.meta import LabelSelector
@@ -6,35 +12,65 @@ from virtshape.api.quantity import Quantity
 
 
 class PersistentVolumeClaimVolumeSource(Model):
+    """A claim used as a volume."""
+
     claim_name: str
+    """Name of a PersistentVolumeClaim in the same namespace."""
     read_only: bool | None = None
+    """Set true to mount it for reading only."""
 
 
 class TypedLocalObjectReference(Model):
+    """An object of some kind in the same namespace."""
+
     name: str
+    """The object's name."""
     kind: str
+    """The object's kind."""
     api_group: str | None = None
+    """The kind's API group; absent for the core group."""
 
 
 class TypedObjectReference(Model):
+    """An object of some kind, possibly in another namespace."""
+
     name: str
+    """The object's name."""
     kind: str
+    """The object's kind."""
     api_group: str | None = None
+    """The kind's API group; absent for the core group."""
     namespace: str | None = None
+    """The object's namespace, which must grant the reference; the claim's own by default."""
 
 
 class VolumeResourceRequirements(Model):
-    limits: dict[str, Quantity] | None = None
+    """How much storage."""
+
     requests: dict[str, Quantity] | None = None
+    """The least that will do; `storage` is the size, such as 30Gi."""
+    limits: dict[str, Quantity] | None = None
+    """The most that may be given."""
 
 
 class PersistentVolumeClaimSpec(Model):
-    access_modes: list[Literal["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]] | None = None
-    data_source: TypedLocalObjectReference | None = None
-    data_source_ref: TypedObjectReference | None = None
+    """The storage that a claim asks for."""
+
     resources: VolumeResourceRequirements | None = None
-    selector: LabelSelector | None = None
-    storage_class_name: str | None = None
-    volume_attributes_class_name: str | None = None
+    """Its size."""
+    access_modes: list[Literal["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]] | None = None
+    """Who may mount it at once; live migration needs ReadWriteMany."""
     volume_mode: Literal["Block", "Filesystem", "FromStorageProfile"] | None = None
+    """Filesystem (default) or a raw Block device; FromStorageProfile leaves it to the storage class."""
+    storage_class_name: str | None = None
+    """Storage class to take it from; absent for the default class, empty for volumes without a class."""
+    data_source: TypedLocalObjectReference | None = None
+    """A VolumeSnapshot or claim of this namespace whose content to start with."""
+    data_source_ref: TypedObjectReference | None = None
+    """Like dataSource, but any kind that has a populator, and from other namespaces too."""
+    selector: LabelSelector | None = None
+    """Picks existing volumes by label; rules out provisioning a new one."""
     volume_name: str | None = None
+    """Bind to the PersistentVolume of this name."""
+    volume_attributes_class_name: str | None = None
+    """Class of changeable traits, such as I/O rates; may be switched later, unlike the storage class."""
