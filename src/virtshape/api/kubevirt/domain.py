@@ -1,3 +1,9 @@
+"""
+The virtual hardware of a guest: CPU, memory, firmware, machine and its share of the node.
+
+Structs only; which values an instance type or a preference fills in is decided elsewhere.
+"""
+
 from typing import Literal
 
 from virtshape.api.kubevirt.devices import Devices
@@ -7,160 +13,281 @@ from virtshape.api.quantity import Quantity
 
 
 class Chassis(Model):
-    asset: str | None = None
+    """What the guest reads about its case in the SMBIOS tables (type 3)."""
+
     manufacturer: str | None = None
-    serial: str | None = None
-    sku: str | None = None
+    """Maker of the case, as `dmidecode` prints it."""
     version: str | None = None
+    """Version of the case; free text."""
+    serial: str | None = None
+    """Serial number of the case; the machine's own one is `firmware.serial`."""
+    asset: str | None = None
+    """Asset tag, for inventory tools inside the guest."""
+    sku: str | None = None
+    """Stock-keeping unit of the case; free text."""
 
 
 class CPUFeature(Model):
+    """One CPU flag, and how firmly the guest asks for it."""
+
     name: str
+    """The flag as libvirt spells it, for example `avx2` or `vmx`."""
     policy: str | None = None
+    """`force`, `require` (default), `optional`, `disable` or `forbid`; `require` only fits nodes that have the flag."""
 
 
 class NUMAGuestMappingPassthrough(Model):
-    pass
+    """Copies the NUMA layout of the node's pinned CPUs into the guest; has no settings."""
 
 
 class NUMA(Model):
+    """The NUMA nodes that the guest sees."""
+
     guest_mapping_passthrough: NUMAGuestMappingPassthrough | None = None
+    """`{}` mirrors the node's NUMA layout; needs `dedicatedCpuPlacement` and hugepages."""
 
 
 class Realtime(Model):
+    """Tuning for guests that must answer within a bounded time; needs `dedicatedCpuPlacement`."""
+
     mask: str | None = None
+    """The vCPUs to run with realtime priority, such as `0-3,^1` (0, 2 and 3). All of them when absent."""
 
 
 class CPU(Model):
+    """The virtual CPUs: how many, in what layout, of which model, and how they sit on the node."""
+
     guest: UInt32 | None = None
-    cores: UInt32 | None = None
-    dedicated_cpu_placement: bool | None = None
-    features: list[CPUFeature] | None = None
-    isolate_emulator_thread: bool | None = None
-    max_sockets: UInt32 | None = None
-    model: str | None = None
-    numa: NUMA | None = None
-    realtime: Realtime | None = None
+    """Number of vCPUs, laid out by the preference, else one per socket. Excludes `sockets`, `cores` and `threads`."""
     sockets: UInt32 | None = None
+    """CPU sockets, at least 1; vCPUs = sockets x cores x threads. Cannot be set beside an instance type or `guest`."""
+    cores: UInt32 | None = None
+    """Cores in each socket, at least 1. Cannot be set beside an instance type or `guest`."""
     threads: UInt32 | None = None
+    """Hardware threads of each core, at least 1. Cannot be set beside an instance type or `guest`."""
+    max_sockets: UInt32 | None = None
+    """Most sockets the running VM can grow to by CPU hotplug. An instance type's value replaces it."""
+    model: str | None = None
+    """CPU model in libvirt's naming, or `host-model` (default), or `host-passthrough` for exactly the node's CPU."""
+    features: list[CPUFeature] | None = None
+    """CPU flags to add to the model or to take from it; a preference adds the names that are missing here."""
+    dedicated_cpu_placement: bool | None = None
+    """`true` pins every vCPU to a node CPU that no one else uses. Default: false."""
+    isolate_emulator_thread: bool | None = None
+    """`true` takes one more dedicated CPU for QEMU's own work, so that it never delays a vCPU. Default: false."""
+    numa: NUMA | None = None
+    """The guest's NUMA layout; a single node when absent."""
+    realtime: Realtime | None = None
+    """Tunes the vCPUs for low latency at the cost of throughput."""
 
 
 class ACPI(Model):
+    """Licence tables handed to a Windows guest, each read from a `secret` volume of this VM."""
+
     msdm_name_ref: str | None = None
+    """Name of the volume that holds the MSDM table, with the product key of Windows 8 and later."""
     slic_name_ref: str | None = None
+    """Name of the volume that holds the SLIC table, used to activate Windows 7 and older."""
 
 
 class BIOS(Model):
+    """The legacy PC firmware."""
+
     use_serial: bool | None = None
+    """`true` also prints the firmware's screen on the serial console. Default: false."""
 
 
 class EFI(Model):
-    persistent: bool | None = None
+    """The UEFI firmware."""
+
     secure_boot: bool | None = None
+    """Start only signed boot loaders; needs the feature `smm`. Default: true, so set `false` for unsigned guests."""
+    persistent: bool | None = None
+    """`true` keeps the firmware's variables (boot entries, enrolled keys) when the VM is stopped. Default: false."""
 
 
 class Bootloader(Model):
+    """The firmware that starts the guest: one of BIOS and EFI."""
+
     bios: BIOS | None = None
+    """Boot with the legacy BIOS, the default on x86. Excludes `efi`."""
     efi: EFI | None = None
+    """Boot with UEFI, as recent Windows and all Arm guests need. Excludes `bios`."""
 
 
 class KernelBootContainer(Model):
+    """A container image that carries a kernel, an initial RAM disk, or both."""
+
     image: str
+    """Reference of the container image."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
+    """When to pull: `Always` is the default for the tag `latest`, `IfNotPresent` for others."""
     image_pull_secret: str | None = None
-    initrd_path: str | None = None
+    """Name of the secret with the registry's credentials, in the VM's namespace."""
     kernel_path: str | None = None
+    """Absolute path of the kernel inside the image."""
+    initrd_path: str | None = None
+    """Absolute path of the initial RAM disk inside the image."""
 
 
 class KernelBoot(Model):
+    """Boots a given kernel directly, with no boot loader on a disk."""
+
     container: KernelBootContainer | None = None
+    """Where kernel and initial RAM disk come from."""
     kernel_args: str | None = None
+    """Kernel command line, for example `console=ttyS0 root=/dev/vda1`. Needs a kernel in `container`."""
 
 
 class Firmware(Model):
-    acpi: ACPI | None = None
+    """How the guest boots, and the identity its firmware reports."""
+
     bootloader: Bootloader | None = None
+    """BIOS or EFI; when absent, the preference decides, then the architecture."""
     kernel_boot: KernelBoot | None = None
-    serial: str | None = None
+    """Boot a kernel from a container image in place of a disk's boot loader."""
     uuid: str | None = None
+    """System UUID the guest sees; written once when the VM is created, so that it survives restarts."""
+    serial: str | None = None
+    """System serial number the guest sees; written once when the VM is created."""
+    acpi: ACPI | None = None
+    """Extra ACPI tables, for licences bound to hardware."""
 
 
 class DiskIOThreads(Model):
+    """Size of the pool of threads that serve the disks."""
+
     supplemental_pool_thread_count: UInt32 | None = None
+    """Threads in the pool; needs the I/O thread policy `supplementalPool`."""
 
 
 class SEVAttestation(Model):
-    pass
+    """Start the guest only after its owner has attested it; has no settings."""
 
 
 class SEVPolicy(Model):
+    """What the AMD firmware must guarantee for the guest; debugging is always forbidden."""
+
     encrypted_state: bool | None = None
+    """`true` also encrypts the CPU registers (SEV-ES). Default: false."""
 
 
 class SEV(Model):
-    attestation: SEVAttestation | None = None
-    dh_cert: str | None = None
+    """AMD Secure Encrypted Virtualization: memory the host cannot read. Needs EFI without secure boot."""
+
     policy: SEVPolicy | None = None
+    """Guarantees to demand from the firmware."""
+    attestation: SEVAttestation | None = None
+    """`{}` starts the VM paused until a launch secret is injected; needs the start strategy `Paused`."""
     session: str | None = None
+    """The guest owner's session data, in base64; goes with `dhCert`."""
+    dh_cert: str | None = None
+    """The guest owner's Diffie-Hellman certificate, in base64; goes with `session`."""
 
 
 class SEVSNP(Model):
-    pass
+    """AMD SEV-SNP, which also protects the integrity of memory; has no settings."""
 
 
 class TDX(Model):
-    pass
+    """Intel Trust Domain Extensions; has no settings."""
 
 
 class LaunchSecurity(Model):
+    """Confidential computing: exactly one technology that shields the guest from its host."""
+
     sev: SEV | None = None
+    """Encrypt the memory with AMD SEV or SEV-ES."""
     snp: SEVSNP | None = None
+    """`{}` runs the guest under AMD SEV-SNP."""
     tdx: TDX | None = None
+    """`{}` runs the guest as an Intel TDX trust domain."""
 
 
 class Machine(Model):
+    """The emulated mainboard."""
+
     type: str | None = None
+    """QEMU machine type. Default: `q35` on amd64, `virt` on arm64, `s390-ccw-virtio` on s390x."""
 
 
 class Hugepages(Model):
+    """Backs the guest's memory with huge pages reserved on the node."""
+
     page_size: str | None = None
+    """Size of a page, `2Mi` or `1Gi` on amd64; the guest's memory must be a multiple of it."""
 
 
 class ReservedOverhead(Model):
+    """Memory the node keeps for running the VM, beside the guest's own."""
+
     added_overhead: Quantity | None = None
+    """Memory on top of the computed overhead, for example `256Mi`; raises what is requested from the node."""
     mem_lock: str | None = None
+    """`Required` keeps guest and overhead from being paged out, as device DMA demands; else `NotRequired` (default)."""
 
 
 class Memory(Model):
+    """The guest's memory."""
+
     guest: Quantity | None = None
-    hugepages: Hugepages | None = None
+    """RAM the guest sees, for example `4Gi`; required unless an instance type or the memory request gives it."""
     max_guest: Quantity | None = None
+    """Most RAM the running VM can grow to by hotplug; at least `guest`."""
+    hugepages: Hugepages | None = None
+    """Use huge pages of the node in place of ordinary ones; conflicts with an instance type that sets them."""
     reserved_overhead: ReservedOverhead | None = None
+    """Adjusts the node memory reserved beside the guest's RAM."""
 
 
 class ResourceRequirements(Model):
-    limits: dict[str, Quantity] | None = None
-    overcommit_guest_overhead: bool | None = None
+    """CPU and memory asked from the node; usually derived, and in conflict with an instance type's sizes."""
+
     requests: dict[str, Quantity] | None = None
+    """Guaranteed share: `cpu` in CPUs (`500m` is half a one), `memory` in bytes. Derived from the guest's size."""
+    limits: dict[str, Quantity] | None = None
+    """Upper bound for `cpu` and `memory`; not below the requests. No bound when absent."""
+    overcommit_guest_overhead: bool | None = None
+    """`true` leaves QEMU's own memory out of the request: packs tighter, may be killed. Default: false."""
 
 
-class DomainSpec(Model):
-    devices: Devices
-    chassis: Chassis | None = None
-    clock: Clock | None = None
+class DomainSpec(Model, kw_only=True):
+    """The whole virtual machine as hardware: everything the guest can see and what it takes from the node."""
+
     cpu: CPU | None = None
-    features: Features | None = None
-    firmware: Firmware | None = None
-    io_threads: DiskIOThreads | None = None
-    io_threads_policy: str | None = None
-    launch_security: LaunchSecurity | None = None
-    machine: Machine | None = None
+    """Virtual CPUs; an instance type's `cpu` takes the place of most of it. One vCPU when nobody says."""
     memory: Memory | None = None
-    reboot_policy: str | None = None
+    """Guest memory; setting it beside an instance type that gives memory is a conflict."""
     resources: ResourceRequirements | None = None
+    """Requests and limits on the node; leave it out when an instance type is used."""
+    machine: Machine | None = None
+    """Emulated mainboard; written into the VM when it is created, so that upgrades do not change it."""
+    chassis: Chassis | None = None
+    """Names and numbers of the case, shown in the guest's SMBIOS tables."""
+    firmware: Firmware | None = None
+    """Boot firmware and the identity that the guest reads from it."""
+    features: Features | None = None
+    """ACPI, Hyper-V enlightenments and other traits; a preference fills in what is absent."""
+    clock: Clock | None = None
+    """What the hardware clock shows and which timers exist."""
+    devices: Devices
+    """Disks, network interfaces and all other devices; `{}` at least."""
+    io_threads: DiskIOThreads | None = None
+    """Settings of the disk I/O threads; conflicts with an instance type that has its own."""
+    io_threads_policy: str | None = None
+    """How disks share I/O threads: `shared`, `auto` or `supplementalPool`. No I/O threads when absent."""
+    launch_security: LaunchSecurity | None = None
+    """Encrypts or isolates the guest from its host; conflicts with an instance type that sets it."""
+    reboot_policy: str | None = None
+    """`Reboot` (default) reboots the guest in place; `Terminate` recreates it, so that spec changes take effect."""
 
 
 class CPUTopology(Model):
-    cores: UInt32 | None = None
+    """An exact layout of vCPUs; the product of its members is their number."""
+
     sockets: UInt32 | None = None
+    """CPU sockets, at least 1; 1 when absent."""
+    cores: UInt32 | None = None
+    """Cores in each socket, at least 1; 1 when absent."""
     threads: UInt32 | None = None
+    """Hardware threads of each core, at least 1; 1 when absent."""

@@ -1,108 +1,204 @@
+"""
+The guest's clock, its timers, and the CPU and hypervisor features it sees.
+
+Structs only. A feature block that is present but empty (`acpi: {}`) turns the feature on;
+an absent one leaves the decision to the preference, then to the machine type.
+"""
+
 from virtshape.api.model import Int32, Model, UInt32
 
 
 class HPETTimer(Model):
+    """The High Precision Event Timer of an x86 guest."""
+
     present: bool | None = None
+    """Whether the guest has this timer; `false` keeps it out even if the machine type brings one. Default: true."""
     tick_policy: str | None = None
+    """How ticks that came too late are made up for: `delay`, `catchup`, `merge` or `discard`."""
 
 
 class HypervTimer(Model):
+    """The Hyper-V reference clock, which Windows guests read without leaving the guest."""
+
     present: bool | None = None
+    """Whether the guest has this clock; `false` keeps it out. Default: true."""
 
 
 class KVMTimer(Model):
+    """The kvm-clock, which Linux guests read without leaving the guest."""
+
     present: bool | None = None
+    """Whether the guest has this clock; `false` keeps it out. Default: true."""
 
 
 class PITTimer(Model):
+    """The Programmable Interval Timer of the original PC."""
+
     present: bool | None = None
+    """Whether the guest has this timer; `false` keeps it out. Default: true."""
     tick_policy: str | None = None
+    """How ticks that came too late are made up for: `delay`, `catchup` or `discard`."""
 
 
 class RTCTimer(Model):
+    """The battery-backed real-time clock and its periodic interrupt."""
+
     present: bool | None = None
+    """Whether the guest has this timer; `false` keeps it out. Default: true."""
     tick_policy: str | None = None
+    """How ticks that came too late are made up for: `delay` or `catchup`; Windows guests usually want `catchup`."""
     track: str | None = None
+    """Which time it follows: `guest` stops while the VM is paused, `wall` goes on with the host's clock."""
 
 
 class Timer(Model):
+    """The timers a guest can tell time by; one that is absent is left to the machine type."""
+
     hpet: HPETTimer | None = None
+    """High Precision Event Timer; often switched off for Windows guests, where it costs CPU time."""
     hyperv: HypervTimer | None = None
+    """Paravirtual clock for Windows guests."""
     kvm: KVMTimer | None = None
+    """Paravirtual clock for Linux guests."""
     pit: PITTimer | None = None
+    """Programmable Interval Timer, used by old kernels and early in the boot."""
     rtc: RTCTimer | None = None
+    """Real-time clock with a periodic interrupt."""
 
 
 class ClockOffsetUTC(Model):
+    """A guest clock that is set to UTC at every boot, or held at a distance from it."""
+
     offset_seconds: Int32 | None = None
+    """Seconds to add to UTC, may be negative. When set, time changes made inside the guest survive its reboots."""
 
 
 class Clock(Model):
-    timer: Timer | None = None
-    timezone: str | None = None
+    """What time the guest's hardware clock shows, and which timers it has."""
+
     utc: ClockOffsetUTC | None = None
+    """The hardware clock runs in UTC, as Linux expects. Cannot be combined with `timezone`."""
+    timezone: str | None = None
+    """The hardware clock runs in this time zone, for example `Europe/Rome`. Cannot be combined with `utc`."""
+    timer: Timer | None = None
+    """Timers to give or to deny the guest; a preference sets them only when this block is absent."""
 
 
 class FeatureState(Model):
+    """A switch whose mere presence means on."""
+
     enabled: bool | None = None
+    """`true` turns the feature on, `false` off. Default: true."""
 
 
 class FeatureAPIC(Model):
+    """The interrupt controller of an x86 guest."""
+
     enabled: bool | None = None
+    """`true` gives the guest an APIC, `false` takes it away. Default: true."""
     end_of_interrupt: bool | None = None
+    """Lets the guest acknowledge interrupts without leaving to the host, which is faster. Default: false."""
 
 
 class FeatureSpinlocks(Model):
+    """Hyper-V spinlock hints: a Windows guest tells the host when it waits too long for a lock."""
+
     enabled: bool | None = None
+    """`true` turns the hints on, `false` off. Default: true."""
     spinlocks: UInt32 | None = None
+    """Attempts to take a lock before the host is told; at least 4096, which is also the default."""
 
 
 class SyNICTimer(Model):
-    direct: FeatureState | None = None
+    """Hyper-V synthetic timers; needs `synic`."""
+
     enabled: bool | None = None
+    """`true` turns the timers on, `false` off. Default: true."""
+    direct: FeatureState | None = None
+    """Expirations arrive as plain interrupts in place of messages, which costs the guest less."""
 
 
 class TLBFlush(Model):
-    direct: FeatureState | None = None
+    """Hyper-V TLB flushes, done by the host for all vCPUs at once."""
+
     enabled: bool | None = None
+    """`true` turns the feature on, `false` off. Default: true."""
+    direct: FeatureState | None = None
+    """Nested guests hand their flushes straight to the host; helps Windows with virtualization-based security."""
     extended: FeatureState | None = None
+    """The guest may flush single address ranges, not only everything."""
 
 
 class FeatureVendorID(Model):
+    """The vendor name under which the hypervisor presents itself."""
+
     enabled: bool | None = None
+    """`true` shows the name below, `false` the usual one. Default: true."""
     vendorid: str | None = None
+    """The name to show, at most 12 characters; some GPU drivers refuse to run under the usual one."""
 
 
 class FeatureHyperv(Model):
+    """Hyper-V enlightenments, which make Windows run faster on KVM; what is absent is left to the machine type."""
+
     evmcs: FeatureState | None = None
+    """Enlightened VMCS: faster exits from nested guests, at the price of other nesting features. Needs `vapic`."""
     frequencies: FeatureState | None = None
+    """Registers that tell the guest the TSC and APIC frequencies, so that it need not measure them."""
     ipi: FeatureState | None = None
+    """One call to interrupt many vCPUs; pays off when vCPUs outnumber the host's CPUs. Needs `vpindex`."""
     reenlightenment: FeatureState | None = None
+    """The guest is told when the TSC frequency changes, for example after a live migration."""
     relaxed: FeatureState | None = None
+    """The guest forgives late timer interrupts on a busy host and does not stop with a blue screen."""
     reset: FeatureState | None = None
+    """The guest can reset itself through a Hyper-V register. Needs `synic`."""
     runtime: FeatureState | None = None
+    """A register that tells the guest how much CPU time each vCPU really got."""
     spinlocks: FeatureSpinlocks | None = None
+    """Long waits for a lock are reported to the host, which then runs another vCPU."""
     synic: FeatureState | None = None
+    """The synthetic interrupt controller, on which `synictimer` and `reset` build."""
     synictimer: SyNICTimer | None = None
+    """Synthetic timers that spare an idle Windows guest most of its periodic ticks."""
     tlbflush: TLBFlush | None = None
+    """The host flushes the TLBs of many vCPUs in one call. Needs `vpindex`."""
     vapic: FeatureState | None = None
+    """Paravirtual access to the interrupt controller's busiest registers."""
     vendorid: FeatureVendorID | None = None
+    """The hypervisor vendor name that the guest sees."""
     vpindex: FeatureState | None = None
+    """Each vCPU can read its own number; `ipi`, `synic` and `tlbflush` rely on it."""
 
 
 class HyperVPassthrough(Model):
+    """All Hyper-V enlightenments the node offers, without naming them."""
+
     enabled: bool | None = None
+    """`true` turns on whatever the node supports; such a VM cannot be live-migrated."""
 
 
 class FeatureKVM(Model):
+    """How KVM shows itself to the guest."""
+
     hidden: bool | None = None
+    """`true` hides from the guest that it runs on KVM, for drivers that refuse virtual machines. Default: false."""
 
 
 class Features(Model):
+    """Features of the virtual hardware that a guest system may need or dislike."""
+
     acpi: FeatureState | None = None
+    """Power management tables; without them a guest cannot be shut down politely. Default: on."""
     apic: FeatureAPIC | None = None
+    """The x86 interrupt controller; left to the machine type when absent."""
     hyperv: FeatureHyperv | None = None
+    """Single Hyper-V enlightenments for Windows guests. Cannot be combined with `hypervPassthrough`."""
     hyperv_passthrough: HyperVPassthrough | None = None
+    """Every Hyper-V enlightenment of the node; excludes `hyperv` and live migration."""
     kvm: FeatureKVM | None = None
+    """Whether the guest may notice that it runs on KVM."""
     pvspinlock: FeatureState | None = None
+    """Paravirtual spinlocks for Linux guests; switch it off for kernels too old to handle them."""
     smm: FeatureState | None = None
+    """System Management Mode, which EFI secure boot depends on."""
