@@ -1,3 +1,9 @@
+"""
+The cdi.kubevirt.io group at v1beta1: volumes filled with data, and names for where such data lies.
+
+Only structs: nothing here imports, clones or uploads.
+"""
+
 from typing import Literal
 
 from msgspec import field
@@ -8,120 +14,357 @@ from virtshape.api.core.volume import (
     TypedObjectReference,
     VolumeResourceRequirements,
 )
-from virtshape.api.meta import LabelSelector
-from virtshape.api.model import Model
+from virtshape.api.meta import LabelSelector, ObjectMeta
+from virtshape.api.model import Int32, Model, Time
 
 
 class DataVolumeCheckpoint(Model):
+    """One step of an import that happens in stages."""
+
     current: str
+    """The snapshot that this step copies."""
     previous: str
+    """The snapshot of the step before; empty for the first step."""
 
 
 class DataVolumeBlankImage(Model):
-    pass
+    """An empty disk."""
 
 
 class DataVolumeSourceGCS(Model):
+    """An image in Google Cloud Storage."""
+
     url: str
+    """Where the image lies."""
     secret_ref: str | None = None
+    """The secret with the credentials."""
 
 
 class DataVolumeSourceHTTP(Model):
+    """An image behind a web address."""
+
     url: str
+    """The `http` or `https` address of the image."""
     cert_config_map: str | None = None
+    """The config map with the certificate authorities to trust."""
     extra_headers: list[str] | None = None
+    """Headers to send with each request."""
     secret_extra_headers: list[str] | None = None
+    """Secrets whose values are sent as headers."""
     secret_ref: str | None = None
+    """The secret with the user name (`accessKeyId`) and the password (`secretKey`)."""
 
 
 class DataVolumeSourceImageIO(Model):
+    """A disk of an oVirt server."""
+
     disk_id: str
+    """The identifier of the disk on that server."""
     url: str
+    """The address of the server."""
     cert_config_map: str | None = None
+    """The config map with the certificate authorities to trust."""
     insecure_skip_verify: bool | None = None
+    """Accepts any certificate of the server."""
     secret_ref: str | None = None
+    """The secret with the user name (`accessKeyId`) and the password (`secretKey`)."""
 
 
 class DataVolumeSourcePVC(Model):
+    """A claim whose content is copied."""
+
     name: str
+    """The name of the claim."""
     namespace: str
+    """The namespace of the claim."""
 
 
 class PlatformOptions(Model):
+    """The choice among the images that one registry name stands for."""
+
     architecture: str | None = None
+    """The processor architecture of the image to take."""
 
 
 class DataVolumeSourceRegistry(Model):
+    """A disk image inside a container image."""
+
     cert_config_map: str | None = None
+    """The config map with the certificate authorities to trust."""
     image_stream: str | None = None
+    """The image stream that names the image, in place of an address."""
     platform: PlatformOptions | None = None
+    """Which image to take where the name stands for several."""
     pull_method: str | None = None
+    """Who fetches the image: `pod` (the importer) or `node` (the container runtime)."""
     secret_ref: str | None = None
+    """The secret with the user name (`accessKeyId`) and the password (`secretKey`)."""
     url: str | None = None
+    """The address of the image, beginning with `docker://` or `oci-archive://`."""
 
 
 class DataVolumeSourceS3(Model):
+    """An image in a store that speaks S3."""
+
     url: str
+    """The address of the image."""
     cert_config_map: str | None = None
+    """The config map with the certificate authorities to trust."""
     secret_ref: str | None = None
+    """The secret with the access key (`accessKeyId`) and its secret (`secretKey`)."""
 
 
 class DataVolumeSourceSnapshot(Model):
+    """A volume snapshot whose content is restored."""
+
     name: str
+    """The name of the snapshot."""
     namespace: str
+    """The namespace of the snapshot."""
 
 
 class DataVolumeSourceUpload(Model):
-    pass
+    """Data that a client will send."""
 
 
 class DataVolumeSourceVDDK(Model):
+    """A disk of a VMware server."""
+
     backing_file: str | None = None
+    """The disk's file on that server."""
     extra_args: str | None = None
+    """The config map with further arguments for the transfer."""
     init_image_url: str | None = field(default=None, name="initImageURL")
+    """The container image that brings VMware's transfer library."""
     secret_ref: str | None = None
+    """The secret with the user name (`accessKeyId`) and the password (`secretKey`)."""
     thumbprint: str | None = None
+    """The fingerprint of the server's certificate."""
     url: str | None = None
+    """The address of the server."""
     uuid: str | None = None
+    """The UUID of the VM that the disk belongs to."""
 
 
 class DataVolumeSource(Model):
+    """Where a volume's data comes from; exactly one of these."""
+
     blank: DataVolumeBlankImage | None = None
+    """Nowhere: the disk starts empty."""
     gcs: DataVolumeSourceGCS | None = None
+    """An image in Google Cloud Storage."""
     http: DataVolumeSourceHTTP | None = None
+    """An image behind a web address."""
     imageio: DataVolumeSourceImageIO | None = None
+    """A disk of an oVirt server."""
     pvc: DataVolumeSourcePVC | None = None
+    """Another claim."""
     registry: DataVolumeSourceRegistry | None = None
+    """A disk image inside a container image."""
     s3: DataVolumeSourceS3 | None = None
+    """An image in a store that speaks S3."""
     snapshot: DataVolumeSourceSnapshot | None = None
+    """A volume snapshot."""
     upload: DataVolumeSourceUpload | None = None
+    """A client that sends the data."""
     vddk: DataVolumeSourceVDDK | None = None
+    """A disk of a VMware server."""
 
 
 class DataVolumeSourceRef(Model):
+    """A named place where a volume's data comes from."""
+
     name: str
+    """The name of the object."""
     kind: str
+    """The kind of the object: `DataSource`."""
     namespace: str | None = None
+    """The namespace of the object; that of the volume if absent."""
 
 
 class StorageSpec(Model):
+    """The claim to make; what it leaves open, the storage class's profile fills in."""
+
     access_modes: list[Literal["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]] | None = None
+    """How many nodes may mount the volume, and whether to write."""
     data_source: TypedLocalObjectReference | None = None
+    """An object of the same namespace to fill the volume from."""
     data_source_ref: TypedObjectReference | None = None
+    """An object, of any namespace that permits it, to fill the volume from."""
     resources: VolumeResourceRequirements | None = None
+    """The size of the volume."""
     selector: LabelSelector | None = None
+    """The labels that an existing volume must have to be bound."""
     storage_class_name: str | None = None
+    """The storage class; the cluster's default if absent."""
     volume_mode: Literal["Block", "Filesystem", "FromStorageProfile"] | None = None
+    """Whether the volume is a raw device or carries a file system."""
     volume_name: str | None = None
+    """An existing volume to bind to."""
 
 
 class DataVolumeSpec(Model):
+    """A volume and the data to fill it with."""
+
     checkpoints: list[DataVolumeCheckpoint] | None = None
+    """The steps of an import that happens in stages."""
     content_type: str | None = None
+    """What the data is: a disk image (`kubevirt`, also if absent) or an `archive` of files."""
     final_checkpoint: bool | None = None
+    """Says that the last of the checkpoints is the last of the import."""
     preallocation: bool | None = None
+    """Reserves the whole disk at once, rather than as it fills."""
     priority_class_name: str | None = None
+    """The priority of the pods that fill the volume."""
     pvc: PersistentVolumeClaimSpec | None = None
+    """The claim to make, taken word for word; exclusive with `storage`."""
     source: DataVolumeSource | None = None
+    """Where the data comes from; exclusive with `sourceRef`."""
     source_ref: DataVolumeSourceRef | None = None
+    """A named place that the data comes from; exclusive with `source`."""
     storage: StorageSpec | None = None
+    """The claim to make, completed from the storage class's profile; exclusive with `pvc`."""
+
+
+class DataVolumeCondition(Model):
+    """One observed fact about a data volume."""
+
+    type: str
+    """Which fact: `Ready`, `Bound` or `Running`."""
+    status: str
+    """Whether it holds: `True`, `False` or `Unknown`."""
+    last_heartbeat_time: Time | None = None
+    """When it was last looked at."""
+    last_transition_time: Time | None = None
+    """When the status last changed."""
+    message: str | None = None
+    """The details, for people."""
+    reason: str | None = None
+    """The cause, as one word."""
+
+
+class DataVolumeStatus(Model):
+    """How far a data volume has come."""
+
+    claim_name: str | None = None
+    """The claim that holds the data."""
+    conditions: list[DataVolumeCondition] | None = None
+    """The observed facts."""
+    phase: str | None = None
+    """The stage it is in, such as `ImportInProgress` or `Succeeded`."""
+    progress: str | None = None
+    """How much is done, as a percentage, or `N/A`."""
+    restart_count: Int32 | None = None
+    """How often the pod that fills the volume was restarted."""
+
+
+class DataVolume(Model, kw_only=True):
+    """A claim together with the data to fill it with."""
+
+    api_version: str
+    """The group and version of this object."""
+    kind: str
+    """`DataVolume`."""
+    metadata: ObjectMeta | None = None
+    """The object's name, namespace, labels and the like."""
+    spec: DataVolumeSpec
+    """The volume and its data, as wanted."""
+    status: DataVolumeStatus | None = None
+    """The volume and its data, as observed."""
+
+
+class DataSourceRefSourceDataSource(Model):
+    """Another data source to follow."""
+
+    name: str
+    """The name of that data source."""
+    namespace: str
+    """The namespace of that data source."""
+
+
+class DataSourceSource(Model):
+    """Where the data of a data source lies; exactly one of these."""
+
+    data_source: DataSourceRefSourceDataSource | None = None
+    """Where another data source says."""
+    pvc: DataVolumeSourcePVC | None = None
+    """In a claim."""
+    snapshot: DataVolumeSourceSnapshot | None = None
+    """In a volume snapshot."""
+
+
+class DataSourceSpec(Model):
+    """What a data source stands for."""
+
+    source: DataSourceSource
+    """Where its data lies."""
+
+
+class DataSourceCondition(Model):
+    """One observed fact about a data source."""
+
+    type: str
+    """Which fact: `Ready`."""
+    status: str
+    """Whether it holds: `True`, `False` or `Unknown`."""
+    last_heartbeat_time: Time | None = None
+    """When it was last looked at."""
+    last_transition_time: Time | None = None
+    """When the status last changed."""
+    message: str | None = None
+    """The details, for people."""
+    reason: str | None = None
+    """The cause, as one word."""
+
+
+class DataSourceStatus(Model):
+    """Whether a data source can be used."""
+
+    conditions: list[DataSourceCondition] | None = None
+    """The observed facts."""
+    source: DataSourceSource | None = None
+    """Where its data lies, once other data sources are followed."""
+
+
+class DataSource(Model, kw_only=True):
+    """A stable name for data that volumes are filled from."""
+
+    api_version: str
+    """The group and version of this object."""
+    kind: str
+    """`DataSource`."""
+    metadata: ObjectMeta | None = None
+    """The object's name, namespace, labels and the like."""
+    spec: DataSourceSpec
+    """What it stands for, as wanted."""
+    status: DataSourceStatus | None = None
+    """What it stands for, as observed."""
+
+
+class UploadTokenRequestSpec(Model):
+    """What a token is asked for."""
+
+    pvc_name: str
+    """The claim to upload to."""
+
+
+class UploadTokenRequestStatus(Model):
+    """The answer to a request for a token."""
+
+    token: str | None = None
+    """The token to show when uploading."""
+
+
+class UploadTokenRequest(Model, kw_only=True):
+    """Asks for a token to upload with; of the group upload.cdi.kubevirt.io, and never stored."""
+
+    api_version: str
+    """The group and version of this object."""
+    kind: str
+    """`UploadTokenRequest`."""
+    metadata: ObjectMeta | None = None
+    """The object's name, namespace, labels and the like."""
+    spec: UploadTokenRequestSpec
+    """What the token is for."""
+    status: UploadTokenRequestStatus | None = None
+    """The token."""

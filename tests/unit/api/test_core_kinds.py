@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from virtshape.api import codec
+from virtshape.api import cdi, codec, snapshot
 from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.model import Model
 
@@ -77,6 +77,56 @@ CASES: list[tuple[type[Model], str, dict[str, Any]]] = [
     (flavor.VirtualMachineClusterFlavor, "flavor.kubevirt.io/v1alpha1", {"spec": FLAVOR_SPEC}),
     (flavor.VirtualMachinePreference, "flavor.kubevirt.io/v1alpha1", {"spec": PREFERENCE_SPEC}),
     (flavor.VirtualMachineClusterPreference, "flavor.kubevirt.io/v1alpha1", {"spec": PREFERENCE_SPEC}),
+    (
+        cdi.DataVolume,
+        "cdi.kubevirt.io/v1beta1",
+        {
+            "spec": {
+                "contentType": "kubevirt",
+                "source": {
+                    "registry": {"url": "docker://images.example/fedora:42", "platform": {"architecture": "arm64"}}
+                },
+                "storage": {"resources": {"requests": {"storage": "30Gi"}}, "volumeMode": "Block"},
+            },
+            "status": {
+                "claimName": "sample",
+                "phase": "ImportInProgress",
+                "progress": "42.0%",
+                "restartCount": 1,
+                "conditions": [{"type": "Running", "status": "True", "lastHeartbeatTime": "2026-01-01T00:00:00Z"}],
+            },
+        },
+    ),
+    (
+        cdi.DataSource,
+        "cdi.kubevirt.io/v1beta1",
+        {
+            "spec": {"source": {"dataSource": {"name": "fedora", "namespace": "images"}}},
+            "status": {
+                "source": {"snapshot": {"name": "fedora-42", "namespace": "images"}},
+                "conditions": [{"type": "Ready", "status": "True", "reason": "Ready"}],
+            },
+        },
+    ),
+    (
+        cdi.UploadTokenRequest,
+        "upload.cdi.kubevirt.io/v1beta1",
+        {"spec": {"pvcName": "sample"}, "status": {"token": "not-a-real-token"}},
+    ),
+    (
+        snapshot.VolumeSnapshot,
+        "snapshot.storage.k8s.io/v1",
+        {
+            "spec": {"source": {"persistentVolumeClaimName": "root"}, "volumeSnapshotClassName": "fast"},
+            "status": {
+                "boundVolumeSnapshotContentName": "snapcontent-1",
+                "creationTime": "2026-01-01T00:00:00Z",
+                "readyToUse": False,
+                "restoreSize": "30Gi",
+                "error": {"message": "timed out", "time": "2026-01-01T00:01:00Z"},
+            },
+        },
+    ),
 ]
 
 

@@ -1,0 +1,68 @@
+"""
+The snapshot.storage.k8s.io group at v1: copies of a volume as it was at one moment.
+
+Only structs: nothing here takes or restores a snapshot.
+"""
+
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import Model, Time
+from virtshape.api.quantity import Quantity
+
+
+class VolumeSnapshotSource(Model):
+    """What a snapshot is of; exactly one of these."""
+
+    persistent_volume_claim_name: str | None = None
+    """The claim to take it of."""
+    volume_snapshot_content_name: str | None = None
+    """The existing content to bind to."""
+
+
+class VolumeSnapshotSpec(Model):
+    """The snapshot that is wanted."""
+
+    source: VolumeSnapshotSource
+    """What it is of."""
+    volume_snapshot_class_name: str | None = None
+    """The class that says how to take it; the driver's default if absent."""
+
+
+class VolumeSnapshotError(Model):
+    """The last thing that went wrong with a snapshot."""
+
+    message: str | None = None
+    """The details, for people."""
+    time: Time | None = None
+    """When it happened."""
+
+
+class VolumeSnapshotStatus(Model):
+    """The snapshot that there is."""
+
+    bound_volume_snapshot_content_name: str | None = None
+    """The content that it is bound to."""
+    creation_time: Time | None = None
+    """The moment whose data it holds."""
+    error: VolumeSnapshotError | None = None
+    """The last thing that went wrong."""
+    ready_to_use: bool | None = None
+    """Whether a volume can be restored from it."""
+    restore_size: Quantity | None = None
+    """The least size of a volume restored from it."""
+    volume_group_snapshot_name: str | None = None
+    """The group snapshot that it is part of."""
+
+
+class VolumeSnapshot(Model, kw_only=True):
+    """A copy of a volume as it was at one moment."""
+
+    api_version: str
+    """The group and version of this object."""
+    kind: str
+    """`VolumeSnapshot`."""
+    metadata: ObjectMeta | None = None
+    """The object's name, namespace, labels and the like."""
+    spec: VolumeSnapshotSpec
+    """The snapshot that is wanted."""
+    status: VolumeSnapshotStatus | None = None
+    """The snapshot that there is."""
