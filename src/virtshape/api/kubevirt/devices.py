@@ -1,3 +1,10 @@
+"""
+The devices plugged into a guest: disks, filesystems, GPUs, consoles, input and the rest.
+
+Structs only. A disk or filesystem names the volume behind it, an interface its network;
+whether those exist is checked at admission, not here.
+"""
+
 from msgspec import field
 
 from virtshape.api.kubevirt.features import FeatureState
@@ -6,159 +13,282 @@ from virtshape.api.model import Model, UInt32
 
 
 class ClientPassthroughDevices(Model):
-    pass
+    """Lets a client lend its USB devices to the guest over the network; has no settings."""
 
 
 class CustomBlockSize(Model):
-    discard_granularity: UInt32 | None = None
+    """Block sizes of a disk, given by hand, in bytes."""
+
     logical: UInt32 | None = None
+    """Smallest unit the guest can address, a power of two from 512 to 2097152 bytes."""
     physical: UInt32 | None = None
+    """Smallest unit written without a read first, a power of two in bytes and not below `logical`."""
+    discard_granularity: UInt32 | None = None
+    """Smallest unit that the guest can discard, in bytes; a multiple of `logical`."""
 
 
 class BlockSize(Model):
+    """The block sizes a disk reports to the guest: given by hand, or taken from the volume."""
+
     custom: CustomBlockSize | None = None
+    """Report these sizes. Excludes `matchVolume`."""
     match_volume: FeatureState | None = None
+    """Report the sizes of the storage behind the disk, avoiding misaligned writes. Excludes `custom`."""
 
 
 class CDRomTarget(Model):
+    """A disk that the guest sees as a CD-ROM drive."""
+
     bus: str | None = None
+    """Bus of the drive: `sata`, `scsi` or `virtio`; the preference decides when absent, then `sata`."""
     readonly: bool | None = None
+    """Whether the medium is write-protected. Default: true."""
     tray: str | None = None
+    """Position of the tray at start, `open` or `closed`. Default: `closed`."""
 
 
 class DiskTarget(Model):
+    """A disk that the guest sees as a hard disk."""
+
     bus: str | None = None
+    """Bus of the disk: `virtio`, `sata`, `scsi` or `usb`; the preference decides when absent, then `sata`."""
     pci_address: str | None = None
+    """Fixed PCI address in the guest, such as `0000:81:01.10`; only for the bus `virtio`."""
     readonly: bool | None = None
+    """Whether the guest is kept from writing. Default: false."""
 
 
 class LunTarget(Model):
+    """A disk that passes the guest's SCSI commands on to the storage."""
+
     bus: str | None = None
+    """Bus of the LUN: `scsi`, `sata` or `virtio`; the preference decides when absent, then `sata`."""
     readonly: bool | None = None
+    """Whether the guest is kept from writing. Default: false."""
     reservation: bool | None = None
+    """`true` supports SCSI persistent reservations, for clusters that share the LUN. Default: false."""
 
 
 class Disk(Model):
+    """A disk, CD-ROM or LUN of the guest; at most one of the three, a disk when none is given."""
+
     name: str
-    block_size: BlockSize | None = None
-    boot_order: UInt32 | None = None
-    cache: str | None = None
-    cdrom: CDRomTarget | None = None
-    changed_block_tracking: bool | None = None
-    dedicated_io_thread: bool | None = field(default=None, name="dedicatedIOThread")
+    """Name of the volume behind this disk."""
     disk: DiskTarget | None = None
-    error_policy: str | None = None
-    io: str | None = None
+    """Attach the volume as a hard disk. Excludes `cdrom` and `lun`."""
+    cdrom: CDRomTarget | None = None
+    """Attach the volume as a CD-ROM. Excludes `disk` and `lun`."""
     lun: LunTarget | None = None
+    """Attach the volume as a SCSI LUN; needs block storage. Excludes `disk` and `cdrom`."""
+    boot_order: UInt32 | None = None
+    """Place in the boot sequence, from 1, unique in the VM; once any device has one, the rest are not tried."""
     serial: str | None = None
+    """Serial number of the drive, which names it under `/dev/disk/by-id` in a Linux guest."""
+    cache: str | None = None
+    """Host caching: `none`, `writethrough` or `writeback`. Default: `none` if the storage can do direct I/O."""
+    io: str | None = None
+    """How QEMU submits I/O: `native`, `threads` or `default`; chosen by the kind of storage when absent."""
+    dedicated_io_thread: bool | None = field(default=None, name="dedicatedIOThread")
+    """`true` gives this disk an I/O thread of its own; only for the bus `virtio`. Default: false."""
+    block_size: BlockSize | None = None
+    """Block sizes to report to the guest; 512 bytes when absent."""
+    error_policy: str | None = None
+    """What an I/O error does: `stop` pauses the VM (default), `report`, `ignore` or `enospace`."""
     shareable: bool | None = None
+    """`true` lets several VMs write to the volume; their file system must cope with that. Default: false."""
+    changed_block_tracking: bool | None = None
+    """`true` records which blocks change, for incremental backups. Default: false."""
     tag: str | None = None
+    """Label that the guest finds beside this disk's address in the config drive's metadata."""
 
 
 class DownwardMetrics(Model):
-    pass
+    """Metrics of the host offered to the guest through a virtio-serial port; has no settings."""
 
 
 class FilesystemVirtiofs(Model):
-    pass
+    """Sharing over virtiofs; has no settings."""
 
 
 class Filesystem(Model):
+    """A directory shared with the guest, in place of a disk."""
+
     name: str
+    """Name of the volume to share; also the tag by which the guest mounts it."""
     virtiofs: FilesystemVirtiofs
+    """`{}`: share over virtiofs, for which the guest needs a driver."""
 
 
 class VGPUDisplayOptions(Model):
+    """The screen of a virtual GPU."""
+
     enabled: bool | None = None
+    """Whether the virtual GPU drives the VM's display. Default: true."""
     ram_fb: FeatureState | None = field(default=None, name="ramFB")
+    """A simple framebuffer to show the boot until the guest's GPU driver takes over. Default: on."""
 
 
 class VGPUOptions(Model):
+    """Settings of a virtual GPU."""
+
     display: VGPUDisplayOptions | None = None
+    """Whether and how the virtual GPU shows a picture."""
 
 
 class GPU(Model):
+    """A GPU, or a slice of one, handed to the guest."""
+
     name: str
-    claim_name: str | None = None
+    """Name of this device within the VM."""
     device_name: str | None = None
+    """Resource the node offers it under, for example `nvidia.com/TU104GL_Tesla_T4`. Excludes `claimName`."""
+    claim_name: str | None = None
+    """Entry of the VM's `resourceClaims` to take the GPU from. Excludes `deviceName`."""
     request_name: str | None = None
-    tag: str | None = None
+    """Which request inside that claim this GPU is; goes with `claimName`."""
     virtual_gpu_options: VGPUOptions | None = field(default=None, name="virtualGPUOptions")
+    """Display settings, for virtual GPUs only."""
+    tag: str | None = None
+    """Label that the guest finds beside this GPU's address in the config drive's metadata."""
 
 
 class HostDevice(Model):
+    """A PCI, USB or mediated device of the node handed to the guest."""
+
     name: str
-    claim_name: str | None = None
+    """Name of this device within the VM."""
     device_name: str | None = None
+    """Resource the node offers it under, for example `intel.com/qat`. Excludes `claimName`."""
+    claim_name: str | None = None
+    """Entry of the VM's `resourceClaims` to take the device from. Excludes `deviceName`."""
     request_name: str | None = None
+    """Which request inside that claim this device is; goes with `claimName`."""
     tag: str | None = None
+    """Label that the guest finds beside this device's address in the config drive's metadata."""
 
 
 class Input(Model):
+    """An input device of the guest."""
+
     name: str
+    """Name of this device within the VM."""
     type: str
+    """Kind of device; `tablet` is the only one, a pointer that stays in step with the viewer's mouse."""
     bus: str | None = None
+    """`usb` or `virtio`; the preference decides when absent, then `usb`."""
 
 
 class PanicDevice(Model):
+    """A device through which a crashing guest tells the host."""
+
     model: str | None = None
+    """`isa`, `hyperv` (Windows) or `pvpanic`; chosen by architecture when absent."""
 
 
 class Rng(Model):
-    pass
+    """A virtio random number generator fed by the host; has no settings."""
 
 
 class SoundDevice(Model):
+    """An emulated sound card."""
+
     name: str
+    """Name of this device within the VM."""
     model: str | None = None
+    """`ich9` or `ac97`; the preference decides when absent, then `ich9`."""
 
 
 class TPMDevice(Model):
+    """An emulated TPM 2.0, as Windows 11 demands."""
+
     enabled: bool | None = None
+    """`false` keeps the TPM out although the preference wants one. Default: true."""
     persistent: bool | None = None
+    """`true` keeps the TPM's keys when the VM is stopped; needed for disk encryption bound to it. Default: false."""
 
 
 class VideoDevice(Model):
+    """The emulated graphics card."""
+
     type: str | None = None
+    """`vga`, `bochs`, `virtio` or `ramfb`. On amd64 BIOS guests default to `vga` and EFI guests to `bochs`."""
 
 
 class Diag288Watchdog(Model):
+    """The watchdog of s390x guests."""
+
     action: str | None = None
+    """What happens when the guest stops answering: `reset` (default), `poweroff` or `shutdown`."""
 
 
 class I6300ESBWatchdog(Model):
+    """An emulated Intel PCI watchdog, for x86 guests."""
+
     action: str | None = None
+    """What happens when the guest stops answering: `reset` (default), `poweroff` or `shutdown`."""
 
 
 class Watchdog(Model):
+    """A timer that the guest must keep resetting, or the VM is dealt with; one model per watchdog."""
+
     name: str
-    diag288: Diag288Watchdog | None = None
+    """Name of this device within the VM."""
     i6300esb: I6300ESBWatchdog | None = None
+    """PCI model for amd64. Excludes `diag288`."""
+    diag288: Diag288Watchdog | None = None
+    """Model for s390x. Excludes `i6300esb`."""
 
 
 class Devices(Model):
-    autoattach_graphics_device: bool | None = None
-    autoattach_input_device: bool | None = None
-    autoattach_mem_balloon: bool | None = None
-    autoattach_pod_interface: bool | None = None
-    autoattach_serial_console: bool | None = None
-    autoattach_vsock: bool | None = field(default=None, name="autoattachVSOCK")
-    block_multi_queue: bool | None = None
-    client_passthrough: ClientPassthroughDevices | None = None
-    disable_hotplug: bool | None = None
+    """Everything plugged into the guest; what is absent is left to the preference, then to the defaults named here."""
+
     disks: list[Disk] | None = None
-    downward_metrics: DownwardMetrics | None = None
-    filesystems: list[Filesystem] | None = None
-    gpus: list[GPU] | None = None
-    host_devices: list[HostDevice] | None = None
-    inputs: list[Input] | None = None
+    """Disks, CD-ROMs and LUNs; each volume without one, and without a filesystem, gets a plain disk."""
     interfaces: list[Interface] | None = None
-    log_serial_console: bool | None = None
-    network_interface_multiqueue: bool | None = None
+    """Network interfaces, one for each entry of `networks`; one on the pod network when both lists are absent."""
+    filesystems: list[Filesystem] | None = None
+    """Volumes shared with the guest as directories."""
+    gpus: list[GPU] | None = None
+    """GPUs to hand through; conflicts with an instance type that brings GPUs."""
+    host_devices: list[HostDevice] | None = None
+    """Other devices of the node to hand through; conflicts with an instance type that brings some."""
+    inputs: list[Input] | None = None
+    """Input devices beside those of the machine type."""
     panic_devices: list[PanicDevice] | None = None
-    rng: Rng | None = None
-    sound: SoundDevice | None = None
-    tpm: TPMDevice | None = None
-    use_virtio_transitional: bool | None = None
+    """Devices that report a guest's crash to the host."""
     video: VideoDevice | None = None
+    """Model of the graphics card; needs `autoattachGraphicsDevice`."""
+    sound: SoundDevice | None = None
+    """A sound card; none when absent."""
+    rng: Rng | None = None
+    """`{}` gives the guest random numbers from the host, so that it boots without waiting for entropy."""
+    tpm: TPMDevice | None = None
+    """A TPM; none when absent, unless the preference brings one."""
     watchdog: Watchdog | None = None
+    """A watchdog; none when absent."""
+    client_passthrough: ClientPassthroughDevices | None = None
+    """`{}` allows `virtctl usbredir` to lend a local USB device to the guest."""
+    downward_metrics: DownwardMetrics | None = None
+    """`{}` offers host metrics to the guest through a virtio-serial port."""
+    autoattach_graphics_device: bool | None = None
+    """Attach a graphics card; without one there is no VNC. Default: true."""
+    autoattach_input_device: bool | None = None
+    """Attach a tablet when `inputs` names none, which VNC users will want. Default: false."""
+    autoattach_mem_balloon: bool | None = None
+    """Attach a memory balloon, which also reports the guest's memory use. Default: true."""
+    autoattach_pod_interface: bool | None = None
+    """Attach an interface on the pod network when no networks are listed. Default: true."""
+    autoattach_serial_console: bool | None = None
+    """Attach a serial console; without it `virtctl console` has nothing to connect to. Default: true."""
+    log_serial_console: bool | None = None
+    """Write what the serial console prints to a log; the cluster's configuration decides when absent."""
+    autoattach_vsock: bool | None = field(default=None, name="autoattachVSOCK")
+    """Attach a VSOCK device, through which host and guest talk without a network. Default: false."""
+    block_multi_queue: bool | None = None
+    """Give each virtio disk one queue per vCPU, for parallel I/O. Default: false."""
+    network_interface_multiqueue: bool | None = None
+    """Give each virtio interface several queues, growing with the vCPUs. Default: false."""
+    use_virtio_transitional: bool | None = None
+    """Offer virtio devices in their old form (0.9) too, for guests such as CentOS 6. Default: false."""
+    disable_hotplug: bool | None = None
+    """`true` refuses disks plugged in while the VM runs. Default: false."""

@@ -1,103 +1,172 @@
+"""
+Networks of a VM, and the interfaces that connect the guest to them.
+
+Structs only. A network says what to connect to and an interface how the guest sees it;
+the two belong together by name.
+"""
+
 from msgspec import field
 
 from virtshape.api.model import Int32, Model, UInt32
 
 
 class MultusNetwork(Model):
+    """A secondary network, defined by a NetworkAttachmentDefinition and attached by Multus."""
+
     network_name: str
+    """Name of the NetworkAttachmentDefinition, as `name` in the VM's namespace or as `namespace/name`."""
     default: bool | None = None
+    """`true` makes this the VM's main network, replacing the pod network. Default: false."""
 
 
 class PodNetwork(Model):
-    vm_ipv6_network_cidr: str | None = field(default=None, name="vmIPv6NetworkCIDR")
+    """The network that every pod of the cluster is on."""
+
     vm_network_cidr: str | None = field(default=None, name="vmNetworkCIDR")
+    """IPv4 range for the guest behind a masquerade interface. Default: `10.0.2.0/24`."""
+    vm_ipv6_network_cidr: str | None = field(default=None, name="vmIPv6NetworkCIDR")
+    """IPv6 range for the guest behind a masquerade interface. Default: `fd10:0:2::/120`."""
 
 
 class ClaimRequest(Model):
+    """One device out of the resource claims of a VM."""
+
     claim_name: str | None = None
+    """Which of the VM's `resourceClaims` provides the device."""
     request_name: str | None = None
+    """Which request of that claim is meant."""
 
 
 class Network(Model):
+    """Something to connect the guest to: exactly one of pod, multus and resourceClaim."""
+
     name: str
-    multus: MultusNetwork | None = None
+    """Name by which an interface refers to this network; a DNS label, used once per VM."""
     pod: PodNetwork | None = None
+    """Connect to the pod network; only one network of a VM can."""
+    multus: MultusNetwork | None = None
+    """Connect to a secondary network."""
     resource_claim: ClaimRequest | None = None
+    """Connect through a network device allocated by a resource claim."""
 
 
 class PluginBinding(Model):
+    """A way to connect an interface that the administrator has added."""
+
     name: str
+    """Name under which the cluster's configuration registers the binding."""
 
 
 class InterfaceBridge(Model):
-    pass
+    """Puts the guest on its network through a bridge, with the pod's own address; has no settings."""
 
 
 class DHCPPrivateOptions(Model):
+    """One DHCP option out of the range for private use."""
+
     option: Int32
+    """Number of the option, 224 to 254."""
     value: str
+    """Text to send with it."""
 
 
 class DHCPOptions(Model):
+    """What the guest learns by DHCP beside its address."""
+
     boot_file_name: str | None = None
-    ntp_servers: list[str] | None = None
-    private_options: list[DHCPPrivateOptions] | None = None
+    """File to boot from over the network (option 67)."""
     tftp_server_name: str | None = None
+    """Server to fetch the boot file from (option 66)."""
+    ntp_servers: list[str] | None = None
+    """IPv4 addresses of time servers (option 42)."""
+    private_options: list[DHCPPrivateOptions] | None = None
+    """Options of your own, numbered 224 to 254, each number once."""
 
 
 class DeprecatedInterfaceMacvtap(Model):
-    pass
+    """A binding that no longer exists, kept so that old manifests can be read; has no settings."""
 
 
 class InterfaceMasquerade(Model):
-    pass
+    """Hides the guest behind the pod's address by NAT; has no settings."""
 
 
 class DeprecatedInterfacePasst(Model):
-    pass
+    """A binding that no longer exists, kept so that old manifests can be read; has no settings."""
 
 
 class InterfacePasstBinding(Model):
-    pass
+    """Carries the guest's connections through passt, a user-space relay; has no settings."""
 
 
 class PortRange(Model):
-    end: Int32
-    protocol: str
+    """Consecutive ports that are let through to the guest."""
+
     start: Int32
+    """First port, 1 to 65535."""
+    end: Int32
+    """Last port, 1 to 65535 and not below `start`."""
+    protocol: str
+    """`TCP` or `UDP`."""
 
 
 class Port(Model):
+    """A port that is let through to the guest."""
+
     port: Int32
+    """Port number, 1 to 65535."""
     name: str | None = None
+    """Name for services to refer to, unique in the VM, such as `http`."""
     protocol: str | None = None
+    """`TCP` or `UDP`. Default: `TCP`."""
 
 
 class DeprecatedInterfaceSlirp(Model):
-    pass
+    """A binding that no longer exists, kept so that old manifests can be read; has no settings."""
 
 
 class InterfaceSRIOV(Model):
-    pass
+    """Hands a virtual function of an SR-IOV network card to the guest; has no settings."""
 
 
 class Interface(Model):
+    """A network interface of the guest; exactly one way to connect it (bridge, masquerade, sriov, ...)."""
+
     name: str
-    acpi_index: Int32 | None = None
-    binding: PluginBinding | None = None
-    boot_order: UInt32 | None = None
-    bridge: InterfaceBridge | None = None
-    dhcp_options: DHCPOptions | None = None
-    mac_address: str | None = None
-    macvtap: DeprecatedInterfaceMacvtap | None = None
+    """Name of the network it connects to; each network has one interface."""
     masquerade: InterfaceMasquerade | None = None
-    model: str | None = None
-    passt: DeprecatedInterfacePasst | None = None
-    passt_binding: InterfacePasstBinding | None = None
-    pci_address: str | None = None
-    port_ranges: list[PortRange] | None = None
-    ports: list[Port] | None = None
-    slirp: DeprecatedInterfaceSlirp | None = None
+    """`{}` connects by NAT; only for the pod network, and the usual choice there."""
+    bridge: InterfaceBridge | None = None
+    """`{}` connects by a bridge; the usual choice for secondary networks."""
     sriov: InterfaceSRIOV | None = None
+    """`{}` hands a virtual function of a network card to the guest; needs a network that provides one."""
+    passt_binding: InterfacePasstBinding | None = None
+    """`{}` connects through passt; the guest keeps the pod's address and needs no NAT."""
+    binding: PluginBinding | None = None
+    """Connects through a binding of the cluster's configuration, in place of a built-in one."""
+    macvtap: DeprecatedInterfaceMacvtap | None = None
+    """No longer supported; use `binding` with a macvtap plugin."""
+    passt: DeprecatedInterfacePasst | None = None
+    """No longer supported; use `passtBinding`."""
+    slirp: DeprecatedInterfaceSlirp | None = None
+    """No longer supported; use `masquerade` or `passtBinding`."""
+    model: str | None = None
+    """Emulated card: `virtio` (default), `e1000`, `e1000e`, `igb`, `rtl8139`, `pcnet` or `ne2k_pci`."""
+    mac_address: str | None = None
+    """Hardware address such as `02:00:5e:10:00:01`; generated when absent."""
     state: str | None = None
+    """`up` (default), `down` to unplug the cable, or `absent` to remove the interface from the running VM."""
+    ports: list[Port] | None = None
+    """Ports to let in; all of them when absent. Excludes `portRanges`."""
+    port_ranges: list[PortRange] | None = None
+    """Ranges of ports to let in, on masquerade interfaces only. Excludes `ports`."""
+    dhcp_options: DHCPOptions | None = None
+    """More for the guest to learn by DHCP; for bridge and masquerade interfaces."""
+    boot_order: UInt32 | None = None
+    """Place in the boot sequence, from 1, unique in the VM, disks included. No network boot when absent."""
+    pci_address: str | None = None
+    """Fixed PCI address in the guest, such as `0000:81:01.10`."""
+    acpi_index: Int32 | None = None
+    """Number from 1 to 16383 that gives the interface a stable name in the guest; used once per VM."""
     tag: str | None = None
+    """Label that the guest finds beside this interface's address in the config drive's metadata."""
