@@ -1,3 +1,9 @@
+"""
+The volumes of a VM: where the content of its disks and shared directories comes from.
+
+Structs only. A volume says what is stored, the disk of the same name how the guest sees it.
+"""
+
 from typing import Literal
 
 from msgspec import field
@@ -10,136 +16,248 @@ from virtshape.api.quantity import Quantity
 
 
 class UtilityVolume(Model):
+    """A claim that the VM's launcher works with and the guest never sees, such as the target of a backup."""
+
     name: str
+    """Name of this volume; no other volume of the VM may have it."""
     claim_name: str
+    """PersistentVolumeClaim to use, in the VM's namespace."""
     type: str | None = None
+    """What it serves, for example `MemoryDump` or `Backup`."""
     read_only: bool | None = None
+    """`true` mounts the claim write-protected. Default: false."""
 
 
 class RemoveVolumeOptions(Model):
+    """A request to unplug a volume and its disk from a running VM."""
+
     name: str
+    """Name that the volume and its disk share."""
     dry_run: list[str] | None = None
+    """`[All]` checks the request and changes nothing."""
 
 
 class DataVolumeVolumeSource(Model):
+    """A disk whose content a DataVolume imports, uploads or clones."""
+
     name: str
+    """Name of the DataVolume, and of the claim it fills, in the VM's namespace."""
     hotpluggable: bool | None = None
+    """`true` if it may be plugged in and out while the VM runs. Default: false."""
 
 
 class HotpluggablePersistentVolumeClaim(Model):
+    """A claim used as the storage of a disk; what the guest writes stays."""
+
     claim_name: str
+    """PersistentVolumeClaim to use, in the VM's namespace."""
     hotpluggable: bool | None = None
+    """`true` if it may be plugged in and out while the VM runs. Default: false."""
     read_only: bool | None = None
+    """`true` mounts the claim write-protected. Default: false."""
 
 
 class HotplugVolumeSource(Model):
+    """Storage that can be plugged into a running VM: exactly one of the two."""
+
     data_volume: DataVolumeVolumeSource | None = None
+    """Plug in the claim of a DataVolume, once it is filled."""
     persistent_volume_claim: HotpluggablePersistentVolumeClaim | None = None
+    """Plug in an existing claim."""
 
 
 class AddVolumeOptions(Model):
+    """A request to plug a volume and a disk into a running VM."""
+
     name: str
+    """Name for the volume and its disk; wins over the name inside `disk`."""
     disk: Disk
+    """The disk as the guest will see it."""
     volume_source: HotplugVolumeSource
+    """The storage behind the disk."""
     dry_run: list[str] | None = None
+    """`[All]` checks the request and changes nothing."""
 
 
 class CloudInitConfigDriveSource(Model):
-    network_data: str | None = None
-    network_data_base64: str | None = None
-    network_data_secret_ref: LocalObjectReference | None = None
-    secret_ref: LocalObjectReference | None = None
+    """Cloud-init data in the form of an OpenStack config drive; each of the two documents in one form only."""
+
     user_data: str | None = None
+    """User data as plain text, for example a `#cloud-config` document."""
     user_data_base64: str | None = None
+    """User data in base64, for content that is not plain text."""
+    secret_ref: LocalObjectReference | None = None
+    """Secret that keeps the user data under the key `userdata`."""
+    network_data: str | None = None
+    """Network configuration as plain text."""
+    network_data_base64: str | None = None
+    """Network configuration in base64."""
+    network_data_secret_ref: LocalObjectReference | None = None
+    """Secret that keeps the network configuration under the key `networkdata`."""
 
 
 class CloudInitNoCloudSource(Model):
-    network_data: str | None = None
-    network_data_base64: str | None = None
-    network_data_secret_ref: LocalObjectReference | None = None
-    secret_ref: LocalObjectReference | None = None
+    """Cloud-init data in the form of a NoCloud disk; each of the two documents in one form only."""
+
     user_data: str | None = None
+    """User data as plain text, for example a `#cloud-config` document."""
     user_data_base64: str | None = None
+    """User data in base64, for content that is not plain text."""
+    secret_ref: LocalObjectReference | None = None
+    """Secret that keeps the user data under the key `userdata`."""
+    network_data: str | None = None
+    """Network configuration as plain text."""
+    network_data_base64: str | None = None
+    """Network configuration in base64."""
+    network_data_secret_ref: LocalObjectReference | None = None
+    """Secret that keeps the network configuration under the key `networkdata`."""
 
 
 class ConfigMapVolumeSource(Model):
+    """A ConfigMap as a small disk or shared directory, one file per key."""
+
     name: str | None = None
+    """Name of the ConfigMap, in the VM's namespace; never leave it out."""
     optional: bool | None = None
+    """`true` starts the VM even when the ConfigMap does not exist. Default: false."""
     volume_label: str | None = None
+    """File system label by which the guest finds the disk, such as `cidata`, `config-2` or `OEMDRV`."""
 
 
 class ContainerDiskSource(Model):
+    """A disk image inside a container image; what the guest writes is lost when the VM stops."""
+
     image: str
+    """Reference of the container image."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
+    """When to pull: `Always` is the default for the tag `latest`, `IfNotPresent` for others."""
     image_pull_secret: str | None = None
+    """Name of the secret with the registry's credentials, in the VM's namespace."""
     path: str | None = None
+    """Absolute path of the disk image in the container image. Default: the only file in `/disk`."""
 
 
 class ContainerPathVolumeSource(Model):
+    """A directory of the VM's launcher container, shared with the guest over virtiofs."""
+
     path: str
+    """Absolute path in the launcher; something must be mounted there."""
     read_only: bool | None = None
+    """Whether the guest is kept from writing; only `true`, the default, is supported."""
 
 
 class DownwardAPIVolumeSource(Model):
+    """Fields of the VM's own pod as a small disk or shared directory."""
+
     fields: list[DownwardAPIVolumeFile] | None = None
+    """The files, and the pod field that each one shows."""
     volume_label: str | None = None
+    """File system label by which the guest finds the disk, such as `cidata`, `config-2` or `OEMDRV`."""
 
 
 class DownwardMetricsVolumeSource(Model):
-    pass
+    """A tiny disk with metrics of host and guest in the format of vhostmd; has no settings."""
 
 
 class EmptyDiskSource(Model):
+    """A blank disk that is thrown away when the VM stops, for swap or scratch data."""
+
     capacity: Quantity
+    """Size of the disk, for example `10Gi`; space is taken only as the guest writes."""
 
 
 class EphemeralVolumeSource(Model):
+    """A claim used as a read-only base; what the guest writes is thrown away when the VM stops."""
+
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
+    """The claim to start from; several VMs can share it."""
 
 
 class HostDisk(Model):
-    type: str
+    """A disk image kept as a file on the node; ties the VM to that node."""
+
     path: str
+    """Absolute path of the image file on the node."""
+    type: str
+    """`Disk` if the file must exist, `DiskOrCreate` to create it when missing."""
     capacity: Quantity | None = None
+    """Size of the image, for example `20Gi`; required with `DiskOrCreate`."""
     shared: bool | None = None
+    """`true` if all nodes see the same file, so that the VM can move. Default: false."""
 
 
 class MemoryDumpVolumeSource(Model):
+    """A claim that receives the guest's memory as a dump file; the guest does not see it."""
+
     claim_name: str
+    """PersistentVolumeClaim to write to, in the VM's namespace; it must have room for the guest's memory."""
     hotpluggable: bool | None = None
+    """`true` if it was plugged into the running VM, as `virtctl memory-dump` does. Default: false."""
     read_only: bool | None = None
+    """`true` mounts the claim write-protected, which prevents a dump. Default: false."""
 
 
 class SecretVolumeSource(Model):
-    optional: bool | None = None
+    """A Secret as a small disk or shared directory, one file per key."""
+
     secret_name: str | None = None
+    """The Secret to read, in the VM's namespace."""
+    optional: bool | None = None
+    """`true` starts the VM even when the Secret does not exist. Default: false."""
     volume_label: str | None = None
+    """File system label by which the guest finds the disk, such as `cidata`, `config-2` or `OEMDRV`."""
 
 
 class ServiceAccountVolumeSource(Model):
+    """The token of a service account as a small disk or shared directory, for talking to the cluster's API."""
+
     service_account_name: str | None = None
+    """Name of the ServiceAccount, in the VM's namespace."""
 
 
 class SysprepSource(Model):
+    """Answer files for the unattended setup of Windows, on a CD-ROM; one of the two sources."""
+
     config_map: LocalObjectReference | None = None
+    """ConfigMap with the answer files, such as `autounattend.xml` or `unattend.xml`."""
     secret: LocalObjectReference | None = None
+    """Secret with the answer files; better than a ConfigMap when they contain passwords."""
 
 
 class Volume(Model):
+    """Content for a disk or a shared directory: a name and exactly one source."""
+
     name: str
-    cloud_init_config_drive: CloudInitConfigDriveSource | None = None
-    cloud_init_no_cloud: CloudInitNoCloudSource | None = None
-    config_map: ConfigMapVolumeSource | None = None
+    """Name by which a disk or filesystem refers to this volume; a DNS label, used once per VM."""
     container_disk: ContainerDiskSource | None = None
-    container_path: ContainerPathVolumeSource | None = None
+    """A disk image from a registry; changes do not last."""
     data_volume: DataVolumeVolumeSource | None = None
-    downward_api: DownwardAPIVolumeSource | None = field(default=None, name="downwardAPI")
-    downward_metrics: DownwardMetricsVolumeSource | None = None
-    empty_disk: EmptyDiskSource | None = None
-    ephemeral: EphemeralVolumeSource | None = None
-    host_disk: HostDisk | None = None
-    memory_dump: MemoryDumpVolumeSource | None = None
+    """A disk filled by a DataVolume; changes last. The VM starts once the import is done."""
     persistent_volume_claim: HotpluggablePersistentVolumeClaim | None = None
-    secret: SecretVolumeSource | None = None
-    service_account: ServiceAccountVolumeSource | None = None
+    """A claim with a disk image or a block device; changes last."""
+    ephemeral: EphemeralVolumeSource | None = None
+    """A claim to start from, with changes that do not last."""
+    empty_disk: EmptyDiskSource | None = None
+    """A blank scratch disk."""
+    host_disk: HostDisk | None = None
+    """An image file on the node; for tests and single-node set-ups."""
+    cloud_init_no_cloud: CloudInitNoCloudSource | None = None
+    """First-boot configuration for cloud-init, as a NoCloud disk; fits most cloud images."""
+    cloud_init_config_drive: CloudInitConfigDriveSource | None = None
+    """First-boot configuration for cloud-init or Ignition, as a config drive; also carries device tags."""
     sysprep: SysprepSource | None = None
+    """First-boot configuration for Windows."""
+    config_map: ConfigMapVolumeSource | None = None
+    """Files from a ConfigMap."""
+    secret: SecretVolumeSource | None = None
+    """Files from a Secret."""
+    service_account: ServiceAccountVolumeSource | None = None
+    """The token of a service account; at most one such volume per VM."""
+    downward_api: DownwardAPIVolumeSource | None = field(default=None, name="downwardAPI")
+    """Labels, annotations and other fields of the VM's pod, as files."""
+    downward_metrics: DownwardMetricsVolumeSource | None = None
+    """Metrics of host and guest, as a tiny disk."""
+    container_path: ContainerPathVolumeSource | None = None
+    """A directory of the launcher container; needs a filesystem, not a disk."""
+    memory_dump: MemoryDumpVolumeSource | None = None
+    """Target of a memory dump; added and removed by `virtctl memory-dump`."""
