@@ -1,3 +1,10 @@
+"""
+VirtualMachineInstance: one run of a virtual machine, with every size and device spelled out.
+
+Structs only. A VM's template has the same spec; instance types and preferences are gone
+from it by the time an instance exists.
+"""
+
 from typing import Literal
 
 from virtshape.api.core.pod import ExecAction, HTTPGetAction, TCPSocketAction
@@ -12,56 +19,104 @@ from virtshape.api.model import Int32, Model
 
 
 class GuestAgentPing(Model):
-    pass
+    """Ask whether the guest agent answers; has no settings."""
 
 
 class Probe(Model):
-    exec: ExecAction | None = None
-    failure_threshold: Int32 | None = None
+    """A check that is repeated while the guest runs; exactly one of the four ways to ask."""
+
     guest_agent_ping: GuestAgentPing | None = None
+    """`{}` asks the QEMU guest agent for a sign of life."""
+    exec: ExecAction | None = None
+    """A command for the QEMU guest agent to run; exit code 0 means healthy, a missing agent does not."""
     http_get: HTTPGetAction | None = None
-    initial_delay_seconds: Int32 | None = None
-    period_seconds: Int32 | None = None
-    success_threshold: Int32 | None = None
+    """Sends an HTTP request to the guest; an answer from 200 to 399 means healthy."""
     tcp_socket: TCPSocketAction | None = None
+    """Opens a TCP connection to the guest; being accepted means healthy."""
+    initial_delay_seconds: Int32 | None = None
+    """Seconds to wait after the start before the first check. Default: 0."""
+    period_seconds: Int32 | None = None
+    """Seconds between two checks, at least 1. Default: 10."""
     timeout_seconds: Int32 | None = None
+    """Seconds until a check without an answer counts as failed, at least 1. Default: 1."""
+    success_threshold: Int32 | None = None
+    """Good checks in a row until a failed guest counts as healthy; 1 for liveness. Default: 1."""
+    failure_threshold: Int32 | None = None
+    """Failed checks in a row until a healthy guest counts as failed, at least 1. Default: 3."""
 
 
 class VirtualMachineInstanceResourceClaim(Model):
+    """Devices to allocate before the VM starts; exactly one of claim and template."""
+
     name: str
+    """Name by which GPUs, host devices and networks refer to this entry; a DNS label, used once per VM."""
     resource_claim_name: str | None = None
+    """An existing ResourceClaim in the VM's namespace. Excludes `resourceClaimTemplateName`."""
     resource_claim_template_name: str | None = None
+    """A ResourceClaimTemplate from which each start makes a claim of its own. Excludes `resourceClaimName`."""
 
 
-class VirtualMachineInstanceSpec(Model):
-    domain: DomainSpec
-    access_credentials: list[AccessCredential] | None = None
-    affinity: Affinity | None = None
+class VirtualMachineInstanceSpec(Model, kw_only=True):
+    """All there is to say about a guest: its hardware, its storage and networks, and where it may run."""
+
     architecture: str | None = None
-    dns_config: PodDNSConfig | None = None
-    dns_policy: Literal["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"] | None = None
-    eviction_strategy: str | None = None
-    hostname: str | None = None
-    liveness_probe: Probe | None = None
+    """CPU architecture of the guest: `amd64`, `arm64` or `s390x`. Default: that of the cluster."""
+    domain: DomainSpec
+    """The virtual hardware."""
     networks: list[Network] | None = None
-    node_selector: dict[str, str] | None = None
-    priority_class_name: str | None = None
-    readiness_probe: Probe | None = None
-    resource_claims: list[VirtualMachineInstanceResourceClaim] | None = None
-    scheduler_name: str | None = None
-    service_account_name: str | None = None
-    start_strategy: str | None = None
-    subdomain: str | None = None
-    termination_grace_period_seconds: int | None = None
-    tolerations: list[Toleration] | None = None
-    topology_spread_constraints: list[TopologySpreadConstraint] | None = None
-    utility_volumes: list[UtilityVolume] | None = None
+    """Networks to connect to, each with an interface of the same name; the pod network when absent."""
     volumes: list[Volume] | None = None
+    """Contents of disks and shared directories, matched with them by name."""
+    access_credentials: list[AccessCredential] | None = None
+    """SSH keys and passwords to bring into the guest."""
+    resource_claims: list[VirtualMachineInstanceResourceClaim] | None = None
+    """Dynamically allocated devices, for GPUs, host devices and networks to draw on."""
+    utility_volumes: list[UtilityVolume] | None = None
+    """Claims for the launcher's own use, such as backups; the guest does not see them."""
+    hostname: str | None = None
+    """Host name offered to the guest by DHCP and cloud-init. Default: the name of the VM."""
+    subdomain: str | None = None
+    """Headless service to be listed under in DNS, as `hostname.subdomain.namespace.svc`. None when absent."""
+    dns_policy: Literal["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"] | None = None
+    """Where name servers come from; `None` takes only those of `dnsConfig`. Default: `ClusterFirst`."""
+    dns_config: PodDNSConfig | None = None
+    """Name servers, search domains and options to add to what `dnsPolicy` gives."""
+    node_selector: dict[str, str] | None = None
+    """Labels that a node must have to run this VM; conflicts with an instance type that has a selector."""
+    affinity: Affinity | None = None
+    """Which nodes and neighbours the VM wants or avoids."""
+    tolerations: list[Toleration] | None = None
+    """Taints of nodes that the VM puts up with."""
+    topology_spread_constraints: list[TopologySpreadConstraint] | None = None
+    """How evenly a group of VMs is to be spread over zones or nodes."""
+    scheduler_name: str | None = None
+    """Scheduler that picks the node; conflicts with an instance type that names one. Default: the cluster's."""
+    priority_class_name: str | None = None
+    """PriorityClass that decides who gives way when nodes are full. Default: the cluster's."""
+    service_account_name: str | None = None
+    """ServiceAccount to run the launcher as; the guest gets its token only by a `serviceAccount` volume."""
+    eviction_strategy: str | None = None
+    """On a node drain: `None` stops the VM; `LiveMigrate`, `LiveMigrateIfPossible` or `External` move it."""
+    start_strategy: str | None = None
+    """`Paused` starts the VM but holds its vCPUs until `virtctl unpause vm`. Runs at once when absent."""
+    termination_grace_period_seconds: int | None = None
+    """Seconds the guest gets to shut down before it is switched off; 0 switches off at once. Default: 30."""
+    liveness_probe: Probe | None = None
+    """A check that stops the instance when it fails; the VM's run strategy may then start a new one."""
+    readiness_probe: Probe | None = None
+    """A check that decides whether services send traffic to the VM."""
 
 
 class VirtualMachineInstance(Model, kw_only=True):
+    """A virtual machine that runs or is about to; usually made by a VirtualMachine and gone when it stops."""
+
     api_version: str
+    """Group and version of the API, `kubevirt.io/v1`."""
     kind: str
+    """`VirtualMachineInstance`."""
     metadata: ObjectMeta | None = None
+    """Name, namespace, labels and annotations."""
     spec: VirtualMachineInstanceSpec
+    """What was asked for, complete; mostly fixed once the instance exists."""
     status: VirtualMachineInstanceStatus | None = None
+    """How the instance is doing; written by the controllers."""

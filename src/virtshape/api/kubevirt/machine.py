@@ -1,3 +1,9 @@
+"""
+VirtualMachine: what an owner writes, a template plus the instance type and preference that shape it.
+
+Structs only. Unlike the instance it starts, a VM exists while stopped and keeps its identity and disks.
+"""
+
 from msgspec import field
 
 from virtshape.api.cdi import DataVolumeSpec
@@ -10,149 +16,275 @@ from virtshape.api.quantity import Quantity
 
 
 class DataVolumeTemplateDummyStatus(Model):
-    pass
+    """Read and ignored, so that a DataVolume can be pasted as a template."""
 
 
 class DataVolumeTemplateSpec(Model, kw_only=True):
+    """A DataVolume that is created together with the VM and deleted with it."""
+
     api_version: str | None = None
+    """May be left out; `cdi.kubevirt.io/v1beta1` otherwise."""
     kind: str | None = None
+    """May be left out; `DataVolume` otherwise."""
     metadata: ObjectMeta | None = None
+    """Name, labels and annotations of the DataVolume; a volume of the VM refers to it by this name."""
     spec: DataVolumeSpec
+    """Where the content comes from and how much storage it takes."""
     status: DataVolumeTemplateDummyStatus | None = None
+    """Ignored."""
 
 
 class InstancetypeMatcher(Model):
+    """Which instance type sizes the VM: by name, or by asking a volume."""
+
     name: str | None = None
-    infer_from_volume: str | None = None
-    infer_from_volume_failure_policy: str | None = None
+    """Name of the instance type, for example `u1.medium`. Excludes `inferFromVolume`."""
     kind: str | None = None
+    """`VirtualMachineClusterInstancetype` (default), or `VirtualMachineInstancetype` in the VM's namespace."""
     revision_name: str | None = None
+    """ControllerRevision with the copy in use, written by the controller. Remove it to take the type anew."""
+    infer_from_volume: str | None = None
+    """A volume of this VM whose annotations or labels name the instance type; replaced by name and kind on creation."""
+    infer_from_volume_failure_policy: str | None = None
+    """When the volume names none: `Reject` (default) refuses the VM, `Ignore` goes on without an instance type."""
 
 
 class PreferenceMatcher(Model):
+    """Which preference suits the VM's guest: by name, or by asking a volume."""
+
     name: str | None = None
-    infer_from_volume: str | None = None
-    infer_from_volume_failure_policy: str | None = None
+    """Name of the preference, for example `fedora`. Excludes `inferFromVolume`."""
     kind: str | None = None
+    """`VirtualMachineClusterPreference` (default), or `VirtualMachinePreference` in the VM's namespace."""
     revision_name: str | None = None
+    """ControllerRevision with the copy in use, written by the controller. Remove it to take the preference anew."""
+    infer_from_volume: str | None = None
+    """A volume of this VM whose annotations or labels name the preference; replaced by name and kind on creation."""
+    infer_from_volume_failure_policy: str | None = None
+    """When the volume names none: `Reject` (default) refuses the VM, `Ignore` goes on without a preference."""
 
 
 class FlavorMatcher(Model):
+    """Which flavor of the group `flavor.kubevirt.io` sizes the VM."""
+
     name: str | None = None
+    """Name of the flavor."""
     kind: str | None = None
+    """`VirtualMachineClusterFlavor` (default), or `VirtualMachineFlavor` in the VM's namespace."""
     revision_name: str | None = None
+    """ControllerRevision with the copy in use, written by the controller. Remove it to take the flavor anew."""
 
 
 class VirtualMachineInstanceTemplateSpec(Model):
+    """The instance to make at every start, before instance type and preference are applied."""
+
     metadata: ObjectMeta | None = None
+    """Labels and annotations for the instance; its name is always the VM's."""
     spec: VirtualMachineInstanceSpec | None = None
+    """The instance's spec; what an instance type gives must not be set here too."""
 
 
-class VirtualMachineSpec(Model):
-    template: VirtualMachineInstanceTemplateSpec
-    data_volume_templates: list[DataVolumeTemplateSpec] | None = None
-    flavor: FlavorMatcher | None = None
-    instancetype: InstancetypeMatcher | None = None
-    preference: PreferenceMatcher | None = None
+class VirtualMachineSpec(Model, kw_only=True):
+    """What the owner wants: when the VM runs, how large it is, and what it consists of."""
+
     run_strategy: str | None = None
+    """`Always`, `Halted`, `Manual`, `RerunOnFailure`, `Once` or `WaitAsReceiver`. Excludes `running`; one is needed."""
     running: bool | None = None
+    """Older form of `runStrategy`: `true` is `Always`, `false` is `Halted`. Excludes `runStrategy`."""
+    instancetype: InstancetypeMatcher | None = None
+    """Instance type that gives the VM its vCPUs, memory and more. Excludes `flavor`."""
+    flavor: FlavorMatcher | None = None
+    """Flavor that sizes the VM, from the older group `flavor.kubevirt.io`. Excludes `instancetype`."""
+    preference: PreferenceMatcher | None = None
+    """Fills in what the template leaves open, to the guest's liking; beside `flavor` it is looked up in that group."""
+    template: VirtualMachineInstanceTemplateSpec
+    """The instance that each start makes; edits take effect at the next one."""
+    data_volume_templates: list[DataVolumeTemplateSpec] | None = None
+    """Disks to create with the VM; they are deleted with it."""
     update_volumes_strategy: str | None = None
+    """When volumes are exchanged: `Replacement` at the next start (default), or `Migration` copies them live."""
 
 
 class VirtualMachineCondition(Model):
+    """One fact about the VM, and since when it holds."""
+
     type: str
+    """What the condition is about, for example `Ready`, `Failure` or `RestartRequired`."""
     status: str
-    last_probe_time: Time | None = None
-    last_transition_time: Time | None = None
-    message: str | None = None
+    """`True`, `False` or `Unknown`."""
     reason: str | None = None
+    """Short code for the cause, fit for scripts."""
+    message: str | None = None
+    """The cause in words."""
+    last_probe_time: Time | None = None
+    """When it was last looked at."""
+    last_transition_time: Time | None = None
+    """When `status` last changed."""
 
 
 class ControllerRevisionRef(Model):
+    """Points to a stored copy of an instance type, flavor or preference."""
+
     name: str | None = None
+    """Name of the ControllerRevision, in the VM's namespace."""
 
 
 class InstancetypeStatusRef(Model):
+    """The instance type, flavor or preference in use, and the stored copy of it."""
+
     name: str | None = None
-    controller_revision_ref: ControllerRevisionRef | None = None
-    infer_from_volume: str | None = None
-    infer_from_volume_failure_policy: str | None = None
+    """Name of the object."""
     kind: str | None = None
+    """Kind of the object, which tells cluster-wide ones from those of a namespace."""
+    controller_revision_ref: ControllerRevisionRef | None = None
+    """The copy that restarts use, whatever happens to the object itself."""
+    infer_from_volume: str | None = None
+    """The volume that named the object, if it was inferred."""
+    infer_from_volume_failure_policy: str | None = None
+    """What a failed inference was to do, `Reject` or `Ignore`."""
 
 
 class VirtualMachineMemoryDumpRequest(Model):
+    """A memory dump of the guest, asked for or done."""
+
     claim_name: str
+    """PersistentVolumeClaim that receives the dump."""
     phase: str
-    end_timestamp: Time | None = None
+    """How far it is: `Associating`, `InProgress`, `Unmounting`, `Completed`, `Dissociating` or `Failed`."""
     file_name: str | None = None
-    message: str | None = None
-    remove: bool | None = None
+    """Name of the dump file on the claim."""
     start_timestamp: Time | None = None
+    """When the dump began."""
+    end_timestamp: Time | None = None
+    """When the dump was finished."""
+    message: str | None = None
+    """Why it failed."""
+    remove: bool | None = None
+    """`true` once the claim is to be detached from the VM; the dump on it stays."""
 
 
 class VirtualMachineStartFailure(Model):
+    """Starts that failed one after another, and when the next one is due."""
+
     consecutive_fail_count: Int32 | None = None
+    """Failed starts since the last good one; each makes the wait longer."""
     last_failed_vmi_uid: str | None = field(default=None, name="lastFailedVMIUID")
+    """UID of the instance that failed last."""
     retry_after_timestamp: Time | None = None
+    """No new start before this time."""
 
 
 class VirtualMachineStateChangeRequest(Model):
+    """A start or stop asked for through the API and not yet carried out."""
+
     action: str
+    """`Start` or `Stop`."""
     data: dict[str, str] | None = None
+    """Details of the action, for example that the VM is to start paused."""
     uid: str | None = None
+    """UID of the instance to stop; absent for a start."""
 
 
 class VirtualMachineVolumeRequest(Model):
+    """A volume to plug in or out, not yet carried out; exactly one of the two."""
+
     add_volume_options: AddVolumeOptions | None = None
+    """The volume to plug in."""
     remove_volume_options: RemoveVolumeOptions | None = None
+    """The volume to unplug."""
 
 
 class VolumeSnapshotStatus(Model):
+    """Whether a volume of the VM can be snapshotted."""
+
     name: str
+    """Which volume of the VM this is about."""
     enabled: bool
+    """`true` if its storage can make snapshots."""
     reason: str | None = None
+    """Why it cannot."""
 
 
 class VolumeMigrationState(Model):
+    """A move of the VM's disks to other storage."""
+
     migrated_volumes: list[StorageMigratedVolumeInfo] | None = None
+    """The volumes on the move, each with its old and its new claim."""
 
 
 class VolumeUpdateState(Model):
+    """An exchange of volumes under way."""
+
     volume_migration_state: VolumeMigrationState | None = None
+    """The copying that the update strategy `Migration` asked for."""
 
 
 class EffectiveSize(Model):
+    """The size the VM has or will start with, after instance type and preference are applied."""
+
     vcpus: int | None = None
+    """Number of vCPUs."""
     memory: Quantity | None = None
+    """RAM the guest sees."""
     topology: str | None = None
+    """Layout of the vCPUs as sockets x cores x threads, for example `2x1x2`."""
 
 
 class VirtualMachineStatus(Model):
-    changed_block_tracking: ChangedBlockTrackingStatus | None = None
-    conditions: list[VirtualMachineCondition] | None = None
-    created: bool | None = None
-    desired_generation: int | None = None
-    effective: EffectiveSize | None = None
-    flavor_ref: InstancetypeStatusRef | None = None
-    instancetype_ref: InstancetypeStatusRef | None = None
-    memory_dump_request: VirtualMachineMemoryDumpRequest | None = None
-    observed_generation: int | None = None
-    preference_ref: InstancetypeStatusRef | None = None
+    """How the VM is doing; written by the controllers."""
+
     printable_status: str | None = None
+    """The state in one word, as `kubectl get` shows it: `Stopped`, `Starting`, `Running`, `Paused`, ..."""
+    created: bool | None = None
+    """`true` while an instance of the VM exists."""
     ready: bool | None = None
-    restore_in_progress: str | None = None
+    """`true` while the instance runs and its readiness check, if any, succeeds."""
     run_strategy: str | None = None
-    snapshot_in_progress: str | None = None
+    """The run strategy last acted upon."""
+    effective: EffectiveSize | None = None
+    """vCPUs, memory and topology that result from all sources; known before the first start."""
+    instancetype_ref: InstancetypeStatusRef | None = None
+    """The instance type in use and the revision that keeps it."""
+    flavor_ref: InstancetypeStatusRef | None = None
+    """The flavor in use and the revision that keeps it."""
+    preference_ref: InstancetypeStatusRef | None = None
+    """The preference in use and the revision that keeps it."""
+    conditions: list[VirtualMachineCondition] | None = None
+    """Facts about the VM and its instance, one for each type."""
+    observed_generation: int | None = None
+    """Generation of the VM that the running instance was started from."""
+    desired_generation: int | None = None
+    """Generation of the VM that the next start will use; above `observedGeneration` after an edit."""
     start_failure: VirtualMachineStartFailure | None = None
+    """Present while starts keep failing."""
     state_change_requests: list[VirtualMachineStateChangeRequest] | None = None
+    """Starts and stops still to be carried out, in this order; a restart is a stop and a start."""
     volume_requests: list[VirtualMachineVolumeRequest] | None = None
+    """Volumes still to be plugged in or out."""
     volume_snapshot_statuses: list[VolumeSnapshotStatus] | None = None
+    """For each volume, whether it can be snapshotted."""
     volume_update_state: VolumeUpdateState | None = None
+    """Present while volumes are being exchanged."""
+    snapshot_in_progress: str | None = None
+    """Name of the snapshot being taken of the VM."""
+    restore_in_progress: str | None = None
+    """Name of the restore being applied to the VM."""
+    memory_dump_request: VirtualMachineMemoryDumpRequest | None = None
+    """The latest memory dump asked for."""
+    changed_block_tracking: ChangedBlockTrackingStatus | None = None
+    """Whether changes of the disks are recorded, and how backups fare."""
 
 
 class VirtualMachine(Model, kw_only=True):
+    """A virtual machine with a lasting identity, running or not."""
+
     api_version: str
+    """Group and version of the API, `kubevirt.io/v1`."""
     kind: str
+    """`VirtualMachine`."""
     metadata: ObjectMeta | None = None
+    """Name, namespace, labels and annotations."""
     spec: VirtualMachineSpec
+    """What the owner wants."""
     status: VirtualMachineStatus | None = None
+    """How the VM is doing; written by the controllers."""
