@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from virtshape.api import cdi, codec, snapshot
+from virtshape.api import apps, cdi, codec, snapshot
+from virtshape.api.core import claim, config, event, namespace, serviceaccount
 from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.model import Model
 
@@ -72,6 +73,14 @@ PREFERENCE_SPEC: dict[str, Any] = {
     "machine": {"preferredMachineType": "q35"},
 }
 
+CONDITION: dict[str, Any] = {
+    "type": "Ready",
+    "status": "True",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+    "reason": "AllWell",
+    "message": "nothing to complain about",
+}
+
 CASES: list[tuple[type[Model], str, dict[str, Any]]] = [
     (flavor.VirtualMachineFlavor, "flavor.kubevirt.io/v1alpha1", {"spec": FLAVOR_SPEC}),
     (flavor.VirtualMachineClusterFlavor, "flavor.kubevirt.io/v1alpha1", {"spec": FLAVOR_SPEC}),
@@ -125,6 +134,70 @@ CASES: list[tuple[type[Model], str, dict[str, Any]]] = [
                 "restoreSize": "30Gi",
                 "error": {"message": "timed out", "time": "2026-01-01T00:01:00Z"},
             },
+        },
+    ),
+    (
+        apps.ControllerRevision,
+        "apps/v1",
+        {
+            "data": {"apiVersion": "instancetype.kubevirt.io/v1beta2", "spec": {"cpu": {"guest": 2}}, "none": None},
+            "revision": 0,
+        },
+    ),
+    (
+        namespace.Namespace,
+        "v1",
+        {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active", "conditions": [CONDITION]}},
+    ),
+    (
+        claim.PersistentVolumeClaim,
+        "v1",
+        {
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "30Gi"}},
+                "storageClassName": "fast",
+                "volumeMode": "Block",
+                "volumeName": "pv-1",
+            },
+            "status": {
+                "accessModes": ["ReadWriteOnce"],
+                "allocatedResources": {"storage": "40Gi"},
+                "allocatedResourceStatuses": {"storage": "ControllerResizeInProgress"},
+                "capacity": {"storage": "30Gi"},
+                "conditions": [CONDITION | {"type": "Resizing", "lastProbeTime": "2026-01-01T00:00:00Z"}],
+                "healthStatus": {"healthConditions": [{"status": "Degraded", "reason": "DiskLost"}]},
+                "modifyVolumeStatus": {"status": "InProgress", "targetVolumeAttributesClassName": "gold"},
+                "phase": "Bound",
+            },
+        },
+    ),
+    (config.ConfigMap, "v1", {"data": {"a": "1"}, "binaryData": {"b": "AAE="}, "immutable": True}),
+    (config.Secret, "v1", {"data": {"userdata": "I2Nsb3Vk"}, "stringData": {"plain": "text"}, "type": "Opaque"}),
+    (
+        event.Event,
+        "v1",
+        {
+            "involvedObject": {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": "vm", "uid": "u-1"},
+            "reason": "Started",
+            "message": "started",
+            "source": {"component": "vm-controller", "host": "node01"},
+            "firstTimestamp": "2026-01-01T00:00:00Z",
+            "lastTimestamp": "2026-01-01T00:00:05Z",
+            "count": 2,
+            "series": {"count": 2, "lastObservedTime": "2026-01-01T00:00:05.000000Z"},
+            "type": "Normal",
+            "reportingComponent": "",
+            "reportingInstance": "",
+        },
+    ),
+    (
+        serviceaccount.ServiceAccount,
+        "v1",
+        {
+            "secrets": [{"name": "token-1"}],
+            "imagePullSecrets": [{"name": "registry"}],
+            "automountServiceAccountToken": False,
         },
     ),
 ]

@@ -1,0 +1,1 @@
+"""The core group: namespaces, pods, nodes, storage and what belongs to them."""
