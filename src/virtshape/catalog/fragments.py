@@ -1,0 +1,144 @@
+"""
+The pieces that specs of the catalogue are composed of, as plain trees with the names of the wire.
+
+A piece is one decision and carries all that follows from it. Never changed in place: `merge` makes a new tree.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+Fragment = Mapping[str, Any]
+
+
+def merge(*fragments: Fragment) -> dict[str, Any]:
+    """Combine the fragments into one tree; where two give the same field, the later one wins."""
+    merged: dict[str, Any] = {}
+    for fragment in fragments:
+        for key, value in fragment.items():
+            before = merged.get(key)
+            merged[key] = merge(before, value) if isinstance(before, Mapping) else value
+    return merged
+
+
+def gives(vcpus: int, memory: str) -> Fragment:
+    """Give so many vCPUs and so much memory."""
+    return {"cpu": {"guest": vcpus}, "memory": {"guest": memory}}
+
+
+def hugepages(page_size: str) -> Fragment:
+    """Back the memory with huge pages."""
+    return {"memory": {"hugepages": {"pageSize": page_size}}}
+
+
+def overcommit(percent: int) -> Fragment:
+    """Show the guest more memory than the node sets aside: 50 percent means twice as much."""
+    return {"memory": {"overcommitPercent": percent}}
+
+
+DEDICATED_CPUS: Fragment = {"cpu": {"dedicatedCPUPlacement": True, "isolateEmulatorThread": True}}
+HOST_NUMA: Fragment = {"cpu": {"numa": {"guestMappingPassthrough": {}}}}
+REALTIME: Fragment = {"cpu": {"realtime": {}}}
+SHARED_IO_THREADS: Fragment = {"ioThreadsPolicy": "auto"}
+QUIET_CPUS: Fragment = {
+    "annotations": {
+        "cpu-load-balancing.crio.io": "disable",
+        "cpu-quota.crio.io": "disable",
+        "irq-load-balancing.crio.io": "disable",
+    }
+}
+
+
+def needs(vcpus: int, memory: str) -> Fragment:
+    """Demand no less than these vCPUs and this memory."""
+    return {"requirements": {"cpu": {"guest": vcpus}, "memory": {"guest": memory}}}
+
+
+def architecture(name: str) -> Fragment:
+    """Run on this architecture alone."""
+    return {"preferredArchitecture": name, "requirements": {"architecture": name}}
+
+
+def topology(layout: str) -> Fragment:
+    """Show the vCPUs as sockets, cores or threads."""
+    return {"cpu": {"preferredCPUTopology": layout}}
+
+
+def spread_over_threads(ratio: int | None = None) -> Fragment:
+    """Spread the vCPUs over sockets, cores and threads, in the ratio if one is given."""
+    options = {"across": "SocketsCoresThreads"} | ({"ratio": ratio} if ratio else {})
+    return merge(topology("spread"), {"cpu": {"spreadOptions": options}})
+
+
+def guest_os(family: str) -> Fragment:
+    """Name the family of operating systems that the guest is of."""
+    return {"annotations": {"vm.kubevirt.io/os": family}}
+
+
+def buses(disk: str, interface: str) -> Fragment:
+    """Attach disks to this bus and the network with this model of interface."""
+    return {"devices": {"preferredDiskBus": disk, "preferredInterfaceModel": interface}}
+
+
+AMD64 = architecture("amd64")
+ARM64 = architecture("arm64")
+S390X = architecture("s390x")
+
+VIRTIO = buses("virtio", "virtio")
+RNG: Fragment = {"devices": {"preferredRng": {}}}
+DISK_IO_THREAD: Fragment = {"devices": {"preferredDiskDedicatedIoThread": True}}
+MULTI_QUEUE: Fragment = {"devices": {"preferredNetworkInterfaceMultiQueue": True}}
+TRANSITIONAL: Fragment = {"devices": {"preferredUseVirtioTransitional": True}}
+INPUT: Fragment = {"devices": {"preferredAutoattachInputDevice": True}}
+TABLET = merge(INPUT, {"devices": {"preferredInputBus": "virtio", "preferredInputType": "tablet"}})
+VIRTIO_VIDEO: Fragment = {"devices": {"preferredVideoType": "virtio"}}
+HEADLESS: Fragment = {
+    "devices": {
+        "preferredAutoattachGraphicsDevice": False,
+        "preferredAutoattachMemBalloon": False,
+        "preferredAutoattachSerialConsole": True,
+    }
+}
+
+EFI: Fragment = {"firmware": {"preferredEfi": {"secureBoot": False}}}
+SECURE_BOOT: Fragment = {"features": {"preferredSmm": {}}, "firmware": {"preferredEfi": {"secureBoot": True}}}
+SECURE_EXECUTION: Fragment = {"preferredLaunchSecurity": {}}
+TPM: Fragment = {
+    "devices": {"preferredTPM": {"persistent": True}},
+    "firmware": {"preferredEfi": {"persistent": True}},
+}
+NO_PCI_HOLE: Fragment = {"annotations": {"kubevirt.io/disablePCIHole64": "true"}}
+
+LINUX = merge(guest_os("linux"), VIRTIO, RNG)
+DPDK = merge(spread_over_threads(ratio=4), MULTI_QUEUE)
+
+HYPERV: Fragment = {
+    "frequencies": {},
+    "ipi": {},
+    "reenlightenment": {},
+    "relaxed": {},
+    "reset": {},
+    "runtime": {},
+    "spinlocks": {"spinlocks": 8191},
+    "synic": {},
+    "synictimer": {"direct": {}},
+    "tlbflush": {},
+    "vapic": {},
+    "vpindex": {},
+}
+WINDOWS = merge(
+    guest_os("windows"),
+    INPUT,
+    {
+        "clock": {
+            "preferredClockOffset": {"utc": {}},
+            "preferredTimer": {
+                "hpet": {"present": False},
+                "hyperv": {},
+                "pit": {"tickPolicy": "delay"},
+                "rtc": {"tickPolicy": "catchup"},
+            },
+        },
+        "features": {"preferredAcpi": {}, "preferredApic": {}, "preferredHyperv": HYPERV},
+        "preferredTerminationGracePeriodSeconds": 3600,
+    },
+)

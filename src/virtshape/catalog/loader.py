@@ -1,0 +1,53 @@
+"""
+The catalogue as API objects.
+
+Keeps nothing between calls and reads no files: each call builds fresh objects, which the caller may change.
+"""
+
+from virtshape.api.codec import from_tree
+from virtshape.api.instancetype import v1beta1, v1beta2
+from virtshape.catalog import preferences, series
+
+CatalogObject = (
+    v1beta2.VirtualMachineInstancetype
+    | v1beta2.VirtualMachineClusterInstancetype
+    | v1beta2.VirtualMachinePreference
+    | v1beta2.VirtualMachineClusterPreference
+)
+
+_VERSIONS = {"v1beta2": v1beta2, "v1beta1": v1beta1}
+_SOURCES = {"VirtualMachineClusterInstancetype": series, "VirtualMachineClusterPreference": preferences}
+_KINDS_IN_LOWER_CASE = {kind.lower(): kind for kind in _SOURCES}
+
+
+def load(namespaced: bool = False, version: str = "v1beta2") -> list[CatalogObject]:
+    """Build all instance types and preferences; at v1beta1 without the custom sizes, which it cannot express."""
+    return [
+        _build(kind, name, namespaced, version)
+        for kind, source in _SOURCES.items()
+        for name in source.names()
+        if version != "v1beta1" or not series.is_custom(name)
+    ]
+
+
+def find(kind: str, name: str) -> CatalogObject | None:
+    """Build the object of a cluster-wide kind, written as in a VM's matcher, if the catalogue has it."""
+    known = _find_kind(kind)
+    return _build(known, name) if known and name in _SOURCES[known].names() else None
+
+
+def names(kind: str) -> list[str]:
+    """List the names of all objects of a cluster-wide kind, written as in a VM's matcher."""
+    known = _find_kind(kind)
+    return _SOURCES[known].names() if known else []
+
+
+def _find_kind(kind: str) -> str | None:
+    return _KINDS_IN_LOWER_CASE.get(kind.lower().removesuffix("s"))
+
+
+def _build(kind: str, name: str, namespaced: bool = False, version: str = "v1beta2") -> CatalogObject:
+    written_kind = kind.replace("Cluster", "") if namespaced else kind
+    struct: type[CatalogObject] = getattr(_VERSIONS[version], written_kind)
+    tree = {"apiVersion": f"instancetype.kubevirt.io/{version}", "kind": written_kind, **_SOURCES[kind].describe(name)}
+    return from_tree(tree, struct)

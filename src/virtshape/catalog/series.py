@@ -1,0 +1,222 @@
+"""
+The series of instance types: each a table of sizes, and one shape that all its sizes share.
+
+Every series but the universal one also has a size `custom`, which leaves vCPUs and memory to the VM. Data and
+pure functions: describes metadata and spec as trees, never makes whole objects.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from virtshape.catalog.fragments import (
+    DEDICATED_CPUS,
+    HOST_NUMA,
+    QUIET_CPUS,
+    REALTIME,
+    SHARED_IO_THREADS,
+    Fragment,
+    gives,
+    hugepages,
+    merge,
+    overcommit,
+)
+
+_CUSTOM = "custom"
+
+# Custom sizes were proposed against this release of the common catalogue, and carry it as a label.
+_CUSTOM_SINCE = "v1.2.0"
+
+_LABELLED_CPU_PARTS = ("dedicatedCPUPlacement", "isolateEmulatorThread", "numa", "realtime")
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """What the instance types of a series share, and the sizes in which they differ."""
+
+    title: str
+    description: str
+    workload: str
+    """The value of the label `class`."""
+    icon: str
+    sizes: Mapping[str, tuple[int, str]]
+    """The number of vCPUs and the memory of each size."""
+    shape: tuple[Fragment, ...] = ()
+    page_sizes: tuple[str, ...] = ()
+    """Huge pages to choose from; those after the first are named in the size, as in `large1gi`."""
+    spare_sockets: bool = True
+    """Whether sockets are left empty, so that vCPUs can be plugged in later."""
+    has_custom_size: bool = True
+
+
+_UNIVERSAL_SIZES = {
+    "nano": (1, "512Mi"),
+    "micro": (1, "1Gi"),
+    "small": (1, "2Gi"),
+    "medium": (1, "4Gi"),
+    "2xmedium": (2, "4Gi"),
+    "large": (2, "8Gi"),
+    "xlarge": (4, "16Gi"),
+    "2xlarge": (8, "32Gi"),
+    "4xlarge": (16, "64Gi"),
+    "8xlarge": (32, "128Gi"),
+}
+
+
+def _without(sizes: Mapping[str, tuple[int, str]], *left_out: str) -> dict[str, tuple[int, str]]:
+    return {name: figures for name, figures in sizes.items() if name not in left_out}
+
+
+SERIES = {
+    "u1": Series(
+        title="Universal",
+        description="Shares of the node's CPUs and plain memory. Start here when a workload has no special needs.",
+        workload="general.purpose",
+        icon="pficon-server-group",
+        sizes=_UNIVERSAL_SIZES,
+        has_custom_size=False,
+    ),
+    "o1": Series(
+        title="Overcommitted memory",
+        description="As the universal series, but the node sets aside less memory than the guest sees. "
+        "For many VMs that are rarely busy all at once.",
+        workload="overcommitted",
+        icon="pficon-virtual-machine",
+        shape=(overcommit(50),),
+        sizes=_without(_UNIVERSAL_SIZES, "2xmedium"),
+    ),
+    "d1": Series(
+        title="Dedicated CPUs",
+        description="The sizes of the universal series on physical CPUs that no other VM uses, "
+        "for steady and predictable speed. Nodes need the CPU manager.",
+        workload="dedicated.vcpu",
+        icon="pficon-server-group",
+        shape=(DEDICATED_CPUS, SHARED_IO_THREADS),
+        sizes=_UNIVERSAL_SIZES,
+    ),
+    "cx1": Series(
+        title="Compute with exclusive CPUs",
+        description="For computation that keeps its CPUs busy: whole physical CPUs, the node's NUMA layout visible "
+        "in the guest, huge pages, and I/O handled on further CPUs beside them. No empty sockets are kept for "
+        "plugging in vCPUs, since a node might not have as many. Nodes need the CPU manager and huge pages.",
+        workload="compute.exclusive",
+        icon="pficon-registry",
+        shape=(DEDICATED_CPUS, HOST_NUMA, SHARED_IO_THREADS),
+        page_sizes=("2Mi", "1Gi"),
+        spare_sockets=False,
+        sizes={
+            "medium": (1, "2Gi"),
+            "large": (2, "4Gi"),
+            "xlarge": (4, "8Gi"),
+            "2xlarge": (8, "16Gi"),
+            "4xlarge": (16, "32Gi"),
+            "8xlarge": (32, "64Gi"),
+        },
+    ),
+    "m1": Series(
+        title="Memory heavy",
+        description="Eight gibibytes for every vCPU, in huge pages: databases, caches, analytics. "
+        "Nodes need huge pages.",
+        workload="memory.intensive",
+        icon="fa-memory",
+        page_sizes=("2Mi", "1Gi"),
+        sizes={
+            "large": (2, "16Gi"),
+            "xlarge": (4, "32Gi"),
+            "2xlarge": (8, "64Gi"),
+            "4xlarge": (16, "128Gi"),
+            "8xlarge": (32, "256Gi"),
+        },
+    ),
+    "n1": Series(
+        title="Network functions",
+        description="For guests that move packets themselves, with DPDK for instance: whole physical CPUs that the "
+        "node neither interrupts nor throttles, and huge pages. Nodes have to be set up for such work.",
+        workload="network",
+        icon="pficon-network",
+        shape=(DEDICATED_CPUS, QUIET_CPUS),
+        page_sizes=("1Gi",),
+        sizes={
+            "medium": (4, "4Gi"),
+            "large": (4, "8Gi"),
+            "xlarge": (8, "16Gi"),
+            "2xlarge": (16, "32Gi"),
+            "4xlarge": (32, "64Gi"),
+            "8xlarge": (64, "128Gi"),
+        },
+    ),
+    "rt1": Series(
+        title="Real time",
+        description="For deadlines: whole physical CPUs that run at real-time priority undisturbed, the node's NUMA "
+        "layout, and huge pages. Nodes have to run a real-time kernel.",
+        workload="realtime",
+        icon="pficon-server-group",
+        shape=(DEDICATED_CPUS, HOST_NUMA, REALTIME, QUIET_CPUS),
+        page_sizes=("1Gi",),
+        sizes=_without(_UNIVERSAL_SIZES, "nano", "2xmedium"),
+    ),
+}
+
+
+def names() -> list[str]:
+    """List the names of all instance types."""
+    return [f"{prefix}.{size}" for prefix, series in SERIES.items() for size in list_sizes(series)]
+
+
+def list_sizes(series: Series) -> list[str]:
+    """List the names of a series' sizes: small ones first, the custom one last."""
+    suffixes = ("", *(page_size.lower() for page_size in series.page_sizes[1:]))
+    sizes = [size + suffix for size in series.sizes for suffix in suffixes]
+    return [*sizes, _CUSTOM] if series.has_custom_size else sizes
+
+
+def is_custom(name: str) -> bool:
+    """Tell whether the instance type of this name leaves its size to the VM."""
+    return name.endswith(f".{_CUSTOM}")
+
+
+def describe(name: str) -> dict[str, Any]:
+    """Compose the metadata and spec of an instance type."""
+    prefix, size = name.split(".")
+    series = SERIES[prefix]
+    spec = _build_spec(series, size)
+    annotations = {
+        "instancetype.kubevirt.io/displayName": series.title,
+        "instancetype.kubevirt.io/description": series.description,
+    }
+    labels = _build_labels(series, size, spec)
+    return {"metadata": {"name": name, "labels": labels, "annotations": annotations}, "spec": spec}
+
+
+def _build_spec(series: Series, size: str) -> dict[str, Any]:
+    fragments = [*series.shape]
+    page_size = next((each for each in series.page_sizes[1:] if size.endswith(each.lower())), None)
+    if page_size:
+        size = size.removesuffix(page_size.lower())
+    if series.page_sizes:
+        fragments.append(hugepages(page_size or series.page_sizes[0]))
+    if size != _CUSTOM:
+        vcpus, memory = series.sizes[size]
+        fragments.append(gives(vcpus, memory))
+        if not series.spare_sockets:
+            fragments.append({"cpu": {"maxSockets": vcpus}})
+    return merge(*fragments)
+
+
+def _build_labels(series: Series, size: str, spec: Mapping[str, Any]) -> dict[str, str]:
+    cpu, memory = spec.get("cpu", {}), spec.get("memory", {})
+    labels = {
+        "class": series.workload,
+        "cpu": str(cpu.get("guest", _CUSTOM)),
+        "memory": memory.get("guest", _CUSTOM),
+        "size": size,
+        "icon-pf": series.icon,
+        "vendor": "kubevirt.io",
+        "version": "1",
+    }
+    labels |= {part: "true" for part in _LABELLED_CPU_PARTS if part in cpu}
+    if "hugepages" in memory:
+        labels["hugepages"] = memory["hugepages"]["pageSize"]
+    if size == _CUSTOM:
+        labels["common-instancetypes-version"] = _CUSTOM_SINCE
+    return {f"instancetype.kubevirt.io/{key}": value for key, value in labels.items()}

@@ -1,0 +1,78 @@
+"""The built-in catalogue, custom sizes aside, has the names, specs and labels of the common KubeVirt one."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from virtshape import catalog
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.instancetype import v1beta1
+
+Tree = dict[str, Any]
+Objects = dict[tuple[str, str], Tree]
+
+
+@pytest.fixture(scope="module")
+def reference() -> Objects:
+    if "VIRTSHAPE_REFERENCE" not in os.environ:
+        give_up = pytest.fail if "CI" in os.environ else pytest.skip
+        give_up("VIRTSHAPE_REFERENCE names no folder with common-instancetypes.yaml")
+    text = Path(os.environ["VIRTSHAPE_REFERENCE"], "common-instancetypes.yaml").read_text()
+    structs = [from_tree(tree, getattr(v1beta1, tree["kind"])) for tree in yaml.safe_load_all(text) if tree]
+    return _index([to_tree(struct) for struct in structs])
+
+
+@pytest.fixture(scope="module")
+def ours() -> Objects:
+    return _index([to_tree(each) for each in catalog.load(version="v1beta1")])
+
+
+def test_the_catalogue_has_the_names_of_the_reference_and_no_others(ours: Objects, reference: Objects) -> None:
+    assert sorted(ours) == sorted(reference)
+
+
+def test_every_spec_is_that_of_the_reference(ours: Objects, reference: Objects) -> None:
+    assert _differences(ours, reference, "spec") == []
+
+
+def test_every_label_is_that_of_the_reference(ours: Objects, reference: Objects) -> None:
+    assert _differences(ours, reference, "metadata", "labels") == []
+
+
+def test_no_text_is_taken_from_the_reference(ours: Objects, reference: Objects) -> None:
+    texts = {text for tree in reference.values() for text in tree["metadata"]["annotations"].values()}
+    assert [key for key, tree in ours.items() if texts & set(tree["metadata"]["annotations"].values())] == []
+
+
+def _index(trees: list[Tree]) -> Objects:
+    return {(tree["kind"], tree["metadata"]["name"]): tree for tree in trees}
+
+
+def _differences(ours: Objects, reference: Objects, *path: str) -> list[str]:
+    differences = []
+    for key in sorted(ours.keys() & reference.keys()):
+        mine, theirs = dict(_leaves(_part(ours[key], path))), dict(_leaves(_part(reference[key], path)))
+        differences += [
+            f"{key[1]}: {field} is {mine.get(field)!r}, in the reference {theirs.get(field)!r}"
+            for field in sorted(mine.keys() | theirs.keys())
+            if mine.get(field) != theirs.get(field)
+        ]
+    return differences
+
+
+def _part(tree: Tree, path: tuple[str, ...]) -> Tree:
+    for name in path:
+        tree = tree[name]
+    return tree
+
+
+def _leaves(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for name, child in value.items():
+            yield from _leaves(child, f"{field}.{name}".lstrip("."))
+    else:
+        yield field, value

@@ -1,0 +1,101 @@
+from typing import Any
+
+import pytest
+
+from virtshape.catalog import series
+
+PREFIX = "instancetype.kubevirt.io/"
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("u1", "nano micro small medium 2xmedium large xlarge 2xlarge 4xlarge 8xlarge"),
+        ("o1", "nano micro small medium large xlarge 2xlarge 4xlarge 8xlarge custom"),
+        ("d1", "nano micro small medium 2xmedium large xlarge 2xlarge 4xlarge 8xlarge custom"),
+        (
+            "cx1",
+            (
+                "medium medium1gi large large1gi xlarge xlarge1gi 2xlarge 2xlarge1gi 4xlarge 4xlarge1gi "
+                "8xlarge 8xlarge1gi custom"
+            ),
+        ),
+        ("m1", "large large1gi xlarge xlarge1gi 2xlarge 2xlarge1gi 4xlarge 4xlarge1gi 8xlarge 8xlarge1gi custom"),
+        ("n1", "medium large xlarge 2xlarge 4xlarge 8xlarge custom"),
+        ("rt1", "micro small medium large xlarge 2xlarge 4xlarge 8xlarge custom"),
+    ],
+)
+def test_a_series_lists_its_sizes_from_small_to_large_and_the_custom_one_last(name: str, sizes: str) -> None:
+    assert series.list_sizes(series.SERIES[name]) == sizes.split()
+
+
+DEDICATED = {"dedicatedCPUPlacement": True, "isolateEmulatorThread": True}
+NUMA: dict[str, Any] = {"guestMappingPassthrough": {}}
+QUIET = {
+    "cpu-load-balancing.crio.io": "disable",
+    "cpu-quota.crio.io": "disable",
+    "irq-load-balancing.crio.io": "disable",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        ("o1.custom", {"memory": {"overcommitPercent": 50}}),
+        ("d1.custom", {"cpu": DEDICATED, "ioThreadsPolicy": "auto"}),
+        (
+            "cx1.custom",
+            {
+                "cpu": {**DEDICATED, "numa": NUMA},
+                "ioThreadsPolicy": "auto",
+                "memory": {"hugepages": {"pageSize": "2Mi"}},
+            },
+        ),
+        ("m1.custom", {"memory": {"hugepages": {"pageSize": "2Mi"}}}),
+        ("n1.custom", {"cpu": DEDICATED, "annotations": QUIET, "memory": {"hugepages": {"pageSize": "1Gi"}}}),
+        (
+            "rt1.custom",
+            {
+                "cpu": {**DEDICATED, "numa": NUMA, "realtime": {}},
+                "annotations": QUIET,
+                "memory": {"hugepages": {"pageSize": "1Gi"}},
+            },
+        ),
+    ],
+)
+def test_a_custom_size_has_the_shape_of_its_series_and_no_size(name: str, spec: dict[str, Any]) -> None:
+    assert series.describe(name)["spec"] == spec
+
+
+def test_a_custom_size_is_labelled_as_one() -> None:
+    assert series.describe("cx1.custom")["metadata"]["labels"] == {
+        f"{PREFIX}class": "compute.exclusive",
+        f"{PREFIX}cpu": "custom",
+        f"{PREFIX}dedicatedCPUPlacement": "true",
+        f"{PREFIX}hugepages": "2Mi",
+        f"{PREFIX}icon-pf": "pficon-registry",
+        f"{PREFIX}isolateEmulatorThread": "true",
+        f"{PREFIX}memory": "custom",
+        f"{PREFIX}numa": "true",
+        f"{PREFIX}vendor": "kubevirt.io",
+        f"{PREFIX}version": "1",
+        f"{PREFIX}size": "custom",
+        f"{PREFIX}common-instancetypes-version": "v1.2.0",
+    }
+
+
+def test_exclusive_compute_gets_no_sockets_beyond_its_vcpus() -> None:
+    assert series.describe("cx1.xlarge")["spec"]["cpu"]["maxSockets"] == 4
+
+
+@pytest.mark.parametrize(("name", "page_size"), [("m1.large", "2Mi"), ("m1.large1gi", "1Gi"), ("rt1.large", "1Gi")])
+def test_a_size_is_labelled_with_the_page_size_it_gets(name: str, page_size: str) -> None:
+    described = series.describe(name)
+    assert described["spec"]["memory"]["hugepages"] == {"pageSize": page_size}
+    assert described["metadata"]["labels"][f"{PREFIX}hugepages"] == page_size
+
+
+def test_every_series_says_what_it_is_for() -> None:
+    texts = [(each.title, each.description) for each in series.SERIES.values()]
+    assert all(title and description.endswith(".") for title, description in texts)
+    assert len(set(texts)) == len(texts)
