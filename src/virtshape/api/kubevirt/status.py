@@ -1,270 +1,309 @@
+"""
+The status of a running instance: phase, guest, network, volumes, backups.
+
+Written by the controllers and the launcher, read by users. Nothing here is an input.
+"""
+
 from typing import Literal
 
 from msgspec import field
 
 from virtshape.api.kubevirt.domain import CPUTopology, Machine
+from virtshape.api.kubevirt.migration import VirtualMachineInstanceMigrationState
 from virtshape.api.model import Int32, Model, Time, UInt32
 from virtshape.api.quantity import Quantity
 
 
 class VirtualMachineInstanceBackupVolumeInfo(Model):
+    """A volume in a backup."""
+
     volume_name: str
+    """Name of the volume in the VM."""
 
 
 class VirtualMachineInstanceBackupStatus(Model):
-    backup_msg: str | None = None
+    """Progress of an instance's current or last backup."""
+
     backup_name: str | None = None
-    checkpoint_name: str | None = None
-    completed: bool | None = None
-    end_timestamp: Time | None = None
-    failed: bool | None = None
-    quiesce_status: str | None = None
+    """Name of the backup object."""
     start_timestamp: Time | None = None
+    """When it began."""
+    end_timestamp: Time | None = None
+    """When it ended."""
+    completed: bool | None = None
+    """True once it ended, well or badly."""
+    failed: bool | None = None
+    """True if it failed."""
+    backup_msg: str | None = None
+    """What went wrong, or is worth knowing."""
+    checkpoint_name: str | None = None
+    """Checkpoint taken with it, from which the next incremental backup can start."""
+    quiesce_status: str | None = None
+    """Whether the guest's file systems were frozen for it, could not be, or were left alone."""
     volumes: list[VirtualMachineInstanceBackupVolumeInfo] | None = None
+    """The volumes in it."""
 
 
 class ChangedBlockTrackingStatus(Model):
+    """Whether written disk blocks are noted, as incremental backups need it."""
+
     state: str
+    """How far tracking is, such as PendingRestart, Initializing, Enabled or Disabled."""
     backup_status: VirtualMachineInstanceBackupStatus | None = None
+    """The current or last backup."""
 
 
 class VirtualMachineInstanceCondition(Model):
+    """One fact about an instance, true or not, with when and why it last changed."""
+
     type: str
+    """Name of the fact, such as Ready, Paused, AgentConnected or LiveMigratable."""
     status: str
-    last_probe_time: Time | None = None
-    last_transition_time: Time | None = None
-    message: str | None = None
+    """True, False or Unknown."""
     reason: str | None = None
+    """Why status is what it is, as one CamelCase word."""
+    message: str | None = None
+    """The reason spelled out for a person."""
+    last_transition_time: Time | None = None
+    """When status last changed."""
+    last_probe_time: Time | None = None
+    """When the fact was last looked at."""
 
 
 class VirtualMachineInstanceGuestOSInfo(Model):
+    """The guest's operating system, as its guest agent tells it."""
+
     name: str | None = None
+    """Name of the system, such as Fedora Linux."""
     id: str | None = None
-    kernel_release: str | None = None
-    kernel_version: str | None = None
-    machine: str | None = None
+    """Short name of the system, such as fedora or mswindows."""
     pretty_name: str | None = None
+    """Name and version for display."""
     version: str | None = None
+    """Version, with its edition or code name."""
     version_id: str | None = None
+    """Version number alone."""
+    kernel_release: str | None = None
+    """Release of the kernel, as uname -r prints it."""
+    kernel_version: str | None = None
+    """Build of the kernel, as uname -v prints it."""
+    machine: str | None = None
+    """Hardware name, such as x86_64."""
 
 
 class VirtualMachineInstanceNetworkInterface(Model):
+    """A network interface of the guest."""
+
     name: str | None = None
-    info_source: str | None = None
+    """Name of the interface in the VM; absent for those that only the guest knows."""
     interface_name: str | None = None
-    ip_address: str | None = None
-    ip_addresses: list[str] | None = None
-    link_state: str | None = None
-    mac: str | None = None
+    """Name inside the guest, such as eth0; needs the guest agent."""
     pod_interface_name: str | None = None
+    """Name inside the pod."""
+    mac: str | None = None
+    """MAC address."""
+    ip_address: str | None = None
+    """The first of ipAddresses."""
+    ip_addresses: list[str] | None = None
+    """All its IP addresses."""
+    link_state: str | None = None
+    """up or down."""
     queue_count: Int32 | None = None
+    """Number of queues; above 1 with multi-queue."""
+    info_source: str | None = None
+    """Who reported it: any of domain, guest-agent and multus-status, joined by commas."""
 
 
 class InitrdInfo(Model):
+    """The initial RAM disk that the guest booted with."""
+
     checksum: int | None = None
+    """Deprecated: checksum of the file."""
 
 
 class KernelInfo(Model):
+    """The kernel that the guest booted with."""
+
     checksum: int | None = None
+    """Deprecated: checksum of the file."""
 
 
 class KernelBootStatus(Model):
-    initrd_info: InitrdInfo | None = None
+    """The files of a guest that boots a kernel from a container image."""
+
     kernel_info: KernelInfo | None = None
+    """The kernel."""
+    initrd_info: InitrdInfo | None = None
+    """The initial RAM disk."""
 
 
 class MemoryStatus(Model):
+    """The guest's memory, at start and now."""
+
     guest_at_boot: Quantity | None = None
-    guest_current: Quantity | None = None
+    """Memory that the guest started with."""
     guest_requested: Quantity | None = None
+    """Memory that it shall have; differs from guestCurrent while more is being plugged in."""
+    guest_current: Quantity | None = None
+    """Memory that it has now."""
     memory_overhead: Quantity | None = None
+    """Memory that its pod needs beyond the guest's."""
 
 
 class PersistentVolumeClaimInfo(Model):
-    access_modes: list[Literal["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]] | None = None
-    capacity: dict[str, Quantity] | None = None
+    """What is known of a claim behind a volume."""
+
     claim_name: str | None = None
-    filesystem_overhead: str | None = None
-    preallocated: bool | None = None
-    requests: dict[str, Quantity] | None = None
+    """Name of the PersistentVolumeClaim."""
+    access_modes: list[Literal["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]] | None = None
+    """Who may mount it at once."""
     volume_mode: Literal["Block", "Filesystem", "FromStorageProfile"] | None = None
+    """Filesystem or a raw Block device."""
+    requests: dict[str, Quantity] | None = None
+    """The size asked for, under `storage`."""
+    capacity: dict[str, Quantity] | None = None
+    """The size provided, under `storage`."""
+    filesystem_overhead: str | None = None
+    """Fraction of the file system that a disk image leaves free, such as 0.055."""
+    preallocated: bool | None = None
+    """Whether the image takes up its full size from the start."""
 
 
 class StorageMigratedVolumeInfo(Model):
+    """A volume whose content moves to another claim."""
+
     volume_name: str
-    destination_pvc_info: PersistentVolumeClaimInfo | None = field(default=None, name="destinationPVCInfo")
+    """Name of the volume in the VM."""
     source_pvc_info: PersistentVolumeClaimInfo | None = field(default=None, name="sourcePVCInfo")
-
-
-class DowntimeTuningOptions(Model):
-    cooldown_seconds: Int32 | None = None
-    initial_ms: int | None = None
-    start_after_iteration: int | None = None
-    steps: Int32 | None = None
-
-
-class StallDetectorOptions(Model):
-    completion_timeout_factor: Quantity | None = None
-    ewma_alpha: Quantity | None = None
-    patience_window_decay_factor: Quantity | None = None
-    precopy_possible_factor: Quantity | None = None
-    search_local_minima: bool | None = None
-    stall_margin: int | None = None
-    stall_progress_timeout: int | None = None
-    switchover_timeout: int | None = None
-
-
-class ExperimentalMigrationOptions(Model):
-    compression: str | None = None
-    downtime_tuning: DowntimeTuningOptions | None = None
-    stall_detector: StallDetectorOptions | None = None
-
-
-class VMIMConfigurationOptions(Model):
-    allow_auto_converge: bool | None = None
-    allow_post_copy: bool | None = None
-    allow_workload_disruption: bool | None = None
-    bandwidth_per_migration: Quantity | None = None
-    completion_timeout_per_gi_b: int | None = None
-    disable_tls: bool | None = field(default=None, name="disableTLS")
-    experimental: ExperimentalMigrationOptions | None = None
-    match_se_linux_level_on_migration: bool | None = field(default=None, name="matchSELinuxLevelOnMigration")
-    max_downtime_ms: int | None = None
-    network: str | None = None
-    node_drain_taint_key: str | None = None
-    parallel_migrations_per_cluster: int | None = None
-    parallel_outbound_migrations_per_node: int | None = None
-    progress_timeout: int | None = None
-    unsafe_migration_override: bool | None = None
-    utility_volumes_timeout: int | None = None
-
-
-class VirtualMachineInstanceMigrationSourceState(Model):
-    domain_name: str | None = None
-    domain_namespace: str | None = None
-    migration_uid: str | None = field(default=None, name="migrationUID")
-    node: str | None = None
-    node_selectors: dict[str, str] | None = None
-    persistent_state_pvc_name: str | None = field(default=None, name="persistentStatePVCName")
-    pod: str | None = None
-    selinux_context: str | None = None
-    sync_address: str | None = None
-    virtual_machine_instance_uid: str | None = field(default=None, name="virtualMachineInstanceUID")
-
-
-class VirtualMachineInstanceMigrationTargetState(Model):
-    attachment_pod_uid: str | None = field(default=None, name="attachmentPodUID")
-    cpu_set: list[Int32] | None = None
-    direct_migration_node_ports: dict[str, Int32] | None = None
-    domain_detected: bool | None = None
-    domain_name: str | None = None
-    domain_namespace: str | None = None
-    domain_ready_timestamp: Time | None = None
-    migration_uid: str | None = field(default=None, name="migrationUID")
-    node: str | None = None
-    node_address: str | None = None
-    node_topology: str | None = None
-    persistent_state_pvc_name: str | None = field(default=None, name="persistentStatePVCName")
-    pod: str | None = None
-    selinux_context: str | None = None
-    sync_address: str | None = None
-    virtual_machine_instance_uid: str | None = field(default=None, name="virtualMachineInstanceUID")
-
-
-class VirtualMachineInstanceMigrationState(Model):
-    abort_requested: bool | None = None
-    abort_status: str | None = None
-    completed: bool | None = None
-    end_timestamp: Time | None = None
-    failed: bool | None = None
-    failure_reason: str | None = None
-    migration_configuration: VMIMConfigurationOptions | None = None
-    migration_network_type: str | None = None
-    migration_policy_name: str | None = None
-    migration_uid: str | None = None
-    mode: str | None = None
-    source_node: str | None = None
-    source_persistent_state_pvc_name: str | None = field(default=None, name="sourcePersistentStatePVCName")
-    source_pod: str | None = None
-    source_state: VirtualMachineInstanceMigrationSourceState | None = None
-    start_timestamp: Time | None = None
-    target_attachment_pod_uid: str | None = field(default=None, name="targetAttachmentPodUID")
-    target_cpu_set: list[Int32] | None = field(default=None, name="targetCPUSet")
-    target_direct_migration_node_ports: dict[str, Int32] | None = None
-    target_memory_overhead: Quantity | None = None
-    target_node: str | None = None
-    target_node_address: str | None = None
-    target_node_domain_detected: bool | None = None
-    target_node_domain_ready_timestamp: Time | None = None
-    target_node_topology: str | None = None
-    target_persistent_state_pvc_name: str | None = field(default=None, name="targetPersistentStatePVCName")
-    target_pod: str | None = None
-    target_state: VirtualMachineInstanceMigrationTargetState | None = None
+    """The claim it leaves."""
+    destination_pvc_info: PersistentVolumeClaimInfo | None = field(default=None, name="destinationPVCInfo")
+    """The claim it moves to."""
 
 
 class VirtualMachineInstancePhaseTransitionTimestamp(Model):
+    """When an instance entered a phase."""
+
     phase: str | None = None
+    """The phase."""
     phase_transition_timestamp: Time | None = None
+    """When it was entered."""
 
 
 class TopologyHints(Model):
+    """What a node must offer for this instance."""
+
     tsc_frequency: int | None = None
+    """Frequency of the time stamp counter in Hz; set for guests that depend on a steady one."""
 
 
 class ContainerDiskInfo(Model):
+    """A disk that comes from a container image."""
+
     checksum: int | None = None
+    """Checksum of the disk, to notice that an image changed under the same tag."""
 
 
 class HotplugVolumeStatus(Model):
+    """The pod through which a volume was plugged into the running guest."""
+
     attach_pod_name: str | None = None
+    """Name of the pod."""
     attach_pod_uid: str | None = field(default=None, name="attachPodUID")
+    """UID of the pod."""
 
 
 class DomainMemoryDumpInfo(Model):
+    """A dump of the guest's memory."""
+
     claim_name: str | None = None
-    end_timestamp: Time | None = None
-    start_timestamp: Time | None = None
+    """Claim that the dump is written to."""
     target_file_name: str | None = None
+    """Name of the file in it."""
+    start_timestamp: Time | None = None
+    """When it began."""
+    end_timestamp: Time | None = None
+    """When it ended."""
 
 
 class VolumeStatus(Model):
+    """State of one volume."""
+
     name: str
+    """Name of the volume in the VM."""
     target: str
-    container_disk_volume: ContainerDiskInfo | None = None
-    hotplug_volume: HotplugVolumeStatus | None = None
-    memory_dump_volume: DomainMemoryDumpInfo | None = None
-    message: str | None = None
-    persistent_volume_claim_info: PersistentVolumeClaimInfo | None = None
+    """Device name, such as vda; the guest may use another. Empty while not attached."""
     phase: str | None = None
+    """How far a hotplugged volume or a memory dump is, such as Bound, AttachedToNode or Ready."""
     reason: str | None = None
+    """Why it is in that phase, as one CamelCase word."""
+    message: str | None = None
+    """The reason spelled out for a person."""
     size: int | None = None
+    """Size in bytes."""
+    persistent_volume_claim_info: PersistentVolumeClaimInfo | None = None
+    """The claim behind it, if there is one."""
+    container_disk_volume: ContainerDiskInfo | None = None
+    """The container disk behind it, if there is one."""
+    hotplug_volume: HotplugVolumeStatus | None = None
+    """How it was plugged in; present for hotplugged volumes only."""
+    memory_dump_volume: DomainMemoryDumpInfo | None = None
+    """The memory dump on it, if there is one."""
 
 
 class VirtualMachineInstanceStatus(Model):
-    vsock_cid: UInt32 | None = field(default=None, name="VSOCKCID")
-    active_pods: dict[str, str] | None = None
-    changed_block_tracking: ChangedBlockTrackingStatus | None = None
-    conditions: list[VirtualMachineInstanceCondition] | None = None
-    current_cpu_topology: CPUTopology | None = field(default=None, name="currentCPUTopology")
-    evacuation_node_name: str | None = None
-    fs_freeze_status: str | None = None
-    guest_os_info: VirtualMachineInstanceGuestOSInfo | None = field(default=None, name="guestOSInfo")
-    interfaces: list[VirtualMachineInstanceNetworkInterface] | None = None
-    kernel_boot_status: KernelBootStatus | None = None
-    launcher_container_image_version: str | None = None
-    machine: Machine | None = None
-    memory: MemoryStatus | None = None
-    migrated_volumes: list[StorageMigratedVolumeInfo] | None = None
-    migration_method: str | None = None
-    migration_state: VirtualMachineInstanceMigrationState | None = None
-    migration_transport: str | None = None
-    node_name: str | None = None
+    """What is known of a running instance."""
+
     phase: str | None = None
-    phase_transition_timestamps: list[VirtualMachineInstancePhaseTransitionTimestamp] | None = None
-    qos_class: Literal["BestEffort", "Burstable", "Guaranteed"] | None = None
+    """Pending, Scheduling, Scheduled, Running, Succeeded, Failed, WaitingForSync or Unknown."""
     reason: str | None = None
-    runtime_user: int | None = None
-    selinux_context: str | None = None
-    topology_hints: TopologyHints | None = None
-    virtual_machine_revision_name: str | None = None
+    """Why it is in that phase, as one CamelCase word, such as NodeUnresponsive."""
+    conditions: list[VirtualMachineInstanceCondition] | None = None
+    """Facts about it, one per type."""
+    phase_transition_timestamps: list[VirtualMachineInstancePhaseTransitionTimestamp] | None = None
+    """When it entered each phase so far."""
+    node_name: str | None = None
+    """The node it runs on."""
+    active_pods: dict[str, str] | None = None
+    """Its pods by UID, each with its node; two of them during a migration."""
+    current_cpu_topology: CPUTopology | None = field(default=None, name="currentCPUTopology")
+    """Sockets, cores and threads the guest has now; behind the spec while sockets are being plugged in."""
+    memory: MemoryStatus | None = None
+    """The guest's memory, at start and now."""
+    machine: Machine | None = None
+    """The machine type in use, with its version where the spec names an alias such as q35."""
+    guest_os_info: VirtualMachineInstanceGuestOSInfo | None = field(default=None, name="guestOSInfo")
+    """The guest's operating system; needs the guest agent."""
+    interfaces: list[VirtualMachineInstanceNetworkInterface] | None = None
+    """The guest's network interfaces and their addresses."""
     volume_status: list[VolumeStatus] | None = None
+    """State of each volume."""
+    kernel_boot_status: KernelBootStatus | None = None
+    """The kernel files, if it boots from a container image."""
+    fs_freeze_status: str | None = None
+    """frozen while a freeze of the guest's file systems is asked for, absent otherwise."""
+    changed_block_tracking: ChangedBlockTrackingStatus | None = None
+    """Whether written disk blocks are noted for backups."""
+    migration_method: str | None = None
+    """How it could move: LiveMigration, or BlockMigration if disks must be copied too."""
+    migration_transport: str | None = None
+    """How migration data leaves the pod; Unix for a socket."""
+    migration_state: VirtualMachineInstanceMigrationState | None = None
+    """The current or last live migration."""
+    migrated_volumes: list[StorageMigratedVolumeInfo] | None = None
+    """Volumes that are moving to other claims."""
+    evacuation_node_name: str | None = None
+    """The node that it has to leave; set while that node is drained."""
+    qos_class: Literal["BestEffort", "Burstable", "Guaranteed"] | None = None
+    """Quality of service of its pod, which follows from requests and limits."""
+    launcher_container_image_version: str | None = None
+    """Image of the launcher it runs under."""
+    runtime_user: int | None = None
+    """User id that the launcher runs as; 0 for root."""
+    selinux_context: str | None = None
+    """SELinux context of its pod."""
+    topology_hints: TopologyHints | None = None
+    """What a node must offer for it."""
+    virtual_machine_revision_name: str | None = None
+    """ControllerRevision that keeps the VM's spec as it was at start."""
+    vsock_cid: UInt32 | None = field(default=None, name="VSOCKCID")
+    """Address of the guest for vsock connections, if it has a vsock device."""
