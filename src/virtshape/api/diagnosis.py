@@ -1,0 +1,190 @@
+"""
+Why a tree does not fit a struct: every problem, found by walking both side by side.
+
+Slow and thorough, for input that the decoder refused. Never changes the tree and never builds the struct.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from functools import cache
+from itertools import islice
+from typing import Any, NamedTuple
+
+from msgspec import inspect
+
+from virtshape.api.path import Part, format_path
+from virtshape.api.problems import Problem, ProblemKind
+
+MAX_PROBLEMS = 100
+_LONGEST_QUOTE = 60
+
+
+class Finding(NamedTuple):
+    """A problem while its path is still in parts."""
+
+    at: tuple[Part, ...]
+    message: str
+    kind: ProblemKind
+
+    @property
+    def problem(self) -> Problem:
+        """The problem with its path as text."""
+        return Problem(format_path(self.at), self.message, self.kind)
+
+
+def find_problems(tree: object, struct: type, refusal: str) -> list[Problem]:
+    """Find all that keeps the tree from being this struct; the decoder's own refusal if the walk finds nothing."""
+    problems = [finding.problem for finding in islice(walk(tree, struct), MAX_PROBLEMS)]
+    return problems or [_read_refusal(refusal)]
+
+
+def walk(tree: object, struct: type) -> Iterator[Finding]:
+    """Yield every problem of the tree, in its order."""
+    return _walk(tree, _shape(struct), ())
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """`, did you mean "x"?` with the known name nearest to this one, or nothing."""
+    spelled = {other.lower(): other for other in known}
+    near = get_close_matches(name.lower(), spelled, n=1, cutoff=0.7) if len(name) <= _LONGEST_QUOTE else []
+    return f", did you mean {quote(spelled[near[0]])}?" if near else ""
+
+
+def quote(text: str) -> str:
+    """Put the text in double quotes, shortened if it is long."""
+    return json.dumps(text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "…", ensure_ascii=False)
+
+
+def describe_value(value: object) -> str:
+    """Name a value as a sentence does: `the string "4"`, `an object`."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return f"the boolean {str(value).lower()}"
+        case int():
+            return f"the integer {value}"
+        case float():
+            return f"the number {value}"
+        case str():
+            return f"the string {quote(value)}"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return f"a {type(value).__name__}"
+
+
+@cache
+def _shape(struct: type) -> inspect.Type:
+    return inspect.type_info(struct)
+
+
+def _walk(value: Any, shape: inspect.Type, at: tuple[Part, ...]) -> Iterator[Finding]:
+    options = shape.types if isinstance(shape, inspect.UnionType) else (shape,)
+    fitting = next((option for option in options if _is_of(value, option)), None)
+    match fitting:
+        case None:
+            yield Finding(at, f"expected {_name_types(options)}, got {describe_value(value)}", "type")
+        case inspect.StructType():
+            yield from _walk_struct(value, fitting, at)
+        case inspect.DictType():
+            for key, item in value.items():
+                yield from _walk(item, fitting.value_type, (*at, key))
+        case inspect.ListType():
+            for index, item in enumerate(value):
+                yield from _walk(item, fitting.item_type, (*at, index))
+        case _:
+            yield from _check_scalar(value, fitting, at)
+
+
+def _walk_struct(value: dict[str, Any], shape: inspect.StructType, at: tuple[Part, ...]) -> Iterator[Finding]:
+    fields = {field.encode_name: field for field in shape.fields}
+    for key, item in value.items():
+        if key in fields:
+            yield from _walk(item, fields[key].type, (*at, key))
+        elif shape.forbid_unknown_fields:
+            near = suggest(key, fields.keys() - value.keys())
+            yield Finding((*at, key), f"unknown field {quote(key)}{near}", "unknown")
+    for name, field in fields.items():
+        if field.required and name not in value:
+            yield Finding((*at, name), f"missing required field {quote(name)}", "missing")
+
+
+def _check_scalar(value: Any, shape: inspect.Type, at: tuple[Part, ...]) -> Iterator[Finding]:
+    match shape:
+        case inspect.LiteralType() if value not in shape.values:
+            near = suggest(value, map(str, shape.values))
+            yield Finding(at, f"expected {_name_type(shape)}, got {quote(value)}{near}", "unsupported")
+        case inspect.CustomType():
+            try:
+                shape.cls(str(value))
+            except ValueError as error:
+                yield Finding(at, str(error), "value")
+        case inspect.IntType() | inspect.FloatType() if bounds := _broken_bounds(value, shape):
+            yield Finding(at, f"expected a number {bounds}, got {value}", "value")
+
+
+def _broken_bounds(value: float, shape: inspect.IntType | inspect.FloatType) -> str:
+    """Which numbers are allowed, if this one is not."""
+    if (shape.ge is None or value >= shape.ge) and (shape.le is None or value <= shape.le):
+        return ""
+    if shape.ge is not None and shape.le is not None:
+        return f"from {shape.ge} to {shape.le}"
+    return f"of at least {shape.ge}" if shape.le is None else f"of at most {shape.le}"
+
+
+def _is_of(value: object, shape: inspect.Type) -> bool:
+    """Whether the JSON type of the value is the one that the shape wants."""
+    match shape:
+        case inspect.NoneType():
+            return value is None
+        case inspect.BoolType():
+            return isinstance(value, bool)
+        case inspect.IntType():
+            return isinstance(value, int) and not isinstance(value, bool)
+        case inspect.FloatType() | inspect.CustomType() if isinstance(value, int | float):
+            return not isinstance(value, bool)
+        case inspect.StrType() | inspect.LiteralType() | inspect.BytesType() | inspect.CustomType():
+            return isinstance(value, str)
+        case inspect.ListType():
+            return isinstance(value, list | tuple)
+        case inspect.StructType() | inspect.DictType():
+            return isinstance(value, dict)
+        case _:
+            return not isinstance(shape, inspect.FloatType)
+
+
+def _name_types(shapes: Iterable[inspect.Type]) -> str:
+    return " or ".join(_name_type(shape) for shape in shapes if not isinstance(shape, inspect.NoneType))
+
+
+def _name_type(shape: inspect.Type) -> str:
+    match shape:
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.IntType():
+            return "an integer"
+        case inspect.FloatType():
+            return "a number"
+        case inspect.StrType():
+            return "a string"
+        case inspect.BytesType():
+            return "base64 text"
+        case inspect.LiteralType():
+            return "one of " + ", ".join(quote(str(value)) for value in shape.values)
+        case inspect.CustomType():
+            return "a quantity such as 4Gi or 250m"
+        case inspect.ListType():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def _read_refusal(refusal: str) -> Problem:
+    """Translate the decoder's own words, which give a path as `$.spec.x`."""
+    words, _, path = refusal.partition(" - at `$")
+    message = words.replace("`", "")
+    return Problem(path.removesuffix("`").removeprefix("."), message[:1].lower() + message[1:], "value")

@@ -1,0 +1,82 @@
+"""
+What a JSON text says beside its values: where it is broken, which keys stand twice, where each key stands.
+
+For error messages only. Never on the path that reads good input, except for the check for duplicates.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from virtshape.api.path import Part, format_path
+from virtshape.api.problems import Problem
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object with its keys as written."""
+
+
+def explain_syntax(data: bytes | str) -> Problem:
+    """Say where and why the text is not JSON."""
+    try:
+        json.loads(data, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        words = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        return Problem("", f"invalid JSON at line {error.lineno}, column {error.colno}: {words}", "syntax")
+    except UnicodeDecodeError as error:
+        return Problem("", f"the text is not UTF-8: byte {error.start + 1} cannot be read", "syntax")
+    except RecursionError:
+        return Problem("", "the text is nested too deeply", "syntax")
+    except ValueError as error:
+        return Problem("", f"invalid JSON: {error}", "syntax")
+    return Problem("", "invalid JSON: a string holds half of a surrogate pair", "syntax")
+
+
+def find_duplicate_keys(data: bytes | str) -> list[str]:
+    """Find the paths of all keys that stand more than once in their object; the text must be JSON."""
+    duplicates: dict[str, None] = {}
+    open_values: list[tuple[Any, tuple[Part, ...]]] = [(json.loads(data, object_pairs_hook=_Pairs), ())]
+    while open_values:
+        value, at = open_values.pop()
+        if isinstance(value, _Pairs):
+            seen = set()
+            for key, _ in value:
+                if key in seen:
+                    duplicates[format_path((*at, key))] = None
+                seen.add(key)
+            open_values += [(item, (*at, key)) for key, item in reversed(value) if isinstance(item, list)]
+        elif isinstance(value, list):
+            items = list(enumerate(value))
+            open_values += [(item, (*at, index)) for index, item in reversed(items) if isinstance(item, list)]
+    return list(duplicates)
+
+
+def scan_keys(text: str) -> Iterator[tuple[tuple[Part, ...], int]]:
+    """Yield the path of every key and list item of a JSON text, with the offset at which it begins."""
+    path: list[Part] = []
+    awaits_key = False
+    for token in _TOKEN.finditer(text):
+        match token[0]:
+            case "}" | "]":
+                path.pop()
+            case "," if isinstance(path[-1], int):
+                path[-1] += 1
+            case ",":
+                awaits_key = True
+            case ":":
+                awaits_key = False
+            case word:
+                if awaits_key:
+                    path[-1] = json.loads(word)
+                if awaits_key or (path and isinstance(path[-1], int)):
+                    yield tuple(path), token.start()
+                if word in "{[":
+                    path.append("" if word == "{" else 0)
+                    awaits_key = word == "{"
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a JSON number")

@@ -1,0 +1,30 @@
+"""Paths are written as Kubernetes writes them, and can be taken apart again."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from virtshape.api.path import Part, format_path, parse_path
+
+PATHS: dict[str, tuple[tuple[Part, ...], str]] = {
+    "whole object": ((), ""),
+    "one field": (("spec",), "spec"),
+    "fields and items": (("spec", "disks", 0, "disk", "bus"), "spec.disks[0].disk.bus"),
+    "list of lists": (("a", 1, 2), "a[1][2]"),
+    "simple key": (("labels", "app"), "labels.app"),
+    "key with a dot": (("annotations", "example.com/os"), "annotations[example.com/os]"),
+    "first key with a dot": (("a.b", "c"), "[a.b].c"),
+    "empty key": (("data", "", "x"), "data[].x"),
+    "key with brackets": (("data", "a[0]b"), "data[a[0]b]"),
+}
+
+
+@pytest.mark.parametrize(("parts", "path"), PATHS.values(), ids=PATHS)
+def test_path_and_parts_are_inverses(parts: tuple[Part, ...], path: str) -> None:
+    assert format_path(parts) == path
+    assert parse_path(path) == tuple(map(str, parts))
+
+
+@given(st.lists(st.text("ab.0-/ é") | st.integers(0, 99)))
+def test_any_parts_without_brackets_survive(parts: list[Part]) -> None:
+    assert parse_path(format_path(parts)) == tuple(map(str, parts))

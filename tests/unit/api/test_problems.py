@@ -1,0 +1,41 @@
+"""A refusal speaks to Kubernetes clients too: codes, reasons and causes."""
+
+import pytest
+
+from virtshape.api.problems import DecodeError, Problem
+from virtshape.api.status import Cause, StatusError
+
+UNKNOWN = Problem("spec.buss", 'unknown field "buss"', "unknown")
+MISSING = Problem("spec.name", 'missing required field "name"', "missing")
+SYNTAX = Problem("", "invalid JSON", "syntax")
+
+CODES: dict[str, tuple[list[Problem], int, str]] = {
+    "not an object of that kind": ([UNKNOWN], 400, "BadRequest"),
+    "only values": ([MISSING], 422, "Invalid"),
+    "both": ([MISSING, UNKNOWN], 400, "BadRequest"),
+    "not even JSON": ([SYNTAX], 400, "BadRequest"),
+}
+
+
+@pytest.mark.parametrize(("problems", "code", "reason"), CODES.values(), ids=CODES)
+def test_the_kinds_of_problems_decide_the_code(problems: list[Problem], code: int, reason: str) -> None:
+    error = DecodeError(problems)
+    assert isinstance(error, StatusError)
+    assert (error.code, error.reason) == (code, reason)
+
+
+def test_every_problem_is_a_cause() -> None:
+    assert DecodeError([UNKNOWN, MISSING]).causes == (
+        Cause("FieldValueForbidden", 'unknown field "buss"', "spec.buss"),
+        Cause("FieldValueRequired", 'missing required field "name"', "spec.name"),
+    )
+
+
+def test_the_message_holds_all_problems() -> None:
+    assert str(DecodeError([UNKNOWN, SYNTAX])) == 'spec.buss: unknown field "buss"; invalid JSON'
+
+
+def test_a_long_message_is_cut_but_keeps_its_causes() -> None:
+    error = DecodeError([UNKNOWN] * 12)
+    assert error.message.endswith("; and 2 more")
+    assert len(error.causes) == 12
