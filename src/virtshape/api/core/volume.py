@@ -15,7 +15,7 @@ class PersistentVolumeClaimVolumeSource(Model):
     """A claim used as a volume."""
 
     claim_name: str
-    """Name of a PersistentVolumeClaim in the same namespace."""
+    """The PersistentVolumeClaim to use, from the namespace of the VM."""
     read_only: bool | None = None
     """Set true to mount it for reading only."""
 

@@ -1,413 +1,505 @@
+"""
+The KubeVirt object: how VMs behave in this cluster, and how the system itself is installed.
+
+One object named `kubevirt` holds it all; changes take effect at once. Defaults are said in the
+descriptions and applied where a setting is read, never by these structs.
+"""
+
 from typing import Literal
 
 from msgspec import field
 
 from virtshape.api.core.pod import LocalObjectReference
-from virtshape.api.core.scheduling import Affinity, Toleration
+from virtshape.api.kubevirt.components import (
+    ComponentConfig,
+    CustomizeComponents,
+    KubeVirtCertificateRotateStrategy,
+    KubeVirtWorkloadUpdateStrategy,
+    LogVerbosity,
+    ReloadableComponentConfiguration,
+    TLSConfiguration,
+)
+from virtshape.api.kubevirt.hostdevices import MediatedDevicesConfiguration, PermittedHostDevices
+from virtshape.api.kubevirt.migration import MigrationConfiguration
 from virtshape.api.meta import LabelSelector, ObjectMeta
-from virtshape.api.model import Duration, Int32, Model, Time
+from virtshape.api.model import Int32, Model, Time
 from virtshape.api.quantity import Quantity
 
 
-class CertConfig(Model):
-    duration: Duration | None = None
-    renew_before: Duration | None = None
-
-
-class KubeVirtSelfSignConfiguration(Model):
-    ca: CertConfig | None = None
-    ca_overlap_interval: Duration | None = None
-    ca_rotate_interval: Duration | None = None
-    cert_rotate_interval: Duration | None = None
-    server: CertConfig | None = None
-
-
-class KubeVirtCertificateRotateStrategy(Model):
-    self_signed: KubeVirtSelfSignConfiguration | None = None
-
-
-class TokenBucketRateLimiter(Model):
-    burst: Int32
-    qps: float
-
-
-class RateLimiter(Model):
-    token_bucket_rate_limiter: TokenBucketRateLimiter | None = None
-
-
-class RESTClientConfiguration(Model):
-    rate_limiter: RateLimiter | None = None
-
-
-class ReloadableComponentConfiguration(Model):
-    rest_client: RESTClientConfiguration | None = None
-
-
 class ArchSpecificConfiguration(Model):
-    emulated_machines: list[str] | None = None
+    """Defaults for VMs of one CPU architecture."""
+
     machine_type: str | None = None
+    """Machine type of VMs that name none, such as q35."""
+    emulated_machines: list[str] | None = None
+    """Machine types that VMs may name, as patterns such as q35* or pc-q35*."""
     ovmf_path: str | None = None
+    """Folder with the EFI firmware images."""
 
 
 class ArchConfiguration(Model):
-    amd64: ArchSpecificConfiguration | None = None
-    arm64: ArchSpecificConfiguration | None = None
+    """Defaults by CPU architecture."""
+
     default_architecture: str | None = None
-    ppc64le: ArchSpecificConfiguration | None = None
+    """Architecture of VMs that name none; amd64 by default."""
+    amd64: ArchSpecificConfiguration | None = None
+    """For amd64; machine type q35 by default."""
+    arm64: ArchSpecificConfiguration | None = None
+    """For arm64; machine type virt by default."""
     s390x: ArchSpecificConfiguration | None = None
+    """For s390x; machine type s390-ccw-virtio by default."""
+    ppc64le: ArchSpecificConfiguration | None = None
+    """Deprecated: ppc64le is not supported any more."""
 
 
 class ChangedBlockTrackingSelectors(Model):
+    """Which VMs note their written disk blocks; either selector is enough."""
+
     namespace_label_selector: LabelSelector | None = None
+    """VMs in namespaces with these labels."""
     virtual_machine_label_selector: LabelSelector | None = None
+    """VMs with these labels."""
 
 
 class CommonInstancetypesDeployment(Model):
+    """The catalogue of common instance types and preferences."""
+
     enabled: bool | None = None
+    """Whether it is installed; true by default."""
 
 
 class TDXAttestationConfiguration(Model):
+    """How Intel TDX guests prove what they run."""
+
     enforced: bool | None = None
+    """Set true to run TDX VMs only on nodes with a quote generation service."""
     qgs_socket_path: str | None = None
+    """Path of that service's socket on the node."""
 
 
 class TDXConfiguration(Model):
+    """Settings for Intel TDX guests."""
+
     attestation: TDXAttestationConfiguration | None = None
+    """How they prove what they run."""
 
 
 class ConfidentialComputeConfiguration(Model):
+    """Settings for guests with encrypted memory."""
+
     tdx: TDXConfiguration | None = None
+    """For Intel TDX."""
 
 
 class DiskVerification(Model):
+    """How container disks are inspected before use."""
+
     memory_limit: Quantity
-
-
-class LogVerbosity(Model):
-    node_verbosity: dict[str, Int32] | None = None
-    virt_api: Int32 | None = field(default=None, name="virtAPI")
-    virt_controller: Int32 | None = None
-    virt_handler: Int32 | None = None
-    virt_launcher: Int32 | None = None
-    virt_operator: Int32 | None = None
-    virt_synchronization_controller: Int32 | None = None
+    """Most memory that the inspection may take, such as 2G."""
 
 
 class DeveloperConfiguration(Model):
-    cluster_profiler: bool | None = None
-    cpu_allocation_ratio: Int32 | None = None
-    disabled_feature_gates: list[str] | None = None
-    disk_verification: DiskVerification | None = None
+    """Feature gates, overcommit and other settings that mostly suit tests."""
+
     feature_gates: list[str] | None = None
-    log_verbosity: LogVerbosity | None = None
-    memory_overcommit: Int32 | None = None
-    minimum_cluster_tsc_frequency: int | None = field(default=None, name="minimumClusterTSCFrequency")
-    minimum_reserve_pvc_bytes: int | None = field(default=None, name="minimumReservePVCBytes")
-    node_selectors: dict[str, str] | None = None
-    pvc_tolerate_less_space_up_to_percent: Int32 | None = None
+    """Names of features under development to switch on."""
+    disabled_feature_gates: list[str] | None = None
+    """Names of features to switch off; none may stand in featureGates too."""
     use_emulation: bool | None = None
+    """Set true to run VMs, slowly, on nodes without hardware virtualization; false by default."""
+    cpu_allocation_ratio: Int32 | None = None
+    """How many vCPUs share one host CPU in requests, 10 by default; dedicated CPUs are not shared."""
+    memory_overcommit: Int32 | None = None
+    """Guest memory in percent of what its pod requests: 150 requests two thirds. 100 by default."""
+    minimum_reserve_pvc_bytes: int | None = field(default=None, name="minimumReservePVCBytes")
+    """Bytes to leave free on a claim that holds a disk image; 131072 by default."""
+    pvc_tolerate_less_space_up_to_percent: Int32 | None = None
+    """By how many percent a claim may be smaller than the disk needs; 10 by default."""
+    minimum_cluster_tsc_frequency: int | None = field(default=None, name="minimumClusterTSCFrequency")
+    """Frequency of the time stamp counter, in Hz, that nodes must reach; the lowest one found by default."""
+    node_selectors: dict[str, str] | None = None
+    """Labels that a node must have to run any VM."""
+    disk_verification: DiskVerification | None = None
+    """How container disks are inspected."""
+    log_verbosity: LogVerbosity | None = None
+    """How much the components log."""
+    cluster_profiler: bool | None = None
+    """Set true to allow profiling of the control plane."""
 
 
 class HypervisorConfiguration(Model):
+    """A hypervisor that the nodes have."""
+
     name: str | None = None
+    """kvm or hyperv-direct."""
 
 
 class InstancetypeConfiguration(Model):
-    missing_reference: Literal["Reject", "Defer"] | None = None
+    """How VMs hold on to their instance type and preference."""
+
     reference_policy: str | None = None
+    """reference (default) keeps a copy for the VM; expand writes it into VMs that have none, expandAll into all."""
+    missing_reference: Literal["Reject", "Defer"] | None = None
+    """If the named object does not exist: Reject (default) refuses the VM, Defer starts it once the object appears."""
 
 
 class KSMConfiguration(Model):
+    """On which nodes equal memory pages of different guests are merged."""
+
     node_label_selector: LabelSelector | None = None
+    """Labels of the nodes; {} for every node, absent for none."""
 
 
 class LiveUpdateConfiguration(Model):
-    max_cpu_sockets: int | None = None
-    max_guest: Quantity | None = None
+    """How far running VMs can grow if they do not say so themselves."""
+
     max_hotplug_ratio: int | None = None
-
-
-class NodeMediatedDeviceTypesConfig(Model):
-    node_selector: dict[str, str]
-    mediated_device_types: list[str] | None = None
-    mediated_devices_types: list[str] | None = None
-
-
-class MediatedDevicesConfiguration(Model):
-    enabled: bool | None = None
-    mediated_device_types: list[str] | None = None
-    mediated_devices_types: list[str] | None = None
-    node_mediated_device_types: list[NodeMediatedDeviceTypesConfig] | None = None
-
-
-class MigrationConfiguration(Model):
-    allow_auto_converge: bool | None = None
-    allow_post_copy: bool | None = None
-    allow_workload_disruption: bool | None = None
-    bandwidth_per_migration: Quantity | None = None
-    completion_timeout_per_gi_b: int | None = None
-    disable_tls: bool | None = field(default=None, name="disableTLS")
-    match_se_linux_level_on_migration: bool | None = field(default=None, name="matchSELinuxLevelOnMigration")
-    max_downtime_ms: int | None = None
-    network: str | None = None
-    node_drain_taint_key: str | None = None
-    parallel_migrations_per_cluster: int | None = None
-    parallel_outbound_migrations_per_node: int | None = None
-    progress_timeout: int | None = None
-    unsafe_migration_override: bool | None = None
-    utility_volumes_timeout: int | None = None
+    """Largest size as a multiple of the size at start, where the other fields are absent; 4 by default."""
+    max_cpu_sockets: int | None = None
+    """Most sockets of a VM; one that starts with more keeps its number."""
+    max_guest: Quantity | None = None
+    """Most memory of a VM."""
 
 
 class ResourceRequirementsWithoutClaims(Model):
-    limits: dict[str, Quantity] | None = None
+    """Resources of a container."""
+
     requests: dict[str, Quantity] | None = None
+    """What is set aside on the node, by resource, such as cpu and memory."""
+    limits: dict[str, Quantity] | None = None
+    """The most it may use, by resource."""
 
 
 class InterfaceBindingMigration(Model):
+    """How VMs with a binding plugin migrate."""
+
     method: str | None = None
+    """link-refresh takes the guest's link down and up once it has moved; absent for nothing special."""
 
 
 class InterfaceBindingPlugin(Model):
-    compute_resource_overhead: ResourceRequirementsWithoutClaims | None = None
-    domain_attachment_type: str | None = None
-    downward_api: str | None = field(default=None, name="downwardAPI")
-    migration: InterfaceBindingMigration | None = None
+    """A way, from outside the system, to connect a guest to a network."""
+
     network_attachment_definition: str | None = None
+    """Its network attachment, as name or namespace/name; in the VM's namespace by default."""
     sidecar_image: str | None = None
+    """Image of a container that runs beside the guest and sets up its interface."""
+    domain_attachment_type: str | None = None
+    """How the guest is attached, with or without a sidecar: tap or managedTap."""
+    downward_api: str | None = field(default=None, name="downwardAPI")
+    """What the sidecar is told; device-info for facts about the network device."""
+    migration: InterfaceBindingMigration | None = None
+    """Present, even as {}, if VMs that use it can migrate."""
+    compute_resource_overhead: ResourceRequirementsWithoutClaims | None = None
+    """What the launcher's container needs on top for each VM that uses it."""
 
 
 class NetworkConfiguration(Model):
-    binding: dict[str, InterfaceBindingPlugin] | None = None
+    """How VMs are connected."""
+
     default_network_interface: str | None = None
+    """Binding of the interface that a VM without interfaces gets: bridge (default) or masquerade."""
     permit_bridge_interface_on_pod_network: bool | None = None
+    """Whether a bridge may be used on the pod network, where it rules out migration; true by default."""
     permit_slirp_interface: bool | None = None
-
-
-class MediatedHostDevice(Model):
-    mdev_name_selector: str
-    resource_name: str
-    external_resource_provider: bool | None = None
-
-
-class PciHostDevice(Model):
-    pci_vendor_selector: str
-    resource_name: str
-    external_resource_provider: bool | None = None
-
-
-class USBSelector(Model):
-    product: str
-    vendor: str
-
-
-class USBHostDevice(Model):
-    resource_name: str
-    external_resource_provider: bool | None = None
-    selectors: list[USBSelector] | None = None
-
-
-class PermittedHostDevices(Model):
-    mediated_devices: list[MediatedHostDevice] | None = None
-    pci_host_devices: list[PciHostDevice] | None = None
-    usb: list[USBHostDevice] | None = None
+    """Deprecated: slirp is not supported any more."""
+    binding: dict[str, InterfaceBindingPlugin] | None = None
+    """Binding plugins, by the name that an interface refers to."""
 
 
 class PersistentReservationConfiguration(Model):
+    """SCSI persistent reservations, as cluster software in guests needs them."""
+
     enabled: bool | None = None
+    """Whether LUNs may use them; false by default."""
 
 
 class CustomProfile(Model):
+    """A seccomp profile; one of the two fields."""
+
     localhost_profile: str | None = None
+    """File of the profile, below the kubelet's seccomp folder."""
     runtime_default_profile: bool | None = None
+    """Set true for the container runtime's own profile."""
 
 
 class VirtualMachineInstanceProfile(Model):
+    """Which system calls launchers may make."""
+
     custom_profile: CustomProfile | None = None
+    """The profile to run them under."""
 
 
 class SeccompConfiguration(Model):
+    """Seccomp profiles."""
+
     virtual_machine_instance_profile: VirtualMachineInstanceProfile | None = None
+    """For launchers."""
 
 
 class SMBiosConfiguration(Model):
-    family: str | None = None
+    """What guests read about their hardware, with dmidecode for one."""
+
     manufacturer: str | None = None
+    """Maker of the system; KubeVirt by default."""
     product: str | None = None
+    """Name of the product; None by default."""
+    family: str | None = None
+    """Family of products; KubeVirt by default."""
     sku: str | None = None
+    """Stock keeping unit."""
     version: str | None = None
+    """Version of the product."""
 
 
 class SupportContainerResources(Model):
+    """Resources of one type of container that stands beside a guest."""
+
     type: str
+    """The type, such as container-disk, hotplug-disk, virtiofs, sidecar or guest-console-log."""
     resources: ResourceRequirementsWithoutClaims
-
-
-class TLSConfiguration(Model):
-    ciphers: list[str] | None = None
-    min_tls_version: str | None = field(default=None, name="minTLSVersion")
+    """What each such container requests and may use."""
 
 
 class VirtTemplateDeployment(Model):
+    """The templates from which VMs can be made."""
+
     enabled: bool | None = None
+    """Whether they are installed; true by default once their feature gate is on."""
 
 
 class DisableFreePageReporting(Model):
-    pass
+    """Present, as {}, to switch off free page reporting."""
 
 
 class DisableSerialConsoleLog(Model):
-    pass
+    """Present, as {}, to switch off the log of serial consoles."""
 
 
 class VirtualMachineOptions(Model):
+    """Settings that hold for every VM."""
+
     disable_free_page_reporting: DisableFreePageReporting | None = None
+    """Present, as {}, so that guests do not hand free memory back to the node."""
     disable_serial_console_log: DisableSerialConsoleLog | None = None
+    """Present, as {}, so that serial consoles are not logged; a VM's logSerialConsole beats it."""
 
 
 class KubeVirtConfiguration(Model):
-    additional_guest_memory_overhead_ratio: str | None = None
-    api_configuration: ReloadableComponentConfiguration | None = None
+    """How VMs behave in this cluster."""
+
+    instancetype: InstancetypeConfiguration | None = None
+    """How VMs hold on to their instance type and preference."""
+    common_instancetypes_deployment: CommonInstancetypesDeployment | None = None
+    """Whether the catalogue of common instance types is installed."""
     architecture_configuration: ArchConfiguration | None = None
+    """Defaults by CPU architecture, the machine type among them."""
+    cpu_model: str | None = None
+    """CPU model of VMs that name none, such as host-passthrough; host-model by default."""
+    cpu_request: Quantity | None = None
+    """CPU request of VMs that state none; 100m by default."""
+    obsolete_cpu_models: dict[str, bool] | None = field(default=None, name="obsoleteCPUModels")
+    """CPU models that nodes do not offer, each with true."""
+    eviction_strategy: str | None = None
+    """What a node drain does to VMs that do not say: None, LiveMigrate, LiveMigrateIfPossible or External."""
+    vm_rollout_strategy: str | None = None
+    """When changes of CPU, memory or placement reach a running VM: LiveUpdate at once, Stage at its restart."""
+    live_update_configuration: LiveUpdateConfiguration | None = None
+    """How far running VMs can grow."""
+    migrations: MigrationConfiguration | None = None
+    """How live migrations behave."""
+    network: NetworkConfiguration | None = None
+    """How VMs are connected."""
+    permitted_host_devices: PermittedHostDevices | None = None
+    """Devices of the nodes that VMs may use."""
+    mediated_devices_configuration: MediatedDevicesConfiguration | None = None
+    """Which mediated devices, such as vGPUs, to create on the nodes."""
+    hypervisors: list[HypervisorConfiguration] | None = None
+    """Hypervisors that the nodes have; kvm by default."""
+    confidential_compute: ConfidentialComputeConfiguration | None = None
+    """Settings for guests with encrypted memory."""
+    smbios: SMBiosConfiguration | None = None
+    """What guests read about their hardware."""
+    virtual_machine_options: VirtualMachineOptions | None = None
+    """Settings that hold for every VM."""
+    virtual_machine_instances_per_node: Int32 | None = None
+    """How many VMs a node can run at most; 110 by default."""
+    additional_guest_memory_overhead_ratio: str | None = None
+    """Factor on the memory that a pod needs beyond the guest's, such as "1.2"; 1 by default."""
     auto_cpu_limit_namespace_label_selector: LabelSelector | None = field(
         default=None, name="autoCPULimitNamespaceLabelSelector"
     )
-    changed_block_tracking_label_selectors: ChangedBlockTrackingSelectors | None = None
-    common_instancetypes_deployment: CommonInstancetypesDeployment | None = None
-    confidential_compute: ConfidentialComputeConfiguration | None = None
-    controller_configuration: ReloadableComponentConfiguration | None = None
-    cpu_model: str | None = None
-    cpu_request: Quantity | None = None
-    default_runtime_class: str | None = None
-    developer_configuration: DeveloperConfiguration | None = None
-    emulated_machines: list[str] | None = None
-    eviction_strategy: str | None = None
-    handler_configuration: ReloadableComponentConfiguration | None = None
-    hypervisors: list[HypervisorConfiguration] | None = None
-    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
-    instancetype: InstancetypeConfiguration | None = None
-    ksm_configuration: KSMConfiguration | None = None
-    live_update_configuration: LiveUpdateConfiguration | None = None
-    machine_type: str | None = None
-    mediated_devices_configuration: MediatedDevicesConfiguration | None = None
+    """Namespaces whose VMs get a CPU limit equal to their vCPUs, unless their CPUs are dedicated."""
     mem_balloon_stats_period: int | None = None
-    migrations: MigrationConfiguration | None = None
-    min_cpu_model: str | None = field(default=None, name="minCPUModel")
-    network: NetworkConfiguration | None = None
-    obsolete_cpu_models: dict[str, bool] | None = field(default=None, name="obsoleteCPUModels")
-    ovmf_path: str | None = None
-    permitted_host_devices: PermittedHostDevices | None = None
-    persistent_reservation_configuration: PersistentReservationConfiguration | None = None
-    role_aggregation_strategy: str | None = None
-    seccomp_configuration: SeccompConfiguration | None = None
-    selinux_launcher_type: str | None = None
-    smbios: SMBiosConfiguration | None = None
-    support_container_resources: list[SupportContainerResources] | None = None
-    supported_guest_agent_versions: list[str] | None = None
-    tls_configuration: TLSConfiguration | None = None
-    virt_template_deployment: VirtTemplateDeployment | None = None
-    virtual_machine_instances_per_node: Int32 | None = None
-    virtual_machine_options: VirtualMachineOptions | None = None
-    vm_rollout_strategy: str | None = None
+    """Seconds between two readings of a guest's memory use, 10 by default; 0 for none."""
+    ksm_configuration: KSMConfiguration | None = None
+    """On which nodes equal memory pages are merged."""
+    changed_block_tracking_label_selectors: ChangedBlockTrackingSelectors | None = None
+    """Which VMs note their written disk blocks, as incremental backups need it."""
     vm_state_storage_class: str | None = None
+    """Storage class of the claims that keep TPM and EFI state; the default class where absent."""
+    persistent_reservation_configuration: PersistentReservationConfiguration | None = None
+    """Whether LUNs may use SCSI persistent reservations."""
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
+    """When a VM's images are pulled: Always, IfNotPresent or Never."""
+    default_runtime_class: str | None = None
+    """Runtime class of the pods that VMs run in."""
+    support_container_resources: list[SupportContainerResources] | None = None
+    """Resources of the containers that stand beside a guest, by type."""
+    selinux_launcher_type: str | None = None
+    """SELinux type of the pods that VMs run in."""
+    seccomp_configuration: SeccompConfiguration | None = None
+    """Which system calls those pods may make."""
+    tls_configuration: TLSConfiguration | None = None
+    """What the system's TLS servers accept."""
+    role_aggregation_strategy: str | None = None
+    """Whether admin, edit and view get rights on VMs: AggregateToDefault (default), or Manual for no."""
+    virt_template_deployment: VirtTemplateDeployment | None = None
+    """Whether VM templates are installed."""
+    developer_configuration: DeveloperConfiguration | None = None
+    """Feature gates, overcommit and other settings that mostly suit tests."""
+    api_configuration: ReloadableComponentConfiguration | None = None
+    """Limits of the API server as a client."""
+    controller_configuration: ReloadableComponentConfiguration | None = None
+    """Limits of the controllers as clients."""
+    handler_configuration: ReloadableComponentConfiguration | None = None
+    """Limits of the agents on the nodes as clients."""
     webhook_configuration: ReloadableComponentConfiguration | None = None
-
-
-class Flags(Model):
-    api: dict[str, str] | None = None
-    controller: dict[str, str] | None = None
-    handler: dict[str, str] | None = None
-
-
-class CustomizeComponentsPatch(Model):
-    type: str
-    patch: str
-    resource_name: str
-    resource_type: str
-
-
-class CustomizeComponents(Model):
-    flags: Flags | None = None
-    patches: list[CustomizeComponentsPatch] | None = None
-
-
-class NodePlacement(Model):
-    affinity: Affinity | None = None
-    node_selector: dict[str, str] | None = None
-    tolerations: list[Toleration] | None = None
-
-
-class ComponentConfig(Model):
-    node_placement: NodePlacement | None = None
-    replicas: int | None = None
-
-
-class KubeVirtWorkloadUpdateStrategy(Model):
-    batch_eviction_interval: Duration | None = None
-    batch_eviction_size: Int32 | None = None
-    workload_update_methods: list[str] | None = None
+    """Limits of the admission webhooks as clients."""
+    machine_type: str | None = None
+    """Deprecated in favour of architectureConfiguration: machine type of VMs that name none."""
+    emulated_machines: list[str] | None = None
+    """Deprecated in favour of architectureConfiguration: machine types that VMs may name."""
+    ovmf_path: str | None = None
+    """Deprecated in favour of architectureConfiguration: folder with the EFI firmware images."""
+    min_cpu_model: str | None = field(default=None, name="minCPUModel")
+    """Deprecated and without effect."""
+    supported_guest_agent_versions: list[str] | None = None
+    """Deprecated and without effect."""
 
 
 class KubeVirtSpec(Model):
-    certificate_rotate_strategy: KubeVirtCertificateRotateStrategy | None = None
+    """How VMs behave in this cluster, and how the system itself is installed."""
+
     configuration: KubeVirtConfiguration | None = None
-    customize_components: CustomizeComponents | None = None
-    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
-    image_pull_secrets: list[LocalObjectReference] | None = None
-    image_registry: str | None = None
-    image_tag: str | None = None
+    """How VMs behave."""
     infra: ComponentConfig | None = None
-    monitor_account: str | None = None
-    monitor_namespace: str | None = None
-    product_component: str | None = None
-    product_name: str | None = None
-    product_version: str | None = None
-    service_monitor_namespace: str | None = None
-    synchronization_port: str | None = None
-    uninstall_strategy: str | None = None
-    workload_update_strategy: KubeVirtWorkloadUpdateStrategy | None = None
+    """Number and place of the control plane's components."""
     workloads: ComponentConfig | None = None
+    """Place of the agents on the nodes, and so of VMs."""
+    workload_update_strategy: KubeVirtWorkloadUpdateStrategy | None = None
+    """How running VMs get a new launcher after an update."""
+    uninstall_strategy: str | None = None
+    """Whether the system can be deleted while VMs exist: RemoveWorkloads or BlockUninstallIfWorkloadsExist."""
+    certificate_rotate_strategy: KubeVirtCertificateRotateStrategy | None = None
+    """Where the system's certificates come from and how long they last."""
+    customize_components: CustomizeComponents | None = None
+    """Changes to the objects that make up the installation."""
+    image_registry: str | None = None
+    """Registry of the system's images; that of the operator's image by default."""
+    image_tag: str | None = None
+    """Tag of the system's images; that of the operator's image by default."""
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
+    """When the system's own images are pulled: Always, IfNotPresent or Never."""
+    image_pull_secrets: list[LocalObjectReference] | None = None
+    """Secrets to pull the system's images with."""
+    monitor_namespace: str | None = None
+    """Namespace of Prometheus."""
+    monitor_account: str | None = None
+    """Service account of Prometheus, which may then read metrics; prometheus-k8s by default."""
+    service_monitor_namespace: str | None = None
+    """Namespace for the ServiceMonitor; monitorNamespace by default."""
+    product_name: str | None = None
+    """Value of the label app.kubernetes.io/part-of on the components; no label by default."""
+    product_component: str | None = None
+    """Value of the label app.kubernetes.io/component on the components; kubevirt by default."""
+    product_version: str | None = None
+    """Value of the label app.kubernetes.io/version on the components; the system's version by default."""
+    synchronization_port: str | None = None
+    """Port on which clusters exchange status during a migration between them; 9185 by default."""
 
 
 class KubeVirtCondition(Model):
+    """One fact about the installation, true or not, with when and why it last changed."""
+
     type: str
+    """Name of the fact, such as Available, Progressing or Degraded."""
     status: str
-    last_probe_time: Time | None = None
-    last_transition_time: Time | None = None
-    message: str | None = None
+    """True, False or Unknown."""
     reason: str | None = None
+    """Why status is what it is, as one CamelCase word."""
+    message: str | None = None
+    """The reason spelled out for a person."""
+    last_transition_time: Time | None = None
+    """When status last changed."""
+    last_probe_time: Time | None = None
+    """When the fact was last looked at."""
 
 
 class GenerationStatus(Model):
+    """Which generation of an installed object was last written."""
+
     name: str
+    """The object's name."""
     group: str
+    """The object's API group."""
     last_generation: int
+    """Its generation after the last write; a higher one shows that someone changed it since."""
     resource: str
-    hash: str | None = None
+    """The object's resource, such as deployments."""
     namespace: str | None = None
+    """The object's namespace."""
+    hash: str | None = None
+    """Digest of the content, for objects that have no generation."""
 
 
 class KubeVirtStatus(Model):
-    conditions: list[KubeVirtCondition] | None = None
-    default_architecture: str | None = None
-    generations: list[GenerationStatus] | None = None
-    observed_deployment_config: str | None = None
-    observed_deployment_id: str | None = field(default=None, name="observedDeploymentID")
-    observed_generation: int | None = None
-    observed_kube_virt_registry: str | None = None
-    observed_kube_virt_version: str | None = None
-    operator_version: str | None = None
-    outdated_virtual_machine_instance_workloads: Int32 | None = None
+    """State of the installation."""
+
     phase: str | None = None
-    synchronization_addresses: list[str] | None = None
-    target_deployment_config: str | None = None
-    target_deployment_id: str | None = field(default=None, name="targetDeploymentID")
-    target_kube_virt_registry: str | None = None
+    """Deploying, Deployed, Deleting or Deleted."""
+    conditions: list[KubeVirtCondition] | None = None
+    """Facts about it, one per type."""
+    observed_generation: int | None = None
+    """Generation of this object that the status speaks of."""
+    operator_version: str | None = None
+    """Version of the operator."""
+    default_architecture: str | None = None
+    """Architecture of VMs that name none."""
+    outdated_virtual_machine_instance_workloads: Int32 | None = None
+    """How many running VMs still use an older launcher."""
+    observed_kube_virt_version: str | None = None
+    """Version that is installed."""
+    observed_kube_virt_registry: str | None = None
+    """Registry that it was installed from."""
+    observed_deployment_id: str | None = field(default=None, name="observedDeploymentID")
+    """Digest of the settings that it was installed with."""
+    observed_deployment_config: str | None = None
+    """Those settings, as JSON text."""
     target_kube_virt_version: str | None = None
+    """Version that is being installed; equals the observed one when done."""
+    target_kube_virt_registry: str | None = None
+    """Registry that it is being installed from."""
+    target_deployment_id: str | None = field(default=None, name="targetDeploymentID")
+    """Digest of the settings that it is being installed with."""
+    target_deployment_config: str | None = None
+    """Those settings, as JSON text."""
+    generations: list[GenerationStatus] | None = None
+    """Which generation of each installed object was last written."""
+    synchronization_addresses: list[str] | None = None
+    """Addresses, as host:port, for migrations between clusters."""
 
 
 class KubeVirt(Model, kw_only=True):
+    """The configuration of the system; there is one, named kubevirt in the namespace kubevirt."""
+
     api_version: str
+    """kubevirt.io/v1."""
     kind: str
+    """Always KubeVirt."""
     metadata: ObjectMeta | None = None
+    """Name, namespace, labels and annotations."""
     spec: KubeVirtSpec
+    """How VMs behave, and how the system is installed."""
     status: KubeVirtStatus | None = None
+    """State of the installation."""

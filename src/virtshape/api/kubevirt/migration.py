@@ -71,7 +71,7 @@ class StallDetectorOptions(Model):
     patience_window_decay_factor: Quantity | None = None
     """How much the wait shrinks each time that no such moment came; 0.5 by default."""
     precopy_possible_factor: Quantity | None = None
-    """How far the expected downtime may exceed maxDowntimeMs for a plain switch to be tried; 1.5 by default."""
+    """Largest ratio of expected downtime to maxDowntimeMs at which a plain switch is still tried; 1.5 by default."""
     switchover_timeout: int | None = None
     """Seconds that the switch to the target may take before the migration is given up; 60 by default."""
     completion_timeout_factor: Quantity | None = None
@@ -118,7 +118,7 @@ class VirtualMachineInstanceMigrationSourceState(Model):
     persistent_state_pvc_name: str | None = field(default=None, name="persistentStatePVCName")
     """Claim that keeps the TPM and EFI state, if it is kept."""
     selinux_context: str | None = None
-    """SELinux context of the pod."""
+    """SELinux context that the pod runs in."""
     sync_address: str | None = None
     """host:port at which the other side exchanges status."""
 
@@ -155,7 +155,7 @@ class VirtualMachineInstanceMigrationTargetState(Model):
     persistent_state_pvc_name: str | None = field(default=None, name="persistentStatePVCName")
     """Claim that keeps the TPM and EFI state, if it is kept."""
     selinux_context: str | None = None
-    """SELinux context of the pod."""
+    """SELinux context that the pod runs in."""
     sync_address: str | None = None
     """host:port at which the other side exchanges status."""
 

@@ -1,0 +1,84 @@
+"""
+Devices of the nodes that VMs may use: PCI, USB and mediated ones such as vGPUs.
+
+The administrator's side of it, in the configuration. A VM names a device by its resource name.
+"""
+
+from virtshape.api.model import Model
+
+
+class NodeMediatedDeviceTypesConfig(Model):
+    """Which mediated devices to create on some nodes."""
+
+    node_selector: dict[str, str]
+    """Labels of the nodes that this is about."""
+    mediated_device_types: list[str] | None = None
+    """Types to create there, such as nvidia-222; replaces the cluster-wide list."""
+    mediated_devices_types: list[str] | None = None
+    """Deprecated in favour of mediatedDeviceTypes."""
+
+
+class MediatedDevicesConfiguration(Model):
+    """Which mediated devices to create on the nodes."""
+
+    enabled: bool | None = None
+    """Whether devices are created and removed automatically; true by default."""
+    mediated_device_types: list[str] | None = None
+    """Types to create on every node whose cards offer them, such as nvidia-222."""
+    node_mediated_device_types: list[NodeMediatedDeviceTypesConfig] | None = None
+    """Other types for certain nodes."""
+    mediated_devices_types: list[str] | None = None
+    """Deprecated in favour of mediatedDeviceTypes."""
+
+
+class MediatedHostDevice(Model):
+    """A kind of mediated device that VMs may use."""
+
+    mdev_name_selector: str
+    """Name of the type as the driver shows it, such as GRID T4-1Q."""
+    resource_name: str
+    """Name by which VMs ask for it, such as nvidia.com/GRID_T4-1Q."""
+    external_resource_provider: bool | None = None
+    """Set true if another device plugin hands out these devices."""
+
+
+class PciHostDevice(Model):
+    """A kind of PCI device that VMs may use."""
+
+    pci_vendor_selector: str
+    """Vendor and product id in hexadecimal, such as 10DE:1EB8."""
+    resource_name: str
+    """Name by which VMs ask for it, such as nvidia.com/TU104GL_Tesla_T4."""
+    external_resource_provider: bool | None = None
+    """Set true if another device plugin hands out these devices."""
+
+
+class USBSelector(Model):
+    """A USB device by its ids."""
+
+    product: str
+    """Product id in hexadecimal, such as 0001."""
+    vendor: str
+    """Vendor id in hexadecimal, such as 46f4."""
+
+
+class USBHostDevice(Model):
+    """A set of USB devices that VMs may use together."""
+
+    resource_name: str
+    """Name by which VMs ask for the set, such as kubevirt.io/storage."""
+    selectors: list[USBSelector] | None = None
+    """The devices of the set; a VM gets one of each."""
+    external_resource_provider: bool | None = None
+    """Set true if another device plugin hands out these devices."""
+
+
+class PermittedHostDevices(Model):
+    """All devices of the nodes that VMs may use; any other is refused."""
+
+    pci_host_devices: list[PciHostDevice] | None = None
+    """PCI devices, whole GPUs among them."""
+    mediated_devices: list[MediatedHostDevice] | None = None
+    """Mediated devices, such as vGPUs."""
+    usb: list[USBHostDevice] | None = None
+    """USB devices."""
