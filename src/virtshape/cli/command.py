@@ -4,10 +4,14 @@ A command as users of kubectl expect it: examples in its help, boolean flags tha
 Decides nothing about what the command does.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Example(NamedTuple):
@@ -42,11 +46,58 @@ class Command(click.Command):
                 formatter.write(f"{' ' * formatter.current_indent}{line}\n")
 
 
+class Switch(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
+    """True or false, in the spellings that kubectl takes."""
+
+    name = "true|false"
+    spellings: ClassVar = {
+        **dict.fromkeys(("1", "t", "T", "true", "True", "TRUE"), True),
+        **dict.fromkeys(("0", "f", "F", "false", "False", "FALSE"), False),
+    }
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
+        """Read the word."""
+        if isinstance(value, bool):
+            return value
+        if value not in self.spellings:
+            self.fail(f"{value!r} is neither true nor false.", param, ctx)
+        return self.spellings[value]
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        param: click.Parameter,  # noqa: ARG002 - as above
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Offer both words."""
+        return [CompletionItem(word) for word in ("true", "false") if word.startswith(incomplete)]
+
+
+class WholeNumber(click.ParamType):  # type: ignore[type-arg] # as above
+    """A whole number as kubectl reads it: decimal, 0x10, 0b10, 0o17 or 017."""
+
+    name = "number"
+
+    def __init__(self, least: int, most: int) -> None:
+        self.least = least
+        self.most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read the number and hold it against its bounds."""
+        try:
+            number = int(re.sub(r"^([+-]?)0(?=[0-7_])", r"\g<1>0o", value), 0) if isinstance(value, str) else int(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number.", param, ctx)
+        if not self.least <= number <= self.most:
+            self.fail(f"{value} is not between {self.least} and {self.most}.", param, ctx)
+        return number
+
+
 def is_switch(parameter: click.Parameter) -> bool:
     """Whether the flag is a boolean whose value may be left out."""
-    return isinstance(parameter, click.Option) and not parameter.is_flag and parameter.type is click.BOOL
+    return isinstance(parameter.type, Switch)
 
 
-def switch(*names: str, **attributes: Any) -> Any:
+def switch(*names: str, **attributes: Any) -> Callable[[F], F]:
     """Declare a boolean flag that may be given a value, as `--namespaced=false`."""
-    return click.option(*names, type=click.BOOL, metavar="", **attributes)
+    return click.option(*names, type=Switch(), metavar="[=true|false]", **attributes)

@@ -27,11 +27,22 @@ class Refusal(click.ClickException):
         self.next_step = next_step
 
 
+class NotUnderstood(Refusal):
+    """A no to the command line itself: its flags cannot mean anything."""
+
+    exit_code = NOT_UNDERSTOOD
+
+
 def suggest(word: str, known: Iterable[str]) -> str:
     """`; did you mean "x"?` with the known words nearest to this one, or nothing."""
     near = get_close_matches(word, list(known), n=3)
     quoted = " or ".join(f'"{name}"' for name in near)
     return f"; did you mean {quoted}?" if near else ""
+
+
+def warn(text: str) -> None:
+    """Tell the user of something that is allowed and may surprise."""
+    click.echo(f"warning: {text}", err=True)
 
 
 def run(command: click.Command, name: str, words: list[str] | None = None) -> int:
@@ -58,9 +69,14 @@ def report(error: click.ClickException) -> int:
         if error.next_step:
             lines.append(error.next_step)
     elif isinstance(error, click.UsageError) and error.ctx is not None:
-        lines.append(f"Run '{error.ctx.command_path} --help' for usage and examples.")
+        lines.append(point_to_help(error.ctx))
     click.echo("\n".join(lines), err=True)
     return error.exit_code
+
+
+def point_to_help(ctx: click.Context) -> str:
+    """Name the help that shows how the command is used."""
+    return f"Run '{ctx.command_path} --help' for usage and examples."
 
 
 def describe(error: click.ClickException) -> str:
@@ -78,7 +94,9 @@ def find_refusal(error: Exception) -> Refusal | None:
 
     if isinstance(error, StatusError):
         causes = [f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in error.causes]
-        return Refusal(error.message, [] if causes == [error.message] else causes)
+        if all(cause in error.message for cause in causes):
+            return Refusal(f"{len(causes)} problems", causes) if len(causes) > 1 else Refusal(error.message)
+        return Refusal(error.message, causes)
     if isinstance(error, OSError) and error.filename is not None:
         return Refusal(f"cannot open {error.filename}: {error.strerror}")
     return None
