@@ -24,6 +24,7 @@ from virtshape.catalog.fragments import (
 )
 
 _CUSTOM = "custom"
+_CUSTOM_NOTE = " The VM states its own vCPUs and memory."
 
 # Custom sizes were proposed against this release of the common catalogue, and carry it as a label.
 _CUSTOM_SINCE = "v1.2.0"
@@ -87,7 +88,7 @@ SERIES = {
     ),
     "d1": Series(
         title="Dedicated CPUs",
-        description="The sizes of the universal series on physical CPUs that no other VM uses, "
+        description="As the universal series, but on physical CPUs that no other VM uses, "
         "for steady and predictable speed. Nodes need the CPU manager.",
         workload="dedicated.vcpu",
         icon="pficon-server-group",
@@ -97,8 +98,8 @@ SERIES = {
     "cx1": Series(
         title="Compute with exclusive CPUs",
         description="For computation that keeps its CPUs busy: whole physical CPUs, the node's NUMA layout visible "
-        "in the guest, huge pages, and I/O handled on further CPUs beside them. No empty sockets are kept for "
-        "plugging in vCPUs, since a node might not have as many. Nodes need the CPU manager and huge pages.",
+        "in the guest, huge pages, and I/O handled on further CPUs beside them. The fixed sizes keep no empty sockets "
+        "for plugging in vCPUs, since a node might not have as many CPUs. Nodes need the CPU manager and huge pages.",
         workload="compute.exclusive",
         icon="pficon-registry",
         shape=(DEDICATED_CPUS, HOST_NUMA, SHARED_IO_THREADS),
@@ -115,7 +116,7 @@ SERIES = {
     ),
     "m1": Series(
         title="Memory heavy",
-        description="Eight gibibytes for every vCPU, in huge pages: databases, caches, analytics. "
+        description="Much memory for each vCPU, eight gibibytes in the fixed sizes, in huge pages: databases, caches. "
         "Nodes need huge pages.",
         workload="memory.intensive",
         icon="fa-memory",
@@ -182,7 +183,7 @@ def describe(name: str) -> dict[str, Any]:
     spec = _build_spec(series, size)
     annotations = {
         "instancetype.kubevirt.io/displayName": series.title,
-        "instancetype.kubevirt.io/description": series.description,
+        "instancetype.kubevirt.io/description": series.description + (_CUSTOM_NOTE if size == _CUSTOM else ""),
     }
     labels = _build_labels(series, size, spec)
     return {"metadata": {"name": name, "labels": labels, "annotations": annotations}, "spec": spec}

@@ -99,3 +99,8 @@ def test_every_series_says_what_it_is_for() -> None:
     texts = [(each.title, each.description) for each in series.SERIES.values()]
     assert all(title and description.endswith(".") for title, description in texts)
     assert len(set(texts)) == len(texts)
+
+
+def test_a_custom_size_says_who_gives_its_size() -> None:
+    text = series.describe("o1.custom")["metadata"]["annotations"][f"{PREFIX}description"]
+    assert text == series.SERIES["o1"].description + " The VM states its own vCPUs and memory."

@@ -1,0 +1,191 @@
+"""
+`virtshape catalog`: the built-in instance types and preferences, ready for `kubectl apply -f -`.
+
+Never asks a server and reads no file.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+from virtshape.cli.command import Command, Example, switch
+from virtshape.cli.errors import suggest
+
+if TYPE_CHECKING:
+    from virtshape.catalog import CatalogObject
+
+INSTANCETYPE_COLUMNS = {
+    "VCPUS": "cpu",
+    "MEMORY": "memory",
+    "HUGEPAGES": "hugepages",
+    "DEDICATED": "dedicatedCPUPlacement",
+    "CLASS": "class",
+}
+PREFERENCE_COLUMNS = {
+    "MIN-VCPUS": "required-cpu",
+    "MIN-MEMORY": "required-memory",
+    "ARCH": "arch",
+    "OS": "os-type",
+}
+
+
+def complete_series(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
+    """Offer the series that begin so."""
+    return [CompletionItem(series) for series in list_sizes() if series.startswith(incomplete)]
+
+
+def complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
+    """Offer the sizes that begin so, of the series given already."""
+    chosen = ctx.params.get("series")
+    known = {size: None for series, sizes in list_sizes().items() if not chosen or series in chosen for size in sizes}
+    return [CompletionItem(size) for size in known if size.startswith(incomplete)]
+
+
+@click.command(
+    "catalog",
+    cls=Command,
+    short_help="Print the built-in instance types and preferences.",
+    examples=[
+        Example("Give a cluster everything there is", "virtshape catalog | kubectl apply -f -"),
+        Example("Compare the sizes of two series", "virtshape catalog --series u1 --series cx1 -o table"),
+        Example(
+            "Give one namespace of a KubeVirt cluster the preferences",
+            "virtshape catalog --preferences --kind namespaced --api-version v1beta1 | kubectl apply -n dev -f -",
+        ),
+    ],
+)
+@click.option(
+    "--kind",
+    type=click.Choice(["cluster", "namespaced"]),
+    default="cluster",
+    show_default=True,
+    help="Objects for the whole cluster, or for one namespace.",
+)
+@click.option(
+    "--series",
+    multiple=True,
+    shell_complete=complete_series,
+    help="Only instance types of this series, such as u1; may be given more than once.",
+)
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    shell_complete=complete_size,
+    help="Only instance types of this size, such as medium; may be given more than once.",
+)
+@switch("--instancetypes", default=False, help="Instance types; preferences only if asked for too.")
+@switch("--preferences", default=False, help="Preferences; instance types only if asked for too.")
+@click.option(
+    "--api-version",
+    type=click.Choice(["v1beta2", "v1beta1"]),
+    default="v1beta2",
+    show_default=True,
+    help="Version of the objects: v1beta1 for a stock KubeVirt cluster, which knows no custom sizes.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["yaml", "json", "table"]),
+    default="yaml",
+    show_default=True,
+    help="How to print the objects.",
+)
+def command(
+    kind: str,
+    series: Sequence[str],
+    sizes: Sequence[str],
+    instancetypes: bool,
+    preferences: bool,
+    api_version: str,
+    output: str,
+) -> None:
+    """
+    Print the built-in instance types and preferences.
+
+    Naming a series or a size asks for instance types.
+    """
+    # Imported now, since reading help needs no API.
+    from virtshape import catalog
+    from virtshape.cli.output import print_objects
+
+    asks_for_instancetypes = bool(instancetypes or series or sizes)
+    chosen = choose_instancetypes(series, sizes) if asks_for_instancetypes or not preferences else []
+    if preferences or not asks_for_instancetypes:
+        chosen += catalog.names("VirtualMachineClusterPreference")
+    loaded = {name_of(each): each for each in catalog.load(kind == "namespaced", api_version)}
+    tell_what_is_left_out([name for name in chosen if name not in loaded], chosen, api_version)
+    objects = [loaded[name] for name in chosen if name in loaded]
+    if output == "table":
+        print_tables(objects)
+    else:
+        print_objects(objects, output)
+
+
+def choose_instancetypes(series: Sequence[str], sizes: Sequence[str]) -> list[str]:
+    """Name the instance types of these series and sizes; none given means all."""
+    known = list_sizes()
+    refuse_unknown("series", series, known)
+    known = {each: known[each] for each in known if not series or each in series}
+    refuse_unknown("size", sizes, dict.fromkeys(size for each in known.values() for size in each))
+    return [f"{each}.{size}" for each in known for size in known[each] if not sizes or size in sizes]
+
+
+def list_sizes() -> dict[str, list[str]]:
+    """List the sizes of each series."""
+    from virtshape import catalog
+
+    sizes: dict[str, list[str]] = {}
+    for name in catalog.names("VirtualMachineClusterInstancetype"):
+        series, _, size = name.partition(".")
+        sizes.setdefault(series, []).append(size)
+    return sizes
+
+
+def refuse_unknown(what: str, words: Iterable[str], known: Collection[str]) -> None:
+    """Refuse a word that the catalogue does not know, and say which it knows."""
+    for word in words:
+        if word not in known:
+            hint = suggest(word, known) or f"; there are {', '.join(known)}"
+            raise click.UsageError(f'unknown {what} "{word}"{hint}', click.get_current_context())
+
+
+def tell_what_is_left_out(left_out: Sequence[str], chosen: Sequence[str], version: str) -> None:
+    """Note on standard error what the version cannot express; refuse if nothing else was chosen."""
+    if left_out and len(left_out) == len(chosen):
+        raise click.UsageError(
+            f"custom sizes leave vCPUs and memory to the VM, but {version} requires them; use --api-version v1beta2",
+            click.get_current_context(),
+        )
+    if left_out:
+        click.echo(f"note: left out {', '.join(left_out)}, since {version} requires vCPUs and memory", err=True)
+
+
+def print_tables(objects: Iterable["CatalogObject"]) -> None:
+    """Print the instance types and then the preferences, each under columns of their own."""
+    from virtshape.cli.output import print_table
+
+    tables: dict[bool, list[CatalogObject]] = {}
+    for each in objects:
+        tables.setdefault("Preference" in each.kind, []).append(each)
+    for number, (is_preference, members) in enumerate(tables.items()):
+        if number:
+            click.echo()
+        columns = PREFERENCE_COLUMNS if is_preference else INSTANCETYPE_COLUMNS
+        print_table(["NAME", *columns, "TITLE"], [describe_row(each, columns) for each in members])
+
+
+def describe_row(each: "CatalogObject", columns: Mapping[str, str]) -> list[str]:
+    """Describe an object by its name, the labels that the columns show, and its title."""
+    labels = (each.metadata and each.metadata.labels) or {}
+    texts = (each.metadata and each.metadata.annotations) or {}
+    title = texts.get("instancetype.kubevirt.io/displayName") or texts.get("openshift.io/display-name", "")
+    cells = [labels.get(f"instancetype.kubevirt.io/{label}", "<none>") for label in columns.values()]
+    return [name_of(each), *cells, title]
+
+
+def name_of(each: "CatalogObject") -> str:
+    """Take the name of an object."""
+    return (each.metadata and each.metadata.name) or ""

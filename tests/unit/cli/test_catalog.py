@@ -1,0 +1,143 @@
+import json
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from virtshape.cli.catalog import command, complete_series, complete_size
+
+CUSTOM = {"o1.custom", "d1.custom", "cx1.custom", "m1.custom", "n1.custom", "rt1.custom"}
+
+
+def _run(*words: str) -> Result:
+    return CliRunner().invoke(command, words)
+
+
+def _documents(*words: str) -> list[dict[str, Any]]:
+    result = _run(*words)
+    assert result.exit_code == 0, result.output
+    return list(yaml.safe_load_all(result.stdout))
+
+
+def _names(*words: str) -> list[str]:
+    return [each["metadata"]["name"] for each in _documents(*words)]
+
+
+def test_all_instance_types_and_preferences_are_printed_for_the_whole_cluster() -> None:
+    documents = _documents()
+    kinds = [each["kind"] for each in documents]
+    assert kinds == ["VirtualMachineClusterInstancetype"] * 71 + ["VirtualMachineClusterPreference"] * 57
+    assert {each["apiVersion"] for each in documents} == {"instancetype.kubevirt.io/v1beta2"}
+
+
+def test_objects_for_a_namespace_leave_the_namespace_to_kubectl() -> None:
+    documents = _documents("--kind", "namespaced")
+    assert {each["kind"] for each in documents} == {"VirtualMachineInstancetype", "VirtualMachinePreference"}
+    assert not any("namespace" in each["metadata"] for each in documents)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        pytest.param(["--size", "nano"], ["u1.nano", "o1.nano", "d1.nano"], id="a size of every series"),
+        pytest.param(["--series", "u1", "--size", "nano"], ["u1.nano"], id="a size of a series"),
+        pytest.param(
+            ["--series", "m1", "--series", "u1", "--size", "nano", "--size", "large"],
+            ["u1.nano", "u1.large", "m1.large"],
+            id="several of both",
+        ),
+    ],
+)
+def test_a_series_and_a_size_select_instance_types(words: list[str], names: list[str]) -> None:
+    assert _names(*words) == names
+
+
+@pytest.mark.parametrize(
+    ("words", "instancetypes", "preferences"),
+    [
+        (["--instancetypes"], 71, 0),
+        (["--preferences"], 0, 57),
+        (["--instancetypes", "--preferences"], 71, 57),
+        (["--series", "u1"], 10, 0),
+        (["--series", "u1", "--preferences"], 10, 57),
+    ],
+    ids=["instance types", "preferences", "both", "a series", "a series and preferences"],
+)
+def test_either_sort_is_printed_alone_or_with_the_other(words: list[str], instancetypes: int, preferences: int) -> None:
+    kinds = [each["kind"] for each in _documents(*words)]
+    assert kinds.count("VirtualMachineClusterInstancetype") == instancetypes
+    assert kinds.count("VirtualMachineClusterPreference") == preferences
+
+
+def test_custom_sizes_are_left_out_at_v1beta1_and_standard_error_says_so() -> None:
+    result = _run("--api-version", "v1beta1")
+    documents = list(yaml.safe_load_all(result.stdout))
+    assert not CUSTOM & {each["metadata"]["name"] for each in documents}
+    assert {each["apiVersion"] for each in documents} == {"instancetype.kubevirt.io/v1beta1"}
+    assert result.stderr.startswith("note: left out ")
+    assert all(name in result.stderr for name in CUSTOM)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--api-version", "v1beta1", "--preferences"], ["--api-version", "v1beta1", "--series", "u1"], []],
+    ids=["no instance types", "no custom size", "v1beta2"],
+)
+def test_nothing_is_noted_when_nothing_is_left_out(words: list[str]) -> None:
+    assert _run(*words).stderr == ""
+
+
+def test_json_is_one_list() -> None:
+    printed = json.loads(_run("--series", "u1", "--size", "small", "-o", "json").stdout)
+    assert (printed["apiVersion"], printed["kind"]) == ("v1", "List")
+    assert [each["spec"] for each in printed["items"]] == [{"cpu": {"guest": 1}, "memory": {"guest": "2Gi"}}]
+
+
+def test_a_table_shows_what_distinguishes_instance_types() -> None:
+    assert _run("--series", "cx1", "--size", "large1gi", "--size", "custom", "-o", "table").stdout.splitlines() == [
+        "NAME           VCPUS    MEMORY   HUGEPAGES   DEDICATED   CLASS               TITLE",
+        "cx1.large1gi   2        4Gi      1Gi         true        compute.exclusive   Compute with exclusive CPUs",
+        "cx1.custom     custom   custom   2Mi         true        compute.exclusive   Compute with exclusive CPUs",
+    ]
+
+
+def test_a_table_of_both_sorts_is_two_tables() -> None:
+    first, second = _run("-o", "table").stdout.split("\n\n")
+    assert first.startswith("NAME ")
+    assert second.startswith("NAME ")
+    assert "linux                      <none>      <none>       <none>   linux     Linux" in second.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(["--series", "cx"], 'unknown series "cx"; did you mean "cx1"?', id="nearly a series"),
+        pytest.param(
+            ["--series", "zz"], 'unknown series "zz"; there are u1, o1, d1, cx1, m1, n1, rt1', id="no such series"
+        ),
+        pytest.param(["--size", "mediun"], 'unknown size "mediun"; did you mean "medium"', id="nearly a size"),
+        pytest.param(
+            ["--series", "n1", "--size", "nano"],
+            'unknown size "nano"; there are medium, large, xlarge, 2xlarge, 4xlarge, 8xlarge, custom',
+            id="a size of other series",
+        ),
+        pytest.param(
+            ["--size", "custom", "--api-version", "v1beta1"],
+            "custom sizes leave vCPUs and memory to the VM, but v1beta1 requires them; use --api-version v1beta2",
+            id="custom sizes alone at v1beta1",
+        ),
+    ],
+)
+def test_what_cannot_be_selected_is_refused_with_what_can(words: list[str], message: str) -> None:
+    result = _run(*words)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert message in result.stderr
+
+
+def test_series_and_sizes_complete() -> None:
+    context = command.make_context("catalog", ["--series", "n1"])
+    parameter = command.params[0]
+    assert [item.value for item in complete_series(context, parameter, "c")] == ["cx1"]
+    assert [item.value for item in complete_size(context, parameter, "")][:2] == ["medium", "large"]
