@@ -1,0 +1,114 @@
+"""
+The same object at another version of its group, and objects out of revisions that older releases stored.
+
+All versions of a group share their fields, so only `apiVersion` changes. Never defaults, drops or renames anything.
+"""
+
+import base64
+import copy
+from typing import Any, Protocol, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from virtshape.api import codec
+from virtshape.api.flavor import v1alpha1 as flavor
+from virtshape.api.instancetype import v1beta2
+from virtshape.api.model import Model
+from virtshape.api.problems import DecodeError
+
+VERSIONS = {
+    "instancetype.kubevirt.io": ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2"),
+    "kubevirt.io": ("v1alpha3", "v1"),
+}
+"""The versions of each group that has several, the stored one last."""
+
+# Older versions demand sizes of an instance type, stored objects may lack them: only these structs hold them all.
+_INSTANCETYPES: dict[str, type[Model]] = {
+    "VirtualMachineClusterInstancetype": v1beta2.VirtualMachineClusterInstancetype,
+    "VirtualMachineClusterPreference": v1beta2.VirtualMachineClusterPreference,
+    "VirtualMachineInstancetype": v1beta2.VirtualMachineInstancetype,
+    "VirtualMachinePreference": v1beta2.VirtualMachinePreference,
+}
+_FLAVORS: dict[str, type[Model]] = {
+    "VirtualMachineClusterFlavor": flavor.VirtualMachineClusterFlavor,
+    "VirtualMachineClusterPreference": flavor.VirtualMachineClusterPreference,
+    "VirtualMachineFlavor": flavor.VirtualMachineFlavor,
+    "VirtualMachinePreference": flavor.VirtualMachinePreference,
+}
+_STRUCTS = {f"instancetype.kubevirt.io/{version}": _INSTANCETYPES for version in VERSIONS["instancetype.kubevirt.io"]}
+_STRUCTS["flavor.kubevirt.io/v1alpha1"] = _FLAVORS
+_STORED_INSTANCETYPES = f"instancetype.kubevirt.io/{VERSIONS['instancetype.kubevirt.io'][-1]}"
+
+_OPENING = b'{"apiVersion":"'
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class PayloadError(ValueError):
+    """A revision whose data is not the object that it should be."""
+
+
+class Object(Protocol):
+    """A struct that says what it is."""
+
+    api_version: str
+    kind: str
+
+
+def convert(obj: Object, version: str) -> Model:
+    """Copy an object to another version of its group; instance types come as structs in which sizes are optional."""
+    group = obj.api_version.partition("/")[0]
+    if version not in VERSIONS.get(group, ()):
+        raise ValueError(f"{obj.kind} has no version {version} in {group}")
+    struct = cast("type[Model]", _STRUCTS.get(obj.api_version, {}).get(obj.kind, type(obj)))
+    return replace(msgspec.convert(copy.deepcopy(obj), struct, from_attributes=True), api_version=f"{group}/{version}")
+
+
+def convert_bytes(data: bytes, api_version: str) -> bytes:
+    """Write another `apiVersion` into an object's JSON text and leave all else as it is."""
+    if data.startswith(_OPENING):  # as we store it
+        end = data.index(b'"', len(_OPENING))
+        if b"\\" not in data[len(_OPENING) : end]:
+            return b"".join((_OPENING, api_version.encode(), memoryview(data)[end:]))
+    members = _members.decode(data)
+    members["apiVersion"] = msgspec.Raw(msgspec.json.encode(api_version))
+    return msgspec.json.encode(members)
+
+
+def read_revision_payload(data: Any, kind: str) -> Model:
+    """Read the data of a ControllerRevision that keeps an object of this kind, at the version stored today."""
+    tree = _complete(data, kind)
+    structs, found = _STRUCTS.get(tree["apiVersion"], {}), tree["kind"]
+    if found not in structs or _without_scope(found) != _without_scope(kind):
+        raise PayloadError(f"unexpected type in ControllerRevision: {tree['apiVersion']} {found}, expected a {kind}")
+    try:
+        obj = codec.from_tree(tree, structs[found])
+    except DecodeError as error:
+        raise PayloadError(f"failed to decode object in ControllerRevision: {error}") from error
+    return replace(obj, api_version=_STORED_INSTANCETYPES) if structs is _INSTANCETYPES else obj
+
+
+def _complete(data: Any, kind: str) -> dict[str, Any]:
+    match data:
+        case {"apiVersion": str(), "kind": str()}:
+            return dict(data)
+        case {"apiVersion": str(api_version), "spec": str(encoded), **others} if not others:
+            return {"apiVersion": api_version or _guess_api_version(kind), "kind": kind, "spec": _decode_spec(encoded)}
+        case _:
+            raise PayloadError(f"unexpected type in ControllerRevision: neither a {kind} nor the spec of one")
+
+
+def _guess_api_version(kind: str) -> str:
+    # Such payloads name no version; they date from a time when each group had only this one.
+    return "instancetype.kubevirt.io/v1alpha1" if kind in _INSTANCETYPES else "flavor.kubevirt.io/v1alpha1"
+
+
+def _decode_spec(encoded: str) -> object:
+    try:
+        return msgspec.json.decode(base64.b64decode(encoded, validate=True))
+    except (ValueError, msgspec.DecodeError) as error:
+        raise PayloadError(f"failed to decode object in ControllerRevision: spec: {error}") from error
+
+
+def _without_scope(kind: str) -> str:
+    return kind.replace("Cluster", "")

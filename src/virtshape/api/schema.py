@@ -1,0 +1,171 @@
+"""
+OpenAPI v3 schemas of the structs, as a CustomResourceDefinition holds them: structural, with no reference inside.
+
+The structs are the source: types, required fields, limits and texts come from them. What Kubernetes wants to know
+beyond that stands in the tables here. Never validates anything.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct, inspect
+
+from virtshape.api.description import describe
+from virtshape.api.quantity import Quantity
+
+Schema = dict[str, Any]
+WriteStruct = Callable[[inspect.StructType], Schema]
+
+_INT_OR_STRING: Schema = {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}
+_ANY_OBJECT: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_QUANTITY = (
+    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+)
+
+# Server-side apply merges these lists by the keys of their elements, or by the elements themselves where there are
+# none. Every other list belongs to one manager.
+_MERGED_LISTS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("KubeVirtConfiguration", "supportContainerResources"): ("type",),
+    ("ObjectMeta", "finalizers"): (),
+    ("ObjectMeta", "ownerReferences"): ("uid",),
+    ("QemuGuestAgentSSHPublicKeyAccessCredentialPropagation", "users"): (),
+    ("TLSConfiguration", "ciphers"): (),
+    ("VirtualMachineInstanceSpec", "resourceClaims"): ("name",),
+    ("VirtualMachineInstanceSpec", "topologySpreadConstraints"): ("topologyKey", "whenUnsatisfiable"),
+    ("VirtualMachineInstanceSpec", "utilityVolumes"): ("name",),
+}
+
+# Server-side apply gives each of these to one manager as a whole: half of a selector means something else.
+_ATOMIC_STRUCTS = frozenset(
+    {
+        "LabelSelector",
+        "LocalObjectReference",
+        "NodeSelector",
+        "NodeSelectorTerm",
+        "ObjectFieldSelector",
+        "OwnerReference",
+        "ResourceFieldSelector",
+        "TypedLocalObjectReference",
+    }
+)
+
+_RULES: dict[str, tuple[str, str]] = {
+    "CPUInstancetype": ("!(has(self.guest) && has(self.topology))", "guest and topology exclude each other"),
+}
+
+
+def structural_schema(kind: type[Struct]) -> Schema:
+    """Write the schema of a kind with all nested structs in place."""
+    schema = write_kind(kind, _write_inline)
+    schema["properties"]["metadata"] = {"type": "object"}  # the API server knows it and accepts no more than this
+    return schema
+
+
+def write_kind(kind: type[Struct], write_nested: WriteStruct) -> Schema:
+    """Write the schema of a kind, which need not state its `apiVersion` and `kind`: the server knows them."""
+    struct = inspect.type_info(kind)
+    if not isinstance(struct, inspect.StructType):
+        raise TypeError(f"{kind} is not a struct")
+    schema = write_struct(struct, write_nested)
+    required = [name for name in schema.pop("required", ()) if name not in ("apiVersion", "kind")]
+    return schema | ({"required": required} if required else {})
+
+
+def write_struct(struct: inspect.StructType, write_nested: WriteStruct) -> Schema:
+    """Write the schema of a struct; `write_nested` decides whether the structs in its fields stand in place."""
+    description = describe(struct.cls)
+    schema: Schema = {"description": description.summary} if description.summary else {}
+    schema["type"] = "object"
+    if struct.fields:
+        schema["properties"] = {
+            field.encode_name: _write_field(struct.cls.__name__, field, description.fields, write_nested)
+            for field in struct.fields
+        }
+    if required := [field.encode_name for field in struct.fields if field.required]:
+        schema["required"] = required
+    if struct.cls.__name__ in _ATOMIC_STRUCTS:
+        schema["x-kubernetes-map-type"] = "atomic"
+    if rule := _RULES.get(struct.cls.__name__):
+        schema["x-kubernetes-validations"] = [{"rule": rule[0], "message": rule[1]}]
+    return schema
+
+
+def _write_field(owner: str, field: inspect.Field, texts: dict[str, str], write_nested: WriteStruct) -> Schema:
+    schema = _write_type(field.type, write_nested)
+    if schema.get("type") == "array":
+        schema |= _list_type(owner, field.encode_name)
+    return schema | ({"description": texts[field.name]} if field.name in texts else {})
+
+
+def _list_type(owner: str, name: str) -> Schema:
+    keys = _MERGED_LISTS.get((owner, name))
+    match keys:
+        case None:
+            return {"x-kubernetes-list-type": "atomic"}
+        case ():
+            return {"x-kubernetes-list-type": "set"}
+        case _:
+            return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
+
+
+def _write_inline(struct: inspect.StructType, enclosing: tuple[type[Struct], ...] = ()) -> Schema:
+    if struct.cls in enclosing:  # a schema without references cannot describe what contains itself
+        return _ANY_OBJECT.copy()
+    return write_struct(struct, lambda nested: _write_inline(nested, (*enclosing, struct.cls)))
+
+
+def _write_type(type_: inspect.Type, write_nested: WriteStruct) -> Schema:
+    match type_:
+        case inspect.Metadata(type=inner, extra_json_schema=extra):
+            return _write_type(inner, write_nested) | (extra or {})
+        case inspect.UnionType(types=types):
+            return _write_union([t for t in types if not isinstance(t, inspect.NoneType)], write_nested)
+        case inspect.StructType():
+            return write_nested(type_)
+        case inspect.ListType(item_type=item):
+            return {"type": "array", "items": _write_type(item, write_nested)}
+        case inspect.DictType(value_type=inspect.AnyType()):
+            return _ANY_OBJECT.copy()
+        case inspect.DictType(value_type=value):
+            return {"type": "object", "additionalProperties": _write_type(value, write_nested)}
+        case _:
+            return _write_scalar(type_)
+
+
+def _write_union(types: list[inspect.Type], write_nested: WriteStruct) -> Schema:
+    match types:
+        case [only]:
+            return _write_type(only, write_nested)
+        case [inspect.IntType(), inspect.StrType()]:
+            return _INT_OR_STRING.copy()
+        case _:
+            raise TypeError(f"no structural schema for a choice of {types}")
+
+
+def _write_scalar(type_: inspect.Type) -> Schema:
+    match type_:
+        case inspect.BoolType():
+            return {"type": "boolean"}
+        case inspect.IntType():
+            return _write_integer(type_)
+        case inspect.FloatType():
+            return {"type": "number", "format": "double"}
+        case inspect.StrType():
+            return {"type": "string"}
+        case inspect.LiteralType(values=values):
+            return {"type": "string", "enum": list(values)}
+        case inspect.BytesType():
+            return {"type": "string", "format": "byte"}
+        case inspect.CustomType(cls=cls) if cls is Quantity:
+            return _INT_OR_STRING | {"pattern": _QUANTITY}
+        case inspect.AnyType() | inspect.RawType():
+            return {"x-kubernetes-preserve-unknown-fields": True}
+        case _:
+            raise TypeError(f"no structural schema for {type_}")
+
+
+def _write_integer(type_: inspect.IntType) -> Schema:
+    if (type_.ge, type_.le) == (-(2**31), 2**31 - 1):
+        return {"type": "integer", "format": "int32"}
+    limits = {"minimum": type_.ge, "maximum": type_.le}
+    return {"type": "integer", "format": "int64"} | {name: limit for name, limit in limits.items() if limit is not None}
