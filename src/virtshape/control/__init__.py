@@ -1,0 +1,1 @@
+"""What makes the state of the system follow its objects."""

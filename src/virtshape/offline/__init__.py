@@ -1,0 +1,1 @@
+"""Files in, files out: everything that needs no server."""

@@ -1,0 +1,1 @@
+"""What a VM refers to: which objects, which revision of them, inferred from which volume."""

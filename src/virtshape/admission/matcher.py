@@ -1,0 +1,73 @@
+"""
+Whether a VM's matchers make sense by themselves, and against what they were before.
+
+Pure: returns every violation.
+"""
+
+from collections.abc import Iterator
+
+from virtshape.api.kubevirt.machine import FlavorMatcher, VirtualMachine
+from virtshape.api.status import Cause
+from virtshape.resolve.matcher import KINDS, Matcher, Role, find_matcher, find_status_ref
+
+ROLES: tuple[Role, ...] = ("instancetype", "flavor", "preference")
+_POLICIES = ("Reject", "Ignore")
+
+
+def check_matchers(vm: VirtualMachine, old: VirtualMachine | None = None) -> list[Cause]:
+    """Everything that is wrong with the matchers of a VM; `old` is what an update replaces."""
+    causes: list[Cause] = []
+    for role in ROLES:
+        matcher = find_matcher(vm, role)
+        if matcher is not None:
+            causes += _check_matcher(matcher, role)
+            causes += _check_change(matcher, find_matcher(old, role) if old else None, role)
+    if vm.spec.flavor is not None and vm.spec.instancetype is not None:
+        message = "spec.flavor and spec.instancetype are mutually exclusive: keep one of them"
+        causes.append(Cause("FieldValueInvalid", message, "spec.flavor"))
+    return causes
+
+
+def _check_matcher(matcher: Matcher, role: Role) -> Iterator[Cause]:
+    field, label = f"spec.{role}", KINDS[role].label
+    if isinstance(matcher, FlavorMatcher):
+        if not matcher.name:
+            yield Cause("FieldValueNotFound", f"Name should be provided within the {label}", field)
+        return
+    if not matcher.name and not matcher.infer_from_volume:
+        message = f"Either Name or InferFromVolume should be provided within the {label}"
+        yield Cause("FieldValueNotFound", message, field)
+    if matcher.infer_from_volume:
+        if matcher.name:
+            message = "Name already set, should be cleared before setting inferFromVolume"
+            yield Cause("FieldValueNotSupported", message, f"{field}.name")
+        if matcher.kind:
+            message = "Kind already set, should be cleared before setting inferFromVolume"
+            yield Cause("FieldValueNotSupported", message, f"{field}.kind")
+    policy = matcher.infer_from_volume_failure_policy
+    if policy is not None and policy not in _POLICIES:
+        message = f"Invalid value '{policy}' for InferFromVolumeFailurePolicy, use {' or '.join(_POLICIES)}"
+        yield Cause("FieldValueInvalid", message, f"{field}.inferFromVolumeFailurePolicy")
+
+
+def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator[Cause]:
+    """A revision is of one object: naming another one beside it cannot be meant."""
+    if old is None or not matcher.revision_name or matcher.revision_name != old.revision_name:
+        return
+    if (matcher.name or "") != (old.name or ""):
+        message = (
+            f"the Matcher name has been updated without updating the RevisionName: "
+            f"remove spec.{role}.revisionName to use {matcher.name or 'what is inferred'} as it is now"
+        )
+        yield Cause("FieldValueInvalid", message, f"spec.{role}.revisionName")
+
+
+def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:
+    """Drop revision names that the controller wrote and that no longer belong to the object named."""
+    for role in ROLES:
+        matcher, before, ref = find_matcher(vm, role), find_matcher(old, role), find_status_ref(old, role)
+        if matcher is None or before is None or ref is None or ref.controller_revision_ref is None:
+            continue
+        captured = ref.controller_revision_ref.name
+        if matcher.name != before.name and captured and matcher.revision_name == before.revision_name == captured:
+            matcher.revision_name = None

@@ -1,0 +1,53 @@
+"""
+Completes a VM before it is checked: infers its matchers, and writes what the preference fixes for good.
+
+Written as steps that ask for objects, so that it runs over memory and over an API alike.
+"""
+
+from typing import NamedTuple
+
+from virtshape.admission.matcher import check_matchers, clear_captured_revisions
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.status import StatusError
+from virtshape.engine.draft import Draft
+from virtshape.engine.expand import draft_template
+from virtshape.engine.machine import apply_machine_preferences
+from virtshape.engine.volumes import apply_storage_class
+from virtshape.resolve.find import find_object, preference_spec
+from virtshape.resolve.infer import infer_matchers
+from virtshape.resolve.reference import NotFoundError, Steps
+
+
+class Mutated(NamedTuple):
+    """The completed VM, and what its owner should know."""
+
+    vm: VirtualMachine
+    warnings: list[str]
+
+
+def mutate_vm(vm: VirtualMachine, old: VirtualMachine | None = None) -> Steps[Mutated]:
+    """Complete the VM given; `old` is what an update replaces."""
+    if old is not None:
+        clear_captured_revisions(vm, old)
+    causes = check_matchers(vm, old)
+    if causes:
+        raise StatusError(422, "Invalid", ", ".join(cause.message for cause in causes), causes)
+    inferred = yield from infer_matchers(vm)
+    try:
+        preference = preference_spec((yield from find_object(vm, "preference")))
+    except NotFoundError:  # that is for validation to refuse or to put up with
+        preference = None
+    if preference is not None:
+        write_preferred(vm, preference)
+    return Mutated(vm, inferred.warnings)
+
+
+def write_preferred(vm: VirtualMachine, preference: VirtualMachinePreferenceSpec) -> None:
+    """Write into the VM what its guest relies on for as long as it lives."""
+    draft: Draft = draft_template(vm)
+    draft.fill(draft.spec, "architecture", preference.preferred_architecture or None)
+    if preference.machine is not None:
+        apply_machine_preferences(draft, preference.machine)
+    if preference.volumes is not None:
+        apply_storage_class(vm, preference.volumes)

@@ -1,0 +1,40 @@
+"""
+Whether a VM fits its instance type and preference: all of it at once, as it would be started.
+
+Never changes the VM it is given.
+"""
+
+import copy
+
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.engine.apply import TEMPLATE_ROOT
+from virtshape.engine.conflict import Conflict
+from virtshape.engine.cpu import check_own_spread
+from virtshape.engine.defaults import apply_defaults
+from virtshape.engine.expand import Shape, draft_template, shape_draft
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.requirements import check_requirements
+
+
+def check_vm(
+    vm: VirtualMachine,
+    shape: Shape,
+    configuration: KubeVirtConfiguration | None = None,
+    architecture: str = DEFAULT_ARCHITECTURE,
+) -> list[Conflict]:
+    """Everything that keeps the VM from being started with this shape."""
+    if shape.instancetype is None and shape.preference is None:
+        return []
+    draft = draft_template(copy.deepcopy(vm))
+    given = shape.instancetype.cpu if shape.instancetype else None
+    cpu = draft.spec.domain.cpu
+    own_vcpus = cpu.guest if cpu else None
+    uneven = check_own_spread(cpu, TEMPLATE_ROOT, given, shape.preference)
+    conflicts = [uneven] if uneven else []
+    conflicts += shape_draft(draft, shape, configuration)
+    if conflicts:
+        return conflicts
+    apply_defaults(draft, configuration, architecture)
+    unmet = check_requirements(shape.instancetype, shape.preference, draft.spec, own_vcpus)
+    return [c._replace(message=f"failure checking preference requirements: {c.message}") for c in unmet]

@@ -1,0 +1,99 @@
+"""
+The order in which an instance type and a preference shape a VMI.
+
+The instance type comes first and gives; any conflict stops before the preference, which only fills in.
+"""
+
+from itertools import chain
+
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.engine.annotations import apply_annotations, check_annotations
+from virtshape.engine.clock import apply_clock_preferences
+from virtshape.engine.conflict import Conflict, instancetype_conflict
+from virtshape.engine.cpu import (
+    apply_cpu,
+    apply_cpu_preferences,
+    apply_own_vcpus,
+    check_cpu,
+    check_own_vcpus,
+)
+from virtshape.engine.devices import apply_device_preferences, apply_passthrough, check_passthrough
+from virtshape.engine.draft import Draft
+from virtshape.engine.features import apply_feature_preferences
+from virtshape.engine.firmware import apply_firmware_preferences
+from virtshape.engine.machine import apply_machine_preferences
+from virtshape.engine.memory import apply_memory, check_memory, check_memory_given
+from virtshape.engine.placement import apply_placement, check_placement
+from virtshape.engine.threads import apply_threads, check_threads
+from virtshape.engine.topology import Layout
+
+TEMPLATE_ROOT = "spec.template.spec"
+
+
+def apply(
+    draft: Draft,
+    instancetype: VirtualMachineInstancetypeSpec | None,
+    preference: VirtualMachinePreferenceSpec | None,
+    *,
+    root: str = TEMPLATE_ROOT,
+    layout: Layout = "sockets",
+) -> list[Conflict]:
+    """Shape the draft, or say why it cannot be: then it is left as it was."""
+    conflicts = check_own_vcpus(draft.spec.domain.cpu, root, beside_instancetype=instancetype is not None)
+    if instancetype is not None:
+        conflicts += check_instancetype(draft, instancetype, root)
+    if conflicts:
+        return conflicts
+    if instancetype is not None:
+        draft.source = "instance type"
+        apply_placement(draft, instancetype)
+        apply_cpu(draft, instancetype.cpu, preference, layout)
+        apply_memory(draft, instancetype.memory)
+        apply_threads(draft, instancetype)
+        apply_passthrough(draft, instancetype)
+        apply_annotations(draft, instancetype.annotations)
+    draft.source = "VM"
+    apply_own_vcpus(draft, preference, layout)
+    if preference is not None:
+        draft.source = "preference"
+        apply_preference(draft, preference)
+    return []
+
+
+def check_instancetype(draft: Draft, instancetype: VirtualMachineInstancetypeSpec, root: str) -> list[Conflict]:
+    """Everything that the VM and its instance type both say, and what neither does."""
+    spec = draft.spec
+    domain = spec.domain
+    clashes = chain(
+        check_placement(spec, instancetype),
+        check_cpu(domain, instancetype.cpu),
+        check_memory(domain, instancetype.memory),
+        check_threads(domain, instancetype),
+        check_passthrough(domain.devices, instancetype),
+    )
+    conflicts = [instancetype_conflict(f"{root}.{field}") for field in clashes]
+    conflicts += map(instancetype_conflict, check_annotations(draft.metadata, instancetype.annotations))
+    missing = check_memory_given(domain, root, instancetype.memory)
+    return [*conflicts, missing] if missing else conflicts
+
+
+def apply_preference(draft: Draft, preference: VirtualMachinePreferenceSpec) -> None:
+    """Fill in what neither the VM nor the instance type says."""
+    apply_cpu_preferences(draft, preference)
+    if preference.devices is not None:
+        apply_device_preferences(draft, preference.devices)
+    if preference.features is not None:
+        apply_feature_preferences(draft, preference.features)
+    if preference.firmware is not None:
+        apply_firmware_preferences(draft, preference.firmware)
+    if preference.machine is not None:
+        apply_machine_preferences(draft, preference.machine)
+    if preference.clock is not None:
+        apply_clock_preferences(draft, preference.clock)
+    spec = draft.spec
+    draft.fill(spec, "architecture", preference.preferred_architecture or None)
+    draft.fill(spec, "subdomain", preference.preferred_subdomain)
+    draft.offer(spec, "termination_grace_period_seconds", preference.preferred_termination_grace_period_seconds)
+    draft.offer(spec.domain, "launch_security", preference.preferred_launch_security)
+    apply_annotations(draft, preference.annotations)

@@ -1,0 +1,77 @@
+"""
+Expanding: a VM that names an instance type and a preference becomes one that says it all itself.
+
+Pure: works on the copy it is given; finding what the VM names is somebody else's.
+"""
+
+from typing import NamedTuple
+
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.devices import Devices
+from virtshape.api.kubevirt.domain import DomainSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.meta import ObjectMeta
+from virtshape.engine.apply import TEMPLATE_ROOT, apply
+from virtshape.engine.conflict import Conflict
+from virtshape.engine.cpu import apply_own_vcpus, check_own_vcpus
+from virtshape.engine.defaults import apply_defaults
+from virtshape.engine.disks import apply_default_disks
+from virtshape.engine.draft import Draft, Trace
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.network import apply_default_interface
+from virtshape.engine.topology import Layout
+
+
+class Shape(NamedTuple):
+    """What a VM gets and likes, and how vCPUs are laid out when nobody prefers a way."""
+
+    instancetype: VirtualMachineInstancetypeSpec | None = None
+    preference: VirtualMachinePreferenceSpec | None = None
+    layout: Layout = "sockets"
+
+
+def expand_vm(
+    vm: VirtualMachine,
+    shape: Shape,
+    configuration: KubeVirtConfiguration | None = None,
+    architecture: str = DEFAULT_ARCHITECTURE,
+    trace: Trace | None = None,
+) -> list[Conflict]:
+    """Write everything into the VM given and drop its references, or say why it cannot be done."""
+    draft = draft_template(vm, trace)
+    if shape.instancetype is None and shape.preference is None:
+        conflicts = check_own_vcpus(draft.spec.domain.cpu, TEMPLATE_ROOT, beside_instancetype=False)
+        if not conflicts:
+            apply_own_vcpus(draft, None, shape.layout)
+        return conflicts
+    conflicts = shape_draft(draft, shape, configuration)
+    if conflicts:
+        return conflicts
+    apply_defaults(draft, configuration, architecture)
+    vm.spec.instancetype = vm.spec.preference = vm.spec.flavor = None
+    if vm.status is not None:
+        vm.status.instancetype_ref = vm.status.preference_ref = vm.status.flavor_ref = None
+    return []
+
+
+def shape_draft(draft: Draft, shape: Shape, configuration: KubeVirtConfiguration | None) -> list[Conflict]:
+    """Give the draft disks and a network, then its instance type and preference."""
+    draft.source = "default"
+    apply_default_disks(draft)
+    unusable = apply_default_interface(draft, configuration)
+    if unusable is not None:
+        return [unusable]
+    return apply(draft, shape.instancetype, shape.preference, layout=shape.layout)
+
+
+def draft_template(vm: VirtualMachine, trace: Trace | None = None) -> Draft:
+    """The VM's own template, to be written to."""
+    template = vm.spec.template
+    if template.metadata is None:
+        template.metadata = ObjectMeta()
+    if template.spec is None:
+        template.spec = VirtualMachineInstanceSpec(domain=DomainSpec(devices=Devices()))
+    return Draft(template.metadata, template.spec, trace)

@@ -1,0 +1,34 @@
+"""
+The emulated machine: its type, and the names architectures have for it.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from typing import Final
+
+from virtshape.api.instancetype.preference import MachinePreferences
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.domain import Machine
+from virtshape.engine.draft import Draft
+
+DEFAULT_ARCHITECTURE: Final = "amd64"
+_MACHINE_TYPES: Final = {"amd64": "q35", "arm64": "virt", "s390x": "s390-ccw-virtio"}
+
+
+def apply_machine_preferences(draft: Draft, preferred: MachinePreferences) -> None:
+    """Fill in the machine type if the VM leaves it open."""
+    domain = draft.spec.domain
+    if preferred.preferred_machine_type and (domain.machine is None or not domain.machine.type):
+        draft.put(domain, "machine", Machine(type=preferred.preferred_machine_type))
+
+
+def default_machine_type(architecture: str, configuration: KubeVirtConfiguration | None) -> str:
+    """The machine type for an architecture: the configuration's, else the one everybody uses."""
+    if configuration is not None:
+        if configuration.machine_type:
+            return configuration.machine_type
+        by_architecture = configuration.architecture_configuration
+        chosen = getattr(by_architecture, architecture, None) if by_architecture else None
+        if chosen is not None and chosen.machine_type:
+            return str(chosen.machine_type)
+    return _MACHINE_TYPES.get(architecture, _MACHINE_TYPES[DEFAULT_ARCHITECTURE])

@@ -1,0 +1,53 @@
+"""
+Interfaces: the default one for a VM that names none, and what a preference says of model and binding.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from virtshape.api.instancetype.preference import DevicePreferences
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.network import Interface, InterfaceBridge, InterfaceMasquerade, Network, PodNetwork
+from virtshape.engine.conflict import Conflict
+from virtshape.engine.draft import Draft
+
+_BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "passt_binding", "binding")
+
+
+def apply_default_interface(draft: Draft, configuration: KubeVirtConfiguration | None) -> Conflict | None:
+    """Connect a VM that names no network to the pod network, as the configuration says."""
+    spec = draft.spec
+    devices = spec.domain.devices
+    if devices.autoattach_pod_interface is False or spec.networks or devices.interfaces:
+        return None
+    network = configuration.network if configuration else None
+    binding = (network.default_network_interface if network else None) or "bridge"
+    if binding == "bridge":
+        if network is not None and network.permit_bridge_interface_on_pod_network is False:
+            message = "bridge interface is not permitted on the pod network by the configuration; set another default"
+            return Conflict(("configuration.network.permitBridgeInterfaceOnPodNetwork",), message)
+        interface = Interface(name="default", bridge=InterfaceBridge())
+    elif binding == "masquerade":
+        interface = Interface(name="default", masquerade=InterfaceMasquerade())
+    else:
+        message = f"{binding} cannot be the default interface; use bridge or masquerade"
+        return Conflict(("configuration.network.defaultNetworkInterface",), message)
+    draft.put(devices, "interfaces", [interface])
+    draft.put(spec, "networks", [Network(name="default", pod=PodNetwork())])
+    return None
+
+
+def apply_interface_preferences(draft: Draft, preferred: DevicePreferences) -> None:
+    """Fill in what the VM leaves open, interface by interface."""
+    spec = draft.spec
+    for interface in spec.domain.devices.interfaces or ():
+        if not interface.model and preferred.preferred_interface_model:
+            draft.put(interface, "model", preferred.preferred_interface_model)
+        if preferred.preferred_interface_masquerade is not None and _is_unbound_on_pod(interface, spec.networks):
+            draft.put(interface, "masquerade", preferred.preferred_interface_masquerade)
+
+
+def _is_unbound_on_pod(interface: Interface, networks: list[Network] | None) -> bool:
+    if any(getattr(interface, binding) is not None for binding in _BINDINGS):
+        return False
+    network = next((network for network in networks or () if network.name == interface.name), None)
+    return network is not None and network.pod is not None

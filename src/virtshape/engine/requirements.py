@@ -1,0 +1,111 @@
+"""
+What a preference requires: enough vCPUs, enough memory, the right architecture.
+
+Pure: returns every unmet requirement; the words name what is given and what is needed.
+"""
+
+from collections.abc import Iterator
+
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.kubevirt.domain import CPU
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.quantity import Quantity
+from virtshape.engine.apply import TEMPLATE_ROOT
+from virtshape.engine.conflict import VALUE_NOT_FOUND, Conflict
+from virtshape.engine.topology import count_vcpus, preferred_topology, spread_options
+
+_INSTANCETYPE = "spec.instancetype"
+_CPU = f"{TEMPLATE_ROOT}.domain.cpu"
+_MEMORY = f"{TEMPLATE_ROOT}.domain.memory"
+_ARCHITECTURE = f"{TEMPLATE_ROOT}.architecture"
+
+
+def check_requirements(
+    instancetype: VirtualMachineInstancetypeSpec | None,
+    preference: VirtualMachinePreferenceSpec | None,
+    spec: VirtualMachineInstanceSpec,
+    own_vcpus: int | None = None,
+) -> list[Conflict]:
+    """All requirements that are not met; `own_vcpus` is the VM's `cpu.guest`, which shaping drops from the spec."""
+    requirements = preference.requirements if preference else None
+    if preference is None or requirements is None:
+        return []
+    unmet: list[Conflict] = []
+    if requirements.cpu is not None:
+        if own_vcpus is None and spec.domain.cpu is not None:
+            own_vcpus = spec.domain.cpu.guest
+        unmet += _check_cpu(instancetype, preference, spec.domain.cpu, own_vcpus, requirements.cpu.guest)
+    if requirements.memory is not None:
+        unmet += _check_memory(instancetype, spec, requirements.memory.guest)
+    if requirements.architecture is not None and requirements.architecture != (spec.architecture or ""):
+        message = (
+            f"preference requires architecture {requirements.architecture} "
+            f"but {spec.architecture or ''} is being requested"
+        )
+        unmet.append(_unmet(message, _ARCHITECTURE))
+    return unmet
+
+
+def _check_cpu(
+    instancetype: VirtualMachineInstancetypeSpec | None,
+    preference: VirtualMachinePreferenceSpec,
+    cpu: CPU | None,
+    own_vcpus: int | None,
+    required: int,
+) -> Iterator[Conflict]:
+    given = count_vcpus(instancetype.cpu) if instancetype else 0
+    if given or (instancetype is not None and own_vcpus is None):
+        if given < required:
+            yield _too_few_vcpus(given, "instance type", required, "", _INSTANCETYPE)
+    elif own_vcpus is not None:
+        if own_vcpus < required:
+            yield _too_few_vcpus(own_vcpus, "VirtualMachine", required, "", f"{_CPU}.guest")
+    elif cpu is None:
+        yield _unmet(f"no CPU resources provided by VirtualMachine, preference requires {required} vCPU", _CPU)
+    else:
+        shape, members = _counted_members(preference)
+        given = 1
+        for member in members:
+            given *= getattr(cpu, member) or 0
+        if given < required:
+            fields = [f"{_CPU}.{member}" for member in members]
+            yield _too_few_vcpus(given, "VirtualMachine", required, f" provided as {shape}", *fields)
+
+
+def _counted_members(preference: VirtualMachinePreferenceSpec) -> tuple[str, tuple[str, ...]]:
+    """Which members of a VM's own topology count as vCPUs, given what the preference wants them to be."""
+    match preferred_topology(preference):
+        case "cores":
+            return "cores", ("cores",)
+        case "threads":
+            return "threads", ("threads",)
+        case "any":
+            return "cores, sockets and threads", ("cores", "sockets", "threads")
+        case "spread":
+            _, across = spread_options(preference)
+            members = ("sockets", "cores", "threads")
+            return across, tuple(member for member in members if member in across.lower()) or members
+        case _:
+            return "sockets", ("sockets",)
+
+
+def _check_memory(
+    instancetype: VirtualMachineInstancetypeSpec | None, spec: VirtualMachineInstanceSpec, required: Quantity
+) -> Iterator[Conflict]:
+    typed = instancetype.memory.guest if instancetype and instancetype.memory else None
+    own = spec.domain.memory.guest if spec.domain.memory else None
+    given = own if own is not None else typed if typed is not None else Quantity("0")
+    if given.amount >= required.amount:
+        return
+    giver, field = ("instance type", _INSTANCETYPE) if typed is not None else ("VirtualMachine", _MEMORY)
+    yield _unmet(f"insufficient Memory resources of {given} provided by {giver}, preference requires {required}", field)
+
+
+def _too_few_vcpus(given: int, giver: str, required: int, shape: str, *fields: str) -> Conflict:
+    words = f"insufficient CPU resources of {given} vCPU provided by {giver}, preference requires {required} vCPU{shape}"
+    return _unmet(words, *fields)
+
+
+def _unmet(message: str, *fields: str) -> Conflict:
+    return Conflict(fields, message, VALUE_NOT_FOUND)

@@ -1,0 +1,126 @@
+"""
+Guest CPU topology: which sockets, cores and threads carry the vCPUs.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from typing import Final, Literal, NamedTuple
+
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.instancetype.v1beta2 import CPUInstancetype
+from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.engine.conflict import Conflict
+
+Layout = Literal["sockets", "cores"]
+
+DEPRECATED_TOPOLOGIES: Final = {
+    "preferSockets": "sockets",
+    "preferCores": "cores",
+    "preferThreads": "threads",
+    "preferSpread": "spread",
+    "preferAny": "any",
+}
+TOPOLOGIES: Final = ("sockets", "cores", "threads", "spread", "any")
+ACROSS: Final = ("SocketsCoresThreads", "SocketsCores", "CoresThreads")
+DEFAULT_RATIO: Final = 2
+THREADS_PER_CORE: Final = 2
+
+
+class Topology(NamedTuple):
+    """How many sockets, cores in each, threads in each of those."""
+
+    sockets: int = 1
+    cores: int = 1
+    threads: int = 1
+
+    @property
+    def vcpus(self) -> int:
+        """All threads of all cores of all sockets."""
+        return self.sockets * self.cores * self.threads
+
+    def __str__(self) -> str:
+        return "x".join(map(str, self))
+
+
+def read_topology(topology: CPUTopology) -> Topology:
+    """The exact topology of an instance type: an absent member is 1."""
+    return Topology(topology.sockets or 1, topology.cores or 1, topology.threads or 1)
+
+
+def count_vcpus(cpu: CPUInstancetype | None) -> int:
+    """The vCPUs that an instance type gives; 0 where it leaves them to the VM."""
+    if cpu is None:
+        return 0
+    return read_topology(cpu.topology).vcpus if cpu.topology else cpu.guest or 0
+
+
+def preferred_topology(preference: VirtualMachinePreferenceSpec | None, default: str = "sockets") -> str:
+    """The topology that the preference asks for, by its current name."""
+    if preference is None or preference.cpu is None or not preference.cpu.preferred_cpu_topology:
+        return default
+    name = preference.cpu.preferred_cpu_topology
+    return DEPRECATED_TOPOLOGIES.get(name, name)
+
+
+def spread_options(preference: VirtualMachinePreferenceSpec) -> tuple[int, str]:
+    """How many of the inner kind per outer one, and over which kinds, vCPUs are spread."""
+    ratio = preference.prefer_spread_socket_to_core_ratio or DEFAULT_RATIO
+    across = "SocketsCores"
+    options = preference.cpu.spread_options if preference.cpu else None
+    if options is not None:
+        if options.ratio is not None:
+            ratio = options.ratio
+        if options.across is not None:
+            across = options.across
+    return ratio, across
+
+
+def lay_out_vcpus(
+    vcpus: int, preference: VirtualMachinePreferenceSpec | None, default: Layout = "sockets"
+) -> Topology:
+    """Place the vCPUs where the preference wants them; on the default kind, if it does not say."""
+    match preferred_topology(preference, default):
+        case "sockets" | "any":
+            return Topology(sockets=vcpus)
+        case "cores":
+            return Topology(cores=vcpus)
+        case "threads":
+            return Topology(threads=vcpus)
+        case "spread" if preference is not None and vcpus > 1:  # a lone vCPU cannot be spread
+            return _spread(vcpus, *spread_options(preference))
+        case _:  # admission refuses other names; objects stored before it did get one vCPU
+            return Topology()
+
+
+def _spread(vcpus: int, ratio: int, across: str) -> Topology:
+    ratio = ratio or 1  # nothing can be divided by nought
+    match across:
+        case "SocketsCores":
+            return Topology(sockets=vcpus // ratio, cores=ratio)
+        case "CoresThreads":
+            return Topology(cores=vcpus // ratio, threads=ratio)
+        case "SocketsCoresThreads":
+            return Topology(vcpus // THREADS_PER_CORE // ratio, ratio, THREADS_PER_CORE)
+        case _:
+            return Topology()
+
+
+def check_spread(vcpus: int, field: str, giver: str, preference: VirtualMachinePreferenceSpec | None) -> Conflict | None:
+    """Whether the vCPUs can be spread evenly as the preference asks; `giver` says who gives them, in `field`."""
+    if preference is None or preferred_topology(preference) != "spread":
+        return None
+    ratio, across = spread_options(preference)
+    over = "Spec.PreferSpreadSocketToCoreRatio or Spec.CPU.PreferSpreadOptions.Ratio of"
+    match across:
+        case "SocketsCores":
+            divisor, words = ratio, f"{over} {ratio}"
+        case "CoresThreads":
+            divisor, words = ratio, f"the number of threads per core {ratio}"
+        case "SocketsCoresThreads":
+            divisor = THREADS_PER_CORE * ratio
+            words = f"the number of threads per core {THREADS_PER_CORE} and {over} {ratio}"
+        case _:
+            return None
+    if divisor and vcpus % divisor == 0:
+        return None
+    return Conflict((field,), f"{vcpus} vCPUs provided by {giver} are not divisible by {words}")

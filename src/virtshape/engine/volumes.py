@@ -1,0 +1,18 @@
+"""
+Volumes: the storage class that a preference wants for the disks a VM has made for it.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from virtshape.api.instancetype.preference import VolumePreferences
+from virtshape.api.kubevirt.machine import VirtualMachine
+
+
+def apply_storage_class(vm: VirtualMachine, preferred: VolumePreferences) -> None:
+    """Fill in the storage class of each dataVolumeTemplate that leaves it open; `""` is somebody's choice."""
+    if not preferred.preferred_storage_class_name:
+        return
+    for template in vm.spec.data_volume_templates or ():
+        for claim in (template.spec.pvc, template.spec.storage):
+            if claim is not None and claim.storage_class_name is None:
+                claim.storage_class_name = preferred.preferred_storage_class_name

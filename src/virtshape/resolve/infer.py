@@ -1,0 +1,200 @@
+"""
+Infers a matcher from the volume that it names: annotations and labels of what the volume is made from.
+
+Each key is looked for on its own, from the volume's own object down to what that was copied from;
+on each object the annotation comes before the label.
+"""
+
+from typing import Final, Literal, NamedTuple
+
+from virtshape.api.cdi import DataSource, DataVolume, DataVolumeSpec
+from virtshape.api.kubevirt.machine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine
+from virtshape.api.kubevirt.volume import Volume
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.resolve.find import namespace_of
+from virtshape.resolve.matcher import KINDS
+from virtshape.resolve.reference import NotFoundError, Reference, Steps
+
+IGNORE: Final = "Ignore"
+InferredRole = Literal["instancetype", "preference"]
+
+
+class Keys(NamedTuple):
+    """What a name or a kind is called in annotations and labels."""
+
+    annotation: str
+    label: str
+
+
+NAME_KEYS: Final[dict[InferredRole, Keys]] = {
+    "instancetype": Keys(
+        "instancetype.kubevirt.io/defaultInstancetype", "instancetype.kubevirt.io/default-instancetype"
+    ),
+    "preference": Keys("instancetype.kubevirt.io/defaultPreference", "instancetype.kubevirt.io/default-preference"),
+}
+KIND_KEYS: Final[dict[InferredRole, Keys]] = {
+    role: Keys(f"{keys.annotation}Kind", f"{keys.label}-kind") for role, keys in NAME_KEYS.items()
+}
+
+
+class CannotInferError(StatusError):
+    """The volume says nothing; policy Ignore lets it pass."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(400, "BadRequest", message)
+
+
+class Inferred(NamedTuple):
+    """A VM whose matchers were inferred, and what was ignored on the way."""
+
+    vm: VirtualMachine
+    warnings: list[str]
+
+
+def infer_matchers(vm: VirtualMachine) -> Steps[Inferred]:
+    """Replace, in the VM given, each matcher that asks for inference by what its volume says."""
+    warnings: list[str] = []
+    for role in ("instancetype", "preference"):
+        warnings += yield from _infer_role(vm, role)
+    return Inferred(vm, warnings)
+
+
+def _infer_role(vm: VirtualMachine, role: InferredRole) -> Steps[list[str]]:
+    matcher: InstancetypeMatcher | PreferenceMatcher | None = getattr(vm.spec, role)
+    if matcher is None or not matcher.infer_from_volume:
+        return []
+    ignoring = matcher.infer_from_volume_failure_policy == IGNORE
+    try:
+        inferred = yield from infer_matcher_from_volume(vm, role, matcher.infer_from_volume)
+    except CannotInferError as error:
+        if not ignoring:
+            raise
+        setattr(vm.spec, role, None)
+        return [f"spec.{role}: {error.message}; ignored as inferFromVolumeFailurePolicy asks, the VM has no {role}"]
+    setattr(vm.spec, role, inferred)
+    template = vm.spec.template.spec
+    if ignoring and role == "instancetype" and template is not None:
+        template.domain.memory = None  # it stood in for an instance type that could not be inferred
+    return []
+
+
+def infer_matcher_from_volume(
+    vm: VirtualMachine, role: InferredRole, volume_name: str
+) -> Steps[InstancetypeMatcher | PreferenceMatcher]:
+    """The matcher that a volume of the VM stands for."""
+    answer = _Answer(role)
+    yield from _ask_volume(vm, _find_volume(vm, volume_name), answer)
+    if not answer.name:
+        names = NAME_KEYS[role]
+        raise CannotInferError(
+            f"unable to find required {names.label} label on the volume; "
+            f"set it, or the annotation {names.annotation}, or name the {role} in the VM"
+        )
+    matcher = InstancetypeMatcher if role == "instancetype" else PreferenceMatcher
+    return matcher(name=answer.name, kind=answer.kind or KINDS[role].cluster.lower())
+
+
+class _Answer:
+    """A name and a kind, each the first that was found."""
+
+    def __init__(self, role: InferredRole) -> None:
+        self._role = role
+        self.name = ""
+        self.kind = ""
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.name and self.kind)
+
+    def take(self, metadata: ObjectMeta | None) -> None:
+        self.name = self.name or _read(metadata, NAME_KEYS[self._role])
+        self.kind = self.kind or _read(metadata, KIND_KEYS[self._role])
+
+
+def _read(metadata: ObjectMeta | None, keys: Keys) -> str:
+    if metadata is None:
+        return ""
+    return (metadata.annotations or {}).get(keys.annotation) or (metadata.labels or {}).get(keys.label) or ""
+
+
+def _find_volume(vm: VirtualMachine, name: str) -> Volume:
+    template = vm.spec.template.spec
+    for volume in (template.volumes if template else None) or ():
+        if volume.name == name:
+            return volume
+    raise StatusError(400, "BadRequest", f"unable to find volume {name} to infer defaults")
+
+
+def _ask_volume(vm: VirtualMachine, volume: Volume, answer: _Answer) -> Steps[None]:
+    namespace = namespace_of(vm)
+    if volume.persistent_volume_claim is not None:
+        yield from _ask(_claim(namespace, volume.persistent_volume_claim.claim_name), answer)
+    elif volume.data_volume is not None:
+        yield from _ask_data_volume(vm, namespace, volume.data_volume.name, answer)
+    else:
+        raise CannotInferError(f"unable to infer defaults from volume {volume.name} as type is not supported")
+
+
+def _ask_data_volume(vm: VirtualMachine, namespace: str, name: str, answer: _Answer) -> Steps[None]:
+    for template in vm.spec.data_volume_templates or ():
+        if template.metadata is not None and template.metadata.name == name:
+            yield from _ask_origin(template.spec, namespace, answer)
+            return
+    found = yield Reference("cdi.kubevirt.io", "DataVolume", namespace, name)
+    if not isinstance(found, DataVolume):  # it may be gone once its claim is filled
+        yield from _ask(_claim(namespace, name), answer)
+        return
+    answer.take(found.metadata)
+    if not answer.complete:
+        yield from _ask_origin(found.spec, namespace, answer)
+
+
+def _ask_origin(spec: DataVolumeSpec, namespace: str, answer: _Answer) -> Steps[None]:
+    """Ask what a DataVolume is copied from."""
+    source, ref = spec.source, spec.source_ref
+    if source is not None and source.pvc is not None:
+        yield from _ask(_claim(source.pvc.namespace or namespace, source.pvc.name), answer)
+    elif source is not None and source.snapshot is not None:
+        yield from _ask(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), answer)
+    elif ref is not None:
+        if ref.kind != "DataSource":
+            raise CannotInferError(
+                f"unable to infer defaults from DataVolumeSourceRef as Kind {ref.kind} is not supported"
+            )
+        yield from _ask_data_source(ref.namespace or namespace, ref.name, answer)
+    else:
+        raise CannotInferError("unable to infer defaults from DataVolumeSpec as DataVolumeSource is not supported")
+
+
+def _ask_data_source(namespace: str, name: str, answer: _Answer) -> Steps[None]:
+    found = yield from _ask(Reference("cdi.kubevirt.io", "DataSource", namespace, name), answer)
+    source = found.spec.source if isinstance(found, DataSource) else None
+    if answer.complete:
+        return
+    if source is not None and source.pvc is not None:
+        yield from _ask(_claim(source.pvc.namespace or namespace, source.pvc.name), answer)
+    elif source is not None and source.snapshot is not None:
+        yield from _ask(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), answer)
+    else:
+        raise CannotInferError(
+            "unable to infer defaults from DataSource that doesn't provide "
+            "DataVolumeSourcePVC or DataVolumeSourceSnapshot"
+        )
+
+
+def _ask(reference: Reference, answer: _Answer) -> Steps[Model]:
+    found = yield reference
+    if found is None:
+        raise NotFoundError(reference, "spec.template.spec.volumes")
+    answer.take(getattr(found, "metadata", None))
+    return found
+
+
+def _claim(namespace: str, name: str) -> Reference:
+    return Reference("", "PersistentVolumeClaim", namespace, name)
+
+
+def _snapshot(namespace: str, name: str) -> Reference:
+    return Reference("snapshot.storage.k8s.io", "VolumeSnapshot", namespace, name)

@@ -1,0 +1,71 @@
+"""
+Matchers: how a VM names its instance type, flavor or preference, and what the names may be.
+
+Kinds match without case, singular or plural; no kind means the cluster-wide one.
+"""
+
+from typing import Final, Literal, NamedTuple
+
+from virtshape.api.kubevirt.machine import (
+    FlavorMatcher,
+    InstancetypeMatcher,
+    InstancetypeStatusRef,
+    PreferenceMatcher,
+    VirtualMachine,
+)
+from virtshape.api.status import Cause, StatusError
+
+Matcher = InstancetypeMatcher | PreferenceMatcher | FlavorMatcher
+Role = Literal["instancetype", "preference", "flavor"]
+
+INSTANCETYPE_GROUP: Final = "instancetype.kubevirt.io"
+FLAVOR_GROUP: Final = "flavor.kubevirt.io"
+
+
+class MatcherKinds(NamedTuple):
+    """The two kinds a matcher can mean, and what messages call it."""
+
+    label: str
+    cluster: str
+    namespaced: str
+
+
+KINDS: Final[dict[Role, MatcherKinds]] = {
+    "instancetype": MatcherKinds(
+        "InstancetypeMatcher", "VirtualMachineClusterInstancetype", "VirtualMachineInstancetype"
+    ),
+    "preference": MatcherKinds("PreferenceMatcher", "VirtualMachineClusterPreference", "VirtualMachinePreference"),
+    "flavor": MatcherKinds("FlavorMatcher", "VirtualMachineClusterFlavor", "VirtualMachineFlavor"),
+}
+_BY_NAME: Final[dict[Role, dict[str, str]]] = {
+    role: {
+        "": kinds.cluster,
+        kinds.cluster.lower(): kinds.cluster,
+        f"{kinds.cluster.lower()}s": kinds.cluster,
+        kinds.namespaced.lower(): kinds.namespaced,
+        f"{kinds.namespaced.lower()}s": kinds.namespaced,
+    }
+    for role, kinds in KINDS.items()
+}
+
+
+def find_matcher(vm: VirtualMachine, role: Role) -> Matcher | None:
+    """The matcher that the VM has in this role."""
+    matcher: Matcher | None = getattr(vm.spec, role)
+    return matcher
+
+
+def find_status_ref(vm: VirtualMachine, role: Role) -> InstancetypeStatusRef | None:
+    """What the status says the VM was last resolved to in this role."""
+    ref: InstancetypeStatusRef | None = getattr(vm.status, f"{role}_ref") if vm.status else None
+    return ref
+
+
+def full_kind(matcher: Matcher, role: Role) -> str:
+    """The kind that the matcher means."""
+    kind = _BY_NAME[role].get((matcher.kind or "").lower())
+    if kind is None:
+        kinds = KINDS[role]
+        words = f"got unexpected kind in {kinds.label}: {matcher.kind}; use {kinds.cluster} or {kinds.namespaced}"
+        raise StatusError(422, "Invalid", words, [Cause("FieldValueNotSupported", words, f"spec.{role}.kind")])
+    return kind

@@ -1,0 +1,213 @@
+"""
+Answers conformance vectors: JSON lines {"id", "op", "input"} in, {"id", "result"} out.
+
+    python check.py FOLDER -- python tests/conformance/answer.py
+"""
+
+import json
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from virtshape.admission.instancetype import Verdict, check_instancetype, check_preference
+from virtshape.admission.mutate import mutate_vm
+from virtshape.admission.vm import check_vm
+from virtshape.api.codec import from_tree, object_from_tree, to_tree
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.problems import DecodeError
+from virtshape.api.status import Cause, StatusError
+from virtshape.control.start import annotate_names, shape_instance
+from virtshape.engine.apply import apply
+from virtshape.engine.conflict import Conflict, causes, describe_conflicts
+from virtshape.engine.cpu import check_own_spread
+from virtshape.engine.draft import Draft
+from virtshape.engine.expand import Shape, expand_vm
+from virtshape.engine.requirements import check_requirements
+from virtshape.offline.objects import Objects
+from virtshape.resolve.find import find_object, find_shape, instancetype_spec, preference_spec
+from virtshape.resolve.infer import infer_matchers
+from virtshape.resolve.reference import NotFoundError, follow
+
+Tree = dict[str, Any]
+EMPTY_SPEC = {"domain": {"devices": {}}}
+
+
+def answer_apply(question: Tree) -> Tree:
+    instancetype, preference, spec = _specs(question)
+    draft = Draft(from_tree(question.get("vmiMetadata") or {}, ObjectMeta), spec)
+    conflicts = apply(draft, instancetype, preference, root=question.get("fieldPath", "spec.template.spec"))
+    if conflicts:
+        return {**_conflicts(conflicts), "causes": _causes(causes(conflicts))}
+    return {"vmiSpec": to_tree(draft.spec), "vmiMetadata": to_tree(draft.metadata)}
+
+
+def answer_expand(question: Tree) -> Tree:
+    vm, objects = _vm_and_objects(question)
+    shape = follow(find_shape(vm), objects.find).shape
+    conflicts = expand_vm(vm, shape, _configuration(question), question.get("defaultArchitecture", "amd64"))
+    return _conflicts(conflicts) if conflicts else {"vm": to_tree(vm)}
+
+
+def answer_requirements(question: Tree) -> Tree:
+    instancetype, preference, spec = _specs(question)
+    unmet = check_requirements(instancetype, preference, spec)
+    if not unmet:
+        return {"met": True}
+    return {"met": False, **_conflicts(unmet), "field": ", ".join(unmet[0].fields)}
+
+
+def answer_spread_check(question: Tree) -> Tree:
+    instancetype, preference, spec = _specs(question)
+    given = instancetype.cpu if instancetype else None
+    conflict = check_own_spread(spec.domain.cpu, "spec.template.spec", given, preference)
+    if conflict is None:
+        return {"conflict": None}
+    return {"conflict": conflict.fields[0], "error": conflict.message, "causes": _causes([conflict.cause])}
+
+
+def answer_validate_instancetype(question: Tree) -> Tree:
+    def judge(found: Any) -> Verdict:
+        return check_instancetype(found.spec, found.api_version.partition("/")[2])
+
+    return _validate(question, judge)
+
+
+def answer_validate_preference(question: Tree) -> Tree:
+    return _validate(question, lambda found: check_preference(found.spec))
+
+
+def answer_matcher(question: Tree) -> Tree:
+    vm, objects = _vm_and_objects(question)
+    old = from_tree(question["oldVM"], VirtualMachine) if question["operation"] == "UPDATE" else None
+    try:
+        return {"allowed": True, "vm": to_tree(follow(mutate_vm(vm, old), objects.find).vm)}
+    except StatusError as error:
+        return _refusal(error)
+
+
+def answer_infer(question: Tree) -> Tree:
+    vm, objects = _vm_and_objects(question)
+    inferred = follow(infer_matchers(vm), objects.find).vm
+    return {
+        "instancetype": to_tree(inferred.spec.instancetype),
+        "preference": to_tree(inferred.spec.preference),
+        "vm": to_tree(inferred),
+    }
+
+
+def answer_admit_vm(question: Tree) -> Tree:
+    vm, objects = _vm_and_objects(question)
+    instancetype = preference = None
+    try:
+        instancetype = instancetype_spec(follow(find_object(vm, "instancetype"), objects.find))
+        preference = preference_spec(follow(find_object(vm, "preference"), objects.find))
+    except NotFoundError:
+        pass
+    conflicts = check_vm(vm, Shape(instancetype, preference), _configuration(question))
+    return {"allowed": False, "causes": _causes(causes(conflicts))} if conflicts else {"allowed": True}
+
+
+def answer_start_vmi(question: Tree) -> Tree:
+    vm, objects = _vm_and_objects(question)
+    metadata, spec = shape_instance(vm, follow(find_shape(vm), objects.find).shape)
+    return {"vmiSpec": to_tree(spec), "vmiMetadata": to_tree(metadata)}
+
+
+def answer_annotations(question: Tree) -> Tree:
+    metadata = from_tree(question.get("vmiMetadata") or {}, ObjectMeta)
+    annotate_names(from_tree(question["vm"], VirtualMachine), metadata)
+    return {"vmiMetadata": to_tree(metadata)}
+
+
+def _validate(question: Tree, judge: Callable[[Any], Verdict]) -> Tree:
+    if question["operation"] == "DELETE":
+        return {"allowed": True}
+    try:
+        verdict = judge(object_from_tree(question["object"]))
+    except DecodeError as error:
+        return _refusal(error)
+    if verdict.causes:
+        words = ", ".join(cause.message for cause in verdict.causes)
+        return _refusal(StatusError(422, "Invalid", words, verdict.causes))
+    return {"allowed": True, "warnings": verdict.warnings}
+
+
+def _refusal(error: StatusError) -> Tree:
+    refusal: Tree = {"allowed": False, "message": error.message, "code": error.code}
+    if error.causes:
+        refusal |= {"reason": error.reason, "causes": _causes(error.causes)}
+    return refusal
+
+
+def _conflicts(conflicts: list[Conflict]) -> Tree:
+    fields = [field for conflict in conflicts for field in conflict.fields]
+    return {"conflicts": fields, "error": describe_conflicts(conflicts)}
+
+
+def _causes(found: list[Cause] | tuple[Cause, ...]) -> list[Tree]:
+    return [cause._asdict() for cause in found]
+
+
+def _configuration(question: Tree) -> KubeVirtConfiguration | None:
+    return from_tree(question.get("configuration") or {}, KubeVirtConfiguration)
+
+
+def _vm_and_objects(question: Tree) -> tuple[VirtualMachine, Objects]:
+    objects = Objects(object_from_tree(tree) for tree in question.get("objects") or ())
+    return from_tree(question["vm"], VirtualMachine), objects
+
+
+def _specs(
+    question: Tree,
+) -> tuple[VirtualMachineInstancetypeSpec | None, VirtualMachinePreferenceSpec | None, VirtualMachineInstanceSpec]:
+    instancetype, preference = question.get("instancetypeSpec"), question.get("preferenceSpec")
+    return (
+        None if instancetype is None else from_tree(instancetype, VirtualMachineInstancetypeSpec),
+        None if preference is None else from_tree(preference, VirtualMachinePreferenceSpec),
+        from_tree(question.get("vmiSpec") or EMPTY_SPEC, VirtualMachineInstanceSpec),
+    )
+
+
+ANSWERS: dict[str, Callable[[Tree], Tree]] = {
+    "apply": answer_apply,
+    "expand": answer_expand,
+    "requirements": answer_requirements,
+    "spreadCheck": answer_spread_check,
+    "validateInstancetype": answer_validate_instancetype,
+    "validatePreference": answer_validate_preference,
+    "matcher": answer_matcher,
+    "infer": answer_infer,
+    "admitVM": answer_admit_vm,
+    "startVMI": answer_start_vmi,
+    "annotations": answer_annotations,
+}
+
+
+def answer(op: str, question: Tree) -> Tree:
+    """What virtshape says to one question."""
+    try:
+        return ANSWERS[op](question)
+    except StatusError as error:
+        return {"error": error.message}
+
+
+def main() -> None:
+    """Answer every line of standard input."""
+    for line in sys.stdin:
+        question = json.loads(line)
+        try:
+            result = answer(question["op"], question["input"])
+        except Exception:  # noqa: BLE001 - the protocol has a word for a crash
+            traceback.print_exc()
+            result = {"crash": True}
+        sys.stdout.write(json.dumps({"id": question["id"], "result": result}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
