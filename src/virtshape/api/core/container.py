@@ -1,0 +1,329 @@
+"""
+Containers of a pod: image, environment, ports, probes and resources.
+
+Only structs: nothing here starts a container.
+"""
+
+from msgspec import field
+
+from virtshape.api.core.pod import (
+    ExecAction,
+    HTTPGetAction,
+    ObjectFieldSelector,
+    ResourceFieldSelector,
+    TCPSocketAction,
+)
+from virtshape.api.core.security import SecurityContext
+from virtshape.api.model import Int32, Model
+from virtshape.api.quantity import Quantity
+
+
+class ResourceClaim(Model):
+    """A use of one of the pod's resource claims."""
+
+    name: str
+    """The claim's name in the pod."""
+    request: str | None = None
+    """The one request of the claim that is meant; all if absent."""
+
+
+class ResourceRequirements(Model):
+    """What a container or pod needs and may use."""
+
+    claims: list[ResourceClaim] | None = None
+    """The resource claims that it uses."""
+    limits: dict[str, Quantity] | None = None
+    """The most it may use, by resource."""
+    requests: dict[str, Quantity] | None = None
+    """The least it needs, by resource."""
+
+
+class ConfigMapKeySelector(Model):
+    """A key of a config map."""
+
+    key: str
+    """The key."""
+    name: str | None = None
+    """The config map's name."""
+    optional: bool | None = None
+    """Whether it may be missing."""
+
+
+class SecretKeySelector(Model):
+    """A key of a secret."""
+
+    key: str
+    """The key."""
+    name: str | None = None
+    """The secret's name."""
+    optional: bool | None = None
+    """Whether it may be missing."""
+
+
+class FileKeySelector(Model):
+    """A key in a file of a volume."""
+
+    key: str
+    """The key."""
+    path: str
+    """The file's path in the volume."""
+    volume_name: str
+    """The volume."""
+    optional: bool | None = None
+    """Whether it may be missing."""
+
+
+class EnvVarSource(Model):
+    """Where a variable's value comes from; exactly one of these."""
+
+    config_map_key_ref: ConfigMapKeySelector | None = None
+    """A key of a config map."""
+    field_ref: ObjectFieldSelector | None = None
+    """A field of the pod."""
+    file_key_ref: FileKeySelector | None = None
+    """A key in a file."""
+    resource_field_ref: ResourceFieldSelector | None = None
+    """A limit or request of a container."""
+    secret_key_ref: SecretKeySelector | None = None
+    """A key of a secret."""
+
+
+class EnvVar(Model):
+    """An environment variable."""
+
+    name: str
+    """Its name."""
+    value: str | None = None
+    """Its value."""
+    value_from: EnvVarSource | None = None
+    """Where its value comes from."""
+
+
+class ConfigMapEnvSource(Model):
+    """A config map whose keys become variables."""
+
+    name: str | None = None
+    """The config map's name."""
+    optional: bool | None = None
+    """Whether it may be missing."""
+
+
+class SecretEnvSource(Model):
+    """A secret whose keys become variables."""
+
+    name: str | None = None
+    """The secret's name."""
+    optional: bool | None = None
+    """Whether it may be missing."""
+
+
+class EnvFromSource(Model):
+    """Variables taken from all keys of an object."""
+
+    config_map_ref: ConfigMapEnvSource | None = None
+    """The config map."""
+    prefix: str | None = None
+    """What to put before each key."""
+    secret_ref: SecretEnvSource | None = None
+    """The secret."""
+
+
+class SleepAction(Model):
+    """A pause."""
+
+    seconds: int
+    """How many seconds."""
+
+
+class LifecycleHandler(Model):
+    """Something to do; exactly one of these."""
+
+    exec: ExecAction | None = None
+    """Run a command."""
+    http_get: HTTPGetAction | None = None
+    """Ask a web address."""
+    sleep: SleepAction | None = None
+    """Wait."""
+    tcp_socket: TCPSocketAction | None = None
+    """Connect; no longer used."""
+
+
+class Lifecycle(Model):
+    """What happens around a container's life."""
+
+    post_start: LifecycleHandler | None = None
+    """What to do right after its start."""
+    pre_stop: LifecycleHandler | None = None
+    """What to do right before its end."""
+    stop_signal: str | None = None
+    """The signal that ends it."""
+
+
+class GRPCAction(Model):
+    """A question to a gRPC health service."""
+
+    port: Int32
+    """The port."""
+    mode: str | None = None
+    """`TLS`, whose certificate is not checked, or `Plaintext` (also if absent)."""
+    service: str | None = None
+    """The service to ask about."""
+
+
+class Probe(Model):
+    """A repeated check of a container."""
+
+    exec: ExecAction | None = None
+    """Run a command."""
+    failure_threshold: Int32 | None = None
+    """How many failures in a row count; 3 if absent."""
+    grpc: GRPCAction | None = None
+    """Ask a gRPC health service."""
+    http_get: HTTPGetAction | None = None
+    """Ask a web address."""
+    initial_delay_seconds: Int32 | None = None
+    """How long to wait before the first check."""
+    period_seconds: Int32 | None = None
+    """How long to wait between checks; 10 if absent."""
+    success_threshold: Int32 | None = None
+    """How many successes in a row count; 1 if absent."""
+    tcp_socket: TCPSocketAction | None = None
+    """Connect."""
+    termination_grace_period_seconds: int | None = None
+    """How long the container may take to end when the check fails."""
+    timeout_seconds: Int32 | None = None
+    """How long one check may take; 1 if absent."""
+
+
+class ContainerPort(Model):
+    """A port of a container."""
+
+    container_port: Int32
+    """The port's number."""
+    name: str | None = None
+    """The port's name."""
+    host_ip: str | None = field(default=None, name="hostIP")
+    """The node's address that the port is bound to."""
+    host_port: Int32 | None = None
+    """The port's number on the node."""
+    protocol: str | None = None
+    """`TCP` (also if absent), `UDP` or `SCTP`."""
+
+
+class ContainerResizePolicy(Model):
+    """What a change of resources asks of a container."""
+
+    resource_name: str
+    """The resource."""
+    restart_policy: str
+    """`NotRequired` or `RestartContainer`."""
+
+
+class ContainerRestartRuleOnExitCodes(Model):
+    """A set of exit codes."""
+
+    operator: str
+    """Whether these are meant (`In`) or all others (`NotIn`)."""
+    values: list[Int32] | None = None
+    """The exit codes."""
+
+
+class ContainerRestartRule(Model):
+    """When a container that ended is started again."""
+
+    action: str
+    """What to do: `Restart`."""
+    exit_codes: ContainerRestartRuleOnExitCodes | None = None
+    """The exit codes that the rule is for."""
+
+
+class VolumeDevice(Model):
+    """A raw device in a container."""
+
+    name: str
+    """The claim's volume in the pod."""
+    device_path: str
+    """Where it appears."""
+
+
+class VolumeMount(Model):
+    """A volume in a container's file system."""
+
+    name: str
+    """The volume's name in the pod."""
+    mount_path: str
+    """Where it appears."""
+    bind_mount_options: list[str] | None = None
+    """Further options: `noexec`, `nodev` and `nosuid`."""
+    mount_propagation: str | None = None
+    """Whether mounts below it are shared with the node."""
+    read_only: bool | None = None
+    """Whether it is read-only."""
+    recursive_read_only: str | None = None
+    """Whether all below it is read-only too: `Disabled`, `IfPossible` or `Enabled`."""
+    sub_path: str | None = None
+    """The only part of the volume to show."""
+    sub_path_expr: str | None = None
+    """The same, with variables filled in."""
+
+
+class Container(Model):
+    """A container of a pod."""
+
+    name: str
+    """Its name in the pod."""
+    args: list[str] | None = None
+    """The arguments; the image's if absent."""
+    command: list[str] | None = None
+    """The command; the image's if absent."""
+    env: list[EnvVar] | None = None
+    """Its environment variables."""
+    env_from: list[EnvFromSource] | None = None
+    """Objects whose keys become environment variables."""
+    image: str | None = None
+    """Its image."""
+    image_pull_policy: str | None = None
+    """When the image is fetched: `Always`, `IfNotPresent` or `Never`."""
+    lifecycle: Lifecycle | None = None
+    """What happens around its life."""
+    liveness_probe: Probe | None = None
+    """The check that decides whether it is started again."""
+    ports: list[ContainerPort] | None = None
+    """The ports that it listens on."""
+    readiness_probe: Probe | None = None
+    """The check that decides whether it gets traffic."""
+    resize_policy: list[ContainerResizePolicy] | None = None
+    """What a change of resources asks of it."""
+    resources: ResourceRequirements | None = None
+    """What it needs and may use."""
+    restart_policy: str | None = None
+    """When it is started again, if not as the pod says."""
+    restart_policy_rules: list[ContainerRestartRule] | None = None
+    """When it is started again, by exit code."""
+    security_context: SecurityContext | None = None
+    """What it may do, and as whom it runs."""
+    startup_probe: Probe | None = None
+    """The check that must succeed before the others begin."""
+    stdin: bool | None = None
+    """Whether it keeps its standard input open."""
+    stdin_once: bool | None = None
+    """Whether that input ends with its first client."""
+    termination_message_path: str | None = None
+    """The file with its last words."""
+    termination_message_policy: str | None = None
+    """Whether its log stands in for missing last words."""
+    tty: bool | None = None
+    """Whether it has a terminal."""
+    volume_devices: list[VolumeDevice] | None = None
+    """The raw devices that it sees."""
+    volume_mounts: list[VolumeMount] | None = None
+    """The volumes that it sees."""
+    working_dir: str | None = None
+    """Where it starts; the image's if absent."""
+
+
+class EphemeralContainer(Container):
+    """A container added to a running pod, to look into it."""
+
+    target_container_name: str | None = None
+    """The container whose processes it sees."""

@@ -1,0 +1,129 @@
+"""
+Security contexts: what containers may do to the node, and as whom they run.
+
+Only structs: nothing here enforces them.
+"""
+
+from virtshape.api.model import Model
+
+
+class AppArmorProfile(Model):
+    """An AppArmor profile."""
+
+    type: str
+    """Which one: `Localhost`, `RuntimeDefault` or `Unconfined`."""
+    localhost_profile: str | None = None
+    """The name of a profile of the node."""
+
+
+class Capabilities(Model):
+    """Kernel capabilities to add and drop."""
+
+    add: list[str] | None = None
+    """Those to add."""
+    drop: list[str] | None = None
+    """Those to drop."""
+
+
+class SELinuxOptions(Model):
+    """An SELinux label."""
+
+    type: str | None = None
+    """Its type."""
+    level: str | None = None
+    """Its level."""
+    role: str | None = None
+    """Its role."""
+    user: str | None = None
+    """Its user."""
+
+
+class SeccompProfile(Model):
+    """The system calls that may be used."""
+
+    type: str
+    """Which profile: `Localhost`, `RuntimeDefault` or `Unconfined`."""
+    localhost_profile: str | None = None
+    """The file of a profile of the node."""
+
+
+class WindowsSecurityContextOptions(Model):
+    """What matters on Windows only."""
+
+    gmsa_credential_spec: str | None = None
+    """The credentials of the group managed service account."""
+    gmsa_credential_spec_name: str | None = None
+    """The name of those credentials."""
+    host_process: bool | None = None
+    """Whether it runs as a process of the host."""
+    run_as_user_name: str | None = None
+    """The user that it runs as."""
+
+
+class SecurityContext(Model):
+    """What one container may do, and as whom it runs."""
+
+    allow_privilege_escalation: bool | None = None
+    """Whether a process may gain more rights than its parent has."""
+    app_armor_profile: AppArmorProfile | None = None
+    """The AppArmor profile."""
+    capabilities: Capabilities | None = None
+    """The kernel capabilities to add and drop."""
+    privileged: bool | None = None
+    """Whether it has all rights of the node's root."""
+    proc_mount: str | None = None
+    """How `/proc` is mounted: `Default` or `Unmasked`."""
+    read_only_root_filesystem: bool | None = None
+    """Whether its root file system is read-only."""
+    run_as_group: int | None = None
+    """The group that it runs as."""
+    run_as_non_root: bool | None = None
+    """Whether it is refused if it would run as root."""
+    run_as_user: int | None = None
+    """The user that it runs as."""
+    se_linux_options: SELinuxOptions | None = None
+    """The SELinux label."""
+    seccomp_profile: SeccompProfile | None = None
+    """The system calls that it may use."""
+    windows_options: WindowsSecurityContextOptions | None = None
+    """What matters on Windows only."""
+
+
+class Sysctl(Model):
+    """A kernel setting."""
+
+    name: str
+    """Its name."""
+    value: str
+    """Its value."""
+
+
+class PodSecurityContext(Model):
+    """What all containers of a pod may do, and as whom they run."""
+
+    app_armor_profile: AppArmorProfile | None = None
+    """The AppArmor profile."""
+    fs_group: int | None = None
+    """The group that owns the volumes."""
+    fs_group_change_policy: str | None = None
+    """When volumes change owner: `OnRootMismatch` or `Always`."""
+    run_as_group: int | None = None
+    """The group that they run as."""
+    run_as_non_root: bool | None = None
+    """Whether they are refused if they would run as root."""
+    run_as_user: int | None = None
+    """The user that they run as."""
+    se_linux_change_policy: str | None = None
+    """How volumes get their label: `MountOption` or `Recursive`."""
+    se_linux_options: SELinuxOptions | None = None
+    """The SELinux label."""
+    seccomp_profile: SeccompProfile | None = None
+    """The system calls that they may use."""
+    supplemental_groups: list[int] | None = None
+    """Further groups that they belong to."""
+    supplemental_groups_policy: str | None = None
+    """Whether the image's groups count too: `Merge` or `Strict`."""
+    sysctls: list[Sysctl] | None = None
+    """Kernel settings of the pod."""
+    windows_options: WindowsSecurityContextOptions | None = None
+    """What matters on Windows only."""

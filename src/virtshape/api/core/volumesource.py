@@ -1,0 +1,326 @@
+"""
+Volumes of a pod, and where their files come from.
+
+Only structs: nothing here mounts a volume.
+"""
+
+from msgspec import field
+
+from virtshape.api.core.claim import PersistentVolumeClaimTemplate
+from virtshape.api.core.drivervolume import (
+    AWSElasticBlockStoreVolumeSource,
+    AzureDiskVolumeSource,
+    AzureFileVolumeSource,
+    CephFSVolumeSource,
+    CinderVolumeSource,
+    FCVolumeSource,
+    FlexVolumeSource,
+    FlockerVolumeSource,
+    GCEPersistentDiskVolumeSource,
+    GitRepoVolumeSource,
+    GlusterfsVolumeSource,
+    ISCSIVolumeSource,
+    PhotonPersistentDiskVolumeSource,
+    PortworxVolumeSource,
+    QuobyteVolumeSource,
+    RBDVolumeSource,
+    ScaleIOVolumeSource,
+    StorageOSVolumeSource,
+    VsphereVirtualDiskVolumeSource,
+)
+from virtshape.api.core.pod import DownwardAPIVolumeFile, LocalObjectReference
+from virtshape.api.core.volume import PersistentVolumeClaimVolumeSource
+from virtshape.api.meta import LabelSelector
+from virtshape.api.model import Int32, Model
+from virtshape.api.quantity import Quantity
+
+
+class KeyToPath(Model):
+    """Where one key becomes a file."""
+
+    key: str
+    """The key."""
+    path: str
+    """The file's path in the volume."""
+    mode: Int32 | None = None
+    """The file's mode."""
+    user: int | None = None
+    """The file's owner."""
+
+
+class ConfigMapVolumeSource(Model):
+    """A volume with the keys of a config map."""
+
+    name: str | None = None
+    """The config map's name."""
+    default_mode: Int32 | None = None
+    """The mode of files that have none; 0644 if absent."""
+    default_user: int | None = None
+    """The owner of files that have none."""
+    items: list[KeyToPath] | None = None
+    """The keys to show, and where; all if absent."""
+    optional: bool | None = None
+    """Whether it may be missing."""
+
+
+class SecretVolumeSource(Model):
+    """A volume with the keys of a secret."""
+
+    default_mode: Int32 | None = None
+    """The mode of files that have none; 0644 if absent."""
+    default_user: int | None = None
+    """The owner of files that have none."""
+    items: list[KeyToPath] | None = None
+    """The keys to show, and where; all if absent."""
+    optional: bool | None = None
+    """Whether it may be missing."""
+    secret_name: str | None = None
+    """The secret's name."""
+
+
+class DownwardAPIVolumeSource(Model):
+    """A volume with facts about the pod."""
+
+    default_mode: Int32 | None = None
+    """The mode of files that have none; 0644 if absent."""
+    default_user: int | None = None
+    """The owner of files that have none."""
+    items: list[DownwardAPIVolumeFile] | None = None
+    """The facts, and where."""
+
+
+class EmptyDirVolumeSource(Model):
+    """An empty directory that goes with the pod."""
+
+    medium: str | None = None
+    """What it is made of: the node's disk (empty) or `Memory`."""
+    mode: Int32 | None = None
+    """The directory's mode; 0777 if absent."""
+    size_limit: Quantity | None = None
+    """How large it may grow."""
+
+
+class EphemeralVolumeSource(Model):
+    """A claim that goes with the pod."""
+
+    volume_claim_template: PersistentVolumeClaimTemplate | None = None
+    """What the claim looks like."""
+
+
+class HostPathVolumeSource(Model):
+    """A file or directory of the node."""
+
+    path: str
+    """Its path."""
+    type: str | None = None
+    """What must be there, such as `Directory` or `FileOrCreate`."""
+
+
+class ImageVolumeSource(Model):
+    """The files of a container image."""
+
+    pull_policy: str | None = None
+    """When the image is fetched: `Always`, `IfNotPresent` or `Never`."""
+    reference: str | None = None
+    """The image."""
+
+
+class CSIVolumeSource(Model):
+    """A volume that a CSI driver makes for the pod."""
+
+    driver: str
+    """The driver."""
+    fs_type: str | None = None
+    """The file system on the volume; the driver's choice if absent."""
+    node_publish_secret_ref: LocalObjectReference | None = None
+    """The secret that the driver needs."""
+    read_only: bool | None = None
+    """Whether the volume is mounted read-only."""
+    volume_attributes: dict[str, str] | None = None
+    """What the driver should know."""
+
+
+class NFSVolumeSource(Model):
+    """An NFS share."""
+
+    path: str
+    """Its path on the server."""
+    server: str
+    """The server."""
+    read_only: bool | None = None
+    """Whether the volume is mounted read-only."""
+
+
+class ConfigMapProjection(Model):
+    """The keys of a config map."""
+
+    name: str | None = None
+    """The config map's name."""
+    items: list[KeyToPath] | None = None
+    """The keys to show, and where; all if absent."""
+    optional: bool | None = None
+    """Whether it may be missing."""
+
+
+class SecretProjection(Model):
+    """The keys of a secret."""
+
+    name: str | None = None
+    """The secret's name."""
+    items: list[KeyToPath] | None = None
+    """The keys to show, and where; all if absent."""
+    optional: bool | None = None
+    """Whether it may be missing."""
+
+
+class DownwardAPIProjection(Model):
+    """Facts about the pod."""
+
+    items: list[DownwardAPIVolumeFile] | None = None
+    """The facts, and where."""
+
+
+class ServiceAccountTokenProjection(Model):
+    """A token of the pod's service account."""
+
+    path: str
+    """The file's path in the volume."""
+    audience: str | None = None
+    """For whom the token is meant; the API server if absent."""
+    expiration_seconds: int | None = None
+    """How long it is good; one hour if absent."""
+    user: int | None = None
+    """The file's owner."""
+
+
+class ClusterTrustBundleProjection(Model):
+    """Certificate authorities of the cluster."""
+
+    path: str
+    """The file's path in the volume."""
+    name: str | None = None
+    """The one bundle."""
+    label_selector: LabelSelector | None = None
+    """The labels of the bundles, with a signer."""
+    optional: bool | None = None
+    """Whether they may be missing."""
+    signer_name: str | None = None
+    """The signer whose bundles are meant."""
+    user: int | None = None
+    """The file's owner."""
+
+
+class PodCertificateProjection(Model):
+    """A key and a certificate of the pod's own."""
+
+    key_type: str
+    """The kind of key, such as `ED25519` or `ECDSAP256`."""
+    signer_name: str
+    """Who signs it."""
+    certificate_chain_path: str | None = None
+    """The file with the certificates alone."""
+    credential_bundle_path: str | None = None
+    """The file with the key and its certificates."""
+    key_path: str | None = None
+    """The file with the key alone."""
+    max_expiration_seconds: Int32 | None = None
+    """How long the certificate may be good; one day if absent."""
+    user: int | None = None
+    """The files' owner."""
+    user_annotations: dict[str, str] | None = None
+    """What the signer should know."""
+
+
+class VolumeProjection(Model):
+    """One of several sources in a directory; exactly one of these."""
+
+    cluster_trust_bundle: ClusterTrustBundleProjection | None = None
+    """Certificate authorities of the cluster."""
+    config_map: ConfigMapProjection | None = None
+    """The keys of a config map."""
+    downward_api: DownwardAPIProjection | None = field(default=None, name="downwardAPI")
+    """Facts about the pod."""
+    pod_certificate: PodCertificateProjection | None = None
+    """A key and a certificate of the pod's own."""
+    secret: SecretProjection | None = None
+    """The keys of a secret."""
+    service_account_token: ServiceAccountTokenProjection | None = None
+    """A token of the pod's service account."""
+
+
+class ProjectedVolumeSource(Model):
+    """Several sources in one directory."""
+
+    default_mode: Int32 | None = None
+    """The mode of files that have none; 0644 if absent."""
+    default_user: int | None = None
+    """The owner of files that have none."""
+    sources: list[VolumeProjection] | None = None
+    """The sources."""
+
+
+class Volume(Model):
+    """A volume that a pod's containers can use; exactly one source."""
+
+    name: str
+    """The volume's name in the pod."""
+    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    """A disk of AWS."""
+    azure_disk: AzureDiskVolumeSource | None = None
+    """A disk of Azure."""
+    azure_file: AzureFileVolumeSource | None = None
+    """A file share of Azure."""
+    cephfs: CephFSVolumeSource | None = None
+    """A Ceph file system."""
+    cinder: CinderVolumeSource | None = None
+    """A disk of OpenStack."""
+    config_map: ConfigMapVolumeSource | None = None
+    """The keys of a config map."""
+    csi: CSIVolumeSource | None = None
+    """A volume that a CSI driver makes for the pod."""
+    downward_api: DownwardAPIVolumeSource | None = field(default=None, name="downwardAPI")
+    """Facts about the pod."""
+    empty_dir: EmptyDirVolumeSource | None = None
+    """An empty directory that goes with the pod."""
+    ephemeral: EphemeralVolumeSource | None = None
+    """A claim that goes with the pod."""
+    fc: FCVolumeSource | None = None
+    """A Fibre Channel disk."""
+    flex_volume: FlexVolumeSource | None = None
+    """What a Flex driver provides."""
+    flocker: FlockerVolumeSource | None = None
+    """A Flocker dataset."""
+    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    """A disk of Google Cloud."""
+    git_repo: GitRepoVolumeSource | None = None
+    """A Git repository; no longer supported."""
+    glusterfs: GlusterfsVolumeSource | None = None
+    """A Gluster volume."""
+    host_path: HostPathVolumeSource | None = None
+    """A file or directory of the node."""
+    image: ImageVolumeSource | None = None
+    """The files of a container image."""
+    iscsi: ISCSIVolumeSource | None = None
+    """An iSCSI disk."""
+    nfs: NFSVolumeSource | None = None
+    """An NFS share."""
+    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
+    """A claim of the namespace."""
+    photon_persistent_disk: PhotonPersistentDiskVolumeSource | None = None
+    """A disk of Photon."""
+    portworx_volume: PortworxVolumeSource | None = None
+    """A Portworx volume."""
+    projected: ProjectedVolumeSource | None = None
+    """Several sources in one directory."""
+    quobyte: QuobyteVolumeSource | None = None
+    """A Quobyte volume."""
+    rbd: RBDVolumeSource | None = None
+    """A Ceph block device."""
+    scale_io: ScaleIOVolumeSource | None = field(default=None, name="scaleIO")
+    """A ScaleIO volume."""
+    secret: SecretVolumeSource | None = None
+    """The keys of a secret."""
+    storageos: StorageOSVolumeSource | None = None
+    """A StorageOS volume."""
+    vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
+    """A disk of vSphere."""
