@@ -112,9 +112,9 @@ class JSONSchemaProps(Model):
     """Another schema to use; not allowed here."""
     schema: str | None = field(default=None, name="$schema")
     """The dialect of the schema."""
-    additional_items: dict[str, Any] | bool | None = None
+    additional_items: Any = None
     """The schema of items beyond those listed."""
-    additional_properties: dict[str, Any] | bool | None = None
+    additional_properties: Any = None
     """The schema of properties that are not named."""
     all_of: list[dict[str, Any]] | None = None
     """Schemas that must all fit."""
@@ -142,7 +142,7 @@ class JSONSchemaProps(Model):
     """What a text or number looks like, such as `int64`."""
     id: str | None = None
     """The identifier of the schema."""
-    items: dict[str, Any] | list[dict[str, Any]] | None = None
+    items: Any = None
     """The schema of a list's items."""
     max_items: int | None = None
     """The most items of a list."""
@@ -150,7 +150,7 @@ class JSONSchemaProps(Model):
     """The most characters of a text."""
     max_properties: int | None = None
     """The most properties of an object."""
-    maximum: int | float | None = None
+    maximum: float | None = None
     """The greatest number."""
     min_items: int | None = None
     """The fewest items of a list."""
@@ -158,9 +158,9 @@ class JSONSchemaProps(Model):
     """The fewest characters of a text."""
     min_properties: int | None = None
     """The fewest properties of an object."""
-    minimum: int | float | None = None
+    minimum: float | None = None
     """The least number."""
-    multiple_of: int | float | None = None
+    multiple_of: float | None = None
     """What a number must be a multiple of."""
     not_: dict[str, Any] | None = None
     """A schema that must not fit."""
