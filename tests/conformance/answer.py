@@ -12,7 +12,7 @@ from typing import Any
 
 from virtshape.admission.instancetype import Verdict, check_instancetype, check_preference
 from virtshape.admission.mutate import mutate_vm
-from virtshape.admission.vm import check_vm
+from virtshape.admission.vm import check_vm, find_present_shape
 from virtshape.api.codec import from_tree, object_from_tree, to_tree
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
@@ -27,12 +27,12 @@ from virtshape.engine.apply import apply
 from virtshape.engine.conflict import Conflict, causes, describe_conflicts
 from virtshape.engine.cpu import check_own_spread
 from virtshape.engine.draft import Draft
-from virtshape.engine.expand import Shape, expand_vm
+from virtshape.engine.expand import expand_vm
 from virtshape.engine.requirements import check_requirements
 from virtshape.offline.objects import Objects
-from virtshape.resolve.find import find_object, find_shape, instancetype_spec, preference_spec
+from virtshape.resolve.find import find_shape
 from virtshape.resolve.infer import infer_matchers
-from virtshape.resolve.reference import NotFoundError, follow
+from virtshape.resolve.reference import follow
 
 Tree = dict[str, Any]
 EMPTY_SPEC = {"domain": {"devices": {}}}
@@ -103,13 +103,7 @@ def answer_infer(question: Tree) -> Tree:
 
 def answer_admit_vm(question: Tree) -> Tree:
     vm, objects = _vm_and_objects(question)
-    instancetype = preference = None
-    try:
-        instancetype = instancetype_spec(follow(find_object(vm, "instancetype"), objects.find))
-        preference = preference_spec(follow(find_object(vm, "preference"), objects.find))
-    except NotFoundError:
-        pass
-    conflicts = check_vm(vm, Shape(instancetype, preference), _configuration(question))
+    conflicts = check_vm(vm, follow(find_present_shape(vm), objects.find), _configuration(question))
     return {"allowed": False, "causes": _causes(causes(conflicts))} if conflicts else {"allowed": True}
 
 
@@ -126,7 +120,7 @@ def answer_annotations(question: Tree) -> Tree:
 
 
 def _validate(question: Tree, judge: Callable[[Any], Verdict]) -> Tree:
-    if question["operation"] == "DELETE":
+    if question["operation"] not in ("CREATE", "UPDATE"):
         return {"allowed": True}
     try:
         verdict = judge(object_from_tree(question["object"]))

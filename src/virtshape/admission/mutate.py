@@ -16,7 +16,7 @@ from virtshape.engine.machine import apply_machine_preferences
 from virtshape.engine.volumes import apply_storage_class
 from virtshape.resolve.find import find_object, preference_spec
 from virtshape.resolve.infer import infer_matchers
-from virtshape.resolve.reference import NotFoundError, Steps
+from virtshape.resolve.reference import Steps
 
 
 class Mutated(NamedTuple):
@@ -36,7 +36,7 @@ def mutate_vm(vm: VirtualMachine, old: VirtualMachine | None = None) -> Steps[Mu
     inferred = yield from infer_matchers(vm)
     try:
         preference = preference_spec((yield from find_object(vm, "preference")))
-    except NotFoundError:  # that is for validation to refuse or to put up with
+    except StatusError:  # that is for validation to refuse or to put up with
         preference = None
     if preference is not None:
         write_preferred(vm, preference)

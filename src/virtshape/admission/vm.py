@@ -5,6 +5,7 @@ Never changes the VM it is given.
 """
 
 import copy
+from contextlib import suppress
 
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -15,6 +16,18 @@ from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.expand import Shape, draft_template, shape_draft
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.engine.requirements import check_requirements
+from virtshape.resolve.find import find_object, instancetype_role, instancetype_spec, preference_spec
+from virtshape.resolve.reference import NotFoundError, Steps
+
+
+def find_present_shape(vm: VirtualMachine) -> Steps[Shape]:
+    """What the VM names, as far as it exists: what is missing has no say yet."""
+    shape = Shape(layout="cores" if vm.spec.flavor else "sockets")
+    with suppress(NotFoundError):
+        shape = shape._replace(instancetype=instancetype_spec((yield from find_object(vm, instancetype_role(vm)))))
+    with suppress(NotFoundError):
+        shape = shape._replace(preference=preference_spec((yield from find_object(vm, "preference"))))
+    return shape
 
 
 def check_vm(

@@ -13,7 +13,7 @@ from virtshape.api.status import StatusError
 from virtshape.engine.apply import apply
 from virtshape.engine.conflict import causes
 from virtshape.engine.expand import Shape, draft_template
-from virtshape.resolve.matcher import KINDS, Role, find_matcher, full_kind
+from virtshape.resolve.matcher import KINDS, Role, find_full_kind, find_matcher
 
 _ANNOTATIONS: dict[Role, str] = {
     "instancetype": "instancetype-name",
@@ -25,12 +25,12 @@ _ANNOTATIONS: dict[Role, str] = {
 def shape_instance(vm: VirtualMachine, shape: Shape) -> tuple[ObjectMeta, VirtualMachineInstanceSpec]:
     """The metadata and spec of the VMI that starts the VM."""
     draft = draft_template(copy.deepcopy(vm))
+    annotate_names(vm, draft.metadata)
     conflicts = apply(draft, shape.instancetype, shape.preference, root="spec", layout=shape.layout)
     if conflicts:
         fields = ", ".join(field for conflict in conflicts for field in conflict.fields)
         words = f"VMI conflicts with instancetype spec in fields: [{fields}]"
         raise StatusError(422, "Invalid", words, causes(conflicts))
-    annotate_names(vm, draft.metadata)
     return draft.metadata, draft.spec
 
 
@@ -38,7 +38,8 @@ def annotate_names(vm: VirtualMachine, metadata: ObjectMeta) -> None:
     """Note on the VMI what its VM names."""
     for role, suffix in _ANNOTATIONS.items():
         matcher = find_matcher(vm, role)
-        if matcher is None:
+        kind = find_full_kind(matcher, role) if matcher else None
+        if matcher is None or kind is None:
             continue
-        prefix = "cluster-" if full_kind(matcher, role) == KINDS[role].cluster else ""
+        prefix = "cluster-" if kind == KINDS[role].cluster else ""
         metadata.annotations = {**(metadata.annotations or {}), f"kubevirt.io/{prefix}{suffix}": matcher.name or ""}

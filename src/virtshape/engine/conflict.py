@@ -15,7 +15,7 @@ VALUE_REQUIRED = "FieldValueRequired"
 
 
 class Conflict(NamedTuple):
-    """One violation: the fields it stands in, the words, and what Kubernetes calls it."""
+    """One violation: the fields of the VM it stands in, if any, the words, and what Kubernetes calls it."""
 
     fields: tuple[str, ...]
     message: str
@@ -27,16 +27,16 @@ class Conflict(NamedTuple):
         return Cause(self.type, self.message, ", ".join(self.fields))
 
 
-def instancetype_conflict(field: str) -> Conflict:
+def instancetype_conflict(*fields: str) -> Conflict:
     """The VM sets what its instance type sets too."""
-    return Conflict((field,), f"VM field(s) {field} conflicts with selected instance type")
+    return Conflict(fields, f"VM field(s) {', '.join(fields)} conflicts with selected instance type")
 
 
 def describe_conflicts(conflicts: Sequence[Conflict]) -> str:
     """All violations in one text; those against the instance type share one sentence."""
-    clashing = [c.fields[0] for c in conflicts if c == instancetype_conflict(c.fields[0])]
-    sentences = [f"VM field(s) {', '.join(clashing)} conflicts with selected instance type"] if clashing else []
-    sentences += [c.message for c in conflicts if c.fields[0] not in clashing]
+    clashing = [c for c in conflicts if c.message == instancetype_conflict(*c.fields).message]
+    sentences = [instancetype_conflict(*(field for c in clashing for field in c.fields)).message] if clashing else []
+    sentences += [c.message for c in conflicts if c not in clashing]
     return "; ".join(sentences)
 
 

@@ -5,6 +5,7 @@ Pure: no I/O, no clock, no logging.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -85,10 +86,11 @@ def _default_topology(draft: Draft) -> None:
     if cpu.sockets or cpu.cores or cpu.threads:
         return
     resources = domain.resources
-    sockets = 0
-    if resources is not None:
-        sockets = _amount(resources.limits, "cpu").value() or _amount(resources.requests, "cpu").value()
-    put_topology(draft, cpu, Topology(sockets=sockets or 1))
+    for amounts in (resources.limits, resources.requests) if resources else ():
+        if amounts and "cpu" in amounts:
+            put_topology(draft, cpu, Topology(sockets=amounts["cpu"].value()))
+            return
+    put_topology(draft, cpu, Topology())
 
 
 def _default_memory(draft: Draft) -> None:
@@ -107,7 +109,8 @@ def _default_memory(draft: Draft) -> None:
             draft.put(memory, "guest", amount)
             return
     if memory.hugepages is not None and memory.hugepages.page_size:
-        draft.put(memory, "guest", Quantity(memory.hugepages.page_size))
+        with suppress(ValueError):  # a page size that is none is refused elsewhere
+            draft.put(memory, "guest", Quantity(memory.hugepages.page_size))
 
 
 def _default_pull_policies(draft: Draft) -> None:
@@ -122,9 +125,5 @@ def _default_pull_policies(draft: Draft) -> None:
 
 def _default_pull_policy(draft: Draft, source: ContainerDiskSource | KernelBootContainer) -> None:
     if not source.image_pull_policy:
-        moving = source.image.endswith(":latest") or not _has_tag(source.image)
+        moving = source.image.endswith(":latest") or ":" not in source.image
         draft.put(source, "image_pull_policy", "Always" if moving else "IfNotPresent")
-
-
-def _has_tag(image: str) -> bool:
-    return "@" in image or ":" in image.rpartition("/")[2]

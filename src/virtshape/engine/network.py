@@ -23,14 +23,13 @@ def apply_default_interface(draft: Draft, configuration: KubeVirtConfiguration |
     binding = (network.default_network_interface if network else None) or "bridge"
     if binding == "bridge":
         if network is not None and network.permit_bridge_interface_on_pod_network is False:
-            message = "bridge interface is not permitted on the pod network by the configuration; set another default"
-            return Conflict(("configuration.network.permitBridgeInterfaceOnPodNetwork",), message)
+            return Conflict((), "configuration.network does not permit bridge on the pod network; set another default")
         interface = Interface(name="default", bridge=InterfaceBridge())
     elif binding == "masquerade":
         interface = Interface(name="default", masquerade=InterfaceMasquerade())
     else:
-        message = f"{binding} cannot be the default interface; use bridge or masquerade"
-        return Conflict(("configuration.network.defaultNetworkInterface",), message)
+        message = f"configuration.network.defaultNetworkInterface: {binding} is not supported; use bridge or masquerade"
+        return Conflict((), message)
     draft.put(devices, "interfaces", [interface])
     draft.put(spec, "networks", [Network(name="default", pod=PodNetwork())])
     return None

@@ -67,7 +67,7 @@ def _check_cpu(
         shape, members = _counted_members(preference)
         given = 1
         for member in members:
-            given *= getattr(cpu, member) or 0
+            given = given * (getattr(cpu, member) or 0) % 2**32  # KubeVirt counts in 32 bits
         if given < required:
             fields = [f"{_CPU}.{member}" for member in members]
             yield _too_few_vcpus(given, "VirtualMachine", required, f" provided as {shape}", *fields)

@@ -1,8 +1,8 @@
 """
 Infers a matcher from the volume that it names: annotations and labels of what the volume is made from.
 
-Each key is looked for on its own, from the volume's own object down to what that was copied from;
-on each object the annotation comes before the label.
+Looks from the volume's own object down to what that was copied from; the first that has a name counts.
+For each key the annotation comes before the label.
 """
 
 from typing import Final, Literal, NamedTuple
@@ -86,7 +86,7 @@ def infer_matcher_from_volume(
     """The matcher that a volume of the VM stands for."""
     answer = _Answer(role)
     yield from _ask_volume(vm, _find_volume(vm, volume_name), answer)
-    if not answer.name:
+    if answer.name is None:
         names = NAME_KEYS[role]
         raise CannotInferError(
             f"unable to find required {names.label} label on the volume; "
@@ -97,26 +97,26 @@ def infer_matcher_from_volume(
 
 
 class _Answer:
-    """A name and a kind, each the first that was found."""
+    """The name and kind on the first object that has a name."""
 
     def __init__(self, role: InferredRole) -> None:
         self._role = role
-        self.name = ""
-        self.kind = ""
+        self.name: str | None = None
+        self.kind: str | None = None
 
-    @property
-    def complete(self) -> bool:
-        return bool(self.name and self.kind)
+    def take(self, metadata: ObjectMeta | None) -> bool:
+        """Read an object's metadata, unless there is an answer already; whether there is one now."""
+        if self.name is None:
+            self.name = _read(metadata, NAME_KEYS[self._role])
+            self.kind = _read(metadata, KIND_KEYS[self._role])
+        return self.name is not None
 
-    def take(self, metadata: ObjectMeta | None) -> None:
-        self.name = self.name or _read(metadata, NAME_KEYS[self._role])
-        self.kind = self.kind or _read(metadata, KIND_KEYS[self._role])
 
-
-def _read(metadata: ObjectMeta | None, keys: Keys) -> str:
+def _read(metadata: ObjectMeta | None, keys: Keys) -> str | None:
     if metadata is None:
-        return ""
-    return (metadata.annotations or {}).get(keys.annotation) or (metadata.labels or {}).get(keys.label) or ""
+        return None
+    labelled = (metadata.labels or {}).get(keys.label)
+    return (metadata.annotations or {}).get(keys.annotation, labelled)
 
 
 def _find_volume(vm: VirtualMachine, name: str) -> Volume:
@@ -146,8 +146,7 @@ def _ask_data_volume(vm: VirtualMachine, namespace: str, name: str, answer: _Ans
     if not isinstance(found, DataVolume):  # it may be gone once its claim is filled
         yield from _ask(_claim(namespace, name), answer)
         return
-    answer.take(found.metadata)
-    if not answer.complete:
+    if not answer.take(found.metadata):
         yield from _ask_origin(found.spec, namespace, answer)
 
 
@@ -171,7 +170,7 @@ def _ask_origin(spec: DataVolumeSpec, namespace: str, answer: _Answer) -> Steps[
 def _ask_data_source(namespace: str, name: str, answer: _Answer) -> Steps[None]:
     found = yield from _ask(Reference("cdi.kubevirt.io", "DataSource", namespace, name), answer)
     source = found.spec.source if isinstance(found, DataSource) else None
-    if answer.complete:
+    if answer.name is not None:
         return
     if source is not None and source.pvc is not None:
         yield from _ask(_claim(source.pvc.namespace or namespace, source.pvc.name), answer)

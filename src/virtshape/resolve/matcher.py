@@ -61,9 +61,14 @@ def find_status_ref(vm: VirtualMachine, role: Role) -> InstancetypeStatusRef | N
     return ref
 
 
+def find_full_kind(matcher: Matcher, role: Role) -> str | None:
+    """The kind that the matcher means, if it means one."""
+    return _BY_NAME[role].get((matcher.kind or "").lower())
+
+
 def full_kind(matcher: Matcher, role: Role) -> str:
     """The kind that the matcher means."""
-    kind = _BY_NAME[role].get((matcher.kind or "").lower())
+    kind = find_full_kind(matcher, role)
     if kind is None:
         kinds = KINDS[role]
         words = f"got unexpected kind in {kinds.label}: {matcher.kind}; use {kinds.cluster} or {kinds.namespaced}"
