@@ -21,6 +21,14 @@ class Example(NamedTuple):
     line: str
 
 
+def write_examples(examples: Sequence[Example], formatter: click.HelpFormatter) -> None:
+    """Write the help's section of examples; the lines are never broken."""
+    indent = " " * formatter.indent_increment
+    texts = [f"{indent}# {example.purpose}\n{indent}{example.line}\n" for example in examples]
+    if texts:
+        formatter.write("\nExamples:\n" + "\n".join(texts))
+
+
 class Command(click.Command):
     """A command with examples; its boolean flags read `--flag`, `--flag=true` and `--flag=false`."""
 
@@ -36,14 +44,7 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, ready to be pasted."""
         super().format_epilog(ctx, formatter)
-        if not self.examples:
-            return
-        with formatter.section("Examples"):
-            for number, (purpose, line) in enumerate(self.examples):
-                if number:
-                    formatter.write("\n")
-                formatter.write(f"{' ' * formatter.current_indent}# {purpose}\n")
-                formatter.write(f"{' ' * formatter.current_indent}{line}\n")
+        write_examples(self.examples, formatter)
 
 
 class Switch(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none

@@ -16,6 +16,14 @@ NOT_UNDERSTOOD = 2
 INTERRUPTED = 130
 
 
+NEXT_STEPS = {
+    "Invalid": "Correct what is named above and try again.",
+    "BadRequest": "Correct what is named above and try again.",
+    "NotFound": "Check the name, or add the object that it stands for.",
+    "Conflict": "Take the current object and make the change again.",
+}
+
+
 class Refusal(click.ClickException):
     """A command's no: what is wrong, one line per cause, and what to do next."""
 
@@ -94,9 +102,10 @@ def find_refusal(error: Exception) -> Refusal | None:
 
     if isinstance(error, StatusError):
         causes = [f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in error.causes]
-        if all(cause in error.message for cause in causes):
-            return Refusal(f"{len(causes)} problems", causes) if len(causes) > 1 else Refusal(error.message)
-        return Refusal(error.message, causes)
+        message = error.message
+        if all(cause in message for cause in causes):  # the message says it all, in one long line
+            message, causes = (f"{len(causes)} problems", causes) if len(causes) > 1 else (message, [])
+        return Refusal(message, causes, NEXT_STEPS.get(error.reason))
     if isinstance(error, OSError) and error.filename is not None:
         return Refusal(f"cannot open {error.filename}: {error.strerror}")
     return None

@@ -4,12 +4,13 @@ A command group that knows its commands by name and imports one only when it is 
 Help of the group comes from its table, never from the commands' modules: that keeps the start fast.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
 
+from virtshape.cli.command import Example, write_examples
 from virtshape.cli.errors import suggest
 
 
@@ -23,9 +24,12 @@ class Entry(NamedTuple):
 class LazyGroup(click.Group):
     """A group whose commands are the `command` of the modules in its table."""
 
-    def __init__(self, *args: Any, entries: Mapping[str, Entry], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, entries: Mapping[str, Entry], examples: Sequence[Example] = (), **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.entries = entries
+        self.examples = tuple(examples)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; without any, show the help, which is no error."""
@@ -60,3 +64,8 @@ class LazyGroup(click.Group):
         """Write the table as the help's list of commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in self.entries.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, ready to be pasted."""
+        super().format_epilog(ctx, formatter)
+        write_examples(self.examples, formatter)

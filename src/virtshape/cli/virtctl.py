@@ -6,6 +6,7 @@ Only the table of its commands and the way in.
 
 import click
 
+from virtshape.cli.command import Example
 from virtshape.cli.errors import run
 from virtshape.cli.group import Entry, LazyGroup
 
@@ -21,6 +22,12 @@ ENTRIES = {
 @click.group(
     cls=LazyGroup,
     entries=ENTRIES,
+    examples=[
+        Example(
+            "A VM on standard output", "virtctl create vm --name web --instancetype u1.medium --volume-pvc src:root"
+        ),
+        Example("What it becomes with its instance type applied", "virtctl expand -f vm.yaml"),
+    ],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 def virtctl() -> None:

@@ -6,6 +6,7 @@ Only the table of its commands and the way in.
 
 import click
 
+from virtshape.cli.command import Example
 from virtshape.cli.errors import run
 from virtshape.cli.group import Entry, LazyGroup
 
@@ -20,6 +21,10 @@ ENTRIES = {
 @click.group(
     cls=LazyGroup,
     entries=ENTRIES,
+    examples=[
+        Example("Check the manifests of a folder", "virtshape lint manifests/"),
+        Example("See which sizes there are", "virtshape catalog"),
+    ],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 def virtshape() -> None:

@@ -1,0 +1,39 @@
+"""
+`virtctl create`: manifests on standard output, made from flags.
+
+Only the table of what can be created; nothing here talks to a server.
+"""
+
+import click
+
+from virtshape.cli.command import Example
+from virtshape.cli.group import Entry, LazyGroup
+
+ENTRIES = {
+    "vm": Entry("virtshape.cli.create.vm", "Print a VirtualMachine."),
+    "instancetype": Entry(
+        "virtshape.cli.create.instancetype",
+        "Print a VirtualMachineClusterInstancetype or, with --namespaced, a VirtualMachineInstancetype.",
+    ),
+    "preference": Entry(
+        "virtshape.cli.create.preference",
+        "Print a VirtualMachineClusterPreference or, with --namespaced, a VirtualMachinePreference.",
+    ),
+}
+
+
+@click.group(
+    "create",
+    cls=LazyGroup,
+    entries=ENTRIES,
+    examples=[
+        Example("A VM", "virtctl create vm --instancetype u1.medium --preference fedora --volume-pvc src:root"),
+        Example("A VM's size", "virtctl create instancetype --name small --cpu 2 --memory 4Gi"),
+    ],
+)
+def command() -> None:
+    """
+    Print the manifest of a VM, an instance type or a preference.
+
+    Nothing is sent anywhere: pipe the output into `kubectl create -f -` or keep it in a file.
+    """

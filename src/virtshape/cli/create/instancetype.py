@@ -1,0 +1,132 @@
+"""
+`virtctl create instancetype`: an instance type from flags.
+
+Prints v1beta1, which every server reads: there a size has to be given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from virtshape.api.instancetype.v1beta1 import (
+    MemoryInstancetype,
+    VirtualMachineClusterInstancetype,
+    VirtualMachineInstancetype,
+    VirtualMachineInstancetypeSpec,
+)
+from virtshape.api.instancetype.v1beta2 import CPUInstancetype
+from virtshape.api.kubevirt.devices import GPU, HostDevice
+from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.api.quantity import Quantity
+from virtshape.cli.command import Command, Example, WholeNumber
+from virtshape.cli.create.parameters import needed, parse_parameters, read_quantity
+from virtshape.cli.create.problems import Problems
+from virtshape.cli.create.scope import Scope, scope_options
+from virtshape.cli.errors import warn
+from virtshape.cli.output import output_option, print_object
+from virtshape.cli.topology import TopologyType
+
+DEVICE = "name:NAME,devicename:DEVICE"
+
+
+@dataclass(frozen=True)
+class DeviceParameters:
+    """Parameters of a device of the node that the VM gets."""
+
+    name: str = needed()
+    devicename: str = needed()
+
+
+@click.command(
+    "instancetype",
+    cls=Command,
+    examples=[
+        Example(
+            "Two vCPUs and 4Gi of memory, for the whole cluster",
+            "virtctl create instancetype --name small --cpu 2 --memory 4Gi",
+        ),
+        Example(
+            "For one namespace, with a GPU",
+            "virtctl create instancetype --namespaced --cpu 8 --memory 32Gi --gpu name:gpu1,devicename:nvidia.com/A10",
+        ),
+        Example(
+            "An exact topology in place of a number of vCPUs",
+            "virtctl create instancetype --name wide --topology sockets=2,cores=4,threads=2 --memory 64Gi",
+        ),
+    ],
+)
+@scope_options
+@click.option("--cpu", type=WholeNumber(1, 2**32 - 1), help="vCPUs; --topology says more.")
+@click.option("--topology", type=TopologyType(), help="The exact topology of the vCPUs, in place of --cpu.")
+@click.option("--memory", metavar="QUANTITY", help="Memory of the guest; always needed.")
+@click.option("--gpu", multiple=True, metavar=DEVICE, help="Add a GPU. May be given several times.")
+@click.option(
+    "--hostdevice", multiple=True, metavar=DEVICE, help="Add a device of the node. May be given several times."
+)
+@click.option(
+    "--iothreadspolicy", type=click.Choice(["auto", "shared"]), help="How I/O threads are shared by the disks."
+)
+@output_option
+def command(
+    *,
+    name: str | None,
+    namespace: str | None,
+    namespaced: bool | None,
+    cpu: int | None,
+    topology: CPUTopology | None,
+    memory: str | None,
+    gpu: Sequence[str],
+    hostdevice: Sequence[str],
+    iothreadspolicy: str | None,
+    output: str,
+) -> None:
+    """
+    Print an instance type: what a VM gets.
+
+    It takes --memory and either --cpu or --topology.
+    """
+    problems = Problems()
+    if (cpu is None) == (topology is None):
+        problems.lines.append("give either --cpu or --topology")
+    amount = read_memory(memory, problems)
+    gpus = read_devices("--gpu", gpu, problems)
+    host_devices = read_devices("--hostdevice", hostdevice, problems)
+    problems.refuse()
+    scope = Scope(name, namespace, namespaced)
+    kind = VirtualMachineInstancetype if scope.is_namespaced else VirtualMachineClusterInstancetype
+    instancetype = kind(
+        api_version="instancetype.kubevirt.io/v1beta1",
+        kind=kind.__name__,
+        metadata=scope.build_metadata("instancetype"),
+        spec=VirtualMachineInstancetypeSpec(
+            cpu=CPUInstancetype(guest=cpu, topology=topology),
+            memory=MemoryInstancetype(guest=amount),
+            gpus=[GPU(name=device.name, device_name=device.devicename) for device in gpus] or None,
+            host_devices=[HostDevice(name=device.name, device_name=device.devicename) for device in host_devices]
+            or None,
+            io_threads_policy=iothreadspolicy,
+        ),
+    )
+    if amount.amount <= 0:
+        warn(f"--memory {amount}: an instance type without memory will be refused")
+    print_object(instancetype, output)
+
+
+def read_memory(memory: str | None, problems: Problems) -> Quantity:
+    """Read how much memory the guest gets."""
+    if memory is None:
+        problems.lines.append("--memory must be given")
+    else:
+        with problems.of("--memory"):
+            return read_quantity(memory)
+    return Quantity("0")
+
+
+def read_devices(flag: str, texts: Sequence[str], problems: Problems) -> list[DeviceParameters]:
+    """Read the devices that one flag asks for."""
+    devices = []
+    for text in texts:
+        with problems.of(flag):
+            devices.append(parse_parameters(text, DeviceParameters))
+    return devices

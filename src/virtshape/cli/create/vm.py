@@ -1,0 +1,240 @@
+"""
+`virtctl create vm`: a VirtualMachine from flags.
+
+Without a size or an instance type the size is inferred from the volume that boots first, if it can be.
+"""
+
+import base64
+import re
+from typing import Any
+
+import click
+
+from virtshape.api.kubevirt.devices import Devices
+from virtshape.api.kubevirt.domain import CPU, DomainSpec, Memory
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.machine import (
+    InstancetypeMatcher,
+    PreferenceMatcher,
+    VirtualMachine,
+    VirtualMachineInstanceTemplateSpec,
+    VirtualMachineSpec,
+)
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.quantity import Quantity
+from virtshape.cli.command import Command, Example
+from virtshape.cli.create.cloudinit import CloudInit, build_cloud_init, read_keys, read_password
+from virtshape.cli.create.credentials import read_credentials
+from virtshape.cli.create.flags import VMFlags, vm_options
+from virtshape.cli.create.imports import OLDER_FLAGS, add_import, gather_imports
+from virtshape.cli.create.matchers import Matcher, infer_matcher, read_matcher
+from virtshape.cli.create.naming import random_name
+from virtshape.cli.create.parameters import read_quantity
+from virtshape.cli.create.problems import Problems
+from virtshape.cli.create.volumes import Volumes, add_container_disk, add_pvc, add_sysprep
+from virtshape.cli.errors import warn
+from virtshape.cli.output import output_option, print_object
+
+DEFAULT_MEMORY = Quantity("512Mi")
+INSTANCETYPE_KINDS = ("virtualmachineinstancetype", "virtualmachineclusterinstancetype")
+GENERATED_USER_DATA = ("--user", "--password-file", "--ssh-key", "--ga-manage-ssh")
+CLOUD_INIT_CONTENT = {*GENERATED_USER_DATA, "--cloud-init-user-data", "--cloud-init-network-data"}
+PREFERENCE_KINDS = ("virtualmachinepreference", "virtualmachineclusterpreference")
+
+
+@click.command(
+    "vm",
+    cls=Command,
+    examples=[
+        Example(
+            "An instance type and a preference, booting from a container disk",
+            "virtctl create vm --name web --instancetype u1.medium --preference fedora "
+            "--volume-containerdisk src:registry.example/fedora:latest",
+        ),
+        Example(
+            "Everything inferred from a DataSource; fail if it cannot be",
+            "virtctl create vm --volume-import type:ds,src:images/fedora --infer-instancetype --infer-preference",
+        ),
+        Example(
+            "An instance type of the namespace, a cloned PVC and a blank disk",
+            "virtctl create vm --instancetype virtualmachineinstancetype/small "
+            "--volume-import type:pvc,src:images/debian --volume-import type:blank,size:50Gi",
+        ),
+        Example(
+            "A size of its own beside an instance type that leaves it open",
+            "virtctl create vm --instancetype cx1.custom --vcpus 4 --memory 4Gi --volume-pvc src:root",
+        ),
+        Example(
+            "A user with a key",
+            'virtctl create vm --memory 2Gi --volume-pvc src:root --user me --ssh-key "$(cat ~/.ssh/id_ed25519.pub)"',
+        ),
+        Example(
+            "Straight into the cluster", "virtctl create vm --memory 1Gi --volume-pvc src:root | kubectl create -f -"
+        ),
+    ],
+)
+@vm_options
+@output_option
+def command(output: str, **given: Any) -> None:
+    """
+    Print a VirtualMachine.
+
+    Without bootorder volumes boot in this order: container disks, PVCs, blank volumes, cloned PVCs,
+    DataSources, imports.
+    """
+    flags = VMFlags(**given)
+    problems = Problems()
+    vm = build_vm(flags, problems)
+    problems.refuse()
+    warn_of_surprises(flags, vm)
+    print_object(vm, output)
+
+
+def build_vm(flags: VMFlags, problems: Problems) -> VirtualMachine:
+    """Build the VM; it is only of use if no problems came up."""
+    check_exclusive(flags, problems)
+    name = flags.name or random_name("vm")
+    volumes = gather_volumes(flags, name, problems)
+    credentials, cloud_init = read_credentials(flags.access_cred, wish_cloud_init(flags, problems), problems)
+    disk = build_cloud_init(cloud_init)
+    if disk is not None:
+        with problems.of("cloud-init"):
+            volumes.add(disk)
+    instancetype, preference = gather_matchers(flags, volumes, problems)
+    domain = DomainSpec(
+        cpu=CPU(guest=flags.vcpus) if flags.vcpus else None,
+        memory=choose_memory(flags, problems),
+        devices=Devices(disks=volumes.disks or None),
+    )
+    template = VirtualMachineInstanceSpec(
+        domain=domain,
+        access_credentials=credentials or None,
+        termination_grace_period_seconds=flags.termination_grace_period,
+        volumes=volumes.volumes or None,
+    )
+    return VirtualMachine(
+        api_version="kubevirt.io/v1",
+        kind="VirtualMachine",
+        metadata=ObjectMeta(name=name, namespace=flags.namespace or None),
+        spec=VirtualMachineSpec(
+            run_strategy=flags.run_strategy,
+            instancetype=InstancetypeMatcher(**instancetype._asdict()) if instancetype else None,
+            preference=PreferenceMatcher(**preference._asdict()) if preference else None,
+            data_volume_templates=volumes.templates or None,
+            template=VirtualMachineInstanceTemplateSpec(spec=template),
+        ),
+    )
+
+
+def check_exclusive(flags: VMFlags, problems: Problems) -> None:
+    """Note flags that cannot stand together."""
+    sizes = ["--instancetype", "--infer-instancetype", "--infer-instancetype-from"]
+    if flags.vcpus is None:  # with vCPUs it is a whole size, for an instance type that has none
+        sizes.insert(0, "--memory")
+    problems.check_exclusive(flags.given, sizes)
+    problems.check_exclusive(flags.given, ["--preference", "--infer-preference", "--infer-preference-from"])
+    for flag in GENERATED_USER_DATA:
+        problems.check_exclusive(flags.given, ["--cloud-init-user-data", flag])
+
+
+def gather_volumes(flags: VMFlags, vm_name: str, problems: Problems) -> Volumes:
+    """Gather the volumes in the order in which they boot."""
+    volumes = Volumes()
+    for number, text in enumerate(flags.volume_containerdisk):
+        with problems.of("--volume-containerdisk"):
+            add_container_disk(volumes, text, f"{vm_name}-containerdisk-{number}")
+    for text in flags.volume_pvc:
+        with problems.of("--volume-pvc"):
+            add_pvc(volumes, text)
+    for flag, text in gather_imports(flags.volume_import, flags.older_imports):
+        with problems.of(flag):
+            add_import(volumes, text)
+    if flags.volume_sysprep is not None:
+        with problems.of("--volume-sysprep"):
+            add_sysprep(volumes, flags.volume_sysprep)
+    return volumes
+
+
+def gather_matchers(flags: VMFlags, volumes: Volumes, problems: Problems) -> tuple[Matcher | None, Matcher | None]:
+    """Find the instance type and the preference that are named or inferred."""
+    instancetype = preference = None
+    if flags.instancetype is not None:
+        with problems.of("--instancetype"):
+            instancetype = read_matcher(flags.instancetype, INSTANCETYPE_KINDS)
+    if flags.preference is not None:
+        with problems.of("--preference"):
+            preference = read_matcher(flags.preference, PREFERENCE_KINDS)
+    if problems:  # a volume that could not be read is no reason to say that there is none
+        return None, None
+    has_size = flags.memory is not None or flags.vcpus is not None
+    if not has_size or flags.instancetype_wish.is_explicit_inference:
+        with problems.of("instance type"):
+            instancetype = infer_matcher(flags.instancetype_wish, volumes) or instancetype
+    with problems.of("preference"):
+        preference = infer_matcher(flags.preference_wish, volumes) or preference
+    return instancetype, preference
+
+
+def choose_memory(flags: VMFlags, problems: Problems) -> Memory | None:
+    """Choose the VM's own memory; none if an instance type is sure to give it."""
+    if flags.memory is not None:
+        with problems.of("--memory"):
+            return Memory(guest=read_quantity(flags.memory))
+    if flags.instancetype is not None or flags.instancetype_wish.is_explicit_inference:
+        return None
+    return Memory(guest=DEFAULT_MEMORY)
+
+
+def wish_cloud_init(flags: VMFlags, problems: Problems) -> CloudInit:
+    """Pick what was asked of cloud-init."""
+    keys: tuple[str, ...] = ()
+    with problems.of("--ssh-key"):
+        keys = read_keys(flags.ssh_key)
+    password = None
+    if flags.password_file and flags.cloud_init != "none":
+        with problems.of("--password-file"):
+            password = read_password(flags.password_file)
+    return CloudInit(
+        kind=flags.cloud_init,
+        user=flags.user,
+        password=password,
+        ssh_keys=keys,
+        ga_manage_ssh=flags.ga_manage_ssh,
+        user_data=flags.cloud_init_user_data,
+        network_data=flags.cloud_init_network_data,
+    )
+
+
+def warn_of_surprises(flags: VMFlags, vm: VirtualMachine) -> None:
+    """Tell of what is allowed and may not be what was meant."""
+    for flag, kind in OLDER_FLAGS.items():
+        if flag in flags.given:
+            warn(f"{flag} is deprecated; use --volume-import type:{kind} with the same parameters")
+    matcher = vm.spec.instancetype
+    if matcher is not None and matcher.infer_from_volume_failure_policy == "Ignore":
+        warn(
+            f'no size was given: it will be inferred from the volume "{matcher.infer_from_volume}", and if that fails '
+            f"the VM has {DEFAULT_MEMORY} of memory; give --instancetype or --memory, or --infer-instancetype "
+            "to be told of a failure"
+        )
+    elif flags.vcpus is not None and flags.memory is None and matcher is None:
+        warn(f"no memory was given: the VM has {DEFAULT_MEMORY}; give --memory")
+    if flags.password_file:
+        warn("--password-file: the password stands in the VM in clear text")
+    if flags.cloud_init == "none" and flags.given & CLOUD_INIT_CONTENT:
+        warn("--cloud-init=none: the other flags for cloud-init have no effect")
+    for flag, data in (
+        ("--cloud-init-user-data", flags.cloud_init_user_data),
+        ("--cloud-init-network-data", flags.cloud_init_network_data),
+    ):
+        if data and not is_base64(data):
+            warn(f"{flag}: the value is not base64 and the VM will be refused; encode it with `base64 -w0`")
+
+
+def is_base64(text: str) -> bool:
+    """Whether the text can be decoded."""
+    try:
+        base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,131 @@
+"""
+The volumes of a new VM: which there are, in which order they boot, and which one a size can be inferred from.
+
+Without an explicit boot order a VM boots from its first volume.
+"""
+
+from dataclasses import dataclass
+
+from virtshape.api.core.pod import LocalObjectReference
+from virtshape.api.kubevirt.devices import Disk
+from virtshape.api.kubevirt.machine import DataVolumeTemplateSpec
+from virtshape.api.kubevirt.volume import (
+    ContainerDiskSource,
+    HotpluggablePersistentVolumeClaim,
+    SysprepSource,
+    Volume,
+)
+from virtshape.cli.create.parameters import Label, ParameterError, needed, parse_parameters, split_name
+from virtshape.cli.errors import suggest
+
+
+@dataclass(frozen=True)
+class DiskParameters:
+    """Parameters of a volume that exists already."""
+
+    src: str = needed()
+    name: str | None = None
+    bootorder: int | None = None
+
+
+@dataclass(frozen=True)
+class SysprepParameters:
+    """Parameters of the answer file for Windows."""
+
+    src: str = needed()
+    type: str = "configmap"
+
+
+class Volumes:
+    """The volumes gathered so far; no two share a name or a place in the boot order."""
+
+    def __init__(self) -> None:
+        self.volumes: list[Volume] = []
+        self.templates: list[DataVolumeTemplateSpec] = []
+        self.disks: list[Disk] = []
+
+    def add(self, volume: Volume, bootorder: int | None = None, template: DataVolumeTemplateSpec | None = None) -> None:
+        """Add the volume, the template of its data and its place in the boot order."""
+        Label(volume.name)
+        if any(other.name == volume.name for other in self.volumes):
+            raise ParameterError(f'there is already a volume with the name "{volume.name}"')
+        if bootorder == 0:
+            raise ParameterError("bootorder begins with 1")
+        rival = next((disk.name for disk in self.disks if disk.boot_order == bootorder), None)
+        if bootorder is not None and rival is not None:
+            raise ParameterError(f'bootorder {bootorder} is taken by the volume "{rival}"')
+        self.volumes.append(volume)
+        if template is not None:
+            self.templates.append(template)
+        if bootorder is not None:
+            self.disks.append(Disk(name=volume.name, boot_order=bootorder))
+
+    def choose_source(self, wanted: str | None) -> str:
+        """Choose the volume to infer from: the wanted one, or the one that boots first."""
+        name = wanted or self._first_to_boot()
+        volume = next((volume for volume in self.volumes if volume.name == name), None)
+        if volume is None:
+            near = suggest(name, [volume.name for volume in self.volumes])
+            raise ParameterError(f'there is no volume with the name "{name}"{near}')
+        if not self._can_infer_from(volume):
+            raise ParameterError(
+                f'nothing can be inferred from the volume "{name}"; '
+                "it takes a PVC, or an import of type pvc, registry, snapshot or ds"
+            )
+        return name
+
+    def _first_to_boot(self) -> str:
+        if self.disks:
+            return min(self.disks, key=lambda disk: disk.boot_order or 0).name
+        if self.volumes:
+            return self.volumes[0].name
+        raise ParameterError("there is no volume to infer from; add one with --volume-import or --volume-pvc")
+
+    def _can_infer_from(self, volume: Volume) -> bool:
+        if volume.data_volume is None:
+            return volume.persistent_volume_claim is not None
+        data = next(template.spec for template in self.templates if volume.name == _name_of(template))
+        if data.source is not None:
+            return any((data.source.pvc, data.source.registry, data.source.snapshot))
+        return data.source_ref is not None
+
+
+def add_container_disk(volumes: Volumes, text: str, default_name: str) -> None:
+    """Add an image of a registry as a disk that forgets its changes."""
+    parameters = parse_parameters(text, DiskParameters)
+    disk = ContainerDiskSource(image=parameters.src)
+    volumes.add(Volume(name=parameters.name or default_name, container_disk=disk), parameters.bootorder)
+
+
+def add_pvc(volumes: Volumes, text: str) -> None:
+    """Add a PersistentVolumeClaim of the VM's own namespace."""
+    parameters = parse_parameters(text, DiskParameters)
+    claim = read_local_name(parameters.src, "PVC")
+    source = HotpluggablePersistentVolumeClaim(claim_name=claim)
+    volumes.add(Volume(name=parameters.name or claim, persistent_volume_claim=source), parameters.bootorder)
+
+
+def add_sysprep(volumes: Volumes, text: str) -> None:
+    """Add the ConfigMap or Secret with the answer file for Windows."""
+    parameters = parse_parameters(text, SysprepParameters)
+    reference = LocalObjectReference(name=read_local_name(parameters.src, "ConfigMap or Secret"))
+    match parameters.type.lower():
+        case "configmap" | "":
+            source = SysprepSource(config_map=reference)
+        case "secret":
+            source = SysprepSource(secret=reference)
+        case _:
+            raise ParameterError(f'type: "{parameters.type}" is neither configmap nor secret')
+    volumes.add(Volume(name="sysprepdisk", sysprep=source))
+
+
+def read_local_name(src: str, kind: str) -> str:
+    """Read the name of an object that has to be in the VM's own namespace."""
+    namespace, name = split_name(src)
+    if namespace:
+        raise ParameterError(f'src: the {kind} "{name}" has to be in the VM\'s namespace; leave out "{namespace}/"')
+    return name
+
+
+def _name_of(template: DataVolumeTemplateSpec) -> str | None:
+    return template.metadata.name if template.metadata else None
