@@ -11,6 +11,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from virtshape.cli.errors import suggest
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -72,6 +74,40 @@ class Switch(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
     ) -> list[CompletionItem]:
         """Offer both words."""
         return [CompletionItem(word) for word in ("true", "false") if word.startswith(incomplete)]
+
+
+class OneOf(click.ParamType):  # type: ignore[type-arg] # as above
+    """One of some words, read without regard to case and kept as the API spells it."""
+
+    name = "word"
+
+    def __init__(self, *words: str) -> None:
+        self.words = {word.lower(): word for word in words}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Find the word."""
+        word = self.words.get(value.lower())
+        if word is None:
+            hint = suggest(value, self.words.values()) or f"; known are {', '.join(self.words.values())}"
+            self.fail(f'"{value}" is unknown{hint}', param, ctx)
+        return word
+
+    def get_metavar(
+        self,
+        param: click.Parameter,  # noqa: ARG002 - click's signature
+        ctx: click.Context | None = None,  # noqa: ARG002 - as above
+    ) -> str:
+        """Show the words in the help."""
+        return f"[{'|'.join(self.words.values())}]"
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        param: click.Parameter,  # noqa: ARG002 - as above
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Offer the words that begin so."""
+        return [CompletionItem(word) for key, word in self.words.items() if key.startswith(incomplete.lower())]
 
 
 class WholeNumber(click.ParamType):  # type: ignore[type-arg] # as above

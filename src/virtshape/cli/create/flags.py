@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from virtshape.cli.command import WholeNumber, switch
+from virtshape.cli.command import OneOf, WholeNumber, switch
 from virtshape.cli.create.imports import OLDER_FLAGS
 from virtshape.cli.create.matchers import Wish
 
@@ -104,8 +104,7 @@ _OPTIONS = [
     click.option("-n", "--namespace", help="The namespace to write into the manifest."),
     click.option(
         "--run-strategy",
-        type=click.Choice(["Always", "Manual", "Halted", "Once", "RerunOnFailure"], case_sensitive=False),
-        metavar="[Always|Manual|Halted|Once|RerunOnFailure]",
+        type=OneOf("Always", "Manual", "Halted", "Once", "RerunOnFailure"),
         default="Always",
         show_default=True,
         help="When the VM runs.",
@@ -155,8 +154,7 @@ _OPTIONS = [
     ),
     click.option(
         "--cloud-init",
-        type=click.Choice(["noCloud", "configDrive", "none"], case_sensitive=False),
-        metavar="[noCloud|configDrive|none]",
+        type=OneOf("noCloud", "configDrive", "none"),
         help="What cloud-init reads its data from; noCloud if there is any.",
     ),
     click.option("--cloud-init-user-data", metavar="BASE64", help="User data for cloud-init, complete."),

@@ -50,7 +50,8 @@ def needed() -> Any:
 
 def parse_parameters(text: str, kind: type[P]) -> P:
     """Read the text into the dataclass whose fields are the known keys."""
-    pairs, problems = _split(text)
+    pairs = _split(text)
+    problems: list[str] = []
     known = {parameter.name: parameter for parameter in fields(kind)}
     values: dict[str, Any] = {}
     for key, value in pairs.items():
@@ -74,10 +75,7 @@ def parse_parameters(text: str, kind: type[P]) -> P:
 
 def find_parameter(text: str, key: str) -> str | None:
     """Find one value, for a flag where it decides which other keys are known."""
-    pairs, problems = _split(text)
-    if problems:
-        raise ParameterError(*problems)
-    return pairs.get(key)
+    return _split(text).get(key)
 
 
 def split_name(text: str) -> tuple[str, str]:
@@ -100,17 +98,15 @@ def read_quantity(text: str) -> Quantity:
         raise ParameterError(str(error)) from None
 
 
-def _split(text: str) -> tuple[dict[str, str], list[str]]:
+def _split(text: str) -> dict[str, str]:
     if not text:
-        return {}, ["the value is empty; write key:value,key:value"]
-    pairs, problems = {}, []
-    for word in text.split(","):
-        key, colon, value = word.partition(":")
-        if colon:
-            pairs[key] = value
-        else:
-            problems.append(f'"{word}" has no colon; write key:value, as in src:{word or "name"}')
-    return pairs, problems
+        raise ParameterError("the value is empty; write key:value,key:value")
+    words = text.split(",")
+    strays = [word for word in words if ":" not in word]
+    if strays:
+        raise ParameterError(*(f'"{word}" has no colon; write key:value,key:value' for word in strays))
+    pairs = (word.partition(":") for word in words)
+    return {key: value for key, _, value in pairs}
 
 
 def _read(value: str, parameter: "Field[Any]") -> Any:
