@@ -56,19 +56,24 @@ _RULES: dict[str, tuple[str, str]] = {
 
 def structural_schema(kind: type[Struct]) -> Schema:
     """Write the schema of a kind with all nested structs in place."""
-    schema = write_kind(kind, _write_inline)
+    schema = write_kind(kind, lambda nested: _write_inline(nested, (kind,)))
     schema["properties"]["metadata"] = {"type": "object"}  # the API server knows it and accepts no more than this
     return schema
 
 
 def write_kind(kind: type[Struct], write_nested: WriteStruct) -> Schema:
     """Write the schema of a kind, which need not state its `apiVersion` and `kind`: the server knows them."""
-    struct = inspect.type_info(kind)
-    if not isinstance(struct, inspect.StructType):
-        raise TypeError(f"{kind} is not a struct")
-    schema = write_struct(struct, write_nested)
+    schema = write_struct(inspect_struct(kind), write_nested)
     required = [name for name in schema.pop("required", ()) if name not in ("apiVersion", "kind")]
     return schema | ({"required": required} if required else {})
+
+
+def inspect_struct(struct: type[Struct]) -> inspect.StructType:
+    """Take a struct apart into its fields and their types."""
+    info = inspect.type_info(struct)
+    if not isinstance(info, inspect.StructType):
+        raise TypeError(f"{struct} is not a struct")
+    return info
 
 
 def write_struct(struct: inspect.StructType, write_nested: WriteStruct) -> Schema:
@@ -108,7 +113,7 @@ def _list_type(owner: str, name: str) -> Schema:
             return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
 
 
-def _write_inline(struct: inspect.StructType, enclosing: tuple[type[Struct], ...] = ()) -> Schema:
+def _write_inline(struct: inspect.StructType, enclosing: tuple[type, ...]) -> Schema:
     if struct.cls in enclosing:  # a schema without references cannot describe what contains itself
         return _ANY_OBJECT.copy()
     return write_struct(struct, lambda nested: _write_inline(nested, (*enclosing, struct.cls)))

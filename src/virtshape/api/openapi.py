@@ -1,0 +1,131 @@
+"""
+Named schemas of the kinds for OpenAPI v3 and v2 documents: what `kubectl explain` shows and client generators read.
+
+A kind's metadata and whatever lies below its spec and status are references to other named schemas. Knows nothing of
+paths and verbs.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from msgspec import Struct, inspect
+
+from virtshape.api.meta import ListMeta, ObjectMeta
+from virtshape.api.schema import Schema, WriteStruct, inspect_struct, write_kind, write_struct
+
+_IN_V3 = "#/components/schemas/"
+_IN_V2 = "#/definitions/"
+
+# How the schemas of a package are called; where it is not here, the package is a group of Kubernetes at v1.
+_NAMES = {
+    "apiextensions": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1",
+    "cdi": "io.kubevirt.cdi.v1beta1",
+    "flavor": "io.kubevirt.flavor.v1alpha1",
+    "instancetype": "io.kubevirt.instancetype.v1beta2",
+    "instancetype.v1beta1": "io.kubevirt.instancetype.v1beta1",
+    "kubevirt": "io.kubevirt.v1",
+    "meta": "io.k8s.apimachinery.pkg.apis.meta.v1",
+    "snapshot": "io.k8s.storage.snapshot.v1",
+    "status": "io.k8s.apimachinery.pkg.apis.meta.v1",
+}
+
+
+class ServedKind(Protocol):
+    """A kind at one version."""
+
+    @property
+    def group(self) -> str:
+        """The API group; empty for the core one."""
+
+    @property
+    def version(self) -> str:
+        """The version of the group."""
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind."""
+
+    @property
+    def struct(self) -> type[Struct]:
+        """What an object of the kind is at that version."""
+
+
+def write_components(kinds: Iterable[ServedKind]) -> dict[str, Schema]:
+    """Write the schemas of an OpenAPI v3 document: the kinds, their lists and all that they refer to, by name."""
+    components: dict[str, Schema] = {}
+    named: dict[str, type[Struct]] = {}
+
+    def refer(struct: inspect.StructType) -> Schema:
+        name = f"{_package_name(struct.cls)}.{struct.cls.__name__}"
+        if name not in named:
+            named[name] = struct.cls  # before its schema, as a struct may contain itself
+            components[name] = write_struct(struct, refer)
+        if named[name] is not struct.cls:
+            raise ValueError(f"{named[name]} and {struct.cls} would both be called {name}")
+        return _refer_to(name)
+
+    for kind in kinds:
+        name = component_name(kind)
+        components[name] = _write_served(kind, refer)
+        components[f"{name}List"] = _write_list(kind, refer)
+    return components
+
+
+def write_definitions(kinds: Iterable[ServedKind]) -> dict[str, Schema]:
+    """Write the same for an OpenAPI v2 document, which knows no alternatives."""
+    return {name: _as_v2(schema) for name, schema in write_components(kinds).items()}
+
+
+def component_name(kind: ServedKind) -> str:
+    """Name the schema of a kind, such as `io.kubevirt.v1.VirtualMachine`."""
+    return f"{_package_name(kind.struct).rpartition('.')[0]}.{kind.version}.{kind.kind}"
+
+
+def _package_name(struct: type[Struct]) -> str:
+    module = struct.__module__.removeprefix("virtshape.api.")
+    package = module.partition(".")[0]
+    return _NAMES.get(module) or _NAMES.get(package) or f"io.k8s.api.{package}.v1"
+
+
+def _write_served(kind: ServedKind, refer: WriteStruct) -> Schema:
+    # Clients look for what a kind requires right in its schema, so its spec and status stand in place.
+    schema = write_kind(
+        kind.struct, lambda nested: refer(nested) if nested.cls is ObjectMeta else write_struct(nested, refer)
+    )
+    return schema | _kind_extension(kind, kind.kind)
+
+
+def _write_list(kind: ServedKind, refer: WriteStruct) -> Schema:
+    return {
+        "description": f"Objects of kind {kind.kind}.",
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": {"type": "string", "description": "The group and version of this list."},
+            "kind": {"type": "string", "description": f"`{kind.kind}List`."},
+            "metadata": refer(inspect_struct(ListMeta)) | {"description": "Where the list stands among all changes."},
+            "items": {"type": "array", "items": _refer_to(component_name(kind)), "description": "The objects."},
+        },
+    } | _kind_extension(kind, f"{kind.kind}List")
+
+
+def _kind_extension(kind: ServedKind, name: str) -> Schema:
+    return {"x-kubernetes-group-version-kind": [{"group": kind.group, "version": kind.version, "kind": name}]}
+
+
+def _refer_to(name: str) -> Schema:
+    return {"allOf": [{"$ref": f"{_IN_V3}{name}"}]}  # a bare reference could have no description beside it
+
+
+def _as_v2(node: Any) -> Any:
+    match node:
+        case {"allOf": [{"$ref": str(target)}], **rest}:
+            return rest | {"$ref": target.replace(_IN_V3, _IN_V2)}
+        case {"x-kubernetes-int-or-string": True, "anyOf": _, **rest}:
+            return rest
+        case dict():
+            return {key: _as_v2(value) for key, value in node.items()}
+        case list():
+            return [_as_v2(value) for value in node]
+        case _:
+            return node

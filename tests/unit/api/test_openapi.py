@@ -1,0 +1,142 @@
+"""Named schemas refer to each other, name their kind, and are valid in OpenAPI v2 as well as v3."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from msgspec import Struct
+
+from virtshape.api.core.namespace import Namespace
+from virtshape.api.flavor import v1alpha1 as flavor
+from virtshape.api.instancetype import v1beta1, v1beta2
+from virtshape.api.kubevirt import domain
+from virtshape.api.kubevirt.configuration import KubeVirt
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import Model
+from virtshape.api.openapi import component_name, write_components, write_definitions
+from virtshape.api.snapshot import VolumeSnapshot
+
+
+class Served(NamedTuple):
+    group: str
+    version: str
+    struct: type[Struct]
+
+    @property
+    def kind(self) -> str:
+        return self.struct.__name__
+
+
+INSTANCETYPE = Served("instancetype.kubevirt.io", "v1beta1", v1beta1.VirtualMachineInstancetype)
+KINDS = [
+    INSTANCETYPE,
+    Served("", "v1", Namespace),
+    Served("flavor.kubevirt.io", "v1alpha1", flavor.VirtualMachinePreference),
+    Served("instancetype.kubevirt.io", "v1alpha1", v1beta1.VirtualMachinePreference),
+    Served("instancetype.kubevirt.io", "v1beta2", v1beta2.VirtualMachinePreference),
+    Served("kubevirt.io", "v1", KubeVirt),
+    Served("kubevirt.io", "v1", VirtualMachine),
+    Served("kubevirt.io", "v1", VirtualMachineInstance),
+    Served("snapshot.storage.k8s.io", "v1", VolumeSnapshot),
+]
+
+both_documents = pytest.mark.parametrize(
+    ("write", "prefix"),
+    [
+        pytest.param(write_components, "#/components/schemas/", id="v3"),
+        pytest.param(write_definitions, "#/definitions/", id="v2"),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (KINDS[0], "io.kubevirt.instancetype.v1beta1.VirtualMachineInstancetype"),
+        (KINDS[1], "io.k8s.api.core.v1.Namespace"),
+        (KINDS[2], "io.kubevirt.flavor.v1alpha1.VirtualMachinePreference"),
+        (KINDS[3], "io.kubevirt.instancetype.v1alpha1.VirtualMachinePreference"),
+        (KINDS[6], "io.kubevirt.v1.VirtualMachine"),
+        (KINDS[8], "io.k8s.storage.snapshot.v1.VolumeSnapshot"),
+    ],
+)
+def test_a_kind_is_named_after_its_group_and_version(kind: Served, name: str) -> None:
+    assert component_name(kind) == name
+
+
+@pytest.mark.parametrize("suffix", ["", "List"])
+def test_a_kind_and_its_list_can_be_found_by_what_they_are(suffix: str) -> None:
+    schema = write_components([INSTANCETYPE])[component_name(INSTANCETYPE) + suffix]
+    assert schema["x-kubernetes-group-version-kind"] == [
+        {
+            "group": "instancetype.kubevirt.io",
+            "version": "v1beta1",
+            "kind": f"VirtualMachineInstancetype{suffix}",
+        }
+    ]
+
+
+@both_documents
+def test_every_reference_leads_somewhere(write: Any, prefix: str) -> None:
+    schemas = write(KINDS)
+    targets = {target for schema in schemas.values() for target in find_values(schema, "$ref")}
+    assert targets <= {f"{prefix}{name}" for name in schemas}
+
+
+@both_documents
+def test_a_kinds_schema_shows_what_its_spec_requires(write: Any, prefix: str) -> None:
+    properties = write([INSTANCETYPE])[component_name(INSTANCETYPE)]["properties"]
+    assert properties["spec"]["required"] == ["cpu", "memory"]
+    assert list(find_values(properties["metadata"], "$ref")) == [
+        f"{prefix}io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+    ]
+
+
+def test_a_reference_keeps_the_words_of_its_field() -> None:
+    spec = write_components([INSTANCETYPE])[component_name(INSTANCETYPE)]["properties"]["spec"]
+    assert spec["properties"]["cpu"] == {
+        "description": "The guest's vCPUs: either a number or an exact topology.",
+        "allOf": [{"$ref": "#/components/schemas/io.kubevirt.instancetype.v1beta2.CPUInstancetype"}],
+    }
+
+
+def test_v2_has_no_alternatives() -> None:
+    for schema in write_definitions(KINDS).values():
+        assert not list(find_values(schema, "anyOf"))
+        assert not list(find_values(schema, "allOf"))
+
+
+class CPUTopology(Model):
+    """Called like a struct of the API."""
+
+
+class WrapperSpec(Model):
+    """Two structs of one name."""
+
+    ours: CPUTopology
+    theirs: domain.CPUTopology
+
+
+class Wrapper(Model):
+    """A kind with them in its spec."""
+
+    spec: WrapperSpec
+
+
+def test_two_structs_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CPUTopology, "__module__", domain.__name__)
+    with pytest.raises(ValueError, match="would both be called"):
+        write_components([Served("kubevirt.io", "v1", Wrapper)])
+
+
+def find_values(node: Any, key: str) -> Iterator[Any]:
+    match node:
+        case dict():
+            if key in node:
+                yield node[key]
+            for value in node.values():
+                yield from find_values(value, key)
+        case list():
+            for value in node:
+                yield from find_values(value, key)

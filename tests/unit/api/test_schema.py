@@ -1,0 +1,273 @@
+"""Schemas are such as Kubernetes accepts in a CustomResourceDefinition, and say what the structs say."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import pytest
+from msgspec import Meta, Struct
+
+from virtshape.api.description import describe
+from virtshape.api.flavor import v1alpha1 as flavor
+from virtshape.api.instancetype import v1beta1, v1beta2
+from virtshape.api.kubevirt.configuration import KubeVirt
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import Int32, IntOrString, Model, UInt32
+from virtshape.api.quantity import Quantity
+from virtshape.api.schema import Schema, structural_schema
+
+KINDS: list[type[Struct]] = [
+    KubeVirt,
+    VirtualMachine,
+    VirtualMachineInstance,
+    flavor.VirtualMachineClusterFlavor,
+    flavor.VirtualMachineClusterPreference,
+    flavor.VirtualMachineFlavor,
+    flavor.VirtualMachinePreference,
+    v1beta1.VirtualMachineClusterInstancetype,
+    v1beta1.VirtualMachineInstancetype,
+    v1beta2.VirtualMachineClusterInstancetype,
+    v1beta2.VirtualMachineClusterPreference,
+    v1beta2.VirtualMachineInstancetype,
+    v1beta2.VirtualMachinePreference,
+]
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
+
+
+class Part(Model):
+    """A part."""
+
+    name: str
+    """What it is called."""
+
+
+class Loop(Model):
+    """Something that may contain itself."""
+
+    inner: "Loop | None" = None
+    """Another one."""
+
+
+class Thing(Model, kw_only=True):
+    """
+    A thing with a field of every type,
+    told in two lines.
+
+    And in a second paragraph.
+    """
+
+    api_version: str
+    kind: str
+    metadata: dict[str, str] | None = None
+    needed: Part
+    """The part that it needs."""
+    text: str | None = None
+    moment: Annotated[str, Meta(extra_json_schema={"format": "date-time"})] | None = None
+    flag: bool | None = None
+    short: Int32 | None = None
+    unsigned: UInt32 | None = None
+    long: int | None = None
+    ratio: float | None = None
+    amount: Quantity | None = None
+    port: IntOrString | None = None
+    choice: Literal["A", "B"] | None = None
+    anything: Any = None
+    tree: dict[str, Any] | None = None
+    labels: dict[str, str] | None = None
+    parts: list[Part] | None = None
+
+
+class StrangerThing(Thing, kw_only=True):
+    """A thing that says one field anew."""
+
+    text: str
+    """Now required."""
+
+
+def schema_of(field: str) -> Schema:
+    schema: Schema = structural_schema(Thing)["properties"][field]
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("field", "schema"),
+    [
+        ("text", {"type": "string"}),
+        ("moment", {"type": "string", "format": "date-time"}),
+        ("flag", {"type": "boolean"}),
+        ("short", {"type": "integer", "format": "int32"}),
+        ("unsigned", {"type": "integer", "format": "int64", "minimum": 0, "maximum": 4294967295}),
+        ("long", {"type": "integer", "format": "int64"}),
+        ("ratio", {"type": "number", "format": "double"}),
+        ("port", {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}),
+        ("choice", {"type": "string", "enum": ["A", "B"]}),
+        ("anything", {"x-kubernetes-preserve-unknown-fields": True}),
+        ("tree", {"type": "object", "x-kubernetes-preserve-unknown-fields": True}),
+        ("labels", {"type": "object", "additionalProperties": {"type": "string"}}),
+        ("metadata", {"type": "object"}),
+    ],
+)
+def test_a_type_has_its_schema(field: str, schema: Schema) -> None:
+    assert schema_of(field) == schema
+
+
+def test_a_quantity_is_a_number_or_a_text_of_that_form() -> None:
+    schema = schema_of("amount")
+    assert schema.pop("pattern").startswith("^")
+    assert schema == schema_of("port")
+
+
+def test_a_nested_struct_stands_in_place_under_the_words_of_its_field() -> None:
+    assert schema_of("needed") == {
+        "description": "The part that it needs.",
+        "type": "object",
+        "properties": {"name": {"type": "string", "description": "What it is called."}},
+        "required": ["name"],
+    }
+
+
+def test_a_list_says_how_appliers_share_it() -> None:
+    assert schema_of("parts")["x-kubernetes-list-type"] == "atomic"
+    assert schema_of("parts")["items"]["description"] == "A part."
+
+
+def test_a_kind_need_not_state_what_the_server_knows() -> None:
+    assert structural_schema(Thing)["required"] == ["needed"]
+
+
+def test_a_struct_that_contains_itself_ends_in_an_open_object() -> None:
+    inner = structural_schema(Loop)["properties"]["inner"]
+    assert inner["x-kubernetes-preserve-unknown-fields"] is True
+
+
+def test_paragraphs_lose_their_line_breaks() -> None:
+    assert describe(Thing).summary == (
+        "A thing with a field of every type, told in two lines.\n\nAnd in a second paragraph."
+    )
+
+
+def test_an_inherited_field_keeps_its_words_unless_said_anew() -> None:
+    properties = structural_schema(StrangerThing)["properties"]
+    assert properties["needed"]["description"] == "The part that it needs."
+    assert properties["text"]["description"] == "Now required."
+
+
+@every_kind
+def test_every_node_has_a_type(kind: type[Struct]) -> None:
+    untyped = [
+        path
+        for path, node in walk(structural_schema(kind))
+        if not node.keys() & {"type", "x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields"}
+    ]
+    assert untyped == []
+
+
+@every_kind
+def test_there_are_no_references(kind: type[Struct]) -> None:
+    assert [path for path, node in walk(structural_schema(kind)) if "$ref" in node] == []
+
+
+@every_kind
+def test_every_field_is_described(kind: type[Struct]) -> None:
+    undescribed = [
+        path
+        for path, node in walk(structural_schema(kind))
+        if "description" not in node and not path.endswith(("[]", "{}")) and path != ".metadata"
+    ]
+    assert undescribed == []
+
+
+@every_kind
+def test_keys_of_merged_lists_are_required(kind: type[Struct]) -> None:
+    for path, node in walk(structural_schema(kind)):
+        keys = set(node.get("x-kubernetes-list-map-keys", ()))
+        assert keys <= set(node.get("items", {}).get("required", ())), path
+
+
+@pytest.mark.parametrize(
+    ("path", "list_type"),
+    [
+        (".spec.template.metadata.finalizers", {"x-kubernetes-list-type": "set"}),
+        (
+            ".spec.template.metadata.ownerReferences",
+            {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"]},
+        ),
+        (
+            ".spec.template.spec.topologySpreadConstraints",
+            {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["topologyKey", "whenUnsatisfiable"]},
+        ),
+        (".spec.template.spec.volumes", {"x-kubernetes-list-type": "atomic"}),
+    ],
+)
+def test_lists_of_a_vm_merge_as_kubevirts_do(path: str, list_type: Schema) -> None:
+    node = dict(walk(structural_schema(VirtualMachine)))[path]
+    assert {key: value for key, value in node.items() if key.startswith("x-")} == list_type
+
+
+def test_selectors_have_one_owner() -> None:
+    nodes = dict(walk(structural_schema(VirtualMachine)))
+    path = ".spec.template.spec.topologySpreadConstraints[].labelSelector"
+    assert nodes[path]["x-kubernetes-map-type"] == "atomic"
+
+
+def test_the_cpu_of_a_vm_looks_as_in_this_snippet() -> None:
+    count = {"type": "integer", "format": "int64", "minimum": 0, "maximum": 4294967295}
+    flag, text = {"type": "boolean"}, {"type": "string"}
+    feature = {"type": "object", "properties": {"name": text, "policy": text}, "required": ["name"]}
+    node = dict(walk(structural_schema(VirtualMachine)))[".spec.template.spec.domain.cpu"]
+    assert without_descriptions(node) == {
+        "type": "object",
+        "properties": {
+            "guest": count,
+            "cores": count,
+            "sockets": count,
+            "threads": count,
+            "maxSockets": count,
+            "model": text,
+            "features": {"type": "array", "items": feature, "x-kubernetes-list-type": "atomic"},
+            "dedicatedCpuPlacement": flag,
+            "isolateEmulatorThread": flag,
+            "numa": {"type": "object", "properties": {"guestMappingPassthrough": {"type": "object"}}},
+            "realtime": {"type": "object", "properties": {"mask": text}},
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("struct", "required"),
+    [
+        pytest.param(
+            v1beta1.VirtualMachineInstancetype, {".spec": ["cpu", "memory"], ".spec.memory": ["guest"]}, id="v1beta1"
+        ),
+        pytest.param(v1beta2.VirtualMachineInstancetype, {}, id="v1beta2"),
+    ],
+)
+def test_only_older_versions_require_a_size(struct: type[Struct], required: dict[str, list[str]]) -> None:
+    nodes = dict(walk(structural_schema(struct)))
+    sizes = (".spec", ".spec.cpu", ".spec.memory")
+    assert {path: nodes[path]["required"] for path in sizes if "required" in nodes[path]} == required
+
+
+def test_an_instancetype_has_a_number_of_vcpus_or_a_topology() -> None:
+    node = dict(walk(structural_schema(v1beta2.VirtualMachineInstancetype)))[".spec.cpu"]
+    assert [rule["rule"] for rule in node["x-kubernetes-validations"]] == ["!(has(self.guest) && has(self.topology))"]
+
+
+def walk(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
+    yield path, schema
+    for name, inner in schema.get("properties", {}).items():
+        yield from walk(inner, f"{path}.{name}")
+    if "items" in schema:
+        yield from walk(schema["items"], f"{path}[]")
+    if "additionalProperties" in schema:
+        yield from walk(schema["additionalProperties"], f"{path}{{}}")
+
+
+def without_descriptions(schema: Any) -> Any:
+    match schema:
+        case dict():
+            return {key: without_descriptions(value) for key, value in schema.items() if key != "description"}
+        case list():
+            return [without_descriptions(value) for value in schema]
+        case _:
+            return schema
