@@ -15,6 +15,10 @@ from virtshape.cli.errors import suggest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)(?:0[oO]?(?P<octal>[0-7]+)|(?P<other>0[xX][0-9a-fA-F]+|0[bB][01]+|0|[1-9][0-9]*))",
+)
+
 
 class Example(NamedTuple):
     """A command line that works, and what it is good for."""
@@ -121,10 +125,12 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg] # as above
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read the number and hold it against its bounds."""
-        try:
-            number = int(re.sub(r"^([+-]?)0(?=[0-7_])", r"\g<1>0o", value), 0) if isinstance(value, str) else int(value)
-        except ValueError:
+        if isinstance(value, int):
+            return value
+        read = _NUMBER.fullmatch(value)
+        if read is None or (read["sign"] == "+" and self.least >= 0):
             self.fail(f"{value!r} is not a whole number.", param, ctx)
+        number = int(read["sign"] + (read["other"] or f"0o{read['octal']}"), 0)
         if not self.least <= number <= self.most:
             self.fail(f"{value} is not between {self.least} and {self.most}.", param, ctx)
         return number

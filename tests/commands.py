@@ -1,0 +1,30 @@
+"""Our commands called in this process, as `main` calls them: what they print, and their exit status."""
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any, NamedTuple
+
+import yaml
+
+from virtshape.cli.errors import run
+from virtshape.cli.virtctl import virtctl
+
+
+class Outcome(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        assert self.status == 0, self.err
+        tree = yaml.safe_load(self.out)
+        assert isinstance(tree, dict)
+        return tree
+
+
+def call_virtctl(*words: str) -> Outcome:
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = run(virtctl, "virtctl", list(words))
+    return Outcome(status, out.getvalue(), err.getvalue())

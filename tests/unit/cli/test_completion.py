@@ -1,0 +1,61 @@
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from tests.commands import call_virtctl
+
+PROGRAM = "from virtshape.cli.virtctl import main; raise SystemExit(main())"
+
+
+def _complete(line: str) -> list[str]:
+    """Ask what fits at the end of the line, as the script in the shell does."""
+    words = line.split(" ")
+    environment = {
+        **os.environ,
+        "_VIRTCTL_COMPLETE": "bash_complete",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    return [answer.removeprefix("plain,") for answer in ran.stdout.split()]
+
+
+@pytest.mark.parametrize(
+    ("line", "answers"),
+    [
+        pytest.param("virtctl cr", ["create"], id="command"),
+        pytest.param("virtctl create p", ["preference"], id="nested command"),
+        pytest.param("virtctl create vm --volume-s", ["--volume-sysprep"], id="flag"),
+        pytest.param(
+            "virtctl create vm --run-strategy ",
+            ["Always", "Manual", "Halted", "Once", "RerunOnFailure"],
+            id="values",
+        ),
+        pytest.param("virtctl create vm --run-strategy=ma", ["Manual"], id="value after ="),
+        pytest.param("virtctl create instancetype --iothreadspolicy s", ["shared"], id="value begun"),
+        pytest.param("virtctl completion ", ["bash", "zsh", "fish"], id="argument"),
+    ],
+)
+def test_commands_flags_and_values_are_completed(line: str, answers: list[str]) -> None:
+    assert _complete(line) == answers
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_asks_the_command_itself(shell: str) -> None:
+    if shell == "bash" and shutil.which("bash") is None:
+        pytest.skip("there is no bash here to check the script's version against")
+    outcome = call_virtctl("completion", shell)
+    assert outcome.status == 0
+    assert f"_VIRTCTL_COMPLETE={shell}_complete" in outcome.out
+
+
+def test_the_help_says_how_the_script_is_loaded() -> None:
+    assert "source <(virtctl completion bash)" in call_virtctl("completion", "--help").out
+
+
+def test_another_shell_is_refused_with_those_known() -> None:
+    outcome = call_virtctl("completion", "tcsh")
+    assert outcome.status == 2
+    assert "'bash', 'zsh', 'fish'" in outcome.err

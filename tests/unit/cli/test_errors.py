@@ -1,0 +1,106 @@
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+
+from virtshape.api.problems import DecodeError, Problem
+from virtshape.api.status import Cause, StatusError
+from virtshape.cli.errors import NotUnderstood, Refusal, run, warn
+
+CAUSES = [Cause("FieldValueInvalid", "too large", "spec.a"), Cause("FieldValueInvalid", "too small", "spec.b")]
+PROBLEMS = [Problem("spec.a", "too large", "value"), Problem("spec.b", "too small", "value")]
+
+
+def _command(error: BaseException | None) -> click.Command:
+    @click.command()
+    def fail() -> None:
+        if error is not None:
+            raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "text"),
+    [
+        pytest.param(None, 0, "", id="done"),
+        pytest.param(Refusal("no"), 1, "error: no\n", id="refused"),
+        pytest.param(
+            Refusal("no", ["one", "two"], "Do three."), 1, "error: no\n  - one\n  - two\nDo three.\n", id="causes"
+        ),
+        pytest.param(NotUnderstood("what?"), 2, "error: what?\n", id="not understood"),
+        pytest.param(
+            click.UsageError("what?"),
+            2,
+            "error: what?\nRun 'virtctl --help' for usage and examples.\n",
+            id="usage",
+        ),
+        pytest.param(
+            StatusError(422, "Invalid", "conflict", CAUSES),
+            1,
+            "error: conflict\n  - spec.a: too large\n  - spec.b: too small\n"
+            "Correct what is named above and try again.\n",
+            id="status with causes",
+        ),
+        pytest.param(
+            StatusError(500, "InternalError", "spec.a: too large", CAUSES[:1]),
+            1,
+            "error: spec.a: too large\n",
+            id="status that is its only cause",
+        ),
+        pytest.param(
+            DecodeError(PROBLEMS),
+            1,
+            "error: 2 problems\n  - spec.a: too large\n  - spec.b: too small\n"
+            "Correct what is named above and try again.\n",
+            id="decoding",
+        ),
+        pytest.param(
+            FileNotFoundError(2, "No such file or directory", "vm.yaml"),
+            1,
+            "error: cannot open vm.yaml: No such file or directory\n",
+            id="file",
+        ),
+        pytest.param(KeyboardInterrupt(), 130, "\n", id="Ctrl-C"),
+    ],
+)
+def test_an_error_is_told_in_plain_words(
+    error: BaseException | None, status: int, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(_command(error), "virtctl", []) == status
+    assert capsys.readouterr() == ("", text)
+
+
+def test_a_bug_still_shows_where_it_is() -> None:
+    with pytest.raises(ZeroDivisionError):
+        run(_command(ZeroDivisionError()), "virtctl", [])
+
+
+def test_an_exit_status_that_a_command_chose_is_kept() -> None:
+    @click.command()
+    @click.pass_context
+    def leave(ctx: click.Context) -> None:
+        ctx.exit(7)
+
+    assert run(leave, "virtctl", []) == 7
+
+
+def test_a_warning_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    warn("mind the gap")
+    assert capsys.readouterr() == ("", "warning: mind the gap\n")
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    program = "from virtshape.cli.virtctl import main; raise SystemExit(main())"
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-c", program, "version"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+        )
+    finally:
+        os.close(writer)
+    assert ran.stderr == ""
+    assert ran.returncode == 1

@@ -1,0 +1,35 @@
+import click
+import pytest
+
+from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.cli.topology import TopologyType
+
+
+@pytest.mark.parametrize(
+    ("text", "topology"),
+    [
+        ("sockets=2,cores=4,threads=2", CPUTopology(sockets=2, cores=4, threads=2)),
+        ("threads=2,cores=4", CPUTopology(cores=4, threads=2)),
+        ("sockets=1", CPUTopology(sockets=1)),
+    ],
+)
+def test_members_are_read_in_any_order(text: str, topology: CPUTopology) -> None:
+    assert TopologyType().convert(text, None, None) == topology
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", "is no part of a topology"),
+        ("2x4x2", "write sockets=N,cores=N,threads=N"),
+        ("socket=2", 'did you mean "sockets"'),
+        ("sockets=0", "not a whole number above 0"),
+        ("sockets=", "not a whole number above 0"),
+        ("sockets=-1", "not a whole number above 0"),
+        ("cores=4294967296", "not a whole number above 0"),
+        ("cores=1,cores=2", "cores is given twice"),
+    ],
+)
+def test_what_is_no_topology_is_refused(text: str, error: str) -> None:
+    with pytest.raises(click.BadParameter, match=error):
+        TopologyType().convert(text, None, None)
