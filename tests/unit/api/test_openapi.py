@@ -5,13 +5,12 @@ from typing import Any, NamedTuple
 
 import pytest
 from msgspec import Struct
+from tests.kinds import find_kinds
 
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta1, v1beta2
 from virtshape.api.kubevirt import domain
-from virtshape.api.kubevirt.configuration import KubeVirt
-from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.openapi import component_name, write_components, write_definitions
@@ -29,17 +28,7 @@ class Served(NamedTuple):
 
 
 INSTANCETYPE = Served("instancetype.kubevirt.io", "v1beta1", v1beta1.VirtualMachineInstancetype)
-KINDS = [
-    INSTANCETYPE,
-    Served("", "v1", Namespace),
-    Served("flavor.kubevirt.io", "v1alpha1", flavor.VirtualMachinePreference),
-    Served("instancetype.kubevirt.io", "v1alpha1", v1beta1.VirtualMachinePreference),
-    Served("instancetype.kubevirt.io", "v1beta2", v1beta2.VirtualMachinePreference),
-    Served("kubevirt.io", "v1", KubeVirt),
-    Served("kubevirt.io", "v1", VirtualMachine),
-    Served("kubevirt.io", "v1", VirtualMachineInstance),
-    Served("snapshot.storage.k8s.io", "v1", VolumeSnapshot),
-]
+KINDS = [Served("example.com", "v1", kind) for kind in find_kinds()]
 
 both_documents = pytest.mark.parametrize(
     ("write", "prefix"),
@@ -53,12 +42,18 @@ both_documents = pytest.mark.parametrize(
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
-        (KINDS[0], "io.kubevirt.instancetype.v1beta1.VirtualMachineInstancetype"),
-        (KINDS[1], "io.k8s.api.core.v1.Namespace"),
-        (KINDS[2], "io.kubevirt.flavor.v1alpha1.VirtualMachinePreference"),
-        (KINDS[3], "io.kubevirt.instancetype.v1alpha1.VirtualMachinePreference"),
-        (KINDS[6], "io.kubevirt.v1.VirtualMachine"),
-        (KINDS[8], "io.k8s.storage.snapshot.v1.VolumeSnapshot"),
+        (INSTANCETYPE, "io.kubevirt.instancetype.v1beta1.VirtualMachineInstancetype"),
+        (Served("", "v1", Namespace), "io.k8s.api.core.v1.Namespace"),
+        (
+            Served("flavor.kubevirt.io", "v1alpha1", flavor.VirtualMachinePreference),
+            "io.kubevirt.flavor.v1alpha1.VirtualMachinePreference",
+        ),
+        (
+            Served("instancetype.kubevirt.io", "v1alpha1", v1beta2.VirtualMachinePreference),
+            "io.kubevirt.instancetype.v1alpha1.VirtualMachinePreference",
+        ),
+        (Served("kubevirt.io", "v1", VirtualMachine), "io.kubevirt.v1.VirtualMachine"),
+        (Served("snapshot.storage.k8s.io", "v1", VolumeSnapshot), "io.k8s.storage.snapshot.v1.VolumeSnapshot"),
     ],
 )
 def test_a_kind_is_named_after_its_group_and_version(kind: Served, name: str) -> None:
@@ -130,13 +125,11 @@ def test_two_structs_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         write_components([Served("kubevirt.io", "v1", Wrapper)])
 
 
-def find_values(node: Any, key: str) -> Iterator[Any]:
-    match node:
-        case dict():
-            if key in node:
-                yield node[key]
-            for value in node.values():
-                yield from find_values(value, key)
-        case list():
-            for value in node:
-                yield from find_values(value, key)
+def find_values(schema: Any, keyword: str) -> Iterator[Any]:
+    """What stands under a keyword; a field of that name is none."""
+    if keyword in schema:
+        yield schema[keyword]
+    inner = [*schema.get("properties", {}).values(), *schema.get("allOf", ())]
+    inner += [schema[nested] for nested in ("items", "additionalProperties") if nested in schema]
+    for node in inner:
+        yield from find_values(node, keyword)

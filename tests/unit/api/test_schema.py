@@ -5,33 +5,16 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from msgspec import Meta, Struct
+from tests.kinds import find_kinds
 
 from virtshape.api.description import describe
-from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta1, v1beta2
-from virtshape.api.kubevirt.configuration import KubeVirt
-from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Int32, IntOrString, Model, UInt32
 from virtshape.api.quantity import Quantity
 from virtshape.api.schema import Schema, structural_schema
 
-KINDS: list[type[Struct]] = [
-    KubeVirt,
-    VirtualMachine,
-    VirtualMachineInstance,
-    flavor.VirtualMachineClusterFlavor,
-    flavor.VirtualMachineClusterPreference,
-    flavor.VirtualMachineFlavor,
-    flavor.VirtualMachinePreference,
-    v1beta1.VirtualMachineClusterInstancetype,
-    v1beta1.VirtualMachineInstancetype,
-    v1beta2.VirtualMachineClusterInstancetype,
-    v1beta2.VirtualMachineClusterPreference,
-    v1beta2.VirtualMachineInstancetype,
-    v1beta2.VirtualMachinePreference,
-]
-every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
+every_kind = pytest.mark.parametrize("kind", find_kinds(), ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
 
 
 class Part(Model):
