@@ -22,6 +22,18 @@ class Outcome(NamedTuple):
         assert isinstance(tree, dict)
         return tree
 
+    @property
+    def spec(self) -> dict[str, Any]:
+        spec = self.tree["spec"]
+        assert isinstance(spec, dict)
+        return spec
+
+    @property
+    def template(self) -> dict[str, Any]:
+        template = self.spec["template"]["spec"]
+        assert isinstance(template, dict)
+        return template
+
 
 def call_virtctl(*words: str) -> Outcome:
     out, err = io.StringIO(), io.StringIO()

@@ -51,10 +51,13 @@ def needed() -> Any:
 def parse_parameters(text: str, kind: type[P]) -> P:
     """Read the text into the dataclass whose fields are the known keys."""
     pairs = _split(text)
-    problems: list[str] = []
     known = {parameter.name: parameter for parameter in fields(kind)}
+    missing = [key for key, parameter in known.items() if parameter.metadata.get("needed") and not pairs.get(key)]
+    problems: list[str] = []
     values: dict[str, Any] = {}
     for key, value in pairs.items():
+        if key in missing:
+            continue
         if key not in known:
             hint = suggest(key, known) or f"; known are {', '.join(known)}"
             problems.append(f'unknown parameter "{key}"{hint}')
@@ -63,11 +66,7 @@ def parse_parameters(text: str, kind: type[P]) -> P:
             values[key] = _read(value, known[key])
         except ValueError as error:
             problems.append(f"{key}: {error}")
-    problems += [
-        f"{key} must be given"
-        for key, parameter in known.items()
-        if parameter.metadata.get("needed") and not pairs.get(key)
-    ]
+    problems += [f"{key} must be given" for key in missing]
     if problems:
         raise ParameterError(*problems)
     return kind(**values)

@@ -1,0 +1,57 @@
+"""Our `virtctl create` prints the objects of KubeVirt's, and refuses the command lines that it refuses."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.commands import call_virtctl
+
+Tree = dict[str, Any]
+
+# Structs that KubeVirt writes even when there is nothing in them.
+ALWAYS_WRITTEN = {"devices", "metadata", "resources", "status"}
+RANDOM_NAME = re.compile(r"\b(imported-volume|vm)-[a-z0-9]{5}\b")
+
+
+def _load() -> list[Tree]:
+    folder = os.environ.get("VIRTSHAPE_VECTORS")
+    cases = json.loads(Path(folder, "cli.json").read_text(encoding="utf-8")) if folder else []
+    assert isinstance(cases, list)
+    return cases
+
+
+def _settle(tree: Tree) -> Tree:
+    """Make random names equal and leave out what is empty."""
+    settled = _prune(json.loads(RANDOM_NAME.sub(r"\1-RANDOM", json.dumps(tree))))
+    assert isinstance(settled, dict)
+    return settled
+
+
+def _prune(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_prune(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    pruned = {key: _prune(item) for key, item in value.items()}
+    return {key: item for key, item in pruned.items() if item != {} or key not in ALWAYS_WRITTEN}
+
+
+def test_the_recorded_command_lines_are_at_hand() -> None:
+    if "VIRTSHAPE_VECTORS" not in os.environ:
+        give_up = pytest.fail if "CI" in os.environ else pytest.skip
+        give_up("VIRTSHAPE_VECTORS names no folder with cli.json")
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=" ".join(case["argv"])) for case in _load()])
+def test_a_command_line_is_answered_as_recorded(case: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(tmp_path, "pw.txt").write_text("s3cret\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    outcome = call_virtctl(*case["argv"])
+    assert (outcome.status == 0) == (case["exit"] == 0), outcome.err or case.get("error")
+    if "object" in case:
+        assert _settle(outcome.tree) == _settle(case["object"])
+    else:
+        assert outcome.err.startswith("error: ")

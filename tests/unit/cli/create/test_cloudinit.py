@@ -1,0 +1,158 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.commands import call_virtctl
+
+from virtshape.cli.create.cloudinit import CloudInit, build_cloud_init, read_keys, render_user_data
+from virtshape.cli.create.parameters import ParameterError
+
+Tree = dict[str, Any]
+
+
+def _volumes(*words: str) -> list[Tree] | None:
+    volumes: list[Tree] | None = call_virtctl("create", "vm", *words).template.get("volumes")
+    return volumes
+
+
+@pytest.mark.parametrize(
+    ("flags", "source"),
+    [
+        pytest.param(["--user=u"], {"cloudInitNoCloud": {"userData": "#cloud-config\nuser: u"}}, id="user"),
+        pytest.param(
+            ["--ga-manage-ssh"],
+            {
+                "cloudInitNoCloud": {
+                    "userData": "#cloud-config\nruncmd:\n  - [ setsebool, -P, 'virt_qemu_ga_manage_ssh', 'on' ]"
+                }
+            },
+            id="guest agent",
+        ),
+        pytest.param(
+            ["--ssh-key=a b,c d", "--ssh-key", "e f"],
+            {"cloudInitNoCloud": {"userData": "#cloud-config\nssh_authorized_keys:\n  - a b\n  - c d\n  - e f"}},
+            id="keys",
+        ),
+        pytest.param(["--cloud-init=nocloud"], {"cloudInitNoCloud": {"userData": "#cloud-config"}}, id="empty noCloud"),
+        pytest.param(
+            ["--cloud-init=configDrive", "--user=u"],
+            {"cloudInitConfigDrive": {"userData": "#cloud-config\nuser: u"}},
+            id="config drive",
+        ),
+        pytest.param(
+            ["--cloud-init-user-data=YQ==", "--cloud-init=configdrive", "--cloud-init-network-data=Yg=="],
+            {"cloudInitConfigDrive": {"userDataBase64": "YQ==", "networkDataBase64": "Yg=="}},
+            id="data of one's own",
+        ),
+        pytest.param(
+            ["--cloud-init-network-data=Yg=="],
+            {"cloudInitNoCloud": {"userData": "#cloud-config", "networkDataBase64": "Yg=="}},
+            id="network data alone",
+        ),
+    ],
+)
+def test_flags_become_a_volume_for_cloud_init(flags: list[str], source: Tree) -> None:
+    assert _volumes(*flags) == [{"name": "cloudinitdisk", **source}]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        [],
+        ["--user="],
+        ["--ssh-key="],
+        ["--ga-manage-ssh=false"],
+        ["--password-file="],
+        ["--cloud-init-user-data="],
+        ["--cloud-init=none", "--user=u", "--password-file=missing"],
+    ],
+)
+def test_there_is_no_volume_with_nothing_in_it(flags: list[str]) -> None:
+    assert _volumes(*flags) is None
+
+
+def test_a_password_is_read_from_its_file_and_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text(" s3cret\n\n", encoding="utf-8")
+    outcome = call_virtctl("create", "vm", "--user=u", f"--password-file={file}")
+    user_data = outcome.template["volumes"][0]["cloudInitNoCloud"]["userData"]
+    assert user_data == "#cloud-config\nuser: u\npassword: s3cret\nchpasswd: { expire: False }"
+    assert "warning: --password-file: the password stands in the VM in clear text" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "error"),
+    [
+        pytest.param(["--password-file=missing"], "--password-file: cannot read missing: No such", id="no file"),
+        pytest.param(['--ssh-key="a'], "--ssh-key: the quotes do not match", id="quotes"),
+        pytest.param(["--cloud-init="], "'--cloud-init': \"\" is unknown", id="no kind"),
+        pytest.param(["--cloud-init=x"], "known are noCloud, configDrive, none", id="unknown kind"),
+        pytest.param(
+            ["--cloud-init-user-data=", "--user="], "--cloud-init-user-data and --user exclude", id="user, both empty"
+        ),
+        pytest.param(["--cloud-init-user-data=YQ==", "--password-file=x"], "exclude each other", id="password"),
+        pytest.param(["--cloud-init-user-data=YQ==", "--ssh-key=x"], "exclude each other", id="key"),
+        pytest.param(["--cloud-init-user-data=YQ==", "--ga-manage-ssh=false"], "exclude each other", id="agent"),
+    ],
+)
+def test_what_cloud_init_cannot_do_is_refused(
+    flags: list[str], error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = call_virtctl("create", "vm", *flags)
+    assert outcome.status == 2
+    assert error in outcome.err
+
+
+def test_a_password_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_bytes(b"\xff\xfe")
+    outcome = call_virtctl("create", "vm", f"--password-file={file}")
+    assert outcome.status == 2
+    assert "is not UTF-8 text" in outcome.err
+
+
+@pytest.mark.parametrize("word", ["123", "yes", "#x", "a: b", "'", '"', "- x", "{", "null", "a\nb", "ü", "*x", "x # y"])
+def test_the_guest_reads_a_password_as_it_was_typed(word: str) -> None:
+    text = render_user_data(CloudInit(user=word, password=word, ssh_keys=(word,)))
+    assert yaml.safe_load(text) == {
+        "user": word,
+        "password": word,
+        "chpasswd": {"expire": False},
+        "ssh_authorized_keys": [word],
+    }
+
+
+@pytest.mark.parametrize(
+    ("texts", "keys"),
+    [
+        ([""], ()),
+        (["a", "b"], ("a", "b")),
+        (["a,b"], ("a", "b")),
+        (['"a,b",c'], ("a,b", "c")),
+        (["a\nb\n"], ("a", "b")),
+    ],
+)
+def test_keys_are_separated_by_commas_and_lines(texts: list[str], keys: tuple[str, ...]) -> None:
+    assert read_keys(texts) == keys
+
+
+def test_quotes_have_to_match() -> None:
+    with pytest.raises(ParameterError):
+        read_keys(['"a'])
+
+
+def test_nothing_is_built_for_none() -> None:
+    assert build_cloud_init(CloudInit(kind="none", user="u")) is None
+
+
+@pytest.mark.parametrize("flag", ["--cloud-init-user-data", "--cloud-init-network-data"])
+def test_data_that_is_not_base64_is_warned_of(flag: str) -> None:
+    assert f"warning: {flag}: the value is not base64" in call_virtctl("create", "vm", f"{flag}=#cloud-config").err
+    assert "base64" not in call_virtctl("create", "vm", f"{flag}=dXNlcjog\nYQ==\n").err
+
+
+def test_flags_that_none_makes_useless_are_warned_of() -> None:
+    assert "--cloud-init=none: the other flags" in call_virtctl("create", "vm", "--cloud-init=none", "--user=u").err
+    assert call_virtctl("create", "vm", "--cloud-init=none").err == ""

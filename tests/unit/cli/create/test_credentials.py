@@ -1,0 +1,116 @@
+from typing import Any
+
+import pytest
+from tests.commands import call_virtctl
+
+Tree = dict[str, Any]
+
+
+def _template(*words: str) -> Tree:
+    return call_virtctl("create", "vm", *words).template
+
+
+def _ssh(secret: str, method: Tree) -> Tree:
+    return {"sshPublicKey": {"source": {"secret": {"secretName": secret}}, "propagationMethod": method}}
+
+
+@pytest.mark.parametrize(
+    ("flags", "credential", "cloud_init"),
+    [
+        pytest.param(
+            ["--access-cred=src:k,user:u"],
+            _ssh("k", {"qemuGuestAgent": {"users": ["u"]}}),
+            {
+                "cloudInitNoCloud": {
+                    "userData": "#cloud-config\nruncmd:\n  - [ setsebool, -P, 'virt_qemu_ga_manage_ssh', 'on' ]"
+                }
+            },
+            id="keys through the guest agent",
+        ),
+        pytest.param(
+            ["--access-cred=type:SSH,src:k,method:GA", "--user=u", "--ga-manage-ssh=false"],
+            _ssh("k", {"qemuGuestAgent": {"users": ["u"]}}),
+            {"cloudInitNoCloud": {"userData": "#cloud-config\nuser: u"}},
+            id="the user of cloud-init, and no change of SELinux",
+        ),
+        pytest.param(
+            ["--access-cred=src:k,user:u", "--ga-manage-ssh=false"],
+            _ssh("k", {"qemuGuestAgent": {"users": ["u"]}}),
+            None,
+            id="nothing for cloud-init to do",
+        ),
+        pytest.param(
+            ["--access-cred=src:k,user:u", "--cloud-init-user-data=YQ=="],
+            _ssh("k", {"qemuGuestAgent": {"users": ["u"]}}),
+            {"cloudInitNoCloud": {"userDataBase64": "YQ=="}},
+            id="user data of one's own",
+        ),
+        pytest.param(
+            ["--access-cred=src:k,method:noCloud"],
+            _ssh("k", {"noCloud": {}}),
+            {"cloudInitNoCloud": {"userData": "#cloud-config"}},
+            id="keys through noCloud",
+        ),
+        pytest.param(
+            ["--access-cred=src:k,method:configdrive", "--cloud-init=CONFIGDRIVE"],
+            _ssh("k", {"configDrive": {}}),
+            {"cloudInitConfigDrive": {"userData": "#cloud-config"}},
+            id="keys through a config drive",
+        ),
+        pytest.param(
+            ["--access-cred=type:password,src:p,method:ga"],
+            {
+                "userPassword": {
+                    "source": {"secret": {"secretName": "p"}},
+                    "propagationMethod": {"qemuGuestAgent": {}},
+                }
+            },
+            None,
+            id="password",
+        ),
+    ],
+)
+def test_a_credential_brings_what_it_needs_of_cloud_init(
+    flags: list[str], credential: Tree, cloud_init: Tree | None
+) -> None:
+    template = _template(*flags)
+    assert template["accessCredentials"] == [credential]
+    assert template.get("volumes") == ([{"name": "cloudinitdisk", **cloud_init}] if cloud_init else None)
+
+
+def test_credentials_keep_their_order() -> None:
+    credentials = _template("--access-cred=type:password,src:a", "--access-cred=src:b,method:nocloud")[
+        "accessCredentials"
+    ]
+    assert [list(credential) for credential in credentials] == [["userPassword"], ["sshPublicKey"]]
+
+
+@pytest.mark.parametrize(
+    ("flags", "error"),
+    [
+        pytest.param(["--access-cred="], "the value is empty", id="empty"),
+        pytest.param(["--access-cred=type:ssh,user:u"], "src must be given", id="no secret"),
+        pytest.param(["--access-cred=src:ns/k,user:u"], "has to be in the VM's namespace", id="namespace"),
+        pytest.param(["--access-cred=src:k"], "user must be given", id="agent without user"),
+        pytest.param(["--access-cred=src:k,type:x"], "neither ssh nor password", id="unknown type"),
+        pytest.param(["--access-cred=src:k,method:x"], "none of ga, nocloud and configdrive", id="unknown method"),
+        pytest.param(["--access-cred=src:k,method:nocloud,user:u"], "only the guest agent", id="noCloud with user"),
+        pytest.param(["--access-cred=src:p,type:password,user:u"], "the secret itself names", id="password with user"),
+        pytest.param(["--access-cred=src:p,type:password,method:nocloud"], "through ga only", id="password by noCloud"),
+        pytest.param(
+            ["--access-cred=src:k,method:nocloud", "--cloud-init=none"],
+            "does not go with cloud-init as none",
+            id="noCloud without cloud-init",
+        ),
+        pytest.param(
+            ["--access-cred=src:k,method:nocloud", "--access-cred=src:k,method:configdrive"],
+            "does not go with cloud-init as noCloud",
+            id="two kinds of cloud-init",
+        ),
+    ],
+)
+def test_a_credential_that_cannot_be_is_refused(flags: list[str], error: str) -> None:
+    outcome = call_virtctl("create", "vm", *flags)
+    assert outcome.status == 2
+    assert outcome.err.startswith("error: --access-cred: ")
+    assert error in outcome.err

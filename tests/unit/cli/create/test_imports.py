@@ -1,0 +1,174 @@
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from tests.commands import call_virtctl
+
+from virtshape.cli.create.sources import TYPES
+
+Tree = dict[str, Any]
+
+VDDK = "type:vddk,size:1Gi,url:https://h,uuid:u,thumbprint:t,secretref:s,backingfile:f"
+
+
+def _import(*values: str) -> Tree:
+    return call_virtctl("create", "vm", *(f"--volume-import={value}" for value in values)).spec
+
+
+@pytest.mark.parametrize(
+    ("value", "data"),
+    [
+        pytest.param("type:blank", {"source": {"blank": {}}}, id="blank"),
+        pytest.param("type:gcs,url:gs://b", {"source": {"gcs": {"url": "gs://b"}}}, id="gcs"),
+        pytest.param(
+            "type:gcs,url:gs://b,secretref:s", {"source": {"gcs": {"url": "gs://b", "secretRef": "s"}}}, id="gcs, all"
+        ),
+        pytest.param("type:http,url:http://h", {"source": {"http": {"url": "http://h"}}}, id="http"),
+        pytest.param(
+            "type:http,url:http://h,secretref:s,certconfigmap:c,extraheaders:a: b;c: d,secretextraheaders:e",
+            {
+                "source": {
+                    "http": {
+                        "url": "http://h",
+                        "secretRef": "s",
+                        "certConfigMap": "c",
+                        "extraHeaders": ["a: b", "c: d"],
+                        "secretExtraHeaders": ["e"],
+                    }
+                }
+            },
+            id="http, all",
+        ),
+        pytest.param(
+            "type:imageio,url:http://h,diskid:1,secretref:s,certconfigmap:c",
+            {"source": {"imageio": {"url": "http://h", "diskId": "1", "secretRef": "s", "certConfigMap": "c"}}},
+            id="imageio",
+        ),
+        pytest.param("type:pvc,src:ns/p", {"source": {"pvc": {"namespace": "ns", "name": "p"}}}, id="pvc"),
+        pytest.param(
+            "type:registry,url:docker://i,pullmethod:pod,secretref:s,certconfigmap:c",
+            {
+                "source": {
+                    "registry": {
+                        "url": "docker://i",
+                        "pullMethod": "pod",
+                        "secretRef": "s",
+                        "certConfigMap": "c",
+                    }
+                }
+            },
+            id="registry",
+        ),
+        pytest.param(
+            "type:registry,imagestream:i", {"source": {"registry": {"imageStream": "i"}}}, id="registry, image stream"
+        ),
+        pytest.param(
+            "type:s3,url:http://h,secretref:s,certconfigmap:c",
+            {"source": {"s3": {"url": "http://h", "secretRef": "s", "certConfigMap": "c"}}},
+            id="s3",
+        ),
+        pytest.param(
+            VDDK.replace("size:1Gi,", "") + ",initimageurl:i",
+            {
+                "source": {
+                    "vddk": {
+                        "url": "https://h",
+                        "uuid": "u",
+                        "thumbprint": "t",
+                        "secretRef": "s",
+                        "backingFile": "f",
+                        "initImageURL": "i",
+                    }
+                }
+            },
+            id="vddk",
+        ),
+        pytest.param(
+            "type:snapshot,src:ns/s", {"source": {"snapshot": {"namespace": "ns", "name": "s"}}}, id="snapshot"
+        ),
+        pytest.param("type:ds,src:d", {"sourceRef": {"kind": "DataSource", "name": "d"}}, id="ds"),
+        pytest.param(
+            "type:ds,src:ns/d",
+            {"sourceRef": {"kind": "DataSource", "namespace": "ns", "name": "d"}},
+            id="ds of a namespace",
+        ),
+    ],
+)
+def test_each_type_becomes_a_data_volume(value: str, data: Tree) -> None:
+    spec = _import(f"{value},size:1Gi,name:root,bootorder:2")
+    storage = {"resources": {"requests": {"storage": "1Gi"}}}
+    assert spec["dataVolumeTemplates"] == [{"metadata": {"name": "root"}, "spec": {**data, "storage": storage}}]
+    assert spec["template"]["spec"]["volumes"] == [{"name": "root", "dataVolume": {"name": "root"}}]
+    assert spec["template"]["spec"]["domain"]["devices"]["disks"] == [{"name": "root", "bootOrder": 2}]
+
+
+@pytest.mark.parametrize("value", ["type:pvc,src:ns/p", "type:snapshot,src:ns/s", "type:ds,src:d"])
+def test_a_source_that_knows_its_size_needs_none(value: str) -> None:
+    assert _import(value)["dataVolumeTemplates"][0]["spec"]["storage"] == {"resources": {}}
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        pytest.param("", "the value is empty", id="empty"),
+        pytest.param("size:1Gi", "type must be given, one of blank, gcs", id="no type"),
+        pytest.param("type:bogus", 'type: "bogus" is unknown; known are blank', id="unknown type"),
+        pytest.param("type:PVC,src:ns/p", 'type: "PVC" is unknown', id="type in capitals"),
+        pytest.param("type:blank", "size must be given", id="blank without size"),
+        pytest.param("type:blank,size:", "size must be given", id="empty size"),
+        pytest.param("type:blank,size:1Gi,url:x", 'unknown parameter "url"', id="parameter of another type"),
+        pytest.param("type:blank,size:1Gi,name:", 'name: "" cannot name a volume', id="empty name"),
+        pytest.param("type:blank,size:1Gi,name:a.b", 'name: "a.b" cannot name a volume', id="wrong name"),
+        pytest.param("type:blank,size:1Gi,bootorder:0", "bootorder begins with 1", id="bootorder 0"),
+        pytest.param("type:gcs,size:1Gi", "url must be given", id="gcs without url"),
+        pytest.param("type:http,url:http://h", "size must be given", id="http without size"),
+        pytest.param("type:imageio,size:1Gi,url:u", "diskid must be given", id="imageio without disk"),
+        pytest.param("type:pvc,src:p", 'the namespace of the PVC "p" must be given', id="pvc without namespace"),
+        pytest.param("type:pvc,src:a/b/p", "more than one slash", id="two slashes"),
+        pytest.param("type:snapshot,src:ns/", "has no name", id="no name"),
+        pytest.param("type:registry,size:1Gi", "give either url or imagestream", id="registry from nowhere"),
+        pytest.param("type:registry,size:1Gi,url:u,imagestream:i", "give either", id="registry from two places"),
+        pytest.param("type:registry,size:1Gi,url:u,pullmethod:x", "neither pod nor node", id="pull method"),
+        pytest.param("type:s3,size:1Gi", "url must be given", id="s3 without url"),
+        pytest.param(VDDK.replace("uuid:u,", ""), "uuid must be given", id="vddk without uuid"),
+        pytest.param(VDDK.replace("thumbprint:t,", ""), "thumbprint must be given", id="vddk without thumbprint"),
+        pytest.param(VDDK.replace("secretref:s,", ""), "secretref must be given", id="vddk without secret"),
+        pytest.param(VDDK.replace(",backingfile:f", ""), "backingfile must be given", id="vddk without file"),
+    ],
+)
+def test_what_cannot_be_imported_is_refused(value: str, error: str) -> None:
+    outcome = call_virtctl("create", "vm", f"--volume-import={value}")
+    assert outcome.status == 2
+    assert outcome.err.startswith("error: --volume-import: ")
+    assert error in outcome.err
+
+
+def test_older_flags_mean_imports_and_boot_before_them() -> None:
+    outcome = call_virtctl(
+        "create",
+        "vm",
+        "--volume-import=type:blank,size:1Gi,name:import",
+        "--volume-datasource=src:d,name:ds1",
+        "--volume-datasource=src:d,name:ds2",
+        "--volume-clone-pvc=src:ns/p,name:clone",
+        "--volume-blank=size:1Gi,name:blank",
+    )
+    names = [volume["name"] for volume in outcome.template["volumes"]]
+    assert names == ["blank", "clone", "ds2", "ds1", "import"]
+    for flag in ("--volume-datasource", "--volume-clone-pvc", "--volume-blank"):
+        assert f"warning: {flag} is deprecated; use --volume-import" in outcome.err
+
+
+def test_an_older_flag_is_refused_under_its_own_name() -> None:
+    outcome = call_virtctl("create", "vm", "--volume-clone-pvc=src:p", "--volume-blank=")
+    assert outcome.status == 2
+    assert "--volume-clone-pvc: src: the namespace" in outcome.err
+    assert "--volume-blank: the value is empty" in outcome.err
+
+
+def test_the_help_names_every_parameter_of_every_type() -> None:
+    text = call_virtctl("create", "vm", "--help").out
+    for name, kind in TYPES.items():
+        described = text.split(f"type:{name} ")[1].split("  type:")[0].split("  --volume")[0]
+        parameters = {field.name for field in fields(kind)} - {"type", "name", "bootorder"}
+        assert [parameter for parameter in parameters if parameter not in described] == []

@@ -1,0 +1,99 @@
+import re
+from typing import Any
+
+import pytest
+from tests.commands import call_virtctl
+
+Tree = dict[str, Any]
+
+SIZE = ["--cpu=2", "--memory=1Gi"]
+
+
+def _create(*words: str) -> Tree:
+    return call_virtctl("create", "instancetype", *words).tree
+
+
+def test_an_instance_type_is_for_the_whole_cluster_unless_told_otherwise() -> None:
+    assert _create("--name=i", "--cpu", "2", "--memory", "1024Mi") == {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineClusterInstancetype",
+        "metadata": {"name": "i"},
+        "spec": {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "metadata"),
+    [
+        pytest.param(["--namespaced"], "VirtualMachineInstancetype", {"name": "i"}, id="namespaced"),
+        pytest.param(
+            ["-n", "shop"], "VirtualMachineInstancetype", {"name": "i", "namespace": "shop"}, id="of a namespace"
+        ),
+        pytest.param(["--namespaced=false"], "VirtualMachineClusterInstancetype", {"name": "i"}, id="cluster-wide"),
+    ],
+)
+def test_the_kind_follows_the_scope(words: list[str], kind: str, metadata: Tree) -> None:
+    tree = _create("--name=i", *SIZE, *words)
+    assert (tree["kind"], tree["metadata"]) == (kind, metadata)
+
+
+@pytest.mark.parametrize(("words", "prefix"), [([], "clusterinstancetype"), (["--namespaced"], "instancetype")])
+def test_an_instance_type_without_a_name_gets_one(words: list[str], prefix: str) -> None:
+    assert re.fullmatch(f"{prefix}-[a-z0-9]{{5}}", _create(*SIZE, *words)["metadata"]["name"])
+
+
+def test_an_empty_name_stays_empty_with_a_warning() -> None:
+    outcome = call_virtctl("create", "instancetype", "--name=", *SIZE)
+    assert outcome.tree["metadata"] == {}
+    assert outcome.err.startswith("warning: --name is empty")
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        pytest.param(
+            ["--gpu=name:g,devicename:a", "--gpu=devicename:b,name:h"],
+            {"gpus": [{"name": "g", "deviceName": "a"}, {"name": "h", "deviceName": "b"}]},
+            id="GPUs",
+        ),
+        pytest.param(
+            ["--hostdevice=name:d,devicename:a"], {"hostDevices": [{"name": "d", "deviceName": "a"}]}, id="host device"
+        ),
+        pytest.param(["--iothreadspolicy=auto"], {"ioThreadsPolicy": "auto"}, id="I/O threads"),
+    ],
+)
+def test_more_than_a_size_can_be_given(words: list[str], part: Tree) -> None:
+    assert _create(*SIZE, *words)["spec"] == {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}} | part
+
+
+def test_a_topology_takes_the_place_of_a_number() -> None:
+    spec = _create("--topology", "sockets=2,cores=4,threads=2", "--memory=1Gi")["spec"]
+    assert spec["cpu"] == {"topology": {"sockets": 2, "cores": 4, "threads": 2}}
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        pytest.param([], "give either --cpu or --topology", id="nothing"),
+        pytest.param(["--cpu=2"], "--memory must be given", id="no memory"),
+        pytest.param(["--memory=1Gi"], "give either --cpu or --topology", id="no vCPUs"),
+        pytest.param([*SIZE, "--topology=cores=2"], "give either --cpu or --topology", id="both"),
+        pytest.param(["--cpu=0", "--memory=1Gi"], "'--cpu': 0 is not between", id="no vCPU"),
+        pytest.param(["--cpu=2.5", "--memory=1Gi"], "is not a whole number", id="half a vCPU"),
+        pytest.param(["--cpu=2", "--memory=1Gb"], "--memory: ", id="memory that is none"),
+        pytest.param([*SIZE, "--gpu=name:g"], "--gpu: devicename must be given", id="GPU of no device"),
+        pytest.param([*SIZE, "--gpu=devicename:g"], "--gpu: name must be given", id="GPU without a name"),
+        pytest.param([*SIZE, "--hostdevice="], "--hostdevice: the value is empty", id="no host device"),
+        pytest.param([*SIZE, "--iothreadspolicy="], "--iothreadspolicy", id="no policy"),
+        pytest.param([*SIZE, "--iothreadspolicy=Auto"], "--iothreadspolicy", id="policy in capitals"),
+        pytest.param([*SIZE, "stray"], "stray", id="stray word"),
+    ],
+)
+def test_what_cannot_be_is_refused(words: list[str], error: str) -> None:
+    outcome = call_virtctl("create", "instancetype", *words)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert error in outcome.err
+
+
+def test_no_memory_at_all_is_warned_of() -> None:
+    assert "warning: --memory 0" in call_virtctl("create", "instancetype", "--cpu=1", "--memory=0").err

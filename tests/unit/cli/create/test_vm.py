@@ -1,0 +1,202 @@
+import re
+from typing import Any
+
+import pytest
+from tests.commands import call_virtctl
+
+from virtshape.api.codec import from_tree
+from virtshape.api.kubevirt.machine import VirtualMachine
+
+Tree = dict[str, Any]
+
+MEMORY = {"memory": {"guest": "512Mi"}}
+DS = "--volume-import=type:ds,src:d,name:root"
+PVC = "--volume-pvc=src:other"
+
+
+def _spec(*words: str) -> Tree:
+    return call_virtctl("create", "vm", *words).spec
+
+
+def _inferred(volume: str, policy: str | None = "Ignore") -> Tree:
+    return {"inferFromVolume": volume} | ({"inferFromVolumeFailurePolicy": policy} if policy else {})
+
+
+def test_a_vm_of_nothing_is_a_vm_still() -> None:
+    assert call_virtctl("create", "vm", "--name=web", "-n", "shop").tree == {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "runStrategy": "Always",
+            "template": {"spec": {"domain": {"devices": {}} | MEMORY, "terminationGracePeriodSeconds": 180}},
+        },
+    }
+
+
+@pytest.mark.parametrize("words", [[], ["--name="]])
+def test_a_vm_without_a_name_gets_one(words: list[str]) -> None:
+    name = call_virtctl("create", "vm", *words).tree["metadata"]["name"]
+    assert re.fullmatch("vm-[bcdfghjklmnpqrstvwxz2456789]{5}", name)
+
+
+@pytest.mark.parametrize("output", ["yaml", "json"])
+def test_the_manifest_is_one_that_we_read_ourselves(output: str) -> None:
+    tree = call_virtctl("create", "vm", DS, PVC, "--user=u", "--access-cred=src:k", "-o", output).tree
+    assert from_tree(tree, VirtualMachine).spec.instancetype is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "domain"),
+    [
+        pytest.param(["--memory=1.5Gi"], {"memory": {"guest": "1536Mi"}}, id="memory"),
+        pytest.param(["--vcpus=4", "--memory=1Gi"], {"cpu": {"guest": 4}, "memory": {"guest": "1Gi"}}, id="both"),
+        pytest.param(["--vcpus", "4"], {"cpu": {"guest": 4}} | MEMORY, id="vCPUs"),
+        pytest.param(["--instancetype=x"], {}, id="an instance type's"),
+        pytest.param(["--instancetype=x", "--vcpus=4"], {"cpu": {"guest": 4}}, id="vCPUs beside an instance type"),
+        pytest.param(
+            ["--instancetype=cx1.custom", "--vcpus=4", "--memory=4Gi"],
+            {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}},
+            id="a size for an instance type that has none",
+        ),
+        pytest.param([DS, "--infer-instancetype"], {}, id="an inferred one"),
+        pytest.param([DS, "--infer-instancetype=false"], MEMORY, id="not inferred"),
+        pytest.param([DS, "--infer-preference"], MEMORY, id="only the preference inferred"),
+    ],
+)
+def test_the_size_is_where_the_flags_put_it(words: list[str], domain: Tree) -> None:
+    assert _spec(*words)["template"]["spec"]["domain"] == {"devices": {}} | domain
+
+
+@pytest.mark.parametrize(
+    ("words", "instancetype", "preference"),
+    [
+        pytest.param([], None, None, id="none"),
+        pytest.param(["--instancetype=x", "--preference=y"], {"name": "x"}, {"name": "y"}, id="names"),
+        pytest.param(
+            ["--instancetype=VirtualMachineInstancetype/x", "--preference=virtualmachineClusterPreference/y"],
+            {"name": "x", "kind": "virtualmachineinstancetype"},
+            {"name": "y", "kind": "virtualmachineclusterpreference"},
+            id="kinds in any case",
+        ),
+        pytest.param([DS], _inferred("root"), _inferred("root"), id="inferred, as nobody says otherwise"),
+        pytest.param([DS, "--memory=1Gi"], None, _inferred("root"), id="memory is size enough"),
+        pytest.param([DS, "--vcpus=2"], None, _inferred("root"), id="so are vCPUs"),
+        pytest.param(
+            [DS, "--infer-instancetype", "--infer-preference"],
+            _inferred("root", None),
+            _inferred("root", None),
+            id="inferred on request",
+        ),
+        pytest.param([DS, "--infer-instancetype=false", "--infer-preference=false"], None, None, id="not inferred"),
+        pytest.param([DS, PVC], _inferred("other"), _inferred("other"), id="from the first volume"),
+        pytest.param(
+            ["--volume-import=type:ds,src:d,name:root,bootorder:1", PVC + ",bootorder:2"],
+            _inferred("root"),
+            _inferred("root"),
+            id="from the volume that boots first",
+        ),
+        pytest.param(
+            [DS, PVC, "--infer-instancetype-from=root", "--infer-preference-from=other"],
+            _inferred("root", None),
+            _inferred("other", None),
+            id="from the volumes named",
+        ),
+        pytest.param([PVC, "--infer-instancetype-from="], _inferred("other", None), _inferred("other"), id="no name"),
+        pytest.param(["--volume-containerdisk=src:a", PVC], None, None, id="not past a container disk"),
+        pytest.param(["--user=u"], None, None, id="not from cloud-init"),
+        pytest.param(["--volume-import=type:blank,size:1Gi"], None, None, id="not from a blank disk"),
+        pytest.param(
+            ["--volume-import=type:snapshot,src:a/b,name:s"], _inferred("s"), _inferred("s"), id="from a snapshot"
+        ),
+        pytest.param(
+            ["--vcpus=2", "--memory=1Gi", PVC, "--infer-instancetype"],
+            _inferred("other", None),
+            _inferred("other"),
+            id="inferred beside a size",
+        ),
+    ],
+)
+def test_matchers_are_named_or_inferred(words: list[str], instancetype: Tree | None, preference: Tree | None) -> None:
+    spec = _spec(*words)
+    assert (spec.get("instancetype"), spec.get("preference")) == (instancetype, preference)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        pytest.param(["--instancetype="], "--instancetype: the name is empty", id="empty name"),
+        pytest.param(["--instancetype=a/b/c"], "more than one slash", id="slashes"),
+        pytest.param(["--instancetype=vmcf/x"], 'the kind "vmcf" is neither', id="instance type's kind"),
+        pytest.param(["--preference=virtualmachineinstancetype/x"], "--preference: the kind", id="preference's kind"),
+        pytest.param(["--memory="], "--memory: ", id="no memory"),
+        pytest.param(["--memory=1GiB"], "--memory: ", id="memory that is none"),
+        pytest.param(["--vcpus=0"], "'--vcpus': 0 is not between 1 and", id="no vCPUs"),
+        pytest.param(["--run-strategy="], "'--run-strategy': \"\" is unknown", id="no run strategy"),
+        pytest.param(["--termination-grace-period=1m"], "is not a whole number", id="grace period"),
+        pytest.param(["--memory=1Gi", "--instancetype=x"], "--memory and --instancetype exclude", id="two sizes"),
+        pytest.param(["--memory=1Gi", "--infer-instancetype=false"], "exclude each other", id="two sizes, one denied"),
+        pytest.param(["--preference=x", "--infer-preference"], "exclude each other", id="two preferences"),
+        pytest.param(
+            [PVC, "--infer-preference", "--infer-preference-from=other"], "exclude each other", id="two inferences"
+        ),
+        pytest.param(["--infer-instancetype"], "there is no volume to infer from", id="nothing to infer from"),
+        pytest.param(
+            [PVC, "--infer-instancetype-from=othr"],
+            'there is no volume with the name "othr"; did you mean "other"?',
+            id="no such volume",
+        ),
+        pytest.param(
+            ["--volume-containerdisk=src:a,name:c", PVC, "--infer-preference"],
+            'nothing can be inferred from the volume "c"',
+            id="container disk",
+        ),
+        pytest.param(["stray"], "stray", id="stray word"),
+    ],
+)
+def test_what_cannot_be_is_refused(words: list[str], error: str) -> None:
+    outcome = call_virtctl("create", "vm", *words)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: ")
+    assert error in outcome.err
+
+
+def test_all_problems_are_told_at_once() -> None:
+    outcome = call_virtctl(
+        "create", "vm", "--memory=x", "--volume-pvc=p", "--volume-import=type:http", "--access-cred=type:ssh"
+    )
+    lines = outcome.err.splitlines()
+    assert lines[0] == "error: 5 problems with the flags"
+    assert [line.split(":")[0] for line in lines[1:6]] == [
+        "  - --volume-pvc",
+        "  - --volume-import",
+        "  - --volume-import",
+        "  - --access-cred",
+        "  - --memory",
+    ]
+    assert lines[6:] == ["Run 'virtctl create vm --help' for usage and examples."]
+
+
+@pytest.mark.parametrize(
+    ("words", "warning"),
+    [
+        pytest.param([DS], 'no size was given: it will be inferred from the volume "root"', id="inference may fail"),
+        pytest.param(["--vcpus=2"], "no memory was given: the VM has 512Mi", id="vCPUs only"),
+    ],
+)
+def test_a_size_that_may_surprise_is_warned_of(words: list[str], warning: str) -> None:
+    assert call_virtctl("create", "vm", *words).err.startswith(f"warning: {warning}")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--memory=1Gi", DS],
+        ["--instancetype=x", DS],
+        [DS, "--infer-instancetype"],
+        [DS, "--infer-instancetype=false"],
+        ["--vcpus=2", "--memory=1Gi"],
+    ],
+)
+def test_a_size_that_was_chosen_is_not(words: list[str]) -> None:
+    assert call_virtctl("create", "vm", *words).err == ""

@@ -1,0 +1,107 @@
+from typing import Any
+
+import pytest
+from tests.commands import call_virtctl
+
+Tree = dict[str, Any]
+
+
+def _spec(*words: str) -> Tree:
+    return call_virtctl("create", "vm", "--name=vm", *words).spec
+
+
+@pytest.mark.parametrize(
+    ("flag", "volume"),
+    [
+        pytest.param(
+            "--volume-containerdisk=src:r/i:t",
+            {"name": "vm-containerdisk-0", "containerDisk": {"image": "r/i:t"}},
+            id="container disk",
+        ),
+        pytest.param(
+            "--volume-containerdisk=src:r/i:t,name:d",
+            {"name": "d", "containerDisk": {"image": "r/i:t"}},
+            id="container disk with a name",
+        ),
+        pytest.param("--volume-pvc=src:p", {"name": "p", "persistentVolumeClaim": {"claimName": "p"}}, id="PVC"),
+        pytest.param(
+            "--volume-pvc=src:p,name:d",
+            {"name": "d", "persistentVolumeClaim": {"claimName": "p"}},
+            id="PVC with a name",
+        ),
+        pytest.param(
+            "--volume-sysprep=src:c",
+            {"name": "sysprepdisk", "sysprep": {"configMap": {"name": "c"}}},
+            id="sysprep from a ConfigMap",
+        ),
+        pytest.param(
+            "--volume-sysprep=src:s,type:SECRET",
+            {"name": "sysprepdisk", "sysprep": {"secret": {"name": "s"}}},
+            id="sysprep from a Secret",
+        ),
+    ],
+)
+def test_a_flag_becomes_a_volume(flag: str, volume: Tree) -> None:
+    assert _spec(flag)["template"]["spec"]["volumes"] == [volume]
+
+
+def test_volumes_stand_in_boot_order_whatever_the_order_of_the_flags() -> None:
+    template = _spec(
+        "--volume-sysprep=src:c",
+        "--user=u",
+        "--volume-import=type:blank,size:1Gi,name:i",
+        "--volume-pvc=src:p",
+        "--volume-containerdisk=src:a",
+        "--volume-containerdisk=src:b",
+    )["template"]["spec"]
+    assert [volume["name"] for volume in template["volumes"]] == [
+        "vm-containerdisk-0",
+        "vm-containerdisk-1",
+        "p",
+        "i",
+        "sysprepdisk",
+        "cloudinitdisk",
+    ]
+
+
+def test_a_boot_order_makes_a_disk() -> None:
+    domain = _spec("--volume-containerdisk=src:a,bootorder:2", "--volume-pvc=src:p,bootorder:1")["template"]["spec"][
+        "domain"
+    ]
+    assert domain["devices"]["disks"] == [{"name": "vm-containerdisk-0", "bootOrder": 2}, {"name": "p", "bootOrder": 1}]
+
+
+@pytest.mark.parametrize(
+    ("flags", "error"),
+    [
+        pytest.param(["--volume-containerdisk=name:d"], "--volume-containerdisk: src must be given", id="no image"),
+        pytest.param(
+            ["--volume-pvc=src:ns/p"], 'the PVC "p" has to be in the VM\'s namespace', id="namespace of a PVC"
+        ),
+        pytest.param(["--volume-pvc=src:my.pvc"], '"my.pvc" cannot name a volume', id="name taken from the PVC"),
+        pytest.param(["--volume-pvc=src:p,size:1Gi"], 'unknown parameter "size"', id="size of a PVC"),
+        pytest.param(["--volume-pvc=src:p,bootorder:0"], "bootorder begins with 1", id="bootorder 0"),
+        pytest.param(
+            ["--volume-pvc=src:p,bootorder:1", "--volume-pvc=src:q,bootorder:1"],
+            'bootorder 1 is taken by the volume "p"',
+            id="bootorder twice",
+        ),
+        pytest.param(
+            ["--volume-pvc=src:p", "--volume-import=type:blank,size:1Gi,name:p"],
+            '--volume-import: there is already a volume with the name "p"',
+            id="name twice",
+        ),
+        pytest.param(
+            ["--volume-pvc=src:p,name:cloudinitdisk", "--user=u"],
+            'cloud-init: there is already a volume with the name "cloudinitdisk"',
+            id="name of the cloud-init volume",
+        ),
+        pytest.param(["--volume-sysprep=src:ns/c"], "has to be in the VM's namespace", id="namespace of sysprep"),
+        pytest.param(["--volume-sysprep=src:c,type:x"], "neither configmap nor secret", id="type of sysprep"),
+        pytest.param(["--volume-sysprep=src:c,name:x"], 'unknown parameter "name"', id="name of sysprep"),
+    ],
+)
+def test_a_volume_that_cannot_be_is_refused(flags: list[str], error: str) -> None:
+    outcome = call_virtctl("create", "vm", "--name=vm", *flags)
+    assert outcome.status == 2
+    assert error in outcome.err
