@@ -21,18 +21,19 @@ _NUMBER = re.compile(
 
 
 class Example(NamedTuple):
-    """A command line that works, and what it is good for."""
+    """What a command line is good for, and the line; `{program}` in it is the command that shows it."""
 
     purpose: str
     line: str
 
 
-def write_examples(examples: Sequence[Example], formatter: click.HelpFormatter) -> None:
+def write_examples(examples: Sequence[Example], ctx: click.Context, formatter: click.HelpFormatter) -> None:
     """Write the help's section of examples; the lines are never broken."""
     indent = " " * formatter.indent_increment
     texts = [f"{indent}# {example.purpose}\n{indent}{example.line}\n" for example in examples]
     if texts:
-        formatter.write("\nExamples:\n" + "\n".join(texts))
+        text = "\nExamples:\n" + "\n".join(texts)
+        formatter.write(text.replace("{program}", ctx.find_root().info_name or ""))
 
 
 class Command(click.Command):
@@ -45,12 +46,14 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; a boolean flag alone never takes the next word for its value."""
         switches = {name for parameter in self.params if is_switch(parameter) for name in parameter.opts}
-        return super().parse_args(ctx, [f"{word}=true" if word in switches else word for word in args])
+        end = args.index("--") if "--" in args else len(args)
+        flags = [f"{word}=true" if word in switches else word for word in args[:end]]
+        return super().parse_args(ctx, flags + args[end:])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, ready to be pasted."""
         super().format_epilog(ctx, formatter)
-        write_examples(self.examples, formatter)
+        write_examples(self.examples, ctx, formatter)
 
 
 class Switch(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none

@@ -5,9 +5,11 @@ The script asks the command itself what fits, so it never has to be made anew.
 """
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from virtshape.cli.command import Command, Example
+
+SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
 
 @click.command(
@@ -15,12 +17,12 @@ from virtshape.cli.command import Command, Example
     cls=Command,
     short_help="Print the completion script for a shell.",
     examples=[
-        Example("Complete in this bash", "source <(virtctl completion bash)"),
-        Example("Complete in every new zsh", "virtctl completion zsh >> ~/.zshrc"),
-        Example("Complete in every new fish", "virtctl completion fish > ~/.config/fish/completions/virtctl.fish"),
+        Example("Complete in this bash", "source <({program} completion bash)"),
+        Example("Complete in every new zsh", "{program} completion zsh >> ~/.zshrc"),
+        Example("Complete in every new fish", "{program} completion fish > ~/.config/fish/completions/{program}.fish"),
     ],
 )
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(list(SHELLS)))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
     """
@@ -30,7 +32,5 @@ def command(ctx: click.Context, shell: str) -> None:
     """
     root = ctx.find_root()
     name = root.info_name or ""
-    kind = get_completion_class(shell)
-    assert kind is not None  # noqa: S101 - the choices above are the shells that click knows
-    script = kind(root.command, {}, name, f"_{name}_COMPLETE".replace("-", "_").upper())
+    script = SHELLS[shell](root.command, {}, name, f"_{name}_COMPLETE".upper())
     click.echo(script.source())

@@ -13,6 +13,8 @@ import click
 from virtshape.cli.command import Example, write_examples
 from virtshape.cli.errors import suggest
 
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+
 
 class Entry(NamedTuple):
     """Where a command lives, and what the group's help says of it."""
@@ -47,8 +49,7 @@ class LazyGroup(click.Group):
         entry = self.entries.get(cmd_name)
         if entry is None:
             return None
-        command = import_module(entry.module).command
-        assert isinstance(command, click.Command)  # noqa: S101 - a module without one is a bug of ours
+        command: click.Command = import_module(entry.module).command
         return command
 
     def resolve_command(
@@ -68,4 +69,4 @@ class LazyGroup(click.Group):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, ready to be pasted."""
         super().format_epilog(ctx, formatter)
-        write_examples(self.examples, formatter)
+        write_examples(self.examples, ctx, formatter)

@@ -18,8 +18,8 @@ from virtshape.cli.output import print_object
     cls=Command,
     short_help="Print the version.",
     examples=[
-        Example("For people", "virtctl version"),
-        Example("For programs", "virtctl version -o json"),
+        Example("For people", "{program} version"),
+        Example("For programs", "{program} version -o json"),
     ],
 )
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), help="Print an object instead of a line.")

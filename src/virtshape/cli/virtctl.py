@@ -8,7 +8,7 @@ import click
 
 from virtshape.cli.command import Example
 from virtshape.cli.errors import run
-from virtshape.cli.group import Entry, LazyGroup
+from virtshape.cli.group import SETTINGS, Entry, LazyGroup
 
 ENTRIES = {
     "create": Entry("virtshape.cli.create", "Print a manifest for a VM, an instance type or a preference."),
@@ -28,7 +28,7 @@ ENTRIES = {
         ),
         Example("What it becomes with its instance type applied", "virtctl expand -f vm.yaml"),
     ],
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    context_settings=SETTINGS,
 )
 def virtctl() -> None:
     """

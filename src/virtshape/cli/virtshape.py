@@ -8,7 +8,7 @@ import click
 
 from virtshape.cli.command import Example
 from virtshape.cli.errors import run
-from virtshape.cli.group import Entry, LazyGroup
+from virtshape.cli.group import SETTINGS, Entry, LazyGroup
 
 ENTRIES = {
     "lint": Entry("virtshape.cli.lint", "Check VMs, instance types and preferences in files."),
@@ -25,7 +25,7 @@ ENTRIES = {
         Example("Check the manifests of a folder", "virtshape lint manifests/"),
         Example("See which sizes there are", "virtshape catalog"),
     ],
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    context_settings=SETTINGS,
 )
 def virtshape() -> None:
     """

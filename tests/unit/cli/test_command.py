@@ -31,6 +31,10 @@ def test_a_switch_leaves_the_next_word_alone() -> None:
     assert show.make_context("show", ["--on", "false"]).params == {"on": True, "words": ("false",)}
 
 
+def test_what_stands_after_two_dashes_is_no_switch() -> None:
+    assert show.make_context("show", ["--", "--on"]).params == {"on": None, "words": ("--on",)}
+
+
 @pytest.mark.parametrize("word", ["", "yes", "TRuE", "2"])
 def test_a_switch_reads_no_other_words(word: str) -> None:
     with pytest.raises(click.BadParameter):

@@ -3,8 +3,12 @@ import shutil
 import subprocess
 import sys
 
+import click
 import pytest
 from tests.commands import call_virtctl
+
+from virtshape.cli import completion
+from virtshape.cli.virtshape import virtshape
 
 PROGRAM = "from virtshape.cli.virtctl import main; raise SystemExit(main())"
 
@@ -20,6 +24,11 @@ def _complete(line: str) -> list[str]:
     }
     ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
     return [answer.removeprefix("plain,") for answer in ran.stdout.split()]
+
+
+def _print_help_of_virtshape() -> str:
+    context = click.Context(virtshape, info_name="virtshape")
+    return completion.command.get_help(click.Context(completion.command, parent=context, info_name="completion"))
 
 
 @pytest.mark.parametrize(
@@ -53,6 +62,7 @@ def test_the_script_asks_the_command_itself(shell: str) -> None:
 
 def test_the_help_says_how_the_script_is_loaded() -> None:
     assert "source <(virtctl completion bash)" in call_virtctl("completion", "--help").out
+    assert "source <(virtshape completion bash)" in _print_help_of_virtshape()
 
 
 def test_another_shell_is_refused_with_those_known() -> None:

@@ -168,9 +168,9 @@ def gather_matchers(flags: VMFlags, volumes: Volumes, problems: Problems) -> tup
         return None, None
     has_size = flags.memory is not None or flags.vcpus is not None
     if not has_size or flags.instancetype_wish.is_explicit_inference:
-        with problems.of("instance type"):
+        with problems.of("--infer-instancetype"):
             instancetype = infer_matcher(flags.instancetype_wish, volumes) or instancetype
-    with problems.of("preference"):
+    with problems.of("--infer-preference"):
         preference = infer_matcher(flags.preference_wish, volumes) or preference
     return instancetype, preference
 
