@@ -1,1 +1,24 @@
-"""Virtual machines get their shape from instance types and preferences."""
+"""
+Virtual machines get their shape: instance types say what they get, preferences what their guests like.
+
+The library's front door is Expander; what it refuses, it refuses with a StatusError.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from virtshape.api.status import StatusError
+    from virtshape.offline.expander import Expander
+
+__all__ = ["Expander", "StatusError"]
+
+_HOMES = {"Expander": "virtshape.offline.expander", "StatusError": "virtshape.api.status"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that commands that need none start at once."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

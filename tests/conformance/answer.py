@@ -25,14 +25,13 @@ from virtshape.api.status import Cause, StatusError
 from virtshape.control.start import annotate_names, shape_instance
 from virtshape.engine.apply import apply
 from virtshape.engine.conflict import Conflict, causes, describe_conflicts
-from virtshape.engine.cpu import check_own_spread
+from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.draft import Draft
 from virtshape.engine.expand import expand_vm
 from virtshape.engine.requirements import check_requirements
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
 from virtshape.resolve.infer import infer_matchers
-from virtshape.resolve.reference import follow
 
 Tree = dict[str, Any]
 EMPTY_SPEC = {"domain": {"devices": {}}}
@@ -49,7 +48,7 @@ def answer_apply(question: Tree) -> Tree:
 
 def answer_expand(question: Tree) -> Tree:
     vm, objects = _vm_and_objects(question)
-    shape = follow(find_shape(vm), objects.find).shape
+    shape = find_shape(vm, objects.find)
     conflicts = expand_vm(vm, shape, _configuration(question), question.get("defaultArchitecture", "amd64"))
     return _conflicts(conflicts) if conflicts else {"vm": to_tree(vm)}
 
@@ -65,7 +64,7 @@ def answer_requirements(question: Tree) -> Tree:
 def answer_spread_check(question: Tree) -> Tree:
     instancetype, preference, spec = _specs(question)
     given = instancetype.cpu if instancetype else None
-    conflict = check_own_spread(spec.domain.cpu, "spec.template.spec", given, preference)
+    conflict = check_vcpus_spread(spec.domain.cpu, "spec.template.spec", given, preference)
     if conflict is None:
         return {"conflict": None}
     return {"conflict": conflict.fields[0], "error": conflict.message, "causes": _causes([conflict.cause])}
@@ -86,30 +85,30 @@ def answer_matcher(question: Tree) -> Tree:
     vm, objects = _vm_and_objects(question)
     old = from_tree(question["oldVM"], VirtualMachine) if question["operation"] == "UPDATE" else None
     try:
-        return {"allowed": True, "vm": to_tree(follow(mutate_vm(vm, old), objects.find).vm)}
+        return {"allowed": True, "vm": to_tree(mutate_vm(vm, objects.find, old).vm)}
     except StatusError as error:
         return _refusal(error)
 
 
 def answer_infer(question: Tree) -> Tree:
     vm, objects = _vm_and_objects(question)
-    inferred = follow(infer_matchers(vm), objects.find).vm
+    infer_matchers(vm, objects.find)
     return {
-        "instancetype": to_tree(inferred.spec.instancetype),
-        "preference": to_tree(inferred.spec.preference),
-        "vm": to_tree(inferred),
+        "instancetype": to_tree(vm.spec.instancetype),
+        "preference": to_tree(vm.spec.preference),
+        "vm": to_tree(vm),
     }
 
 
 def answer_admit_vm(question: Tree) -> Tree:
     vm, objects = _vm_and_objects(question)
-    conflicts = check_vm(vm, follow(find_present_shape(vm), objects.find), _configuration(question))
+    conflicts = check_vm(vm, find_present_shape(vm, objects.find), _configuration(question))
     return {"allowed": False, "causes": _causes(causes(conflicts))} if conflicts else {"allowed": True}
 
 
 def answer_start_vmi(question: Tree) -> Tree:
     vm, objects = _vm_and_objects(question)
-    metadata, spec = shape_instance(vm, follow(find_shape(vm), objects.find).shape)
+    metadata, spec = shape_instance(vm, find_shape(vm, objects.find))
     return {"vmiSpec": to_tree(spec), "vmiMetadata": to_tree(metadata)}
 
 

@@ -1,7 +1,7 @@
 """
 Completes a VM before it is checked: infers its matchers, and writes what the preference fixes for good.
 
-Written as steps that ask for objects, so that it runs over memory and over an API alike.
+Changes the VM it is given, which is its caller's copy.
 """
 
 from typing import NamedTuple
@@ -10,13 +10,12 @@ from virtshape.admission.matcher import check_matchers, clear_captured_revisions
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
-from virtshape.engine.draft import Draft
 from virtshape.engine.expand import draft_template
 from virtshape.engine.machine import apply_machine_preferences
 from virtshape.engine.volumes import apply_storage_class
 from virtshape.resolve.find import find_object, preference_spec
 from virtshape.resolve.infer import infer_matchers
-from virtshape.resolve.reference import Steps
+from virtshape.resolve.reference import Lookup
 
 
 class Mutated(NamedTuple):
@@ -26,28 +25,28 @@ class Mutated(NamedTuple):
     warnings: list[str]
 
 
-def mutate_vm(vm: VirtualMachine, old: VirtualMachine | None = None) -> Steps[Mutated]:
+def mutate_vm(vm: VirtualMachine, lookup: Lookup, old: VirtualMachine | None = None) -> Mutated:
     """Complete the VM given; `old` is what an update replaces."""
     if old is not None:
         clear_captured_revisions(vm, old)
     causes = check_matchers(vm, old)
     if causes:
         raise StatusError(422, "Invalid", ", ".join(cause.message for cause in causes), causes)
-    inferred = yield from infer_matchers(vm)
+    warnings = infer_matchers(vm, lookup)
     try:
-        preference = preference_spec((yield from find_object(vm, "preference")))
+        preference = preference_spec(find_object(vm, "preference", lookup))
     except StatusError:  # that is for validation to refuse or to put up with
         preference = None
     if preference is not None:
         write_preferred(vm, preference)
-    return Mutated(vm, inferred.warnings)
+    return Mutated(vm, warnings)
 
 
 def write_preferred(vm: VirtualMachine, preference: VirtualMachinePreferenceSpec) -> None:
     """Write into the VM what its guest relies on for as long as it lives."""
-    draft: Draft = draft_template(vm)
-    draft.fill(draft.spec, "architecture", preference.preferred_architecture or None)
+    spec = draft_template(vm).spec
+    spec.architecture = spec.architecture or preference.preferred_architecture
     if preference.machine is not None:
-        apply_machine_preferences(draft, preference.machine)
+        apply_machine_preferences(spec.domain, preference.machine)
     if preference.volumes is not None:
         apply_storage_class(vm, preference.volumes)

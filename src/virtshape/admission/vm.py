@@ -11,22 +11,22 @@ from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.conflict import Conflict
-from virtshape.engine.cpu import check_own_spread
+from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.expand import Shape, draft_template, shape_draft
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.engine.requirements import check_requirements
 from virtshape.resolve.find import find_object, instancetype_role, instancetype_spec, preference_spec
-from virtshape.resolve.reference import NotFoundError, Steps
+from virtshape.resolve.reference import Lookup, NotFoundError
 
 
-def find_present_shape(vm: VirtualMachine) -> Steps[Shape]:
+def find_present_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
     """What the VM names, as far as it exists: what is missing has no say yet."""
     shape = Shape(layout="cores" if vm.spec.flavor else "sockets")
     with suppress(NotFoundError):
-        shape = shape._replace(instancetype=instancetype_spec((yield from find_object(vm, instancetype_role(vm)))))
+        shape = shape._replace(instancetype=instancetype_spec(find_object(vm, instancetype_role(vm), lookup)))
     with suppress(NotFoundError):
-        shape = shape._replace(preference=preference_spec((yield from find_object(vm, "preference"))))
+        shape = shape._replace(preference=preference_spec(find_object(vm, "preference", lookup)))
     return shape
 
 
@@ -43,11 +43,11 @@ def check_vm(
     given = shape.instancetype.cpu if shape.instancetype else None
     cpu = draft.spec.domain.cpu
     own_vcpus = cpu.guest if cpu else None
-    uneven = check_own_spread(cpu, TEMPLATE_ROOT, given, shape.preference)
+    uneven = check_vcpus_spread(cpu, TEMPLATE_ROOT, given, shape.preference)
     conflicts = [uneven] if uneven else []
     conflicts += shape_draft(draft, shape, configuration)
     if conflicts:
         return conflicts
-    apply_defaults(draft, configuration, architecture)
+    apply_defaults(draft.spec, configuration, architecture)
     unmet = check_requirements(shape.instancetype, shape.preference, draft.spec, own_vcpus)
     return [c._replace(message=f"failure checking preference requirements: {c.message}") for c in unmet]

@@ -16,6 +16,7 @@ from virtshape.api.flavor import v1alpha1 as flavor
 from virtshape.api.instancetype import v1beta2
 from virtshape.api.model import Model
 from virtshape.api.problems import DecodeError
+from virtshape.api.status import StatusError
 
 VERSIONS = {
     "instancetype.kubevirt.io": ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2"),
@@ -44,8 +45,11 @@ _OPENING = b'{"apiVersion":"'
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-class PayloadError(ValueError):
+class PayloadError(StatusError):
     """A revision whose data is not the object that it should be."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(422, "Invalid", message)
 
 
 class Object(Protocol):

@@ -10,12 +10,16 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 
-class Model(Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
-    """A struct of the API: snake_case here, camelCase on the wire, unknown fields refused."""
+class Model(Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """
+    A struct of the API: snake_case here, camelCase on the wire, unknown fields refused.
+
+    Objects of the API are trees, so the garbage collector need not look for cycles in them.
+    """
 
 
 UInt32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
-Time = str
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Duration = str
 IntOrString = int | str

@@ -1,32 +1,23 @@
 """
-Annotations of a VMI: those of its instance type and preference, and those that name the two.
+Annotations that an instance type or a preference puts on a VMI.
 
 Pure: no I/O, no clock, no logging.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from virtshape.api.meta import ObjectMeta
-from virtshape.engine.draft import Draft
 
 
-def check_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> Iterator[str]:
+def check_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> list[str]:
     """The annotations to which the VM gives another value than its instance type."""
     own = metadata.annotations
-    if own and given:
-        for key, value in given.items():
-            if own.get(key, value) != value:
-                yield f"annotations.{key}"
+    if not own or not given:
+        return []
+    return [f"annotations.{key}" for key, value in given.items() if own.get(key, value) != value]
 
 
-def apply_annotations(draft: Draft, given: Mapping[str, str] | None) -> None:
+def apply_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> None:
     """Write the annotations that the VM has no value for."""
-    if not given:
-        return
-    if draft.metadata.annotations is None:
-        draft.put(draft.metadata, "annotations", {})
-    own = draft.metadata.annotations
-    assert own is not None
-    for key, value in given.items():
-        if key not in own:
-            draft.put_key(own, key, value)
+    if given:
+        metadata.annotations = {**(metadata.annotations or {}), **given, **(metadata.annotations or {})}

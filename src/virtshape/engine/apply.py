@@ -4,8 +4,6 @@ The order in which an instance type and a preference shape a VMI.
 The instance type comes first and gives; any conflict stops before the preference, which only fills in.
 """
 
-from itertools import chain
-
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.engine.annotations import apply_annotations, check_annotations
@@ -40,24 +38,26 @@ def apply(
     layout: Layout = "sockets",
 ) -> list[Conflict]:
     """Shape the draft, or say why it cannot be: then it is left as it was."""
-    conflicts = check_own_vcpus(draft.spec.domain.cpu, root, beside_instancetype=instancetype is not None)
+    spec = draft.spec
+    domain = spec.domain
+    conflicts = check_own_vcpus(domain.cpu, root, beside_instancetype=instancetype is not None)
     if instancetype is not None:
         conflicts += check_instancetype(draft, instancetype, root)
     if conflicts:
         return conflicts
     if instancetype is not None:
-        draft.source = "instance type"
-        apply_placement(draft, instancetype)
-        apply_cpu(draft, instancetype.cpu, preference, layout)
-        apply_memory(draft, instancetype.memory)
-        apply_threads(draft, instancetype)
-        apply_passthrough(draft, instancetype)
-        apply_annotations(draft, instancetype.annotations)
-    draft.source = "VM"
-    apply_own_vcpus(draft, preference, layout)
+        apply_placement(spec, instancetype)
+        apply_cpu(domain, instancetype.cpu, preference, layout)
+        apply_memory(domain, instancetype.memory)
+        apply_threads(domain, instancetype)
+        apply_passthrough(domain.devices, instancetype)
+        apply_annotations(draft.metadata, instancetype.annotations)
+        draft.close_turn("instance type")
+    apply_own_vcpus(domain, preference, layout)
+    draft.close_turn("VM")
     if preference is not None:
-        draft.source = "preference"
         apply_preference(draft, preference)
+        draft.close_turn("preference")
     return []
 
 
@@ -65,12 +65,12 @@ def check_instancetype(draft: Draft, instancetype: VirtualMachineInstancetypeSpe
     """Everything that the VM and its instance type both say, and what neither does."""
     spec = draft.spec
     domain = spec.domain
-    clashes = chain(
-        check_placement(spec, instancetype),
-        check_cpu(domain, instancetype.cpu),
-        check_memory(domain, instancetype.memory),
-        check_threads(domain, instancetype),
-        check_passthrough(domain.devices, instancetype),
+    clashes = (
+        check_placement(spec, instancetype)
+        + check_cpu(domain, instancetype.cpu)
+        + check_memory(domain, instancetype.memory)
+        + check_threads(domain, instancetype)
+        + check_passthrough(domain.devices, instancetype)
     )
     conflicts = [instancetype_conflict(f"{root}.{field}") for field in clashes]
     conflicts += map(instancetype_conflict, check_annotations(draft.metadata, instancetype.annotations))
@@ -80,20 +80,22 @@ def check_instancetype(draft: Draft, instancetype: VirtualMachineInstancetypeSpe
 
 def apply_preference(draft: Draft, preference: VirtualMachinePreferenceSpec) -> None:
     """Fill in what neither the VM nor the instance type says."""
-    apply_cpu_preferences(draft, preference)
-    if preference.devices is not None:
-        apply_device_preferences(draft, preference.devices)
-    if preference.features is not None:
-        apply_feature_preferences(draft, preference.features)
-    if preference.firmware is not None:
-        apply_firmware_preferences(draft, preference.firmware)
-    if preference.machine is not None:
-        apply_machine_preferences(draft, preference.machine)
-    if preference.clock is not None:
-        apply_clock_preferences(draft, preference.clock)
     spec = draft.spec
-    draft.fill(spec, "architecture", preference.preferred_architecture or None)
-    draft.fill(spec, "subdomain", preference.preferred_subdomain)
-    draft.offer(spec, "termination_grace_period_seconds", preference.preferred_termination_grace_period_seconds)
-    draft.offer(spec.domain, "launch_security", preference.preferred_launch_security)
-    apply_annotations(draft, preference.annotations)
+    domain = spec.domain
+    apply_cpu_preferences(domain, preference)
+    if preference.devices is not None:
+        apply_device_preferences(spec, preference.devices)
+    if preference.features is not None:
+        apply_feature_preferences(domain, preference.features)
+    if preference.firmware is not None:
+        apply_firmware_preferences(domain, preference.firmware)
+    if preference.machine is not None:
+        apply_machine_preferences(domain, preference.machine)
+    if preference.clock is not None:
+        apply_clock_preferences(domain, preference.clock)
+    spec.architecture = spec.architecture or preference.preferred_architecture
+    spec.subdomain = spec.subdomain or preference.preferred_subdomain
+    if spec.termination_grace_period_seconds is None:
+        spec.termination_grace_period_seconds = preference.preferred_termination_grace_period_seconds
+    domain.launch_security = domain.launch_security or preference.preferred_launch_security
+    apply_annotations(draft.metadata, preference.annotations)

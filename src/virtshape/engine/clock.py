@@ -5,19 +5,14 @@ Pure: no I/O, no clock, no logging.
 """
 
 from virtshape.api.instancetype.preference import ClockPreferences
+from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.features import Clock
-from virtshape.engine.draft import Draft
 
 
-def apply_clock_preferences(draft: Draft, preferred: ClockPreferences) -> None:
+def apply_clock_preferences(domain: DomainSpec, preferred: ClockPreferences) -> None:
     """Fill in what the VM leaves open: the offset as a whole, the timers as a whole."""
-    domain = draft.spec.domain
-    if domain.clock is None:
-        draft.put(domain, "clock", Clock())
-    clock = domain.clock
-    assert clock is not None
+    clock = domain.clock = domain.clock or Clock()
     offset = preferred.preferred_clock_offset
     if offset is not None and clock.utc is None and clock.timezone is None:
-        draft.offer(clock, "utc", offset.utc)
-        draft.offer(clock, "timezone", offset.timezone)
-    draft.offer(clock, "timer", preferred.preferred_timer)
+        clock.utc, clock.timezone = offset.utc, offset.timezone
+    clock.timer = clock.timer or preferred.preferred_timer

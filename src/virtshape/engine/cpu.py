@@ -4,49 +4,46 @@ vCPUs: what an instance type gives, what a VM asks for by itself, what a prefere
 Pure: no I/O, no clock, no logging.
 """
 
-from collections.abc import Iterator
-
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import CPUInstancetype
 from virtshape.api.kubevirt.domain import CPU, DomainSpec
 from virtshape.engine.conflict import Conflict
-from virtshape.engine.draft import Draft
 from virtshape.engine.topology import Layout, Topology, check_spread, count_vcpus, lay_out_vcpus, read_topology
 
 GUEST = "domain.cpu.guest"
 
 
-def check_cpu(domain: DomainSpec, given: CPUInstancetype | None) -> Iterator[str]:
+def check_cpu(domain: DomainSpec, given: CPUInstancetype | None) -> list[str]:
     """The fields of the VM that say what its instance type says."""
-    resources = domain.resources
+    cpu, resources = domain.cpu, domain.resources
+    clashes = []
     if resources is not None:
         if resources.requests and "cpu" in resources.requests:
-            yield "domain.resources.requests.cpu"
+            clashes.append("domain.resources.requests.cpu")
         if resources.limits and "cpu" in resources.limits:
-            yield "domain.resources.limits.cpu"
-    cpu = domain.cpu
-    if cpu is None:
-        return
-    if cpu.guest is not None and count_vcpus(given):
-        yield GUEST
-    if cpu.sockets:
-        yield "domain.cpu.sockets"
-    if cpu.cores:
-        yield "domain.cpu.cores"
-    if cpu.threads:
-        yield "domain.cpu.threads"
-    if given is None:
-        return
+            clashes.append("domain.resources.limits.cpu")
+    if cpu is not None:
+        if cpu.guest is not None and count_vcpus(given):
+            clashes.append(GUEST)
+        clashes += [f"domain.cpu.{member}" for member in ("sockets", "cores", "threads") if getattr(cpu, member)]
+        if given is not None:
+            clashes += _check_traits(cpu, given)
+    return clashes
+
+
+def _check_traits(cpu: CPU, given: CPUInstancetype) -> list[str]:
+    clashes = []
     if cpu.model and given.model is not None:
-        yield "domain.cpu.model"
+        clashes.append("domain.cpu.model")
     if cpu.dedicated_cpu_placement and given.dedicated_cpu_placement is not None:
-        yield "domain.cpu.dedicatedCPUPlacement"
+        clashes.append("domain.cpu.dedicatedCPUPlacement")
     if cpu.isolate_emulator_thread and given.isolate_emulator_thread is not None:
-        yield "domain.cpu.isolateEmulatorThread"
+        clashes.append("domain.cpu.isolateEmulatorThread")
     if cpu.numa is not None and given.numa is not None:
-        yield "domain.cpu.numa"
+        clashes.append("domain.cpu.numa")
     if cpu.realtime is not None and given.realtime is not None:
-        yield "domain.cpu.realtime"
+        clashes.append("domain.cpu.realtime")
+    return clashes
 
 
 def check_own_vcpus(cpu: CPU | None, root: str, *, beside_instancetype: bool) -> list[Conflict]:
@@ -65,12 +62,13 @@ def check_own_vcpus(cpu: CPU | None, root: str, *, beside_instancetype: bool) ->
     return conflicts
 
 
-def check_own_spread(
+def check_vcpus_spread(
     cpu: CPU | None, root: str, given: CPUInstancetype | None, preference: VirtualMachinePreferenceSpec | None
 ) -> Conflict | None:
     """Whether the number of vCPUs in use can be spread as the preference asks, named where that number stands."""
     if given is not None and given.topology is not None:
-        return None  # an exact topology is not laid out
+        vcpus = read_topology(given.topology).vcpus
+        return check_spread(vcpus, "instancetype.spec.cpu.topology", "the instance type", preference)
     if given is not None and given.guest is not None:
         return check_spread(given.guest, "instancetype.spec.cpu.guest", "the instance type", preference)
     if cpu is not None and cpu.guest is not None:
@@ -79,59 +77,48 @@ def check_own_spread(
 
 
 def apply_cpu(
-    draft: Draft, given: CPUInstancetype | None, preference: VirtualMachinePreferenceSpec | None, layout: Layout
+    domain: DomainSpec, given: CPUInstancetype | None, preference: VirtualMachinePreferenceSpec | None, layout: Layout
 ) -> None:
     """Write what the instance type gives."""
     if given is None:
         return
-    domain = draft.spec.domain
-    if domain.cpu is None:
-        draft.put(domain, "cpu", CPU())
-    cpu = domain.cpu
-    assert cpu is not None
+    cpu = domain.cpu = domain.cpu or CPU()
     if given.topology is not None:
-        put_topology(draft, cpu, read_topology(given.topology))
+        put_topology(cpu, read_topology(given.topology))
     elif given.guest is not None:
-        put_topology(draft, cpu, lay_out_vcpus(given.guest, preference, layout))
+        put_topology(cpu, lay_out_vcpus(given.guest, preference, layout))
     if given.model is not None:
-        draft.put(cpu, "model", given.model)
+        cpu.model = given.model
     if given.dedicated_cpu_placement is not None:
-        draft.put(cpu, "dedicated_cpu_placement", given.dedicated_cpu_placement)
+        cpu.dedicated_cpu_placement = given.dedicated_cpu_placement
     if given.isolate_emulator_thread is not None:
-        draft.put(cpu, "isolate_emulator_thread", given.isolate_emulator_thread)
+        cpu.isolate_emulator_thread = given.isolate_emulator_thread
     if given.numa is not None:
-        draft.put(cpu, "numa", given.numa)
+        cpu.numa = given.numa
     if given.realtime is not None:
-        draft.put(cpu, "realtime", given.realtime)
+        cpu.realtime = given.realtime
     if given.max_sockets is not None:
-        draft.put(cpu, "max_sockets", given.max_sockets or None)
+        cpu.max_sockets = given.max_sockets or None
 
 
-def apply_own_vcpus(draft: Draft, preference: VirtualMachinePreferenceSpec | None, layout: Layout) -> None:
+def apply_own_vcpus(domain: DomainSpec, preference: VirtualMachinePreferenceSpec | None, layout: Layout) -> None:
     """Lay out the number of vCPUs that the VM names by itself, and drop that number."""
-    cpu = draft.spec.domain.cpu
+    cpu = domain.cpu
     if cpu is not None and cpu.guest is not None:
-        put_topology(draft, cpu, lay_out_vcpus(cpu.guest, preference, layout))
+        put_topology(cpu, lay_out_vcpus(cpu.guest, preference, layout))
         cpu.guest = None
 
 
-def apply_cpu_preferences(draft: Draft, preference: VirtualMachinePreferenceSpec) -> None:
+def apply_cpu_preferences(domain: DomainSpec, preference: VirtualMachinePreferenceSpec) -> None:
     """Add the CPU features that the VM does not name itself."""
     if preference.cpu is None or not preference.cpu.preferred_cpu_features:
         return
-    domain = draft.spec.domain
-    if domain.cpu is None:
-        draft.put(domain, "cpu", CPU())
-    cpu = domain.cpu
-    assert cpu is not None
-    named = {feature.name for feature in cpu.features or ()}
-    for feature in preference.cpu.preferred_cpu_features:
-        if feature.name not in named:
-            draft.append(cpu, "features", feature)
+    cpu = domain.cpu = domain.cpu or CPU()
+    features = cpu.features = cpu.features or []
+    named = {feature.name for feature in features}
+    features += [feature for feature in preference.cpu.preferred_cpu_features if feature.name not in named]
 
 
-def put_topology(draft: Draft, cpu: CPU, topology: Topology) -> None:
+def put_topology(cpu: CPU, topology: Topology) -> None:
     """Write the three numbers of a topology."""
-    draft.put(cpu, "sockets", topology.sockets)
-    draft.put(cpu, "cores", topology.cores)
-    draft.put(cpu, "threads", topology.threads)
+    cpu.sockets, cpu.cores, cpu.threads = topology

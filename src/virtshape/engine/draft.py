@@ -1,11 +1,11 @@
 """
-A VMI in the making: the copy that the engine writes to, and, when asked, who wrote what.
+A VMI in the making: the copy that the engine writes to and, when asked, a record of who wrote what.
 
-Every write of the engine goes through a draft, so that provenance is recorded where it arises.
+The engine works in turns, one source after the other, and closes each: what is new then was that source's.
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec.structs import fields
 
@@ -19,25 +19,29 @@ Source = Literal["VM", "instance type", "preference", "default"]
 class Trace:
     """Which source wrote which member of which struct, list or map."""
 
-    __slots__ = ("_kept", "_writers")
+    __slots__ = ("_members", "_writers")
 
     def __init__(self) -> None:
+        self._members: dict[tuple[int, object], object] = {}  # holds every value, so that ids stay theirs
         self._writers: dict[tuple[int, object], Source] = {}
-        self._kept: list[object] = []  # an id names an object only as long as that lives
 
-    def record(self, owner: object, member: object, source: Source) -> None:
-        """Note that the source wrote this member."""
-        self._writers[id(owner), member] = source
-        self._kept.append(owner)
+    def record(self, value: object, source: Source) -> None:
+        """Note every member at or below the value that was not there when a turn was last closed."""
+        for member, _, child in _members(value):
+            key = id(value), member
+            if key not in self._members or self._members[key] is not child:
+                self._members[key] = child
+                self._writers[key] = source
+            self.record(child, source)
 
     def walk(self, value: object, path: str, source: Source = "VM") -> Iterator[tuple[str, object, Source]]:
-        """Each leaf below the value: its path, what stands there, who wrote it or the nearest thing around it."""
-        members = list(_members(value))
-        if not members:
+        """Each leaf at or below the value: its path, what stands there, and who wrote it."""
+        leaf = True
+        for member, step, child in _members(value):
+            leaf = False
+            yield from self.walk(child, f"{path}{step}", self._writers.get((id(value), member), source))
+        if leaf:
             yield path, value, source
-        for member, step, child in members:
-            writer = self._writers.get((id(value), member), source)
-            yield from self.walk(child, f"{path}{step}", writer)
 
 
 def _members(value: object) -> Iterator[tuple[object, str, object]]:
@@ -56,45 +60,18 @@ def _members(value: object) -> Iterator[tuple[object, str, object]]:
 
 
 class Draft:
-    """The metadata and spec being shaped, and whose turn it is."""
+    """The metadata and spec being shaped."""
 
-    __slots__ = ("metadata", "source", "spec", "trace")
+    __slots__ = ("_trace", "metadata", "spec")
 
     def __init__(self, metadata: ObjectMeta, spec: VirtualMachineInstanceSpec, trace: Trace | None = None) -> None:
         self.metadata = metadata
         self.spec = spec
-        self.trace = trace
-        self.source: Source = "VM"
+        self._trace = trace
+        self.close_turn("VM")
 
-    def put(self, owner: Model, name: str, value: object) -> None:
-        """Write a field, whatever stood there."""
-        setattr(owner, name, value)
-        if self.trace is not None:
-            self.trace.record(owner, name, self.source)
-
-    def fill(self, owner: Model, name: str, value: object) -> None:
-        """Write a field that nobody wrote, where empty text and absence are the same."""
-        if value is not None and not getattr(owner, name):
-            self.put(owner, name, value)
-
-    def offer(self, owner: Model, name: str, value: object) -> None:
-        """Write a field that nobody wrote, where `false`, `0` and `""` are somebody's choice."""
-        if value is not None and getattr(owner, name) is None:
-            self.put(owner, name, value)
-
-    def append(self, owner: Model, name: str, item: Any) -> None:
-        """Add an item to a list field."""
-        items = getattr(owner, name)
-        if items is None:
-            items = []
-            setattr(owner, name, items)
-        items.append(item)
-        if self.trace is not None:
-            self.trace.record(items, len(items) - 1, self.source)
-
-    def put_key(self, owner: dict[str, Any] | None, key: str, value: object) -> None:
-        """Write an entry of a map."""
-        if owner is not None:
-            owner[key] = value
-            if self.trace is not None:
-                self.trace.record(owner, key, self.source)
+    def close_turn(self, source: Source) -> None:
+        """Say that all written since the last turn came from this source."""
+        if self._trace is not None:
+            self._trace.record(self.metadata, source)
+            self._trace.record(self.spec, source)

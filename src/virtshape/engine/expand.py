@@ -45,12 +45,13 @@ def expand_vm(
     if shape.instancetype is None and shape.preference is None:
         conflicts = check_own_vcpus(draft.spec.domain.cpu, TEMPLATE_ROOT, beside_instancetype=False)
         if not conflicts:
-            apply_own_vcpus(draft, None, shape.layout)
+            apply_own_vcpus(draft.spec.domain, None, shape.layout)
         return conflicts
     conflicts = shape_draft(draft, shape, configuration)
     if conflicts:
         return conflicts
-    apply_defaults(draft, configuration, architecture)
+    apply_defaults(draft.spec, configuration, architecture)
+    draft.close_turn("default")
     vm.spec.instancetype = vm.spec.preference = vm.spec.flavor = None
     if vm.status is not None:
         vm.status.instancetype_ref = vm.status.preference_ref = vm.status.flavor_ref = None
@@ -59,11 +60,11 @@ def expand_vm(
 
 def shape_draft(draft: Draft, shape: Shape, configuration: KubeVirtConfiguration | None) -> list[Conflict]:
     """Give the draft disks and a network, then its instance type and preference."""
-    draft.source = "default"
-    apply_default_disks(draft)
-    unusable = apply_default_interface(draft, configuration)
+    apply_default_disks(draft.spec)
+    unusable = apply_default_interface(draft.spec, configuration)
     if unusable is not None:
         return [unusable]
+    draft.close_turn("default")
     return apply(draft, shape.instancetype, shape.preference, layout=shape.layout)
 
 

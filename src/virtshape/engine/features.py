@@ -5,30 +5,19 @@ Pure: no I/O, no clock, no logging.
 """
 
 from virtshape.api.instancetype.preference import FeaturePreferences
+from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.features import FeatureHyperv, Features, FeatureState
-from virtshape.engine.draft import Draft
-
-_WISHES = (
-    ("preferred_apic", "apic"),
-    ("preferred_kvm", "kvm"),
-    ("preferred_pvspinlock", "pvspinlock"),
-    ("preferred_smm", "smm"),
-)
 
 
-def apply_feature_preferences(draft: Draft, preferred: FeaturePreferences) -> None:
+def apply_feature_preferences(domain: DomainSpec, preferred: FeaturePreferences) -> None:
     """Fill in what the VM leaves open; Hyper-V feature by feature."""
-    domain = draft.spec.domain
-    if domain.features is None:
-        draft.put(domain, "features", Features())
-    features = domain.features
-    assert features is not None
-    draft.offer(features, "acpi", preferred.preferred_acpi or FeatureState())
-    for wish, name in _WISHES:
-        draft.offer(features, name, getattr(preferred, wish))
+    features = domain.features = domain.features or Features()
+    features.acpi = features.acpi or preferred.preferred_acpi or FeatureState()
+    features.apic = features.apic or preferred.preferred_apic
+    features.kvm = features.kvm or preferred.preferred_kvm
+    features.pvspinlock = features.pvspinlock or preferred.preferred_pvspinlock
+    features.smm = features.smm or preferred.preferred_smm
     if preferred.preferred_hyperv is not None:
-        if features.hyperv is None:
-            draft.put(features, "hyperv", FeatureHyperv())
-        assert features.hyperv is not None
+        hyperv = features.hyperv = features.hyperv or FeatureHyperv()
         for name in FeatureHyperv.__struct_fields__:
-            draft.offer(features.hyperv, name, getattr(preferred.preferred_hyperv, name))
+            setattr(hyperv, name, getattr(hyperv, name) or getattr(preferred.preferred_hyperv, name))

@@ -5,38 +5,30 @@ Pure: no I/O, no clock, no logging.
 """
 
 from virtshape.api.instancetype.preference import FirmwarePreferences
-from virtshape.api.kubevirt.domain import BIOS, EFI, Bootloader, Firmware
-from virtshape.engine.draft import Draft
+from virtshape.api.kubevirt.domain import BIOS, EFI, Bootloader, DomainSpec, Firmware
 
 
-def apply_firmware_preferences(draft: Draft, preferred: FirmwarePreferences) -> None:
+def apply_firmware_preferences(domain: DomainSpec, preferred: FirmwarePreferences) -> None:
     """Fill in what the VM leaves open; a BIOS is never joined by an EFI, nor the other way round."""
-    domain = draft.spec.domain
-    if domain.firmware is None:
-        draft.put(domain, "firmware", Firmware())
-    firmware = domain.firmware
-    assert firmware is not None
-    if firmware.bootloader is None:
-        draft.put(firmware, "bootloader", Bootloader())
-    bootloader = firmware.bootloader
-    assert bootloader is not None
-    _apply_bios(draft, bootloader, preferred)
-    _apply_efi(draft, bootloader, preferred)
+    firmware = domain.firmware = domain.firmware or Firmware()
+    bootloader = firmware.bootloader = firmware.bootloader or Bootloader()
+    _apply_bios(bootloader, preferred)
+    _apply_efi(bootloader, preferred)
 
 
-def _apply_bios(draft: Draft, bootloader: Bootloader, preferred: FirmwarePreferences) -> None:
+def _apply_bios(bootloader: Bootloader, preferred: FirmwarePreferences) -> None:
     if preferred.preferred_use_bios and bootloader.bios is None and bootloader.efi is None:
-        draft.put(bootloader, "bios", BIOS())
-    if preferred.preferred_use_bios_serial is not None and bootloader.bios is not None:
-        draft.offer(bootloader.bios, "use_serial", preferred.preferred_use_bios_serial)
+        bootloader.bios = BIOS()
+    if bootloader.bios is not None and bootloader.bios.use_serial is None:
+        bootloader.bios.use_serial = preferred.preferred_use_bios_serial
 
 
-def _apply_efi(draft: Draft, bootloader: Bootloader, preferred: FirmwarePreferences) -> None:
+def _apply_efi(bootloader: Bootloader, preferred: FirmwarePreferences) -> None:
     if bootloader.bios is None and bootloader.efi is None:
         if preferred.preferred_efi is not None:
-            draft.put(bootloader, "efi", preferred.preferred_efi)
+            bootloader.efi = preferred.preferred_efi
             return  # the deprecated fields have no say beside it
         if preferred.preferred_use_efi:
-            draft.put(bootloader, "efi", EFI())
-    if bootloader.efi is not None:
-        draft.offer(bootloader.efi, "secure_boot", preferred.preferred_use_secure_boot)
+            bootloader.efi = EFI()
+    if bootloader.efi is not None and bootloader.efi.secure_boot is None:
+        bootloader.efi.secure_boot = preferred.preferred_use_secure_boot

@@ -8,18 +8,16 @@ from typing import Final
 
 from virtshape.api.instancetype.preference import MachinePreferences
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.domain import Machine
-from virtshape.engine.draft import Draft
+from virtshape.api.kubevirt.domain import DomainSpec, Machine
 
 DEFAULT_ARCHITECTURE: Final = "amd64"
 _MACHINE_TYPES: Final = {"amd64": "q35", "arm64": "virt", "s390x": "s390-ccw-virtio"}
 
 
-def apply_machine_preferences(draft: Draft, preferred: MachinePreferences) -> None:
+def apply_machine_preferences(domain: DomainSpec, preferred: MachinePreferences) -> None:
     """Fill in the machine type if the VM leaves it open."""
-    domain = draft.spec.domain
     if preferred.preferred_machine_type and (domain.machine is None or not domain.machine.type):
-        draft.put(domain, "machine", Machine(type=preferred.preferred_machine_type))
+        domain.machine = Machine(type=preferred.preferred_machine_type)
 
 
 def default_machine_type(architecture: str, configuration: KubeVirtConfiguration | None) -> str:

@@ -5,32 +5,32 @@ Pure: no I/O, no clock, no logging.
 """
 
 import struct
-from collections.abc import Iterator
 
 from virtshape.api.instancetype.v1beta2 import MemoryInstancetype
 from virtshape.api.kubevirt.domain import DomainSpec, Memory, ResourceRequirements
 from virtshape.api.quantity import Quantity
 from virtshape.engine.conflict import VALUE_REQUIRED, Conflict
-from virtshape.engine.draft import Draft
 
 
-def check_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> Iterator[str]:
+def check_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> list[str]:
     """The fields of the VM that say what its instance type says."""
     if given is None:
-        return
+        return []
     memory, resources = domain.memory, domain.resources
+    clashes = []
     if memory is not None:
         if memory.guest is not None and given.guest is not None:
-            yield "domain.memory.guest"
+            clashes.append("domain.memory.guest")
         if memory.hugepages is not None and given.hugepages is not None:
-            yield "domain.memory.hugepages"
+            clashes.append("domain.memory.hugepages")
         if memory.max_guest is not None and given.max_guest is not None:
-            yield "domain.memory.maxGuest"
+            clashes.append("domain.memory.maxGuest")
     if resources is not None and given.guest is not None:
         if resources.requests and "memory" in resources.requests:
-            yield "domain.resources.requests.memory"
+            clashes.append("domain.resources.requests.memory")
         if resources.limits and "memory" in resources.limits:
-            yield "domain.resources.limits.memory"
+            clashes.append("domain.resources.limits.memory")
+    return clashes
 
 
 def check_memory_given(domain: DomainSpec, root: str, given: MemoryInstancetype | None) -> Conflict | None:
@@ -50,35 +50,26 @@ def names_memory(domain: DomainSpec) -> bool:
     return resources is not None and ("memory" in (resources.requests or ()) or "memory" in (resources.limits or ()))
 
 
-def apply_memory(draft: Draft, given: MemoryInstancetype | None) -> None:
+def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:
     """Write what the instance type gives."""
     if given is None:
         return
-    domain = draft.spec.domain
-    if domain.memory is None:
-        draft.put(domain, "memory", Memory())
-    memory = domain.memory
-    assert memory is not None
+    memory = domain.memory = domain.memory or Memory()
     if given.guest is not None:
-        draft.put(memory, "guest", given.guest)
+        memory.guest = given.guest
     if given.hugepages is not None:
-        draft.put(memory, "hugepages", given.hugepages)
+        memory.hugepages = given.hugepages
     if given.max_guest is not None:
-        draft.put(memory, "max_guest", given.max_guest)
+        memory.max_guest = given.max_guest
     percent = given.overcommit_percent or 0
     if percent > 0 and memory.guest is not None:
-        _request(draft, overcommit(memory.guest, percent))
+        put_request(domain, "memory", overcommit(memory.guest, percent))
 
 
-def _request(draft: Draft, amount: Quantity) -> None:
-    domain = draft.spec.domain
-    if domain.resources is None:
-        draft.put(domain, "resources", ResourceRequirements())
-    resources = domain.resources
-    assert resources is not None
-    if resources.requests is None:
-        draft.put(resources, "requests", {})
-    draft.put_key(resources.requests, "memory", amount)
+def put_request(domain: DomainSpec, resource: str, amount: Quantity) -> None:
+    """Ask the node for an amount of a resource."""
+    resources = domain.resources = domain.resources or ResourceRequirements()
+    resources.requests = {**(resources.requests or {}), resource: amount}
 
 
 def overcommit(guest: Quantity, percent: int) -> Quantity:

@@ -6,16 +6,17 @@ Pure: no I/O, no clock, no logging.
 
 from virtshape.api.instancetype.preference import DevicePreferences
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.network import Interface, InterfaceBridge, InterfaceMasquerade, Network, PodNetwork
 from virtshape.engine.conflict import Conflict
-from virtshape.engine.draft import Draft
 
 _BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "passt_binding", "binding")
 
 
-def apply_default_interface(draft: Draft, configuration: KubeVirtConfiguration | None) -> Conflict | None:
+def apply_default_interface(
+    spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
+) -> Conflict | None:
     """Connect a VM that names no network to the pod network, as the configuration says."""
-    spec = draft.spec
     devices = spec.domain.devices
     if devices.autoattach_pod_interface is False or spec.networks or devices.interfaces:
         return None
@@ -30,19 +31,17 @@ def apply_default_interface(draft: Draft, configuration: KubeVirtConfiguration |
     else:
         message = f"configuration.network.defaultNetworkInterface: {binding} is not supported; use bridge or masquerade"
         return Conflict((), message)
-    draft.put(devices, "interfaces", [interface])
-    draft.put(spec, "networks", [Network(name="default", pod=PodNetwork())])
+    devices.interfaces = [interface]
+    spec.networks = [Network(name="default", pod=PodNetwork())]
     return None
 
 
-def apply_interface_preferences(draft: Draft, preferred: DevicePreferences) -> None:
+def apply_interface_preferences(spec: VirtualMachineInstanceSpec, preferred: DevicePreferences) -> None:
     """Fill in what the VM leaves open, interface by interface."""
-    spec = draft.spec
     for interface in spec.domain.devices.interfaces or ():
-        if not interface.model and preferred.preferred_interface_model:
-            draft.put(interface, "model", preferred.preferred_interface_model)
+        interface.model = interface.model or preferred.preferred_interface_model
         if preferred.preferred_interface_masquerade is not None and _is_unbound_on_pod(interface, spec.networks):
-            draft.put(interface, "masquerade", preferred.preferred_interface_masquerade)
+            interface.masquerade = preferred.preferred_interface_masquerade
 
 
 def _is_unbound_on_pod(interface: Interface, networks: list[Network] | None) -> bool:

@@ -103,7 +103,9 @@ def _check_memory(
 
 
 def _too_few_vcpus(given: int, giver: str, required: int, shape: str, *fields: str) -> Conflict:
-    words = f"insufficient CPU resources of {given} vCPU provided by {giver}, preference requires {required} vCPU{shape}"
+    words = (
+        f"insufficient CPU resources of {given} vCPU provided by {giver}, preference requires {required} vCPU{shape}"
+    )
     return _unmet(words, *fields)
 
 

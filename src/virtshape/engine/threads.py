@@ -4,32 +4,30 @@ I/O threads and launch security: whole values that an instance type gives and a 
 Pure: no I/O, no clock, no logging.
 """
 
-from collections.abc import Iterator
-
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.domain import DiskIOThreads, DomainSpec
-from virtshape.engine.draft import Draft
 
 
-def check_threads(domain: DomainSpec, given: VirtualMachineInstancetypeSpec) -> Iterator[str]:
+def check_threads(domain: DomainSpec, given: VirtualMachineInstancetypeSpec) -> list[str]:
     """The fields of the VM that say what its instance type says."""
+    clashes = []
     if _pool_size(domain.io_threads) is not None and _pool_size(given.io_threads) is not None:
-        yield "domain.ioThreads.supplementalPoolThreadCount"
+        clashes.append("domain.ioThreads.supplementalPoolThreadCount")
     if domain.io_threads_policy is not None and given.io_threads_policy is not None:
-        yield "domain.ioThreadsPolicy"
+        clashes.append("domain.ioThreadsPolicy")
     if domain.launch_security is not None and given.launch_security is not None:
-        yield "domain.launchSecurity"
+        clashes.append("domain.launchSecurity")
+    return clashes
 
 
-def apply_threads(draft: Draft, given: VirtualMachineInstancetypeSpec) -> None:
+def apply_threads(domain: DomainSpec, given: VirtualMachineInstancetypeSpec) -> None:
     """Write what the instance type gives."""
-    domain = draft.spec.domain
     if _pool_size(given.io_threads) is not None:
-        draft.put(domain, "io_threads", given.io_threads)
+        domain.io_threads = given.io_threads
     if given.io_threads_policy is not None:
-        draft.put(domain, "io_threads_policy", given.io_threads_policy)
+        domain.io_threads_policy = given.io_threads_policy
     if given.launch_security is not None:
-        draft.put(domain, "launch_security", given.launch_security)
+        domain.launch_security = given.launch_security
 
 
 def _pool_size(threads: DiskIOThreads | None) -> int | None:

@@ -75,9 +75,7 @@ def spread_options(preference: VirtualMachinePreferenceSpec) -> tuple[int, str]:
     return ratio, across
 
 
-def lay_out_vcpus(
-    vcpus: int, preference: VirtualMachinePreferenceSpec | None, default: Layout = "sockets"
-) -> Topology:
+def lay_out_vcpus(vcpus: int, preference: VirtualMachinePreferenceSpec | None, default: Layout = "sockets") -> Topology:
     """Place the vCPUs where the preference wants them; on the default kind, if it does not say."""
     match preferred_topology(preference, default):
         case "sockets" | "any":
@@ -105,7 +103,9 @@ def _spread(vcpus: int, ratio: int, across: str) -> Topology:
             return Topology()
 
 
-def check_spread(vcpus: int, field: str, giver: str, preference: VirtualMachinePreferenceSpec | None) -> Conflict | None:
+def check_spread(
+    vcpus: int, field: str, giver: str, preference: VirtualMachinePreferenceSpec | None
+) -> Conflict | None:
     """Whether the vCPUs can be spread evenly as the preference asks; `giver` says who gives them, in `field`."""
     if preference is None or preferred_topology(preference) != "spread":
         return None

@@ -37,7 +37,7 @@ class Objects:
 
 def reference_of(found: Any) -> Reference:
     """Where an object stands; one with a namespaced kind and no namespace stands in `default`."""
-    group, _, version = found.api_version.rpartition("/")
+    group = found.api_version.rpartition("/")[0]
     kind = find_kind(found.api_version, found.kind)
     metadata = found.metadata
     namespace = (metadata.namespace or "default") if kind is None or kind.namespaced else ""

@@ -4,7 +4,7 @@ Finds what a VM names: the stored revision if there is one, else the live object
 The revision in the spec beats the one in the status, which counts only if it is of the object named now.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.codec import from_tree, to_tree
@@ -16,10 +16,16 @@ from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.engine.expand import Shape
-from virtshape.engine.topology import Layout
-from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, Matcher, Role, find_matcher, find_status_ref
-from virtshape.resolve.matcher import full_kind
-from virtshape.resolve.reference import NotFoundError, Reference, Steps
+from virtshape.resolve.matcher import (
+    FLAVOR_GROUP,
+    INSTANCETYPE_GROUP,
+    KINDS,
+    Matcher,
+    Role,
+    find_status_ref,
+    full_kind,
+)
+from virtshape.resolve.reference import Lookup, NotFoundError, Reference
 
 OBJECT_NAME_LABEL: Final = "instancetype.kubevirt.io/object-name"
 
@@ -28,22 +34,15 @@ _Preferences = (v1beta2.VirtualMachinePreference, v1beta2.VirtualMachineClusterP
 _Flavors = (flavor.VirtualMachineFlavor, flavor.VirtualMachineClusterFlavor)
 _FlavorPreferences = (flavor.VirtualMachinePreference, flavor.VirtualMachineClusterPreference)
 
-class Found(NamedTuple):
-    """What a VM names, as the engine takes it, and the objects it came from."""
 
-    shape: Shape
-    instancetype: Model | None = None
-    preference: Model | None = None
-
-
-def find_shape(vm: VirtualMachine) -> Steps[Found]:
+def find_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
     """Both things that a VM names; a flavor takes the place of an instance type."""
     role = instancetype_role(vm)
-    instancetype = yield from find_object(vm, role)
-    preference = yield from find_object(vm, "preference")
-    layout: Layout = "cores" if role == "flavor" else "sockets"
-    shape = Shape(instancetype_spec(instancetype), preference_spec(preference), layout)
-    return Found(shape, instancetype, preference)
+    return Shape(
+        instancetype_spec(find_object(vm, role, lookup)),
+        preference_spec(find_object(vm, "preference", lookup)),
+        "cores" if role == "flavor" else "sockets",
+    )
 
 
 def instancetype_role(vm: VirtualMachine) -> Role:
@@ -51,29 +50,26 @@ def instancetype_role(vm: VirtualMachine) -> Role:
     return "flavor" if vm.spec.flavor is not None else "instancetype"
 
 
-def find_object(vm: VirtualMachine, role: Role) -> Steps[Model | None]:
+def find_object(vm: VirtualMachine, role: Role, lookup: Lookup) -> Model | None:
     """The object that the VM names in this role: a stored revision, else the live one."""
-    matcher = find_matcher(vm, role)
+    matcher: Matcher | None = getattr(vm.spec, role)
     if matcher is None:
         return None
-    if matcher.revision_name:
-        revision = yield from _find_revision(vm, matcher.revision_name, f"spec.{role}.revisionName")
+    revision = _find_revision(vm, role, matcher, lookup) if matcher.revision_name or vm.status is not None else None
+    if revision is not None:
         return read_revision_payload(revision.data, full_kind(matcher, role))
-    status_ref = find_status_ref(vm, role)
-    if status_ref is not None and status_ref.controller_revision_ref is not None:
-        name = status_ref.controller_revision_ref.name
-        if name:
-            revision = yield from _find_revision(vm, name, f"status.{role}Ref.controllerRevisionRef.name")
-            if _labels(revision).get(OBJECT_NAME_LABEL) == matcher.name:
-                return read_revision_payload(revision.data, full_kind(matcher, role))
-    return (yield from _find_live(vm, role, matcher))
+    reference = refer(vm, role, matcher)
+    found = lookup(reference)
+    if found is None:
+        raise NotFoundError(reference, f"spec.{role}.name")
+    return found
 
 
 def refer(vm: VirtualMachine, role: Role, matcher: Matcher) -> Reference:
     """Where the live object stands that the matcher names."""
     kind = full_kind(matcher, role)
     in_flavors = role == "flavor" or (role == "preference" and vm.spec.flavor is not None)
-    namespace = "" if kind.startswith("VirtualMachineCluster") else namespace_of(vm)
+    namespace = "" if kind == KINDS[role].cluster else namespace_of(vm)
     return Reference(FLAVOR_GROUP if in_flavors else INSTANCETYPE_GROUP, kind, namespace, matcher.name or "")
 
 
@@ -82,24 +78,25 @@ def namespace_of(vm: VirtualMachine) -> str:
     return (vm.metadata.namespace if vm.metadata else None) or "default"
 
 
-def _find_live(vm: VirtualMachine, role: Role, matcher: Matcher) -> Steps[Model | None]:
-    reference = refer(vm, role, matcher)
-    found = yield reference
-    if found is None:
-        raise NotFoundError(reference, f"spec.{role}.name")
-    return found
+def _find_revision(vm: VirtualMachine, role: Role, matcher: Matcher, lookup: Lookup) -> ControllerRevision | None:
+    """The stored revision to use, if any: a status says one only of the object it was captured from."""
+    if matcher.revision_name:
+        return _get_revision(vm, matcher.revision_name, f"spec.{role}.revisionName", lookup)
+    ref = find_status_ref(vm, role)
+    captured = ref.controller_revision_ref.name if ref and ref.controller_revision_ref else None
+    if not captured:
+        return None
+    revision = _get_revision(vm, captured, f"status.{role}Ref.controllerRevisionRef.name", lookup)
+    labels = (revision.metadata.labels if revision.metadata else None) or {}
+    return revision if labels.get(OBJECT_NAME_LABEL) == matcher.name else None
 
 
-def _find_revision(vm: VirtualMachine, name: str, field: str) -> Steps[ControllerRevision]:
+def _get_revision(vm: VirtualMachine, name: str, field: str, lookup: Lookup) -> ControllerRevision:
     reference = Reference("apps", "ControllerRevision", namespace_of(vm), name)
-    found = yield reference
+    found = lookup(reference)
     if not isinstance(found, ControllerRevision):
         raise NotFoundError(reference, field)
     return found
-
-
-def _labels(revision: ControllerRevision) -> dict[str, str]:
-    return (revision.metadata.labels if revision.metadata else None) or {}
 
 
 def instancetype_spec(found: Model | None) -> VirtualMachineInstancetypeSpec | None:
@@ -113,4 +110,6 @@ def preference_spec(found: Model | None) -> VirtualMachinePreferenceSpec | None:
     """What the engine takes of a preference of either group."""
     if isinstance(found, _Preferences):
         return found.spec
-    return from_tree(to_tree(found.spec), VirtualMachinePreferenceSpec) if isinstance(found, _FlavorPreferences) else None
+    return (
+        from_tree(to_tree(found.spec), VirtualMachinePreferenceSpec) if isinstance(found, _FlavorPreferences) else None
+    )

@@ -15,10 +15,11 @@ from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.resolve.find import namespace_of
 from virtshape.resolve.matcher import KINDS
-from virtshape.resolve.reference import NotFoundError, Reference, Steps
+from virtshape.resolve.reference import Lookup, NotFoundError, Reference
 
 IGNORE: Final = "Ignore"
 InferredRole = Literal["instancetype", "preference"]
+_ROLES: Final[tuple[InferredRole, ...]] = ("instancetype", "preference")
 
 
 class Keys(NamedTuple):
@@ -46,46 +47,36 @@ class CannotInferError(StatusError):
         super().__init__(400, "BadRequest", message)
 
 
-class Inferred(NamedTuple):
-    """A VM whose matchers were inferred, and what was ignored on the way."""
-
-    vm: VirtualMachine
-    warnings: list[str]
-
-
-def infer_matchers(vm: VirtualMachine) -> Steps[Inferred]:
-    """Replace, in the VM given, each matcher that asks for inference by what its volume says."""
-    warnings: list[str] = []
-    for role in ("instancetype", "preference"):
-        warnings += yield from _infer_role(vm, role)
-    return Inferred(vm, warnings)
-
-
-def _infer_role(vm: VirtualMachine, role: InferredRole) -> Steps[list[str]]:
-    matcher: InstancetypeMatcher | PreferenceMatcher | None = getattr(vm.spec, role)
-    if matcher is None or not matcher.infer_from_volume:
-        return []
-    ignoring = matcher.infer_from_volume_failure_policy == IGNORE
-    try:
-        inferred = yield from infer_matcher_from_volume(vm, role, matcher.infer_from_volume)
-    except CannotInferError as error:
-        if not ignoring:
-            raise
-        setattr(vm.spec, role, None)
-        return [f"spec.{role}: {error.message}; ignored as inferFromVolumeFailurePolicy asks, the VM has no {role}"]
-    setattr(vm.spec, role, inferred)
-    template = vm.spec.template.spec
-    if ignoring and role == "instancetype" and template is not None:
-        template.domain.memory = None  # it stood in for an instance type that could not be inferred
-    return []
+def infer_matchers(vm: VirtualMachine, lookup: Lookup) -> list[str]:
+    """Replace, in the VM given, each matcher that asks for it by what its volume says; the list warns of failures."""
+    inferred: list[tuple[InferredRole, InstancetypeMatcher | PreferenceMatcher | None, bool]] = []
+    warnings = []
+    for role in _ROLES:
+        matcher: InstancetypeMatcher | PreferenceMatcher | None = getattr(vm.spec, role)
+        if matcher is None or not matcher.infer_from_volume:
+            continue
+        ignoring = matcher.infer_from_volume_failure_policy == IGNORE
+        try:
+            inferred.append((role, infer_matcher_from_volume(vm, role, matcher.infer_from_volume, lookup), ignoring))
+        except CannotInferError as error:
+            if not ignoring:
+                raise
+            inferred.append((role, None, False))
+            policy = f"ignored as inferFromVolumeFailurePolicy asks, the VM has no {role}"
+            warnings.append(f"spec.{role}: {error.message}; {policy}")
+    for role, answer, ignoring in inferred:
+        setattr(vm.spec, role, answer)
+        if ignoring and role == "instancetype" and vm.spec.template.spec is not None:
+            vm.spec.template.spec.domain.memory = None  # it stood in for an instance type that might not be inferred
+    return warnings
 
 
 def infer_matcher_from_volume(
-    vm: VirtualMachine, role: InferredRole, volume_name: str
-) -> Steps[InstancetypeMatcher | PreferenceMatcher]:
+    vm: VirtualMachine, role: InferredRole, volume_name: str, lookup: Lookup
+) -> InstancetypeMatcher | PreferenceMatcher:
     """The matcher that a volume of the VM stands for."""
-    answer = _Answer(role)
-    yield from _ask_volume(vm, _find_volume(vm, volume_name), answer)
+    answer = _Answer(role, lookup)
+    _ask_volume(vm, _find_volume(vm, volume_name), answer)
     if answer.name is None:
         names = NAME_KEYS[role]
         raise CannotInferError(
@@ -99,8 +90,9 @@ def infer_matcher_from_volume(
 class _Answer:
     """The name and kind on the first object that has a name."""
 
-    def __init__(self, role: InferredRole) -> None:
+    def __init__(self, role: InferredRole, lookup: Lookup) -> None:
         self._role = role
+        self.lookup = lookup
         self.name: str | None = None
         self.kind: str | None = None
 
@@ -127,55 +119,55 @@ def _find_volume(vm: VirtualMachine, name: str) -> Volume:
     raise StatusError(400, "BadRequest", f"unable to find volume {name} to infer defaults")
 
 
-def _ask_volume(vm: VirtualMachine, volume: Volume, answer: _Answer) -> Steps[None]:
+def _ask_volume(vm: VirtualMachine, volume: Volume, answer: _Answer) -> None:
     namespace = namespace_of(vm)
     if volume.persistent_volume_claim is not None:
-        yield from _ask(_claim(namespace, volume.persistent_volume_claim.claim_name), answer)
+        _ask(_claim(namespace, volume.persistent_volume_claim.claim_name), answer)
     elif volume.data_volume is not None:
-        yield from _ask_data_volume(vm, namespace, volume.data_volume.name, answer)
+        _ask_data_volume(vm, namespace, volume.data_volume.name, answer)
     else:
         raise CannotInferError(f"unable to infer defaults from volume {volume.name} as type is not supported")
 
 
-def _ask_data_volume(vm: VirtualMachine, namespace: str, name: str, answer: _Answer) -> Steps[None]:
+def _ask_data_volume(vm: VirtualMachine, namespace: str, name: str, answer: _Answer) -> None:
     for template in vm.spec.data_volume_templates or ():
         if template.metadata is not None and template.metadata.name == name:
-            yield from _ask_origin(template.spec, namespace, answer)
+            _ask_origin(template.spec, namespace, answer)
             return
-    found = yield Reference("cdi.kubevirt.io", "DataVolume", namespace, name)
+    found = answer.lookup(Reference("cdi.kubevirt.io", "DataVolume", namespace, name))
     if not isinstance(found, DataVolume):  # it may be gone once its claim is filled
-        yield from _ask(_claim(namespace, name), answer)
+        _ask(_claim(namespace, name), answer)
         return
     if not answer.take(found.metadata):
-        yield from _ask_origin(found.spec, namespace, answer)
+        _ask_origin(found.spec, namespace, answer)
 
 
-def _ask_origin(spec: DataVolumeSpec, namespace: str, answer: _Answer) -> Steps[None]:
+def _ask_origin(spec: DataVolumeSpec, namespace: str, answer: _Answer) -> None:
     """Ask what a DataVolume is copied from."""
     source, ref = spec.source, spec.source_ref
     if source is not None and source.pvc is not None:
-        yield from _ask(_claim(source.pvc.namespace or namespace, source.pvc.name), answer)
+        _ask(_claim(source.pvc.namespace or namespace, source.pvc.name), answer)
     elif source is not None and source.snapshot is not None:
-        yield from _ask(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), answer)
+        _ask(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), answer)
     elif ref is not None:
         if ref.kind != "DataSource":
             raise CannotInferError(
                 f"unable to infer defaults from DataVolumeSourceRef as Kind {ref.kind} is not supported"
             )
-        yield from _ask_data_source(ref.namespace or namespace, ref.name, answer)
+        _ask_data_source(ref.namespace or namespace, ref.name, answer)
     else:
         raise CannotInferError("unable to infer defaults from DataVolumeSpec as DataVolumeSource is not supported")
 
 
-def _ask_data_source(namespace: str, name: str, answer: _Answer) -> Steps[None]:
-    found = yield from _ask(Reference("cdi.kubevirt.io", "DataSource", namespace, name), answer)
+def _ask_data_source(namespace: str, name: str, answer: _Answer) -> None:
+    found = _ask(Reference("cdi.kubevirt.io", "DataSource", namespace, name), answer)
     source = found.spec.source if isinstance(found, DataSource) else None
     if answer.name is not None:
         return
     if source is not None and source.pvc is not None:
-        yield from _ask(_claim(source.pvc.namespace or namespace, source.pvc.name), answer)
+        _ask(_claim(source.pvc.namespace or namespace, source.pvc.name), answer)
     elif source is not None and source.snapshot is not None:
-        yield from _ask(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), answer)
+        _ask(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), answer)
     else:
         raise CannotInferError(
             "unable to infer defaults from DataSource that doesn't provide "
@@ -183,8 +175,8 @@ def _ask_data_source(namespace: str, name: str, answer: _Answer) -> Steps[None]:
         )
 
 
-def _ask(reference: Reference, answer: _Answer) -> Steps[Model]:
-    found = yield reference
+def _ask(reference: Reference, answer: _Answer) -> Model:
+    found = answer.lookup(reference)
     if found is None:
         raise NotFoundError(reference, "spec.template.spec.volumes")
     answer.take(getattr(found, "metadata", None))

@@ -63,7 +63,7 @@ def find_status_ref(vm: VirtualMachine, role: Role) -> InstancetypeStatusRef | N
 
 def find_full_kind(matcher: Matcher, role: Role) -> str | None:
     """The kind that the matcher means, if it means one."""
-    return _BY_NAME[role].get((matcher.kind or "").lower())
+    return _BY_NAME[role].get(matcher.kind.lower() if matcher.kind else "")
 
 
 def full_kind(matcher: Matcher, role: Role) -> str:

@@ -1,18 +1,16 @@
 """
-References to objects, and how they are followed.
+References to objects, and what following them needs: a lookup that knows an object or that there is none.
 
-Resolving is written as generators that yield a Reference and are sent the object, or None where there is none:
-the same steps run over objects in memory and over an API.
+Resolving asks for one object after the other and changes nothing until it has them all, so a lookup over a network may
+collect what is asked for, fetch it and start again.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from virtshape.api.model import Model
 from virtshape.api.status import Cause, StatusError
-
-T = TypeVar("T")
 
 
 class Reference(NamedTuple):
@@ -30,7 +28,6 @@ class Reference(NamedTuple):
         return f"{plural}.{self.group}" if self.group else plural
 
 
-Steps = Generator[Reference, Model | None, T]
 Lookup = Callable[[Reference], Model | None]
 
 
@@ -48,14 +45,3 @@ class NotFoundError(StatusError):
     def suggest(self, names: list[str]) -> "NotFoundError":
         """The same error, naming those of the given names that come near."""
         return NotFoundError(self.reference, self.field, tuple(get_close_matches(self.reference.name, names, n=3)))
-
-
-def follow(steps: Steps[T], lookup: Lookup) -> T:
-    """Run the steps to their end, finding each object by the lookup."""
-    try:
-        reference = next(steps)
-        while True:
-            reference = steps.send(lookup(reference))
-    except StopIteration as end:
-        result: Any = end.value
-        return result  # type: ignore[no-any-return]  # a generator's return value arrives untyped
