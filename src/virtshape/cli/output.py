@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 import msgspec
-import yaml
 
 from virtshape.api.codec import to_tree
+from virtshape.api.yaml import write_yaml
 
 output_option = click.option(
     "-o",
@@ -41,7 +41,7 @@ def render_object(tree: Any, output: str) -> str:
     """Write a tree as text, with a newline at its end."""
     if output == "json":
         return msgspec.json.format(msgspec.json.encode(tree), indent=2).decode() + "\n"
-    return yaml.safe_dump(tree)
+    return write_yaml(tree)
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
