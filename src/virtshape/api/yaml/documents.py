@@ -1,0 +1,154 @@
+"""
+Texts of objects as kubectl reads them: YAML documents, JSON objects one after another, Lists taken apart.
+
+    StatusError
+    └── YAMLError       a text that cannot be read, with its source, line and column
+
+Reads text only, never files. What the objects say is not looked at here.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from virtshape.api.path import Part, parse_path
+from virtshape.api.status import StatusError
+from virtshape.api.yaml.place import Place, TextError, place_of
+
+_SEPARATOR = re.compile(r"^---(.*)$", re.MULTILINE)
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class YAMLError(StatusError):
+    """A text that cannot be read: where it comes from, the place in it, and what is wrong there."""
+
+    def __init__(self, source: str, place: tuple[int, int], problem: str) -> None:
+        self.source = source
+        self.line, self.column = place
+        self.problem = problem
+        super().__init__(400, "BadRequest", f"{source}:{self.line}:{self.column}: {problem}")
+
+
+class Document:
+    """One object of a text: its tree, where it comes from, and the places of its fields."""
+
+    __slots__ = ("_part", "_path", "source", "tree")
+
+    def __init__(self, tree: Any, source: str, part: "_Part", path: tuple[Part, ...] = ()) -> None:
+        self.tree = tree
+        self.source = source
+        self._part = part
+        self._path = path
+
+    def position(self, path: str = "") -> tuple[int, int]:
+        """Find the line and column of the field's key, from 1; of the nearest field around it if it is not there."""
+        places = _index(self._part)
+        steps = (*map(str, self._path), *parse_path(path))
+        while steps and steps not in places:
+            steps = steps[:-1]
+        return places[steps].within(self._part.start)
+
+
+class _Part(NamedTuple):
+    """A piece of a text that holds one document."""
+
+    text: str
+    start: Place
+    is_json: bool = False
+
+
+def read_documents(text: str | bytes, source: str = "<stdin>") -> list[Document]:
+    """Read all objects of a text, those within Lists one by one; empty documents are left out."""
+    try:
+        return [document for part, tree in _read_parts(_decode(text)) for document in _take_apart(tree, source, part)]
+    except TextError as error:
+        raise YAMLError(source, error.place, error.problem) from error
+
+
+def _decode(text: str | bytes) -> str:
+    if isinstance(text, str):
+        return text.removeprefix("\ufeff")
+    if text.startswith(_UTF_16_MARKS):
+        raise TextError(Place(1, 1), "this is UTF-16 text; save it as UTF-8")
+    try:
+        return text.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = place_of(text[: error.start].decode(), error.start)
+        raise TextError(place, "this is not UTF-8 text") from None
+
+
+def _read_parts(text: str) -> Iterator[tuple[_Part, Any]]:
+    if text.lstrip()[:1] != "{":
+        yield from _read_yaml(text, Place(1, 1))
+        return
+    # Imported now, since few files are JSON.
+    from virtshape.api.yaml.jsonstream import read_json_stream
+
+    objects, end, complaint = read_json_stream(text)
+    for piece, start, tree in objects:
+        yield _Part(piece, start, is_json=True), tree
+    if complaint is None:
+        return
+    if len(objects) > 1:
+        raise complaint
+    try:
+        yield from _read_yaml(text[end:], place_of(text, end))
+    except TextError as error:  # it is neither JSON nor YAML: the one that understood more of it explains
+        raise (error if error.place > complaint.place else complaint) from None
+
+
+def _read_yaml(text: str, start: Place) -> Iterator[tuple[_Part, Any]]:
+    # Imported now, since loading the parser takes longer than most commands.
+    from virtshape.api.yaml.tree import read_tree
+
+    for piece, place in _split(text):
+        part = _Part(piece.removeprefix("\ufeff"), place.within(start))
+        try:
+            yield part, read_tree(part.text)
+        except TextError as error:
+            raise TextError(error.place.within(part.start), error.problem) from None
+
+
+def _split(text: str) -> Iterator[tuple[str, Place]]:
+    """Cut the text at its lines of `---`; the last line of a piece always ends, since literal blocks see the end."""
+    begin, line = 0, 1
+    for separator in _SEPARATOR.finditer(text):
+        piece = text[begin : separator.start()]
+        yield piece, Place(line, 1)
+        line += piece.count("\n") + 1
+        begin = separator.end() + 1
+        rest = separator[1].strip()
+        if rest and not rest.startswith("#"):
+            raise TextError(Place(line - 1, 4), 'only a comment can follow "---" on its line')
+    yield text[begin:] + ("" if text.endswith("\n") else "\n"), Place(line, 1)
+
+
+def _take_apart(tree: Any, source: str, part: _Part, path: tuple[Part, ...] = ()) -> Iterator[Document]:
+    kind = tree.get("kind") if isinstance(tree, dict) else None
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(tree.get("items"), list):
+        item_kind = kind.removesuffix("List")
+        for index, item in enumerate(tree["items"]):
+            if item_kind and isinstance(item, dict):
+                item = {"apiVersion": tree.get("apiVersion"), "kind": item_kind, **item}
+            yield from _take_apart(item, source, part, (*path, "items", index))
+    elif tree is not None:
+        yield Document(tree, source, part, path)
+
+
+@lru_cache(maxsize=4)  # a caller asks for all places of one document before it turns to the next
+def _index(part: _Part) -> dict[tuple[str, ...], Place]:
+    # Imported now, since only mistakes need places.
+    from virtshape.api import jsontext
+    from virtshape.api.yaml import tree
+
+    places: dict[tuple[str, ...], Place] = {}
+    found: Iterable[tuple[tuple[Part, ...], Place]]
+    if part.is_json:
+        found = ((path, place_of(part.text, offset)) for path, offset in jsontext.scan_keys(part.text))
+    else:
+        found = tree.scan_keys(part.text)
+    for path, place in found:
+        places.setdefault((), place)
+        places[tuple(map(str, path))] = place
+    return places or {(): Place(1, 1)}

@@ -1,0 +1,32 @@
+"""
+Places in a text: lines and columns, both counted from 1.
+
+Nothing here needs a parser.
+"""
+
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """A line and a column."""
+
+    line: int
+    column: int
+
+    def within(self, start: "Place") -> "Place":
+        """Find this place of a part in the whole text, of which the part begins at `start`."""
+        return Place(self.line + start.line - 1, self.column + (start.column - 1 if self.line == 1 else 0))
+
+
+class TextError(Exception):
+    """Something in a text that cannot be read, and its place."""
+
+    def __init__(self, place: Place, problem: str) -> None:
+        super().__init__(problem)
+        self.place = place
+        self.problem = problem
+
+
+def place_of(text: str, offset: int) -> Place:
+    """Count the line and column of an offset."""
+    return Place(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))

@@ -1,0 +1,150 @@
+"""
+What an unquoted word of YAML stands for when kubectl reads it: null, a boolean, a number or just a string.
+
+Pure tables and patterns. Never knows where the word stands.
+"""
+
+import re
+import struct
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from math import isfinite
+
+Scalar = None | bool | int | float | str
+
+YAML_TAGS = "tag:yaml.org,2002:"
+
+_WORDS: dict[str, Scalar] = {
+    **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
+    **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], True),
+    **dict.fromkeys(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"], False),
+    **dict.fromkeys([".nan", ".NaN", ".NAN"], float("nan")),
+    **dict.fromkeys([".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"], float("inf")),
+    **dict.fromkeys(["-.inf", "-.Inf", "-.INF"], float("-inf")),
+}
+_NUMBER_STARTS = frozenset("0123456789+-.")
+_INTEGER = re.compile(
+    r"(?P<sign>[+-]?)(?:(?P<dec>0|[1-9][0-9]*)|0[xX](?P<hex>[0-9a-fA-F]+)|0[oO]?(?P<oct>[0-7]+)|0[bB](?P<bin>[01]+))"
+)
+_BASES = {"dec": 10, "hex": 16, "oct": 8, "bin": 2}
+_FLOAT = re.compile(r"[+-]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][+-]?[0-9]+)?")
+_POINTED = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][+-]?[0-9]+)?")
+_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}\S*)?")
+_BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
+
+_LEAST_INT64, _LARGEST_INT64, _LARGEST_UINT64 = -(2**63), 2**63 - 1, 2**64 - 1
+_LEAST_FIXED_POWER, _LEAST_EXPONENT_POWER = -4, 6  # between them a key shows digits only
+_LEAST_EXPONENT_IN_JSON = 1e21  # from here on kubectl writes 1e+21 and no longer digits
+
+
+def read_plain(word: str) -> Scalar:
+    """Read an unquoted word; floats come as they are, even infinite ones."""
+    if word in _WORDS:
+        return _WORDS[word]
+    return _read_number(word) if word[0] in _NUMBER_STARTS else word
+
+
+def read_tagged(tag: str, text: str) -> Scalar:
+    """Read a scalar that says its own type, such as `!!int "5"`; ValueError if it is not of that type."""
+    name = tag.removeprefix(YAML_TAGS) if tag.startswith(YAML_TAGS) else ""
+    value = read_plain(text)
+    match name, value:
+        case "binary", _:
+            return _read_base64(text)
+        case ("null", None) | ("bool", bool()) | ("float", float()):
+            return value
+        case "int" | "float", int() if not isinstance(value, bool):
+            return value
+        case "timestamp", str() if _TIMESTAMP.fullmatch(text):
+            return text
+        case (("null" | "bool" | "int" | "float" | "timestamp"), _):
+            raise ValueError(f'"{text}" is not of the type !!{name}')
+        case _:  # a tag of somebody else means nothing to kubectl
+            return text
+
+
+def as_value(scalar: Scalar) -> Scalar:
+    """Turn a scalar into what JSON can hold: a whole float is an integer; ValueError for infinity."""
+    if not isinstance(scalar, float):
+        return scalar
+    if not isfinite(scalar):
+        raise ValueError("infinity and NaN cannot be used: JSON has no such numbers")
+    if scalar != int(scalar) or abs(scalar) >= _LEAST_EXPONENT_IN_JSON:
+        return scalar
+    digits, _, exponent = repr(scalar).partition("e+")
+    whole, _, fraction = digits.partition(".")
+    if not exponent:
+        return int(whole)
+    fraction = fraction.rstrip("0")
+    return int(whole + fraction + "0" * (int(exponent) - len(fraction)))
+
+
+def as_key(scalar: object) -> str:
+    """Turn a scalar into the text of a key; ValueError if kubectl takes no such key."""
+    match scalar:
+        case str():
+            return scalar
+        case bool():
+            return "true" if scalar else "false"
+        case int() if scalar <= _LARGEST_INT64:
+            return str(scalar)
+        case float():
+            return _format_single_float(scalar)
+        case None:
+            raise ValueError("null cannot be a key; put it in quotes")
+        case int():
+            raise ValueError(f"the number {scalar} is too large for a key; put it in quotes")
+        case _:
+            raise ValueError("a list or an object cannot be a key")
+
+
+def is_ambiguous(text: str) -> bool:
+    """Whether some YAML reader would take the unquoted text for anything but a string."""
+    return (
+        text == "<<"
+        or not isinstance(read_plain(text), str)
+        or _TIMESTAMP.fullmatch(text) is not None
+        or _BASE_60.fullmatch(text) is not None
+    )
+
+
+def _read_number(word: str) -> Scalar:
+    if word[0] == ".":
+        return float(word) if _POINTED.fullmatch(word) else word
+    plain = word.replace("_", "")
+    integer = _INTEGER.fullmatch(plain)
+    if integer:
+        base = integer.lastgroup or "dec"
+        number = int(integer["sign"] + integer[base], _BASES[base])
+        if _LEAST_INT64 <= number <= (_LARGEST_INT64 if integer["sign"] else _LARGEST_UINT64):
+            return number
+    if _FLOAT.fullmatch(plain) and isfinite(float(plain)):
+        return float(plain)
+    return word
+
+
+def _read_base64(text: str) -> str:
+    try:
+        data = a2b_base64(text.replace("\n", "").replace("\r", ""), strict_mode=True)
+    except Base64Error:
+        raise ValueError("a !!binary value must be base64") from None
+    return data.decode(errors="replace")
+
+
+def _format_single_float(number: float) -> str:
+    """Write the number with as few digits as tell it apart in 32 bits, as kubectl does for keys."""
+    try:
+        single = struct.unpack("f", struct.pack("f", number))[0]
+    except OverflowError:
+        single = float("inf") if number > 0 else float("-inf")
+    if not isfinite(single):
+        return ".nan" if single != single else ".inf" if single > 0 else "-.inf"
+    for precision in range(1, 10):
+        text = f"{single:.{precision - 1}e}"
+        if struct.unpack("f", struct.pack("f", float(text)))[0] == single:
+            break
+    digits, _, exponent = text.partition("e")
+    power = int(exponent)
+    if not _LEAST_FIXED_POWER <= power < _LEAST_EXPONENT_POWER:
+        return text
+    return f"{float(text):.{max(0, len(digits.partition('.')[2]) - power)}f}"

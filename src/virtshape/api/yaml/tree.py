@@ -1,0 +1,231 @@
+"""
+One YAML document as plain dicts and lists, built straight from the parser's events.
+
+Aliases are copied and merge keys applied, both within bounds, so that no text can blow up. Keeps no positions:
+`scan_keys` reads the text again to find them, since only texts with a mistake need them.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    CollectionStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from virtshape.api.path import Part
+from virtshape.api.yaml.mistakes import explain_mistake
+from virtshape.api.yaml.place import Place, TextError
+from virtshape.api.yaml.scalars import YAML_TAGS, Scalar, as_key, as_value, read_plain, read_tagged
+
+MAX_DEPTH = 200
+MAX_COPIED = 400_000
+
+_NO_KEY = object()
+_MERGE = object()
+_OPEN = object()
+
+
+class PureParser(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser):
+    """The parser in Python, for where the one in C is not built."""
+
+    def __init__(self, text: str) -> None:
+        yaml.reader.Reader.__init__(self, text)
+        yaml.scanner.Scanner.__init__(self)
+        yaml.parser.Parser.__init__(self)
+
+
+try:
+    from yaml._yaml import CParser
+except ImportError:
+    Parser: type[CParser | PureParser] = PureParser
+else:
+    Parser = CParser
+
+
+def read_tree(text: str) -> Any:
+    """Build the tree of the only document in the text, None if it is empty; TextError if it cannot be read."""
+    builder = _Builder()
+    takers = builder.takers
+    try:
+        next_event = Parser(text).get_event
+        while (event := next_event()) is not None:
+            taker = takers.get(type(event))
+            if taker is not None:
+                taker(event)
+    except yaml.YAMLError as error:
+        raise explain_mistake(error, text) from None
+    return builder.root
+
+
+class _Builder:
+    """The tree so far: the open dict or list, the key that waits for its value, and all that is open around them."""
+
+    def __init__(self) -> None:
+        self.root: Any = None
+        self.takers: dict[type[Event], Callable[[Any], None]] = {
+            ScalarEvent: self._take_scalar,
+            AliasEvent: self._take_alias,
+            MappingStartEvent: self._open,
+            SequenceStartEvent: self._open,
+            MappingEndEvent: self._close,
+            SequenceEndEvent: self._close,
+        }
+        self._box: dict[str, Any] | list[Any] | None = None
+        self._key: Any = _NO_KEY
+        self._merged: set[str] | None = None
+        self._around: list[tuple[Any, Any, set[str] | None, str | None]] = []
+        self._anchors: dict[str, Any] = {}
+        self._copied = 0
+
+    def _take_scalar(self, event: ScalarEvent) -> None:
+        try:
+            value = _read_scalar(event)
+            if event.anchor is not None:
+                self._anchors[event.anchor] = value
+            if self._key is _NO_KEY and type(self._box) is dict:
+                self._key = _MERGE if _is_merge(event) else self._new_key(self._box, as_key(value))
+            else:
+                self._put(as_value(value) if type(value) is float else value)
+        except ValueError as error:
+            raise _mistake(event, str(error)) from None
+
+    def _take_alias(self, event: AliasEvent) -> None:
+        value = self._anchors.get(event.anchor or "", _NO_KEY)
+        if value is _NO_KEY:
+            raise _mistake(event, f"*{event.anchor} stands for nothing: no &{event.anchor} comes before it")
+        if value is _OPEN:
+            raise _mistake(event, f"&{event.anchor} contains itself")
+        if isinstance(value, list) and self._key is _MERGE:
+            raise _mistake(event, "only objects can be merged with <<")
+        try:
+            if self._key is _NO_KEY and type(self._box) is dict:
+                self._key = self._new_key(self._box, as_key(value))
+            else:
+                self._put(self._copy(value, len(self._around)))
+        except ValueError as error:
+            raise _mistake(event, str(error)) from None
+
+    def _open(self, event: MappingStartEvent | SequenceStartEvent) -> None:
+        if self._key is _NO_KEY and type(self._box) is dict:
+            raise _mistake(event, "a list or an object cannot be a key; put a text that begins with { or [ in quotes")
+        if len(self._around) >= MAX_DEPTH:
+            raise _mistake(event, f"this is nested more than {MAX_DEPTH} levels deep")
+        if event.anchor is not None:
+            self._anchors[event.anchor] = _OPEN
+        self._around.append((self._box, self._key, self._merged, event.anchor))
+        self._box = {} if type(event) is MappingStartEvent else []
+        self._key = _NO_KEY
+        self._merged = None
+
+    def _close(self, event: MappingEndEvent | SequenceEndEvent) -> None:
+        value = self._box
+        self._box, self._key, self._merged, anchor = self._around.pop()
+        if anchor is not None:
+            self._anchors[anchor] = value
+        try:
+            self._put(value)
+        except ValueError as error:
+            raise _mistake(event, str(error)) from None
+
+    def _put(self, value: Any) -> None:
+        if type(self._box) is dict:
+            if self._key is _MERGE:
+                self._merge(self._box, value)
+            else:
+                self._box[self._key] = value
+            self._key = _NO_KEY
+        elif type(self._box) is list:
+            self._box.append(value)
+        else:
+            self.root = value
+
+    def _new_key(self, box: dict[str, Any], key: str) -> str:
+        if key in box:
+            if self._merged is None or key not in self._merged:
+                raise ValueError(f'the key "{key}" stands twice in the same object')
+            self._merged.discard(key)
+        return key
+
+    def _merge(self, box: dict[str, Any], value: Any) -> None:
+        """Apply `<<` where it stands, as kubectl does: it replaces what comes before it, not what comes after."""
+        sources = value if isinstance(value, list) else [value]
+        if self._merged is None:
+            self._merged = set()
+        for source in reversed(sources):
+            if not isinstance(source, dict):
+                raise ValueError("only objects can be merged with <<")  # noqa: TRY004 - the text is wrong, not our types
+            self._merged |= source.keys() - box.keys()
+            box.update(source)
+
+    def _copy(self, value: Any, depth: int) -> Any:
+        if isinstance(value, float):
+            return as_value(value)
+        if not isinstance(value, dict | list):
+            return value
+        self._copied += len(value) + 1
+        if self._copied > MAX_COPIED or depth >= MAX_DEPTH:
+            raise ValueError("the aliases of this document stand for too much")
+        if isinstance(value, list):
+            return [self._copy(item, depth + 1) for item in value]
+        return {key: self._copy(item, depth + 1) for key, item in value.items()}
+
+
+def scan_keys(text: str) -> Iterator[tuple[tuple[Part, ...], Place]]:
+    """Yield the path and place of every key and list item; the text must be one that `read_tree` takes."""
+    path: list[Part] = []
+    awaits_key = False
+    anchors: dict[str, Scalar] = {}
+    next_event = Parser(text).get_event
+    while (event := next_event()) is not None:
+        if isinstance(event, ScalarEvent) and event.anchor is not None:
+            anchors[event.anchor] = _read_scalar(event)
+        if isinstance(event, MappingEndEvent | SequenceEndEvent):
+            path.pop()
+        elif not isinstance(event, NodeEvent):
+            continue
+        elif awaits_key:
+            path[-1] = _key_text(event, anchors)
+            awaits_key = False
+            yield tuple(path), _place(event)
+            continue
+        elif path and isinstance(path[-1], int):
+            yield tuple(path), _place(event)
+        if isinstance(event, CollectionStartEvent):
+            path.append("" if isinstance(event, MappingStartEvent) else 0)
+        elif path and isinstance(path[-1], int):
+            path[-1] += 1
+        awaits_key = bool(path) and isinstance(path[-1], str)
+
+
+def _read_scalar(event: ScalarEvent) -> Scalar:
+    if event.tag is not None:
+        return read_tagged(event.tag, event.value)
+    return read_plain(event.value) if event.implicit[0] else event.value
+
+
+def _key_text(event: NodeEvent, anchors: dict[str, Scalar]) -> str:
+    if isinstance(event, ScalarEvent):
+        return event.value if _is_merge(event) else as_key(_read_scalar(event))
+    return as_key(anchors[event.anchor or ""])
+
+
+def _is_merge(event: ScalarEvent) -> bool:
+    return event.value == "<<" and (event.implicit[0] or event.tag == YAML_TAGS + "merge")
+
+
+def _place(event: Event) -> Place:
+    mark = event.start_mark
+    return Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)
+
+
+def _mistake(event: Event, message: str) -> TextError:
+    return TextError(_place(event), message)
