@@ -16,18 +16,18 @@ from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.expand import Shape, draft_template, shape_draft
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.engine.requirements import check_requirements
-from virtshape.resolve.find import find_object, instancetype_role, instancetype_spec, preference_spec
+from virtshape.resolve.find import default_layout, find_object, instancetype_role, instancetype_spec, preference_spec
 from virtshape.resolve.reference import Lookup, NotFoundError
 
 
 def find_present_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
     """What the VM names, as far as it exists: what is missing has no say yet."""
-    shape = Shape(layout="cores" if vm.spec.flavor else "sockets")
+    instancetype = preference = None
     with suppress(NotFoundError):
-        shape = shape._replace(instancetype=instancetype_spec(find_object(vm, instancetype_role(vm), lookup)))
+        instancetype = instancetype_spec(find_object(vm, instancetype_role(vm), lookup))
     with suppress(NotFoundError):
-        shape = shape._replace(preference=preference_spec(find_object(vm, "preference", lookup)))
-    return shape
+        preference = preference_spec(find_object(vm, "preference", lookup))
+    return Shape(instancetype, preference, default_layout(vm))
 
 
 def check_vm(

@@ -20,4 +20,6 @@ def check_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> 
 def apply_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> None:
     """Write the annotations that the VM has no value for."""
     if given:
-        metadata.annotations = {**(metadata.annotations or {}), **given, **(metadata.annotations or {})}
+        own = metadata.annotations = metadata.annotations or {}
+        for key, value in given.items():
+            own.setdefault(key, value)

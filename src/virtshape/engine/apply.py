@@ -65,16 +65,17 @@ def check_instancetype(draft: Draft, instancetype: VirtualMachineInstancetypeSpe
     """Everything that the VM and its instance type both say, and what neither does."""
     spec = draft.spec
     domain = spec.domain
-    clashes = (
-        check_placement(spec, instancetype)
-        + check_cpu(domain, instancetype.cpu)
-        + check_memory(domain, instancetype.memory)
-        + check_threads(domain, instancetype)
-        + check_passthrough(domain.devices, instancetype)
-    )
-    conflicts = [instancetype_conflict(f"{root}.{field}") for field in clashes]
-    conflicts += map(instancetype_conflict, check_annotations(draft.metadata, instancetype.annotations))
+    clashes = check_placement(spec, instancetype)
+    clashes += check_cpu(domain, instancetype.cpu)
+    clashes += check_memory(domain, instancetype.memory)
+    clashes += check_threads(domain, instancetype)
+    clashes += check_passthrough(domain.devices, instancetype)
+    annotations = check_annotations(draft.metadata, instancetype.annotations)
     missing = check_memory_given(domain, root, instancetype.memory)
+    if not (clashes or annotations or missing):
+        return []
+    conflicts = [instancetype_conflict(f"{root}.{field}") for field in clashes]
+    conflicts += map(instancetype_conflict, annotations)
     return [*conflicts, missing] if missing else conflicts
 
 

@@ -16,7 +16,7 @@ GUEST = "domain.cpu.guest"
 def check_cpu(domain: DomainSpec, given: CPUInstancetype | None) -> list[str]:
     """The fields of the VM that say what its instance type says."""
     cpu, resources = domain.cpu, domain.resources
-    clashes = []
+    clashes: list[str] = []
     if resources is not None:
         if resources.requests and "cpu" in resources.requests:
             clashes.append("domain.resources.requests.cpu")
@@ -121,4 +121,4 @@ def apply_cpu_preferences(domain: DomainSpec, preference: VirtualMachinePreferen
 
 def put_topology(cpu: CPU, topology: Topology) -> None:
     """Write the three numbers of a topology."""
-    cpu.sockets, cpu.cores, cpu.threads = topology
+    cpu.sockets, cpu.cores, cpu.threads = topology.sockets, topology.cores, topology.threads

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.api.kubevirt.domain import CPU, DomainSpec, KernelBootContainer, Machine, Memory
+from virtshape.api.kubevirt.domain import CPU, DomainSpec, KernelBootContainer, Machine, Memory, ResourceRequirements
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.volume import ContainerDiskSource
 from virtshape.api.quantity import Quantity
@@ -19,7 +19,6 @@ from virtshape.engine.memory import put_request
 from virtshape.engine.topology import Topology
 
 _UNSET_CPU_REQUEST: Final = Quantity("100m")
-_ZERO: Final = Quantity("0")
 
 
 def apply_defaults(
@@ -34,21 +33,27 @@ def apply_defaults(
         domain.machine = Machine(type=default_machine_type(spec.architecture, configuration))
     if spec.eviction_strategy is None:
         spec.eviction_strategy = (configuration.eviction_strategy if configuration else None) or "None"
-    _default_cpu_request(domain, configuration)
-    _default_topology(domain)
-    _default_memory(domain)
+    if domain.resources is not None or configuration is not None:
+        _default_cpu_request(domain, configuration)
+    cpu = domain.cpu = domain.cpu or CPU()
+    if not (cpu.sockets or cpu.cores or cpu.threads):
+        put_topology(cpu, _default_topology(domain.resources))
+    memory = domain.memory = domain.memory or Memory()
+    if memory.guest is None:
+        memory.guest = _default_memory(memory, domain.resources)
     _default_pull_policies(spec)
 
 
 def _default_cpu_request(domain: DomainSpec, configuration: KubeVirtConfiguration | None) -> None:
     """Request the CPU limit; without one, what the configuration asks for each VMI that has no CPUs to itself."""
     resources = domain.resources
-    requests, limits = (resources.requests, resources.limits) if resources else (None, None)
-    if not _amount(requests, "cpu").is_zero():
-        return
-    if limits and not _amount(limits, "cpu").is_zero():
-        put_request(domain, "cpu", limits["cpu"])
-        return
+    if resources is not None:
+        if _find_amount(resources.requests, "cpu") is not None:
+            return
+        limit = _find_amount(resources.limits, "cpu")
+        if limit is not None:
+            put_request(domain, "cpu", limit)
+            return
     wanted = configuration.cpu_request if configuration else None
     if wanted is None or wanted.same_as(_UNSET_CPU_REQUEST):
         return
@@ -56,37 +61,30 @@ def _default_cpu_request(domain: DomainSpec, configuration: KubeVirtConfiguratio
         put_request(domain, "cpu", wanted)
 
 
-def _amount(resources: Mapping[str, Quantity] | None, name: str) -> Quantity:
-    return resources.get(name, _ZERO) if resources else _ZERO
+def _find_amount(resources: Mapping[str, Quantity] | None, name: str) -> Quantity | None:
+    """The amount of a resource, if there is one and it is not nought."""
+    amount = resources.get(name) if resources else None
+    return None if amount is None or amount.is_zero() else amount
 
 
-def _default_topology(domain: DomainSpec) -> None:
+def _default_topology(resources: ResourceRequirements | None) -> Topology:
     """One core on each of as many sockets as the CPU limit, or request, asks for."""
-    cpu = domain.cpu = domain.cpu or CPU()
-    if cpu.sockets or cpu.cores or cpu.threads:
-        return
-    resources = domain.resources
     for amounts in (resources.limits, resources.requests) if resources else ():
         if amounts and "cpu" in amounts:
-            put_topology(cpu, Topology(sockets=amounts["cpu"].value()))
-            return
-    put_topology(cpu, Topology())
+            return Topology(sockets=amounts["cpu"].value())
+    return Topology()
 
 
-def _default_memory(domain: DomainSpec) -> None:
-    """Give the guest what is requested, else the limit, else one huge page."""
-    memory = domain.memory = domain.memory or Memory()
-    if memory.guest is not None:
-        return
-    resources = domain.resources
+def _default_memory(memory: Memory, resources: ResourceRequirements | None) -> Quantity | None:
+    """What is requested, else the limit, else one huge page."""
     for amounts in (resources.requests, resources.limits) if resources else ():
-        amount = _amount(amounts, "memory")
-        if not amount.is_zero():
-            memory.guest = amount
-            return
+        amount = _find_amount(amounts, "memory")
+        if amount is not None:
+            return amount
     if memory.hugepages is not None and memory.hugepages.page_size:
         with suppress(ValueError):  # a page size that is none is refused elsewhere
-            memory.guest = Quantity(memory.hugepages.page_size)
+            return Quantity(memory.hugepages.page_size)
+    return None
 
 
 def _default_pull_policies(spec: VirtualMachineInstanceSpec) -> None:

@@ -18,7 +18,9 @@ def apply_default_disks(spec: VirtualMachineInstanceSpec) -> None:
     named = {disk.name for disk in disks}
     if devices.filesystems:
         named.update(filesystem.name for filesystem in devices.filesystems)
-    disks += [Disk(name=volume.name) for volume in spec.volumes if volume.name not in named]
+    for volume in spec.volumes:
+        if volume.name not in named:
+            disks.append(Disk(name=volume.name))
 
 
 def apply_disk_preferences(devices: Devices, preferred: DevicePreferences) -> None:
@@ -26,18 +28,15 @@ def apply_disk_preferences(devices: Devices, preferred: DevicePreferences) -> No
     for disk in devices.disks or ():
         if disk.disk is None and disk.cdrom is None and disk.lun is None:
             disk.disk = DiskTarget()
-        if disk.disk is not None:
-            _apply_to_disk(disk, disk.disk, preferred)
+        target = disk.disk
+        if target is not None:
+            target.bus = target.bus or preferred.preferred_disk_bus
+            disk.cache = disk.cache or preferred.preferred_disk_cache
+            disk.io = disk.io or preferred.preferred_disk_io
+            disk.block_size = disk.block_size or preferred.preferred_disk_block_size
+            if disk.dedicated_io_thread is None and target.bus == "virtio":
+                disk.dedicated_io_thread = preferred.preferred_disk_dedicated_io_thread
         elif disk.cdrom is not None:
             disk.cdrom.bus = disk.cdrom.bus or preferred.preferred_cdrom_bus
         elif disk.lun is not None:
             disk.lun.bus = disk.lun.bus or preferred.preferred_lun_bus
-
-
-def _apply_to_disk(disk: Disk, target: DiskTarget, preferred: DevicePreferences) -> None:
-    target.bus = target.bus or preferred.preferred_disk_bus
-    disk.cache = disk.cache or preferred.preferred_disk_cache
-    disk.io = disk.io or preferred.preferred_disk_io
-    disk.block_size = disk.block_size or preferred.preferred_disk_block_size
-    if disk.dedicated_io_thread is None and target.bus == "virtio":
-        disk.dedicated_io_thread = preferred.preferred_disk_dedicated_io_thread

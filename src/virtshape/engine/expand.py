@@ -4,7 +4,7 @@ Expanding: a VM that names an instance type and a preference becomes one that sa
 Pure: works on the copy it is given; finding what the VM names is somebody else's.
 """
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
@@ -25,7 +25,7 @@ from virtshape.engine.network import apply_default_interface
 from virtshape.engine.topology import Layout
 
 
-class Shape(NamedTuple):
+class Shape(Struct, frozen=True, gc=False):
     """What a VM gets and likes, and how vCPUs are laid out when nobody prefers a way."""
 
     instancetype: VirtualMachineInstancetypeSpec | None = None

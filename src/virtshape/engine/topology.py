@@ -4,7 +4,9 @@ Guest CPU topology: which sockets, cores and threads carry the vCPUs.
 Pure: no I/O, no clock, no logging.
 """
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from msgspec import Struct
 
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import CPUInstancetype
@@ -26,7 +28,7 @@ DEFAULT_RATIO: Final = 2
 THREADS_PER_CORE: Final = 2
 
 
-class Topology(NamedTuple):
+class Topology(Struct, frozen=True, gc=False):
     """How many sockets, cores in each, threads in each of those."""
 
     sockets: int = 1
@@ -39,7 +41,7 @@ class Topology(NamedTuple):
         return self.sockets * self.cores * self.threads
 
     def __str__(self) -> str:
-        return "x".join(map(str, self))
+        return f"{self.sockets}x{self.cores}x{self.threads}"
 
 
 def read_topology(topology: CPUTopology) -> Topology:

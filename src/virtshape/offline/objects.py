@@ -17,7 +17,7 @@ class Objects:
     """Kubernetes objects by reference; of two with the same reference the later one counts."""
 
     def __init__(self, objects: Iterable[bytes | Model] = ()) -> None:
-        self._objects: dict[tuple[str, str, str, str], Model] = {}
+        self._objects: dict[Reference, Model] = {}
         for item in objects:
             self.add(item)
 
@@ -32,7 +32,8 @@ class Objects:
 
     def names(self, group: str, kind: str, namespace: str) -> list[str]:
         """The names of all objects of a kind in a namespace."""
-        return [key[3] for key in self._objects if key[:3] == (group, kind, namespace)]
+        wanted = (group, kind, namespace)
+        return [at.name for at in self._objects if (at.group, at.kind, at.namespace) == wanted]
 
 
 def reference_of(found: Any) -> Reference:

@@ -16,6 +16,7 @@ from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.engine.expand import Shape
+from virtshape.engine.topology import Layout
 from virtshape.resolve.matcher import (
     FLAVOR_GROUP,
     INSTANCETYPE_GROUP,
@@ -38,16 +39,19 @@ _FlavorPreferences = (flavor.VirtualMachinePreference, flavor.VirtualMachineClus
 def find_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
     """Both things that a VM names; a flavor takes the place of an instance type."""
     role = instancetype_role(vm)
-    return Shape(
-        instancetype_spec(find_object(vm, role, lookup)),
-        preference_spec(find_object(vm, "preference", lookup)),
-        "cores" if role == "flavor" else "sockets",
-    )
+    instancetype = instancetype_spec(find_object(vm, role, lookup))
+    preference = preference_spec(find_object(vm, "preference", lookup))
+    return Shape(instancetype, preference, default_layout(vm))
 
 
 def instancetype_role(vm: VirtualMachine) -> Role:
     """In which role the VM names what it gets."""
     return "flavor" if vm.spec.flavor is not None else "instancetype"
+
+
+def default_layout(vm: VirtualMachine) -> Layout:
+    """How vCPUs are laid out when nobody prefers a way: flavors came from a time when that was on cores."""
+    return "sockets" if vm.spec.flavor is None else "cores"
 
 
 def find_object(vm: VirtualMachine, role: Role, lookup: Lookup) -> Model | None:

@@ -39,11 +39,9 @@ KINDS: Final[dict[Role, MatcherKinds]] = {
 }
 _BY_NAME: Final[dict[Role, dict[str, str]]] = {
     role: {
-        "": kinds.cluster,
-        kinds.cluster.lower(): kinds.cluster,
-        f"{kinds.cluster.lower()}s": kinds.cluster,
-        kinds.namespaced.lower(): kinds.namespaced,
-        f"{kinds.namespaced.lower()}s": kinds.namespaced,
+        spelling: kind
+        for kind in (kinds.cluster, kinds.namespaced)
+        for spelling in (kind, kind.lower(), f"{kind.lower()}s", "" if kind == kinds.cluster else kind)
     }
     for role, kinds in KINDS.items()
 }
@@ -63,7 +61,8 @@ def find_status_ref(vm: VirtualMachine, role: Role) -> InstancetypeStatusRef | N
 
 def find_full_kind(matcher: Matcher, role: Role) -> str | None:
     """The kind that the matcher means, if it means one."""
-    return _BY_NAME[role].get(matcher.kind.lower() if matcher.kind else "")
+    kinds, name = _BY_NAME[role], matcher.kind or ""
+    return kinds.get(name) or kinds.get(name.lower())
 
 
 def full_kind(matcher: Matcher, role: Role) -> str:

@@ -7,13 +7,14 @@ collect what is asked for, fetch it and start again.
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from virtshape.api.model import Model
 from virtshape.api.status import Cause, StatusError
 
 
-class Reference(NamedTuple):
+class Reference(Struct, frozen=True, gc=False):
     """One object, by its kind and name; `namespace` is empty for cluster-wide kinds."""
 
     group: str

@@ -1,0 +1,1 @@
+"""Measurements: never part of the tests, always beside a yardstick in the same run."""

@@ -1,0 +1,27 @@
+"""
+Runs benchmarks by name: `python -m bench expand`, or all of them.
+
+Each is a module with a `main()` that checks its results before it measures.
+"""
+
+import importlib
+import sys
+
+NAMES = ("expand", "lint")
+
+
+def main() -> int:
+    """Run what the command line names."""
+    wanted = sys.argv[1:] or ["all"]
+    names = NAMES if wanted == ["all"] else wanted
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)}; there are: all, {', '.join(NAMES)}", file=sys.stderr)
+        return 2
+    for name in names:
+        print(f"{name}:")
+        importlib.import_module(f"bench.{name}").main()
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,60 @@
+"""
+What is measured: the recorded VM of $VIRTSHAPE_BENCH, or one of ours, and 64 varied ones.
+
+Deterministic: the same bytes in each run.
+"""
+
+import json
+import os
+import pathlib
+from typing import Any
+
+Tree = dict[str, Any]
+
+INSTANCETYPE: Tree = {
+    "apiVersion": "instancetype.kubevirt.io/v1beta1",
+    "kind": "VirtualMachineClusterInstancetype",
+    "metadata": {"name": "u1.medium"},
+    "spec": {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}},
+}
+PREFERENCE: Tree = {
+    "apiVersion": "instancetype.kubevirt.io/v1beta1",
+    "kind": "VirtualMachineClusterPreference",
+    "metadata": {"name": "fedora"},
+    "spec": {
+        "devices": {"preferredDiskBus": "virtio", "preferredInterfaceModel": "virtio", "preferredRng": {}},
+        "features": {"preferredSmm": {}},
+        "firmware": {"preferredEfi": {"secureBoot": True}},
+        "requirements": {"cpu": {"guest": 1}, "memory": {"guest": "2Gi"}},
+    },
+}
+
+
+def read_recorded(name: str) -> bytes | None:
+    """A file of the bench folder, where there is one."""
+    folder = os.environ.get("VIRTSHAPE_BENCH")
+    return pathlib.Path(folder, name).read_bytes() if folder else None
+
+
+def build_vm(number: int) -> Tree:
+    """One VM, different from its neighbours in what it says and in how much."""
+    volumes: list[Tree] = [{"name": "root", "containerDisk": {"image": f"registry.example/os:{number}"}}]
+    volumes += [{"name": f"data{n}", "persistentVolumeClaim": {"claimName": f"c{n}"}} for n in range(number % 4)]
+    devices: Tree = {"disks": [{"name": "root", "disk": {"bus": "sata"}}]} if number % 3 == 0 else {}
+    if number % 5 == 0:
+        devices["interfaces"] = [{"name": "lan", "masquerade": {}}]
+    template: Tree = {"domain": {"devices": devices}, "volumes": volumes}
+    if number % 5 == 0:
+        template["networks"] = [{"name": "lan", "pod": {}}]
+    if number % 7 == 0:
+        template["nodeSelector"] = {"zone": f"z{number % 3}"}
+    spec: Tree = {"runStrategy": "Always", "instancetype": {"name": "u1.medium"}, "template": {"spec": template}}
+    if number % 4:
+        spec["preference"] = {"name": "fedora"}
+    metadata = {"name": f"vm-{number}", "namespace": f"team-{number % 10}", "labels": {"app": f"app{number % 20}"}}
+    return {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": metadata, "spec": spec}
+
+
+def encode_vms(count: int) -> list[bytes]:
+    """Varied VMs as JSON."""
+    return [json.dumps(build_vm(number)).encode() for number in range(count)]
