@@ -1,0 +1,131 @@
+"""
+Customizing: a new instance type or preference, made from one that exists.
+
+Pure: the source stays as it is. What only a server can know about the source never passes on.
+"""
+
+import copy
+from typing import NamedTuple
+
+from virtshape.api.instancetype.v1beta2 import (
+    CPUInstancetype,
+    MemoryInstancetype,
+    VirtualMachineClusterInstancetype,
+    VirtualMachineClusterPreference,
+    VirtualMachineInstancetype,
+    VirtualMachineInstancetypeSpec,
+    VirtualMachinePreference,
+)
+from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.quantity import Quantity
+from virtshape.engine.conflict import Conflict
+from virtshape.engine.topology import Topology, read_topology
+
+Instancetype = VirtualMachineInstancetype | VirtualMachineClusterInstancetype
+Preference = VirtualMachinePreference | VirtualMachineClusterPreference
+
+GROUP = "instancetype.kubevirt.io"
+SIZES_OPTIONAL_SINCE = f"{GROUP}/v1beta2"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class Size(NamedTuple):
+    """The vCPUs, as a number or as an exact topology, and the memory to give; what is None stays as it is."""
+
+    vcpus: int | None = None
+    topology: CPUTopology | None = None
+    memory: Quantity | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether anything is to change."""
+        return self != UNCHANGED
+
+
+UNCHANGED = Size()
+
+
+def check_size(source: Instancetype | Preference, size: Size) -> list[Conflict]:
+    """Why the source cannot be given this size, if it cannot."""
+    if isinstance(source, Preference):
+        words = "a preference has no size: vCPUs and memory are an instance type's"
+        return [Conflict(("spec",), words)] if size.is_given else []
+    if size.vcpus is None:
+        return []
+    if size.topology is not None:
+        return [Conflict(("spec.cpu",), "a number of vCPUs and an exact topology exclude each other")]
+    topology = find_topology(source)
+    if topology is None:
+        return []
+    words = f"the exact topology {topology} does not say how {size.vcpus} vCPUs are to be laid out"
+    return [Conflict(("spec.cpu.topology",), words)]
+
+
+def find_topology(source: Instancetype) -> Topology | None:
+    """The exact topology of an instance type that has one."""
+    cpu = source.spec.cpu
+    return read_topology(cpu.topology) if cpu is not None and cpu.topology is not None else None
+
+
+def scale_topology(topology: Topology, vcpus: int) -> Topology:
+    """A topology for this many vCPUs, with sockets like those of the given one if that comes out even."""
+    sockets, rest = divmod(vcpus, topology.cores * topology.threads)
+    return Topology(vcpus) if rest else Topology(sockets, topology.cores, topology.threads)
+
+
+def customize(
+    source: Instancetype | Preference,
+    name: str,
+    size: Size = UNCHANGED,
+    *,
+    cluster: bool = False,
+    keep_metadata: bool = False,
+) -> Instancetype | Preference:
+    """A copy under another name, of a size that was checked, for one namespace or for the whole cluster."""
+    metadata = _derive_metadata(source.metadata or ObjectMeta(), name, keep_metadata=keep_metadata)
+    if isinstance(source, Preference):
+        preference = VirtualMachineClusterPreference if cluster else VirtualMachinePreference
+        return preference(
+            api_version=source.api_version,
+            kind=preference.__name__,
+            metadata=metadata,
+            spec=copy.deepcopy(source.spec),
+        )
+    spec = copy.deepcopy(source.spec)
+    _apply_size(spec, size)
+    instancetype = VirtualMachineClusterInstancetype if cluster else VirtualMachineInstancetype
+    return instancetype(
+        api_version=source.api_version if _states_size(spec) else SIZES_OPTIONAL_SINCE,
+        kind=instancetype.__name__,
+        metadata=metadata,
+        spec=spec,
+    )
+
+
+def _apply_size(spec: VirtualMachineInstancetypeSpec, size: Size) -> None:
+    if size.vcpus is not None or size.topology is not None:
+        cpu = spec.cpu = spec.cpu or CPUInstancetype()
+        cpu.guest, cpu.topology = size.vcpus, size.topology
+    if size.memory is not None:
+        memory = spec.memory = spec.memory or MemoryInstancetype()
+        memory.guest = size.memory
+
+
+def _states_size(spec: VirtualMachineInstancetypeSpec) -> bool:
+    has_vcpus = spec.cpu is not None and (spec.cpu.guest is not None or spec.cpu.topology is not None)
+    return has_vcpus and spec.memory is not None and spec.memory.guest is not None
+
+
+def _derive_metadata(metadata: ObjectMeta, name: str, *, keep_metadata: bool) -> ObjectMeta:
+    """Labels and annotations alone pass on, and those that describe the source only when asked for."""
+
+    def derive(texts: dict[str, str] | None) -> dict[str, str] | None:
+        kept = {
+            key: text
+            for key, text in (texts or {}).items()
+            if key != LAST_APPLIED and (keep_metadata or not key.startswith(f"{GROUP}/"))
+        }
+        return kept or None
+
+    return ObjectMeta(name=name, labels=derive(metadata.labels), annotations=derive(metadata.annotations))

@@ -1,0 +1,237 @@
+from typing import Any
+
+import pytest
+
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.instancetype import v1beta1, v1beta2
+from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.api.quantity import Quantity
+from virtshape.engine.conflict import Conflict
+from virtshape.engine.customize import (
+    Instancetype,
+    Preference,
+    Size,
+    check_size,
+    customize,
+    scale_topology,
+)
+from virtshape.engine.topology import Topology
+
+Tree = dict[str, Any]
+OWN = "instancetype.kubevirt.io"
+
+
+def build_instancetype(spec: Tree | None = None, metadata: Tree | None = None, version: str = "v1beta2") -> Any:
+    tree = {
+        "apiVersion": f"{OWN}/{version}",
+        "kind": "VirtualMachineClusterInstancetype",
+        "metadata": {"name": "u1.medium", **(metadata or {})},
+        "spec": {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}} if spec is None else spec,
+    }
+    module = v1beta2 if version == "v1beta2" else v1beta1
+    return from_tree(tree, module.VirtualMachineClusterInstancetype)
+
+
+def build_preference() -> v1beta2.VirtualMachineClusterPreference:
+    tree = {
+        "apiVersion": f"{OWN}/v1beta1",
+        "kind": "VirtualMachineClusterPreference",
+        "metadata": {"name": "fedora", "labels": {f"{OWN}/arch": "amd64"}},
+        "spec": {"devices": {"preferredDiskBus": "virtio"}},
+    }
+    return from_tree(tree, v1beta2.VirtualMachineClusterPreference)
+
+
+def _customize(source: Instancetype | Preference, size: Size, **options: bool) -> Tree:
+    assert check_size(source, size) == []
+    tree: Tree = to_tree(customize(source, "mine", size, **options))
+    return tree
+
+
+TYPED: Tree = {
+    "cpu": {"guest": 1, "model": "host-model", "maxSockets": 8},
+    "memory": {"guest": "4Gi", "maxGuest": "8Gi"},
+}
+LAID_OUT: Tree = {"cpu": {"topology": {"sockets": 2, "threads": 2}}, "memory": {"guest": "4Gi"}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "size", "expected"),
+    [
+        pytest.param(TYPED, Size(), TYPED, id="no size keeps the source's"),
+        pytest.param(
+            TYPED,
+            Size(vcpus=4),
+            {**TYPED, "cpu": {**TYPED["cpu"], "guest": 4}},
+            id="vCPUs alone",
+        ),
+        pytest.param(
+            TYPED,
+            Size(memory=Quantity("6Gi")),
+            {**TYPED, "memory": {**TYPED["memory"], "guest": "6Gi"}},
+            id="memory alone",
+        ),
+        pytest.param(
+            TYPED,
+            Size(topology=CPUTopology(cores=4)),
+            {**TYPED, "cpu": {"topology": {"cores": 4}, "model": "host-model", "maxSockets": 8}},
+            id="a topology takes the place of a number",
+        ),
+        pytest.param(
+            LAID_OUT,
+            Size(topology=CPUTopology(sockets=4)),
+            {**LAID_OUT, "cpu": {"topology": {"sockets": 4}}},
+            id="a topology takes the place of another, whole",
+        ),
+        pytest.param(LAID_OUT, Size(memory=Quantity("1Gi")), {**LAID_OUT, "memory": {"guest": "1Gi"}}, id="beside one"),
+        pytest.param(
+            {},
+            Size(vcpus=2, memory=Quantity("1Gi")),
+            {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}},
+            id="a source without any size",
+        ),
+    ],
+)
+def test_the_size_asked_for_replaces_the_source_s_and_all_else_stays(spec: Tree, size: Size, expected: Tree) -> None:
+    assert _customize(build_instancetype(spec), size)["spec"] == expected
+
+
+def test_the_source_stays_as_it_is() -> None:
+    source = build_instancetype(TYPED, {"labels": {f"{OWN}/size": "medium"}})
+    before = to_tree(source)
+    result = customize(source, "mine", Size(vcpus=4, memory=Quantity("8Gi")))
+    assert isinstance(result, v1beta2.VirtualMachineInstancetype)
+    assert result.spec.cpu is not None
+    result.spec.cpu.model = "host-passthrough"
+    assert to_tree(source) == before
+
+
+@pytest.mark.parametrize(
+    ("source", "cluster", "kind"),
+    [
+        pytest.param(build_instancetype(), False, "VirtualMachineInstancetype", id="instance type of a namespace"),
+        pytest.param(
+            build_instancetype(), True, "VirtualMachineClusterInstancetype", id="instance type of the cluster"
+        ),
+        pytest.param(build_preference(), False, "VirtualMachinePreference", id="preference of a namespace"),
+        pytest.param(build_preference(), True, "VirtualMachineClusterPreference", id="preference of the cluster"),
+    ],
+)
+def test_the_kind_follows_the_scope_asked_for(source: Instancetype | Preference, cluster: bool, kind: str) -> None:
+    result = customize(source, "mine", cluster=cluster)
+    again = customize(result, "again", cluster=cluster)
+    assert (result.kind, type(result).__name__) == (kind, kind)
+    assert (again.kind, type(again).__name__) == (kind, kind)
+
+
+@pytest.mark.parametrize(
+    ("version", "spec", "size", "expected"),
+    [
+        pytest.param("v1beta1", None, Size(vcpus=2), "v1beta1", id="the source's"),
+        pytest.param("v1alpha2", None, Size(), "v1alpha2", id="an old one too"),
+        pytest.param("v1beta1", LAID_OUT, Size(), "v1beta1", id="a topology is a size"),
+        pytest.param(
+            "v1beta1", {"cpu": {}, "memory": {"guest": "1Gi"}}, Size(), "v1beta2", id="newer for want of vCPUs"
+        ),
+        pytest.param(
+            "v1beta1", {"cpu": {}, "memory": {"guest": "1Gi"}}, Size(vcpus=1), "v1beta1", id="the want is met"
+        ),
+        pytest.param("v1beta2", None, Size(vcpus=2), "v1beta2", id="never older"),
+        pytest.param("v1beta2", {}, Size(vcpus=2), "v1beta2", id="newer for want of memory"),
+    ],
+)
+def test_the_version_is_the_source_s_unless_a_size_is_absent(
+    version: str, spec: Tree | None, size: Size, expected: str
+) -> None:
+    assert _customize(build_instancetype(spec, version=version), size)["apiVersion"] == f"{OWN}/{expected}"
+
+
+DESCRIBED: Tree = {
+    "labels": {f"{OWN}/size": "medium", "team": "blue", f"{OWN}.example.com/x": "y"},
+    "annotations": {f"{OWN}/displayName": "Universal", "note": "mine"},
+}
+
+
+def test_what_describes_the_source_is_dropped() -> None:
+    assert _customize(build_instancetype(metadata=DESCRIBED), Size(vcpus=2))["metadata"] == {
+        "name": "mine",
+        "labels": {"team": "blue", f"{OWN}.example.com/x": "y"},
+        "annotations": {"note": "mine"},
+    }
+
+
+def test_what_describes_the_source_is_kept_on_request() -> None:
+    kept = _customize(build_instancetype(metadata=DESCRIBED), Size(), keep_metadata=True)["metadata"]
+    assert kept == {"name": "mine", **DESCRIBED}
+
+
+@pytest.mark.parametrize("keep_metadata", [False, True])
+def test_what_a_server_wrote_never_passes_on(keep_metadata: bool) -> None:
+    server = {
+        "namespace": "shop",
+        "generateName": "u1-",
+        "uid": "7d0a",
+        "resourceVersion": "12",
+        "generation": 3,
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "deletionTimestamp": "2026-01-02T00:00:00Z",
+        "deletionGracePeriodSeconds": 5,
+        "selfLink": "/apis/x",
+        "finalizers": ["example.com/hold"],
+        "managedFields": [{"manager": "kubectl"}],
+        "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "1"}],
+        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"},
+    }
+    metadata = _customize(build_instancetype(metadata=server), Size(), keep_metadata=keep_metadata)["metadata"]
+    assert metadata == {"name": "mine"}
+
+
+def test_a_preference_is_copied_whole_at_its_own_version() -> None:
+    assert _customize(build_preference(), Size()) == {
+        "apiVersion": f"{OWN}/v1beta1",
+        "kind": "VirtualMachinePreference",
+        "metadata": {"name": "mine"},
+        "spec": {"devices": {"preferredDiskBus": "virtio"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "size", "conflict"),
+    [
+        pytest.param(
+            build_preference(),
+            Size(memory=Quantity("1Gi")),
+            Conflict(("spec",), "a preference has no size: vCPUs and memory are an instance type's"),
+            id="a size for a preference",
+        ),
+        pytest.param(
+            build_instancetype(LAID_OUT),
+            Size(vcpus=6),
+            Conflict(("spec.cpu.topology",), "the exact topology 2x1x2 does not say how 6 vCPUs are to be laid out"),
+            id="a number beside a topology",
+        ),
+        pytest.param(
+            build_instancetype(),
+            Size(vcpus=4, topology=CPUTopology(cores=4)),
+            Conflict(("spec.cpu",), "a number of vCPUs and an exact topology exclude each other"),
+            id="both",
+        ),
+    ],
+)
+def test_a_size_that_leaves_a_decision_open_is_refused(
+    source: Instancetype | Preference, size: Size, conflict: Conflict
+) -> None:
+    assert check_size(source, size) == [conflict]
+
+
+@pytest.mark.parametrize(
+    ("topology", "vcpus", "expected"),
+    [
+        (Topology(2, 1, 2), 8, Topology(4, 1, 2)),
+        (Topology(1, 4, 1), 6, Topology(6)),
+        (Topology(1, 4, 2), 4, Topology(4)),
+    ],
+    ids=["more sockets of the same", "no even number of sockets", "less than a socket"],
+)
+def test_a_topology_is_scaled_in_whole_sockets(topology: Topology, vcpus: int, expected: Topology) -> None:
+    assert scale_topology(topology, vcpus) == expected
