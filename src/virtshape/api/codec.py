@@ -8,9 +8,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from virtshape.api.kinds import find_kind
+from virtshape.api.model import Model
 from virtshape.api.problems import DecodeError
 
 T = TypeVar("T")
+
+
+class _StatedKind(msgspec.Struct, rename="camel"):
+    api_version: str
+    kind: str
 
 
 def decode(data: bytes | str, struct: type[T]) -> T:
@@ -19,6 +26,16 @@ def decode(data: bytes | str, struct: type[T]) -> T:
         return _decoder(struct).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _explain(_read_json(data), struct, error) from error
+
+
+def decode_object(data: bytes | str) -> Model:
+    """Read the JSON text as the kind that it states; DecodeError if there is no such kind, or as `decode`."""
+    try:
+        stated = _stated_kind.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        stated = None
+    kind = find_kind(stated.api_version, stated.kind) if stated else None
+    return decode(data, kind.struct if kind else find_struct(_read_json(data)))
 
 
 def encode(value: object) -> bytes:
@@ -32,6 +49,24 @@ def from_tree(tree: object, struct: type[T]) -> T:
         return msgspec.convert(tree, struct, dec_hook=_read_scalar)
     except msgspec.ValidationError as error:
         raise _explain(tree, struct, error) from error
+
+
+def object_from_tree(tree: object) -> Model:
+    """Read plain dicts and lists as the kind that they state; DecodeError if there is no such kind, or as `from_tree`."""
+    return from_tree(tree, find_struct(tree))
+
+
+def find_struct(tree: object) -> type[Model]:
+    """Find the struct of the kind that a tree states; DecodeError names near kinds if there is none."""
+    if isinstance(tree, dict):
+        api_version, name = tree.get("apiVersion"), tree.get("kind")
+        kind = find_kind(api_version, name) if isinstance(api_version, str) and isinstance(name, str) else None
+        if kind is not None:
+            return kind.struct
+    # Imported now, since good input never needs it.
+    from virtshape.api.diagnosis import find_kind_problems
+
+    raise DecodeError(find_kind_problems(tree))
 
 
 def to_tree(value: object) -> Any:
@@ -56,11 +91,7 @@ def _read_json(data: bytes | str) -> object:
 
 
 def _read_scalar(scalar: type, value: Any) -> Any:
-    if isinstance(value, str):
-        return scalar(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"Expected `{scalar.__name__}`")
-    return scalar(str(value))
+    return scalar(value)
 
 
 def _decoder(struct: type[T]) -> msgspec.json.Decoder[T]:
@@ -70,5 +101,6 @@ def _decoder(struct: type[T]) -> msgspec.json.Decoder[T]:
     return decoder
 
 
+_stated_kind = msgspec.json.Decoder(_StatedKind)
 _decoders: dict[type, msgspec.json.Decoder[Any]] = {}
 _encoder = msgspec.json.Encoder(enc_hook=str)

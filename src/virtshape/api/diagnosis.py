@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from msgspec import inspect
 
+from virtshape.api.kinds import KINDS
 from virtshape.api.path import Part, format_path
 from virtshape.api.problems import Problem, ProblemKind
 
@@ -42,6 +43,19 @@ def find_problems(tree: object, struct: type, refusal: str) -> list[Problem]:
 def walk(tree: object, struct: type) -> Iterator[Finding]:
     """Yield every problem of the tree, in its order."""
     return _walk(tree, _shape(struct), ())
+
+
+def find_kind_problems(tree: object) -> list[Problem]:
+    """Find why the tree is of no kind that we know."""
+    if not isinstance(tree, dict):
+        return [Problem("", f"expected an object, got {describe_value(tree)}", "type")]
+    problems = []
+    for name in ("apiVersion", "kind"):
+        if tree.get(name) in (None, ""):
+            problems.append(Problem(name, f"missing required field {quote(name)}", "missing"))
+        elif not isinstance(tree[name], str):
+            problems.append(Problem(name, f"expected a string, got {describe_value(tree[name])}", "type"))
+    return problems or [_explain_kind(tree["apiVersion"], tree["kind"])]
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
@@ -75,6 +89,15 @@ def describe_value(value: object) -> str:
             return "an object"
         case _:
             return f"a {type(value).__name__}"
+
+
+def _explain_kind(api_version: str, kind: str) -> Problem:
+    served = [other.api_version for other in KINDS if other.kind == kind]
+    if served:
+        versions = " or ".join(map(quote, served))
+        return Problem("apiVersion", f"{kind} is not known at {quote(api_version)}, only at {versions}", "unsupported")
+    near = suggest(kind, {other.kind for other in KINDS})
+    return Problem("kind", f"unknown kind {quote(kind)} at {quote(api_version)}{near}", "unsupported")
 
 
 @cache
@@ -120,7 +143,7 @@ def _check_scalar(value: Any, shape: inspect.Type, at: tuple[Part, ...]) -> Iter
             yield Finding(at, f"expected {_name_type(shape)}, got {quote(value)}{near}", "unsupported")
         case inspect.CustomType():
             try:
-                shape.cls(str(value))
+                shape.cls(value)
             except ValueError as error:
                 yield Finding(at, str(error), "value")
         case inspect.IntType() | inspect.FloatType() if bounds := _broken_bounds(value, shape):

@@ -16,10 +16,12 @@ class Grams(str):
 
     __slots__ = ()
 
-    def __new__(cls, text: str) -> Self:
-        if not text.removesuffix("g").isdigit():
-            raise ValueError(f"{text} is not a weight")
-        return super().__new__(cls, text)
+    def __new__(cls, value: object) -> Self:
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise TypeError(f"{value} is no text or number")
+        if not str(value).removesuffix("g").isdigit():
+            raise ValueError(f"{value} is not a weight")
+        return super().__new__(cls, value)
 
 
 class Item(Model):
@@ -171,6 +173,7 @@ def test_all_problems_come_at_once() -> None:
                 "spec": {
                     "domain": {
                         "cpu": {"cores": -1},
+                        "memory": {"guest": "4 Gi"},
                         "devices": {"disks": [{"name": "root", "disk": {"buss": "virtio"}}, {"disk": {}}]},
                     },
                     "dnsPolicy": "Cluster",
@@ -182,6 +185,7 @@ def test_all_problems_come_at_once() -> None:
         ("metadata.label", "unknown"),
         ("spec.running", "type"),
         ("spec.template.spec.domain.cpu.cores", "value"),
+        ("spec.template.spec.domain.memory.guest", "value"),
         ("spec.template.spec.domain.devices.disks[0].disk.buss", "unknown"),
         ("spec.template.spec.domain.devices.disks[1].name", "missing"),
         ("spec.template.spec.dnsPolicy", "unsupported"),

@@ -1,0 +1,186 @@
+"""
+Every kind of object there is: its group, version and names, and the struct that holds it.
+
+One table, without the structs themselves: those are imported when the first object of a kind is read.
+"""
+
+from functools import cache, partial
+from importlib import import_module
+from typing import NamedTuple
+
+from virtshape.api.model import Model
+
+
+class Kind(NamedTuple):
+    """A kind at one version, with all names that clients know it by; `struct_path` is `module:class` within `api`."""
+
+    group: str
+    version: str
+    kind: str
+    singular: str
+    plural: str
+    short_names: tuple[str, ...]
+    namespaced: bool
+    categories: tuple[str, ...]
+    struct_path: str
+
+    @property
+    def api_version(self) -> str:
+        """The group and version as objects state them."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def struct(self) -> type[Model]:
+        """The struct that holds such objects."""
+        return _import_struct(self.struct_path)
+
+
+def find_kind(api_version: str, kind: str) -> Kind | None:
+    """Find the kind that an object states."""
+    return _BY_KIND.get((api_version, kind))
+
+
+def find_resource(group: str, version: str, plural: str) -> Kind | None:
+    """Find the kind whose objects are served under this name."""
+    return _BY_RESOURCE.get((group, version, plural))
+
+
+@cache
+def _import_struct(path: str) -> type[Model]:
+    module, _, name = path.partition(":")
+    struct: type[Model] = getattr(import_module(f"virtshape.api.{module}"), name)
+    return struct
+
+
+def _kind(
+    group: str,
+    version: str,
+    struct_path: str,
+    short_names: str = "",
+    *,
+    singular: str = "",
+    namespaced: bool = True,
+    categories: str = "",
+) -> Kind:
+    kind = struct_path.partition(":")[2]
+    singular = singular or kind.lower()
+    plural = singular + ("es" if singular.endswith("s") else "s")
+    names = tuple(short_names.split())
+    return Kind(group, version, kind, singular, plural, names, namespaced, tuple(categories.split()), struct_path)
+
+
+def _kubevirt_kinds(version: str) -> list[Kind]:
+    kind = partial(_kind, "kubevirt.io", version, categories="all")
+    return [
+        kind("kubevirt.machine:VirtualMachine", "vm vms"),
+        kind("kubevirt.instance:VirtualMachineInstance", "vmi vmis"),
+        kind("kubevirt.configuration:KubeVirt", "kv kvs"),
+    ]
+
+
+def _instancetype_kinds(version: str) -> list[Kind]:
+    kind = partial(_kind, "instancetype.kubevirt.io", version)
+    module = "instancetype.v1beta2" if version == "v1beta2" else "instancetype.v1beta1"
+    return [
+        kind(
+            f"{module}:VirtualMachineInstancetype",
+            "vminstancetype vminstancetypes vmf vmfs",
+            categories="all",
+        ),
+        kind(
+            f"{module}:VirtualMachineClusterInstancetype",
+            "vmclusterinstancetype vmclusterinstancetypes vmcf vmcfs",
+            namespaced=False,
+        ),
+        kind(f"{module}:VirtualMachinePreference", "vmpref vmprefs vmp vmps", categories="all"),
+        kind(f"{module}:VirtualMachineClusterPreference", "vmcp vmcps", namespaced=False),
+    ]
+
+
+def _flavor_kinds() -> list[Kind]:
+    kind = partial(_kind, "flavor.kubevirt.io", "v1alpha1")
+    module = "flavor.v1alpha1"
+    return [
+        kind(f"{module}:VirtualMachineFlavor", categories="all"),
+        kind(f"{module}:VirtualMachineClusterFlavor", namespaced=False),
+        # Names of their own, so that `kubectl get virtualmachinepreferences` keeps one meaning.
+        kind(f"{module}:VirtualMachinePreference", singular="virtualmachineflavorpreference", categories="all"),
+        kind(
+            f"{module}:VirtualMachineClusterPreference",
+            singular="virtualmachineclusterflavorpreference",
+            namespaced=False,
+        ),
+    ]
+
+
+def _storage_kinds() -> list[Kind]:
+    return [
+        _kind("cdi.kubevirt.io", "v1beta1", "cdi:DataVolume", "dv dvs", categories="all"),
+        _kind("cdi.kubevirt.io", "v1beta1", "cdi:DataSource", "das", categories="all"),
+        _kind("upload.cdi.kubevirt.io", "v1beta1", "cdi:UploadTokenRequest", "utr utrs"),
+        _kind("snapshot.storage.k8s.io", "v1", "snapshot:VolumeSnapshot", "vs"),
+        _kind("storage.k8s.io", "v1", "storage:StorageClass", "sc", namespaced=False),
+    ]
+
+
+def _core_kinds() -> list[Kind]:
+    kind = partial(_kind, "", "v1")
+    return [
+        kind("core.config:ConfigMap", "cm"),
+        kind("core.event:Event", "ev"),
+        kind("core.namespace:Namespace", "ns", namespaced=False),
+        kind("core.node:Node", "no", namespaced=False),
+        kind("core.claim:PersistentVolumeClaim", "pvc"),
+        kind("core.persistentvolume:PersistentVolume", "pv", namespaced=False),
+        kind("core.podspec:Pod", "po", categories="all"),
+        kind("core.config:Secret"),
+        kind("core.service:Service", "svc", categories="all"),
+        kind("core.serviceaccount:ServiceAccount", "sa"),
+        _kind("apps", "v1", "apps:ControllerRevision"),
+        _kind("apps", "v1", "apps:Deployment", "deploy", categories="all"),
+        _kind("coordination.k8s.io", "v1", "coordination:Lease"),
+    ]
+
+
+def _access_kinds() -> list[Kind]:
+    rbac = partial(_kind, "rbac.authorization.k8s.io", "v1")
+    authentication = partial(_kind, "authentication.k8s.io", "v1", namespaced=False)
+    authorization = partial(_kind, "authorization.k8s.io", "v1")
+    return [
+        rbac("rbac:Role"),
+        rbac("rbac:RoleBinding"),
+        rbac("rbac:ClusterRole", namespaced=False),
+        rbac("rbac:ClusterRoleBinding", namespaced=False),
+        authentication("authentication:TokenReview"),
+        authentication("authentication:SelfSubjectReview"),
+        authorization("authorization:LocalSubjectAccessReview"),
+        authorization("authorization:SubjectAccessReview", namespaced=False),
+        authorization("authorization:SelfSubjectAccessReview", namespaced=False),
+        authorization("authorization:SelfSubjectRulesReview", namespaced=False),
+        _kind(
+            "apiextensions.k8s.io",
+            "v1",
+            "apiextensions:CustomResourceDefinition",
+            "crd crds",
+            namespaced=False,
+            categories="api-extensions",
+        ),
+    ]
+
+
+KINDS: tuple[Kind, ...] = (
+    *_kubevirt_kinds("v1"),
+    *_kubevirt_kinds("v1alpha3"),
+    *_instancetype_kinds("v1beta2"),
+    *_instancetype_kinds("v1beta1"),
+    *_instancetype_kinds("v1alpha2"),
+    *_instancetype_kinds("v1alpha1"),
+    *_flavor_kinds(),
+    *_storage_kinds(),
+    *_core_kinds(),
+    *_access_kinds(),
+)
+"""All kinds; of a group with several versions, the one to prefer comes first."""
+
+_BY_KIND = {(kind.api_version, kind.kind): kind for kind in KINDS}
+_BY_RESOURCE = {(kind.group, kind.version, kind.plural): kind for kind in KINDS}

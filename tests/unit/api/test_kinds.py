@@ -1,0 +1,155 @@
+"""Every kind can be found by its names, and has a struct."""
+
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from virtshape.api import codec
+from virtshape.api.instancetype import v1beta1, v1beta2
+from virtshape.api.kinds import KINDS, Kind, find_kind, find_resource
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import Model
+from virtshape.api.problems import DecodeError
+
+IDS = [f"{kind.api_version} {kind.kind}" for kind in KINDS]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+def test_a_kind_has_a_struct_of_its_name(kind: Kind) -> None:
+    assert issubclass(kind.struct, Model)
+    assert kind.struct.__name__ == kind.kind
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+def test_a_kind_is_found_by_what_objects_and_paths_say(kind: Kind) -> None:
+    assert find_kind(kind.api_version, kind.kind) is kind
+    assert find_resource(kind.group, kind.version, kind.plural) is kind
+
+
+def test_no_name_means_two_resources() -> None:
+    resources = {(kind.group, kind.plural): kind for kind in KINDS}.values()
+    names = Counter(name for kind in resources for name in {kind.plural, kind.singular, *kind.short_names})
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+NAMES: dict[str, tuple[str, str, str, str, str, bool]] = {
+    "machine": ("kubevirt.io/v1", "VirtualMachine", "virtualmachines", "virtualmachine", "vm vms", True),
+    "older machine": ("kubevirt.io/v1alpha3", "VirtualMachine", "virtualmachines", "virtualmachine", "vm vms", True),
+    "cluster preference": (
+        "instancetype.kubevirt.io/v1alpha2",
+        "VirtualMachineClusterPreference",
+        "virtualmachineclusterpreferences",
+        "virtualmachineclusterpreference",
+        "vmcp vmcps",
+        False,
+    ),
+    "preference of a flavor": (
+        "flavor.kubevirt.io/v1alpha1",
+        "VirtualMachinePreference",
+        "virtualmachineflavorpreferences",
+        "virtualmachineflavorpreference",
+        "",
+        True,
+    ),
+    "name that ends with s": ("storage.k8s.io/v1", "StorageClass", "storageclasses", "storageclass", "sc", False),
+    "core": ("v1", "PersistentVolumeClaim", "persistentvolumeclaims", "persistentvolumeclaim", "pvc", True),
+}
+
+
+@pytest.mark.parametrize(
+    ("api_version", "name", "plural", "singular", "short_names", "namespaced"), NAMES.values(), ids=NAMES
+)
+def test_names_are_those_that_clients_know(
+    api_version: str, name: str, plural: str, singular: str, short_names: str, namespaced: bool
+) -> None:
+    kind = find_kind(api_version, name)
+    assert kind is not None
+    assert (kind.plural, kind.singular, " ".join(kind.short_names), kind.namespaced) == (
+        plural,
+        singular,
+        short_names,
+        namespaced,
+    )
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2", "v1beta1"])
+def test_older_instance_types_must_state_their_size(version: str) -> None:
+    kind = find_kind(f"instancetype.kubevirt.io/{version}", "VirtualMachineInstancetype")
+    assert kind is not None
+    assert kind.struct is v1beta1.VirtualMachineInstancetype
+    assert kind.struct is not v1beta2.VirtualMachineInstancetype
+
+
+def test_what_is_unknown_is_not_found() -> None:
+    assert find_kind("kubevirt.io/v1", "VirtualMachin") is None
+    assert find_resource("kubevirt.io", "v2", "virtualmachines") is None
+
+
+def test_the_table_imports_no_structs() -> None:
+    code = "import sys, virtshape.api.kinds; print([name for name in sys.modules if 'api.kubevirt' in name])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"
+
+
+def test_an_object_is_read_as_the_kind_it_states() -> None:
+    tree = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "spec": {"template": {}}}
+    machine = codec.object_from_tree(tree)
+    assert isinstance(machine, VirtualMachine)
+    assert codec.decode_object(codec.encode(tree)) == machine
+
+
+UNKNOWN: dict[str, tuple[object, list[tuple[str, str, str]]]] = {
+    "near kind": (
+        {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachin"},
+        [("kind", 'unknown kind "VirtualMachin" at "kubevirt.io/v1", did you mean "VirtualMachine"?', "unsupported")],
+    ),
+    "nothing near": (
+        {"apiVersion": "example.com/v1", "kind": "Foo"},
+        [("kind", 'unknown kind "Foo" at "example.com/v1"', "unsupported")],
+    ),
+    "wrong version": (
+        {"apiVersion": "v2", "kind": "Secret"},
+        [("apiVersion", 'Secret is not known at "v2", only at "v1"', "unsupported")],
+    ),
+    "several versions": (
+        {"apiVersion": "kubevirt.io/v2", "kind": "KubeVirt"},
+        [
+            (
+                "apiVersion",
+                'KubeVirt is not known at "kubevirt.io/v2", only at "kubevirt.io/v1" or "kubevirt.io/v1alpha3"',
+                "unsupported",
+            )
+        ],
+    ),
+    "neither": (
+        {},
+        [
+            ("apiVersion", 'missing required field "apiVersion"', "missing"),
+            ("kind", 'missing required field "kind"', "missing"),
+        ],
+    ),
+    "wrong types": (
+        {"apiVersion": 1, "kind": None},
+        [
+            ("apiVersion", "expected a string, got the integer 1", "type"),
+            ("kind", 'missing required field "kind"', "missing"),
+        ],
+    ),
+    "no object": ([], [("", "expected an object, got a list", "type")]),
+}
+
+
+@pytest.mark.parametrize(("tree", "problems"), UNKNOWN.values(), ids=UNKNOWN)
+def test_an_object_of_no_kind_is_refused_with_near_names(tree: object, problems: list[tuple[str, str, str]]) -> None:
+    with pytest.raises(DecodeError) as from_tree:
+        codec.object_from_tree(tree)
+    with pytest.raises(DecodeError) as from_text:
+        codec.decode_object(codec.encode(tree))
+    assert list(from_tree.value.problems) == list(from_text.value.problems) == problems
+
+
+def test_an_object_that_is_not_json_says_so() -> None:
+    with pytest.raises(DecodeError, match="invalid JSON at line 1, column 1"):
+        codec.decode_object(b"kind: Secret")
