@@ -52,7 +52,7 @@ def from_tree(tree: object, struct: type[T]) -> T:
 
 
 def object_from_tree(tree: object) -> Model:
-    """Read plain dicts and lists as the kind that they state; DecodeError if there is no such kind, or as `from_tree`."""
+    """Read a tree as the kind that it states; DecodeError if there is no such kind, or as `decode`."""
     return from_tree(tree, find_struct(tree))
 
 

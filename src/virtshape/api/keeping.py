@@ -1,0 +1,81 @@
+"""
+Objects out of files, with the fields we do not know set aside and put back when the object is written again.
+
+A file may come from a newer release or carry somebody's own fields: those are warned about and never lost.
+All other problems are refused as everywhere.
+"""
+
+from typing import Any, NamedTuple, TypeVar
+
+from virtshape.api.codec import from_tree
+from virtshape.api.path import Part
+from virtshape.api.problems import DecodeError, Problem
+
+T = TypeVar("T")
+
+
+class UnknownField(NamedTuple):
+    """A field that was set aside: the way to it, what it holds, and the words to warn with."""
+
+    at: tuple[Part, ...]
+    value: Any
+    problem: Problem
+
+
+Unknown = tuple[UnknownField, ...]
+
+
+def decode_keeping(tree: Any, struct: type[T]) -> tuple[T, Unknown]:
+    """Read plain dicts and lists as this struct and set unknown fields aside; DecodeError for any other problem."""
+    try:
+        return from_tree(tree, struct), ()
+    except DecodeError:
+        unknown = _find_unknown(tree, struct)
+        if unknown is None:
+            raise
+    return from_tree(_without(tree, {field.at for field in unknown}), struct), unknown
+
+
+def restore(tree: Any, unknown: Unknown) -> Any:
+    """Put the fields back into the tree and return it; a field whose surroundings are gone is dropped."""
+    for at, value, _ in unknown:
+        parent = _find_parent(tree, at)
+        if parent is not None:
+            parent.setdefault(at[-1], value)
+    return tree
+
+
+def _find_unknown(tree: Any, struct: type) -> Unknown | None:
+    # Imported now, since good input never needs it.
+    from virtshape.api.diagnosis import walk
+
+    findings = list(walk(tree, struct))
+    if not all(finding.kind == "unknown" for finding in findings):
+        return None
+    return tuple(UnknownField(finding.at, _value_at(tree, finding.at), finding.problem) for finding in findings)
+
+
+def _value_at(tree: Any, at: tuple[Part, ...]) -> Any:
+    for step in at:
+        tree = tree[step]
+    return tree
+
+
+def _without(value: Any, gone: set[tuple[Part, ...]], at: tuple[Part, ...] = ()) -> Any:
+    if isinstance(value, dict):
+        return {key: _without(item, gone, (*at, key)) for key, item in value.items() if (*at, key) not in gone}
+    if isinstance(value, list):
+        return [_without(item, gone, (*at, index)) for index, item in enumerate(value)]
+    return value
+
+
+def _find_parent(tree: Any, at: tuple[Part, ...]) -> dict[Part, Any] | None:
+    for step in at[:-1]:
+        match tree:
+            case dict() if step in tree:
+                tree = tree[step]
+            case list() if isinstance(step, int) and step < len(tree):
+                tree = tree[step]
+            case _:
+                return None
+    return tree if isinstance(tree, dict) else None
