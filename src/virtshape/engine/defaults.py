@@ -4,8 +4,6 @@ Defaults of a VMI: what stands where neither VM, instance type nor preference sa
 Pure: no I/O, no clock, no logging.
 """
 
-from collections.abc import Mapping
-from contextlib import suppress
 from typing import Final
 
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -15,7 +13,7 @@ from virtshape.api.kubevirt.volume import ContainerDiskSource
 from virtshape.api.quantity import Quantity
 from virtshape.engine.cpu import put_topology
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE, default_machine_type
-from virtshape.engine.memory import put_request
+from virtshape.engine.memory import default_memory, find_amount, put_request
 from virtshape.engine.topology import Topology
 
 _UNSET_CPU_REQUEST: Final = Quantity("100m")
@@ -40,7 +38,7 @@ def apply_defaults(
         put_topology(cpu, _default_topology(domain.resources))
     memory = domain.memory = domain.memory or Memory()
     if memory.guest is None:
-        memory.guest = _default_memory(memory, domain.resources)
+        memory.guest = default_memory(domain)
     _default_pull_policies(spec)
 
 
@@ -48,9 +46,9 @@ def _default_cpu_request(domain: DomainSpec, configuration: KubeVirtConfiguratio
     """Request the CPU limit; without one, what the configuration asks for each VMI that has no CPUs to itself."""
     resources = domain.resources
     if resources is not None:
-        if _find_amount(resources.requests, "cpu") is not None:
+        if find_amount(resources.requests, "cpu") is not None:
             return
-        limit = _find_amount(resources.limits, "cpu")
+        limit = find_amount(resources.limits, "cpu")
         if limit is not None:
             put_request(domain, "cpu", limit)
             return
@@ -61,30 +59,12 @@ def _default_cpu_request(domain: DomainSpec, configuration: KubeVirtConfiguratio
         put_request(domain, "cpu", wanted)
 
 
-def _find_amount(resources: Mapping[str, Quantity] | None, name: str) -> Quantity | None:
-    """The amount of a resource, if there is one and it is not nought."""
-    amount = resources.get(name) if resources else None
-    return None if amount is None or amount.is_zero() else amount
-
-
 def _default_topology(resources: ResourceRequirements | None) -> Topology:
     """One core on each of as many sockets as the CPU limit, or request, asks for."""
     for amounts in (resources.limits, resources.requests) if resources else ():
         if amounts and "cpu" in amounts:
             return Topology(sockets=amounts["cpu"].value())
     return Topology()
-
-
-def _default_memory(memory: Memory, resources: ResourceRequirements | None) -> Quantity | None:
-    """What is requested, else the limit, else one huge page."""
-    for amounts in (resources.requests, resources.limits) if resources else ():
-        amount = _find_amount(amounts, "memory")
-        if amount is not None:
-            return amount
-    if memory.hugepages is not None and memory.hugepages.page_size:
-        with suppress(ValueError):  # a page size that is none is refused elsewhere
-            return Quantity(memory.hugepages.page_size)
-    return None
 
 
 def _default_pull_policies(spec: VirtualMachineInstanceSpec) -> None:

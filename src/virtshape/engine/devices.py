@@ -4,7 +4,7 @@ Devices: the GPUs and host devices an instance type gives, and what a preference
 Pure: no I/O, no clock, no logging.
 """
 
-from msgspec.structs import replace
+from copy import copy
 
 from virtshape.api.instancetype.preference import DevicePreferences
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
@@ -27,7 +27,7 @@ def check_passthrough(devices: Devices, given: VirtualMachineInstancetypeSpec) -
 def apply_passthrough(devices: Devices, given: VirtualMachineInstancetypeSpec) -> None:
     """Write the GPUs and host devices that the instance type gives."""
     if given.gpus:
-        devices.gpus = list(given.gpus)
+        devices.gpus = [copy(gpu) for gpu in given.gpus]  # a preference may add to them
     if given.host_devices:
         devices.host_devices = list(given.host_devices)
 
@@ -76,9 +76,8 @@ def _apply_switches(devices: Devices, preferred: DevicePreferences) -> None:
 
 def _apply_gpu_options(devices: Devices, preferred: DevicePreferences) -> None:
     options = preferred.preferred_virtual_gpu_options
-    for index, gpu in enumerate(devices.gpus or ()):
-        if devices.gpus and gpu.virtual_gpu_options is None:  # it may be the instance type's own, so a new one
-            devices.gpus[index] = replace(gpu, virtual_gpu_options=options)
+    for gpu in devices.gpus or ():
+        gpu.virtual_gpu_options = gpu.virtual_gpu_options or options
 
 
 def _apply_panic_model(devices: Devices, model: str) -> None:

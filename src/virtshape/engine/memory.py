@@ -5,6 +5,8 @@ Pure: no I/O, no clock, no logging.
 """
 
 import struct
+from collections.abc import Mapping
+from contextlib import suppress
 
 from virtshape.api.instancetype.v1beta2 import MemoryInstancetype
 from virtshape.api.kubevirt.domain import DomainSpec, Memory, ResourceRequirements
@@ -34,20 +36,17 @@ def check_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> list[s
 
 
 def check_memory_given(domain: DomainSpec, root: str, given: MemoryInstancetype | None) -> Conflict | None:
-    """Whether anybody says how much memory the guest has, beside an instance type that may not."""
-    if (given is not None and given.guest is not None) or names_memory(domain):
+    """Whether anybody says how much memory the guest has: the instance type, or else the VM itself."""
+    if given is not None and given.guest is not None:
         return None
     field = f"{root}.domain.memory.guest"
+    guest = domain.memory.guest if domain.memory else None
+    if guest is not None:
+        return None if guest.amount > 0 else Conflict((field,), f"{field} '{guest}': must be greater than 0")
+    if default_memory(domain) is not None:
+        return None
     message = f"no memory: set {field} in the VM, or choose an instance type that sets spec.memory.guest"
     return Conflict((field,), message, VALUE_REQUIRED)
-
-
-def names_memory(domain: DomainSpec) -> bool:
-    """Whether the VM itself says how much memory it wants."""
-    memory, resources = domain.memory, domain.resources
-    if memory is not None and (memory.guest is not None or memory.hugepages is not None):
-        return True
-    return resources is not None and ("memory" in (resources.requests or ()) or "memory" in (resources.limits or ()))
 
 
 def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:
@@ -63,13 +62,34 @@ def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:
         memory.max_guest = given.max_guest
     percent = given.overcommit_percent or 0
     if percent > 0 and memory.guest is not None:
-        put_request(domain, "memory", overcommit(memory.guest, percent))
+        requests = domain.resources.requests if domain.resources else None
+        if requests is None or "memory" not in requests:  # beside a type without memory it is the VM's to choose
+            put_request(domain, "memory", overcommit(memory.guest, percent))
+
+
+def default_memory(domain: DomainSpec) -> Quantity | None:
+    """The memory of a guest for which nobody chose it: what is requested, else the limit, else one huge page."""
+    for amounts in (domain.resources.requests, domain.resources.limits) if domain.resources else ():
+        amount = find_amount(amounts, "memory")
+        if amount is not None:
+            return amount
+    if domain.memory is not None and domain.memory.hugepages is not None and domain.memory.hugepages.page_size:
+        with suppress(ValueError):  # a page size that is none is refused elsewhere
+            return Quantity(domain.memory.hugepages.page_size)
+    return None
+
+
+def find_amount(amounts: Mapping[str, Quantity] | None, resource: str) -> Quantity | None:
+    """The amount of a resource, if there is one and it is not nought."""
+    amount = amounts.get(resource) if amounts else None
+    return None if amount is None or amount.is_zero() else amount
 
 
 def put_request(domain: DomainSpec, resource: str, amount: Quantity) -> None:
     """Ask the node for an amount of a resource."""
     resources = domain.resources = domain.resources or ResourceRequirements()
-    resources.requests = {**(resources.requests or {}), resource: amount}
+    requests = resources.requests = resources.requests or {}
+    requests[resource] = amount
 
 
 def overcommit(guest: Quantity, percent: int) -> Quantity:

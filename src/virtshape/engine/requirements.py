@@ -13,7 +13,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.quantity import Quantity
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.conflict import VALUE_NOT_FOUND, Conflict
-from virtshape.engine.topology import count_vcpus, preferred_topology, spread_options
+from virtshape.engine.topology import DEFAULT_VCPUS, count_vcpus, preferred_topology, spread_options
 
 _INSTANCETYPE = "spec.instancetype"
 _CPU = f"{TEMPLATE_ROOT}.domain.cpu"
@@ -55,7 +55,9 @@ def _check_cpu(
     required: int,
 ) -> Iterator[Conflict]:
     given = count_vcpus(instancetype.cpu) if instancetype else 0
-    if given or (instancetype is not None and own_vcpus is None):
+    if instancetype is not None and not given and own_vcpus is None:
+        own_vcpus = DEFAULT_VCPUS
+    if given:
         if given < required:
             yield _too_few_vcpus(given, "instance type", required, "", _INSTANCETYPE)
     elif own_vcpus is not None:

@@ -25,6 +25,7 @@ DEPRECATED_TOPOLOGIES: Final = {
 TOPOLOGIES: Final = ("sockets", "cores", "threads", "spread", "any")
 ACROSS: Final = ("SocketsCoresThreads", "SocketsCores", "CoresThreads")
 DEFAULT_RATIO: Final = 2
+DEFAULT_VCPUS: Final = 1
 THREADS_PER_CORE: Final = 2
 
 
