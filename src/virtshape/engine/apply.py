@@ -40,7 +40,7 @@ def apply(
     """Shape the draft, or say why it cannot be: then it is left as it was."""
     spec = draft.spec
     domain = spec.domain
-    conflicts = check_own_vcpus(domain.cpu, root, beside_instancetype=instancetype is not None)
+    conflicts = check_own_vcpus(domain.cpu, root, instancetype) if domain.cpu is not None else []
     if instancetype is not None:
         conflicts += check_instancetype(draft, instancetype, root)
     if conflicts:

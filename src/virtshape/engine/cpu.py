@@ -5,7 +5,7 @@ Pure: no I/O, no clock, no logging.
 """
 
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
-from virtshape.api.instancetype.v1beta2 import CPUInstancetype
+from virtshape.api.instancetype.v1beta2 import CPUInstancetype, VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.domain import CPU, DomainSpec
 from virtshape.engine.conflict import Conflict
 from virtshape.engine.topology import Layout, Topology, check_spread, count_vcpus, lay_out_vcpus, read_topology
@@ -46,15 +46,15 @@ def _check_traits(cpu: CPU, given: CPUInstancetype) -> list[str]:
     return clashes
 
 
-def check_own_vcpus(cpu: CPU | None, root: str, *, beside_instancetype: bool) -> list[Conflict]:
-    """Whether the VM's own number of vCPUs makes sense by itself."""
-    if cpu is None or cpu.guest is None:
+def check_own_vcpus(cpu: CPU, root: str, beside: VirtualMachineInstancetypeSpec | None) -> list[Conflict]:
+    """Whether the VM's own number of vCPUs makes sense by itself, beside an instance type or without one."""
+    if cpu.guest is None:
         return []
     conflicts = []
     if cpu.guest == 0:
         message = f"{root}.{GUEST} must be 1 or more; leave it out to get one vCPU"
         conflicts.append(Conflict((f"{root}.{GUEST}",), message))
-    if not beside_instancetype:  # there, each of them is a conflict already
+    if beside is None:  # otherwise each of them is a conflict already
         conflicts += [
             Conflict((field,), f"{field} and {root}.{GUEST} are mutually exclusive: keep one of them")
             for field in (f"{root}.domain.cpu.{name}" for name in ("sockets", "cores", "threads") if getattr(cpu, name))

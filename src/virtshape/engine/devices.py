@@ -54,23 +54,23 @@ def apply_device_preferences(spec: VirtualMachineInstanceSpec, preferred: Device
 
 
 def _apply_switches(devices: Devices, preferred: DevicePreferences) -> None:
-    if devices.autoattach_graphics_device is None:
+    if preferred.preferred_autoattach_graphics_device is not None and devices.autoattach_graphics_device is None:
         devices.autoattach_graphics_device = preferred.preferred_autoattach_graphics_device
-    if devices.autoattach_mem_balloon is None:
+    if preferred.preferred_autoattach_mem_balloon is not None and devices.autoattach_mem_balloon is None:
         devices.autoattach_mem_balloon = preferred.preferred_autoattach_mem_balloon
-    if devices.autoattach_pod_interface is None:
+    if preferred.preferred_autoattach_pod_interface is not None and devices.autoattach_pod_interface is None:
         devices.autoattach_pod_interface = preferred.preferred_autoattach_pod_interface
-    if devices.autoattach_serial_console is None:
+    if preferred.preferred_autoattach_serial_console is not None and devices.autoattach_serial_console is None:
         devices.autoattach_serial_console = preferred.preferred_autoattach_serial_console
-    if devices.autoattach_input_device is None:
+    if preferred.preferred_autoattach_input_device is not None and devices.autoattach_input_device is None:
         devices.autoattach_input_device = preferred.preferred_autoattach_input_device
-    if devices.disable_hotplug is None:
+    if preferred.preferred_disable_hotplug is not None and devices.disable_hotplug is None:
         devices.disable_hotplug = preferred.preferred_disable_hotplug
-    if devices.use_virtio_transitional is None:
+    if preferred.preferred_use_virtio_transitional is not None and devices.use_virtio_transitional is None:
         devices.use_virtio_transitional = preferred.preferred_use_virtio_transitional
-    if devices.block_multi_queue is None:
+    if preferred.preferred_block_multi_queue is not None and devices.block_multi_queue is None:
         devices.block_multi_queue = preferred.preferred_block_multi_queue
-    if devices.network_interface_multiqueue is None:
+    if preferred.preferred_network_interface_multi_queue is not None and devices.network_interface_multiqueue is None:
         devices.network_interface_multiqueue = preferred.preferred_network_interface_multi_queue
 
 

@@ -30,13 +30,22 @@ def apply_disk_preferences(devices: Devices, preferred: DevicePreferences) -> No
             disk.disk = DiskTarget()
         target = disk.disk
         if target is not None:
-            target.bus = target.bus or preferred.preferred_disk_bus
-            disk.cache = disk.cache or preferred.preferred_disk_cache
-            disk.io = disk.io or preferred.preferred_disk_io
-            disk.block_size = disk.block_size or preferred.preferred_disk_block_size
-            if disk.dedicated_io_thread is None and target.bus == "virtio":
-                disk.dedicated_io_thread = preferred.preferred_disk_dedicated_io_thread
+            _apply_to_disk(disk, target, preferred)
         elif disk.cdrom is not None:
             disk.cdrom.bus = disk.cdrom.bus or preferred.preferred_cdrom_bus
         elif disk.lun is not None:
             disk.lun.bus = disk.lun.bus or preferred.preferred_lun_bus
+
+
+def _apply_to_disk(disk: Disk, target: DiskTarget, preferred: DevicePreferences) -> None:
+    if preferred.preferred_disk_bus and not target.bus:
+        target.bus = preferred.preferred_disk_bus
+    if preferred.preferred_disk_cache and not disk.cache:
+        disk.cache = preferred.preferred_disk_cache
+    if preferred.preferred_disk_io and not disk.io:
+        disk.io = preferred.preferred_disk_io
+    if preferred.preferred_disk_block_size is not None and disk.block_size is None:
+        disk.block_size = preferred.preferred_disk_block_size
+    if preferred.preferred_disk_dedicated_io_thread is not None and target.bus == "virtio":
+        if disk.dedicated_io_thread is None:
+            disk.dedicated_io_thread = preferred.preferred_disk_dedicated_io_thread

@@ -7,6 +7,7 @@ The engine works in turns, one source after the other, and closes each: what is 
 from collections.abc import Iterator
 from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import fields
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
@@ -59,19 +60,15 @@ def _members(value: object) -> Iterator[tuple[object, str, object]]:
                 yield index, f"[{index}]", child
 
 
-class Draft:
-    """The metadata and spec being shaped."""
+class Draft(Struct, gc=False):
+    """The metadata and spec being shaped, and, when asked for, the record of who wrote what."""
 
-    __slots__ = ("_trace", "metadata", "spec")
-
-    def __init__(self, metadata: ObjectMeta, spec: VirtualMachineInstanceSpec, trace: Trace | None = None) -> None:
-        self.metadata = metadata
-        self.spec = spec
-        self._trace = trace
-        self.close_turn("VM")
+    metadata: ObjectMeta
+    spec: VirtualMachineInstanceSpec
+    trace: Trace | None = None
 
     def close_turn(self, source: Source) -> None:
         """Say that all written since the last turn came from this source."""
-        if self._trace is not None:
-            self._trace.record(self.metadata, source)
-            self._trace.record(self.spec, source)
+        if self.trace is not None:
+            self.trace.record(self.metadata, source)
+            self.trace.record(self.spec, source)

@@ -14,9 +14,8 @@ from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
-from virtshape.engine.apply import TEMPLATE_ROOT, apply
+from virtshape.engine.apply import apply
 from virtshape.engine.conflict import Conflict
-from virtshape.engine.cpu import apply_own_vcpus, check_own_vcpus
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.disks import apply_default_disks
 from virtshape.engine.draft import Draft, Trace
@@ -43,10 +42,7 @@ def expand_vm(
     """Write everything into the VM given and drop its references, or say why it cannot be done."""
     draft = draft_template(vm, trace)
     if shape.instancetype is None and shape.preference is None:
-        conflicts = check_own_vcpus(draft.spec.domain.cpu, TEMPLATE_ROOT, beside_instancetype=False)
-        if not conflicts:
-            apply_own_vcpus(draft.spec.domain, None, shape.layout)
-        return conflicts
+        return apply(draft, None, None, layout=shape.layout)
     conflicts = shape_draft(draft, shape, configuration)
     if conflicts:
         return conflicts
@@ -75,4 +71,6 @@ def draft_template(vm: VirtualMachine, trace: Trace | None = None) -> Draft:
         template.metadata = ObjectMeta()
     if template.spec is None:
         template.spec = VirtualMachineInstanceSpec(domain=DomainSpec(devices=Devices()))
-    return Draft(template.metadata, template.spec, trace)
+    draft = Draft(template.metadata, template.spec, trace)
+    draft.close_turn("VM")
+    return draft

@@ -30,18 +30,19 @@ from virtshape.resolve.reference import Lookup, NotFoundError, Reference
 
 OBJECT_NAME_LABEL: Final = "instancetype.kubevirt.io/object-name"
 
-_Instancetypes = (v1beta2.VirtualMachineInstancetype, v1beta2.VirtualMachineClusterInstancetype)
-_Preferences = (v1beta2.VirtualMachinePreference, v1beta2.VirtualMachineClusterPreference)
+_Instancetypes = (v1beta2.VirtualMachineClusterInstancetype, v1beta2.VirtualMachineInstancetype)
+_Preferences = (v1beta2.VirtualMachineClusterPreference, v1beta2.VirtualMachinePreference)
 _Flavors = (flavor.VirtualMachineFlavor, flavor.VirtualMachineClusterFlavor)
 _FlavorPreferences = (flavor.VirtualMachinePreference, flavor.VirtualMachineClusterPreference)
 
 
 def find_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
     """Both things that a VM names; a flavor takes the place of an instance type."""
-    role = instancetype_role(vm)
-    instancetype = instancetype_spec(find_object(vm, role, lookup))
-    preference = preference_spec(find_object(vm, "preference", lookup))
-    return Shape(instancetype, preference, default_layout(vm))
+    return Shape(
+        instancetype_spec(find_object(vm, instancetype_role(vm), lookup)),
+        preference_spec(find_object(vm, "preference", lookup)),
+        default_layout(vm),
+    )
 
 
 def instancetype_role(vm: VirtualMachine) -> Role:

@@ -49,7 +49,8 @@ class CannotInferError(StatusError):
 
 def infer_matchers(vm: VirtualMachine, lookup: Lookup) -> list[str]:
     """Replace, in the VM given, each matcher that asks for it by what its volume says; the list warns of failures."""
-    if not (_asks(vm.spec.instancetype) or _asks(vm.spec.preference)):
+    instancetype, preference = vm.spec.instancetype, vm.spec.preference
+    if not ((instancetype and instancetype.infer_from_volume) or (preference and preference.infer_from_volume)):
         return []
     inferred: list[tuple[InferredRole, InstancetypeMatcher | PreferenceMatcher | None, bool]] = []
     warnings = []
@@ -71,10 +72,6 @@ def infer_matchers(vm: VirtualMachine, lookup: Lookup) -> list[str]:
         if ignoring and role == "instancetype" and vm.spec.template.spec is not None:
             vm.spec.template.spec.domain.memory = None  # it stood in for an instance type that might not be inferred
     return warnings
-
-
-def _asks(matcher: InstancetypeMatcher | PreferenceMatcher | None) -> bool:
-    return matcher is not None and bool(matcher.infer_from_volume)
 
 
 def infer_matcher_from_volume(
