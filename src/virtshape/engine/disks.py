@@ -46,6 +46,5 @@ def _apply_to_disk(disk: Disk, target: DiskTarget, preferred: DevicePreferences)
         disk.io = preferred.preferred_disk_io
     if preferred.preferred_disk_block_size is not None and disk.block_size is None:
         disk.block_size = preferred.preferred_disk_block_size
-    if preferred.preferred_disk_dedicated_io_thread is not None and target.bus == "virtio":
-        if disk.dedicated_io_thread is None:
-            disk.dedicated_io_thread = preferred.preferred_disk_dedicated_io_thread
+    if disk.dedicated_io_thread is None and target.bus == "virtio":
+        disk.dedicated_io_thread = preferred.preferred_disk_dedicated_io_thread
