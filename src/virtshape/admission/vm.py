@@ -4,9 +4,9 @@ Whether a VM fits its instance type and preference: all of it at once, as it wou
 Never changes the VM it is given.
 """
 
-import copy
 from contextlib import suppress
 
+from virtshape.api.codec import decode, encode
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.engine.apply import TEMPLATE_ROOT
@@ -15,6 +15,7 @@ from virtshape.engine.cpu import check_vcpus_spread
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.expand import Shape, draft_template, shape_draft
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.memory import check_memory_given
 from virtshape.engine.requirements import check_requirements
 from virtshape.resolve.find import default_layout, find_object, instancetype_role, instancetype_spec, preference_spec
 from virtshape.resolve.reference import Lookup, NotFoundError
@@ -37,15 +38,16 @@ def check_vm(
     architecture: str = DEFAULT_ARCHITECTURE,
 ) -> list[Conflict]:
     """Everything that keeps the VM from being started with this shape."""
-    if shape.instancetype is None and shape.preference is None:
-        return []
-    draft = draft_template(copy.deepcopy(vm))
+    draft = draft_template(decode(encode(vm), VirtualMachine))  # the fastest copy there is
+    domain = draft.spec.domain
+    own_vcpus = domain.cpu.guest if domain.cpu else None
     given = shape.instancetype.cpu if shape.instancetype else None
-    cpu = draft.spec.domain.cpu
-    own_vcpus = cpu.guest if cpu else None
-    uneven = check_vcpus_spread(cpu, TEMPLATE_ROOT, given, shape.preference)
+    uneven = check_vcpus_spread(domain.cpu, TEMPLATE_ROOT, given, shape.preference)
     conflicts = [uneven] if uneven else []
     conflicts += shape_draft(draft, shape, configuration)
+    if vm.spec.instancetype is None and vm.spec.flavor is None:
+        no_memory = check_memory_given(domain, TEMPLATE_ROOT, None)
+        conflicts += [no_memory] if no_memory else []
     if conflicts:
         return conflicts
     apply_defaults(draft.spec, configuration, architecture)

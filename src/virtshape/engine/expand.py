@@ -14,7 +14,7 @@ from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
-from virtshape.engine.apply import apply
+from virtshape.engine.apply import TEMPLATE_ROOT, apply
 from virtshape.engine.conflict import Conflict
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.disks import apply_default_disks
@@ -40,37 +40,40 @@ def expand_vm(
     trace: Trace | None = None,
 ) -> list[Conflict]:
     """Write everything into the VM given and drop its references, or say why it cannot be done."""
-    draft = draft_template(vm, trace)
+    template = vm.spec.template
     if shape.instancetype is None and shape.preference is None:
-        return apply(draft, None, None, layout=shape.layout)
+        return apply(draft_template(vm, trace), None, None, layout=shape.layout) if template.spec is not None else []
+    draft = draft_template(vm, trace)
     conflicts = shape_draft(draft, shape, configuration)
     if conflicts:
         return conflicts
     apply_defaults(draft.spec, configuration, architecture)
     draft.close_turn("default")
+    if draft.metadata.annotations:
+        template.metadata = draft.metadata
     vm.spec.instancetype = vm.spec.preference = vm.spec.flavor = None
     if vm.status is not None:
         vm.status.instancetype_ref = vm.status.preference_ref = vm.status.flavor_ref = None
     return []
 
 
-def shape_draft(draft: Draft, shape: Shape, configuration: KubeVirtConfiguration | None) -> list[Conflict]:
+def shape_draft(
+    draft: Draft, shape: Shape, configuration: KubeVirtConfiguration | None, root: str = TEMPLATE_ROOT
+) -> list[Conflict]:
     """Give the draft disks and a network, then its instance type and preference."""
     apply_default_disks(draft.spec)
     unusable = apply_default_interface(draft.spec, configuration)
     if unusable is not None:
         return [unusable]
     draft.close_turn("default")
-    return apply(draft, shape.instancetype, shape.preference, layout=shape.layout)
+    return apply(draft, shape.instancetype, shape.preference, root=root, layout=shape.layout)
 
 
 def draft_template(vm: VirtualMachine, trace: Trace | None = None) -> Draft:
-    """The VM's own template, to be written to."""
+    """The VM's own template, to be written to; metadata that it has none of stay the draft's."""
     template = vm.spec.template
-    if template.metadata is None:
-        template.metadata = ObjectMeta()
     if template.spec is None:
         template.spec = VirtualMachineInstanceSpec(domain=DomainSpec(devices=Devices()))
-    draft = Draft(template.metadata, template.spec, trace)
+    draft = Draft(template.metadata or ObjectMeta(), template.spec, trace)
     draft.close_turn("VM")
     return draft

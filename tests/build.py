@@ -1,0 +1,171 @@
+"""
+Builders of API objects for tests: what a test is about as keywords, in the API's words; all else left out.
+
+Trees are plain JSON; a matcher may be given as a name, or as `kind/name`.
+"""
+
+from typing import Any, Literal
+
+from virtshape.api.apps import ControllerRevision
+from virtshape.api.codec import from_tree, object_from_tree
+from virtshape.api.flavor import v1alpha1 as flavor
+from virtshape.api.instancetype import v1beta2
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.meta import ObjectMeta
+
+Tree = dict[str, Any]
+SourceKind = Literal["PersistentVolumeClaim", "DataVolume", "DataSource", "VolumeSnapshot"]
+
+INSTANCETYPE_GROUP = "instancetype.kubevirt.io"
+FLAVOR_API_VERSION = "flavor.kubevirt.io/v1alpha1"
+OBJECT_NAME_LABEL = f"{INSTANCETYPE_GROUP}/object-name"
+
+_SOURCES: dict[SourceKind, str] = {
+    "PersistentVolumeClaim": "v1",
+    "DataVolume": "cdi.kubevirt.io/v1beta1",
+    "DataSource": "cdi.kubevirt.io/v1beta1",
+    "VolumeSnapshot": "snapshot.storage.k8s.io/v1",
+}
+
+
+def build_vm(
+    *,
+    instancetype: str | Tree | None = None,
+    preference: str | Tree | None = None,
+    flavor: str | Tree | None = None,
+    cpu_guest: int | None = None,
+    memory: str | None = None,
+    domain: Tree | None = None,
+    template: Tree | None = None,
+    annotations: dict[str, str] | None = None,
+    name: str = "vm1",
+    namespace: str | None = None,
+    status: Tree | None = None,
+    **spec: Any,
+) -> VirtualMachine:
+    """A VM; `domain` and `template` are trees below `cpu_guest` and `memory`, further keywords go to its spec."""
+    shaped: Tree = {"devices": {}, **(domain or {})}
+    if cpu_guest is not None:
+        shaped["cpu"] = {**shaped.get("cpu", {}), "guest": cpu_guest}
+    if memory is not None:
+        shaped["memory"] = {**shaped.get("memory", {}), "guest": memory}
+    matchers = {"instancetype": instancetype, "preference": preference, "flavor": flavor}
+    tree: Tree = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "runStrategy": "Always",
+            **{role: _build_matcher(matcher) for role, matcher in matchers.items()},
+            "template": {"spec": {"domain": shaped, **(template or {})}},
+            **spec,
+        },
+        "status": status,
+    }
+    if annotations is not None:
+        tree["spec"]["template"]["metadata"] = {"annotations": annotations}
+    return from_tree(tree, VirtualMachine)
+
+
+def _build_matcher(matcher: str | Tree | None) -> Tree | None:
+    if not isinstance(matcher, str):
+        return matcher
+    kind, _, name = matcher.rpartition("/")
+    return {"name": name, "kind": kind or None}
+
+
+def build_spec(domain: Tree | None = None, **spec: Any) -> VirtualMachineInstanceSpec:
+    """The spec of a VMI around a domain."""
+    return from_tree({"domain": {"devices": {}, **(domain or {})}, **spec}, VirtualMachineInstanceSpec)
+
+
+def build_instancetype_spec(**spec: Any) -> VirtualMachineInstancetypeSpec:
+    """What an instance type gives: 2 vCPUs and 2Gi, unless said otherwise; None leaves a size out."""
+    return from_tree({"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}, **spec}, VirtualMachineInstancetypeSpec)
+
+
+def build_preference_spec(**spec: Any) -> VirtualMachinePreferenceSpec:
+    """What a preference asks for."""
+    return from_tree(spec, VirtualMachinePreferenceSpec)
+
+
+def build_instancetype(
+    name: str = "small", *, namespace: str | None = None, version: str = "v1beta2", **spec: Any
+) -> v1beta2.VirtualMachineInstancetype | v1beta2.VirtualMachineClusterInstancetype:
+    """An instance type, for the whole cluster unless it has a namespace; sizes as in `build_instancetype_spec`."""
+    struct = v1beta2.VirtualMachineInstancetype if namespace else v1beta2.VirtualMachineClusterInstancetype
+    return struct(
+        api_version=f"{INSTANCETYPE_GROUP}/{version}",
+        kind=struct.__name__,
+        metadata=ObjectMeta(name=name, namespace=namespace),
+        spec=build_instancetype_spec(**spec),
+    )
+
+
+def build_preference(
+    name: str = "linux", *, namespace: str | None = None, version: str = "v1beta2", **spec: Any
+) -> v1beta2.VirtualMachinePreference | v1beta2.VirtualMachineClusterPreference:
+    """A preference, for the whole cluster unless it has a namespace."""
+    struct = v1beta2.VirtualMachinePreference if namespace else v1beta2.VirtualMachineClusterPreference
+    return struct(
+        api_version=f"{INSTANCETYPE_GROUP}/{version}",
+        kind=struct.__name__,
+        metadata=ObjectMeta(name=name, namespace=namespace),
+        spec=build_preference_spec(**spec),
+    )
+
+
+def build_flavor(
+    name: str = "tiny", *, namespace: str | None = None, **spec: Any
+) -> flavor.VirtualMachineFlavor | flavor.VirtualMachineClusterFlavor:
+    """A flavor with 2 vCPUs and 2Gi, unless said otherwise; for the whole cluster unless it has a namespace."""
+    struct = flavor.VirtualMachineFlavor if namespace else flavor.VirtualMachineClusterFlavor
+    sized = {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}, **spec}
+    return struct(
+        api_version=FLAVOR_API_VERSION,
+        kind=struct.__name__,
+        metadata=ObjectMeta(name=name, namespace=namespace),
+        spec=from_tree(sized, flavor.VirtualMachineFlavorSpec),
+    )
+
+
+def build_flavor_preference(
+    name: str = "linux", *, namespace: str | None = None, **spec: Any
+) -> flavor.VirtualMachinePreference | flavor.VirtualMachineClusterPreference:
+    """A preference of the flavor group, for the whole cluster unless it has a namespace."""
+    struct = flavor.VirtualMachinePreference if namespace else flavor.VirtualMachineClusterPreference
+    return struct(
+        api_version=FLAVOR_API_VERSION,
+        kind=struct.__name__,
+        metadata=ObjectMeta(name=name, namespace=namespace),
+        spec=from_tree(spec, flavor.VirtualMachinePreferenceSpec),
+    )
+
+
+def build_source(
+    kind: SourceKind,
+    name: str,
+    *,
+    namespace: str = "default",
+    labels: dict[str, str] | None = None,
+    annotations: dict[str, str] | None = None,
+    **spec: Any,
+) -> Any:
+    """Something a volume is made from."""
+    metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": annotations}
+    if kind in ("DataSource", "VolumeSnapshot"):
+        spec.setdefault("source", {})
+    return object_from_tree({"apiVersion": _SOURCES[kind], "kind": kind, "metadata": metadata, "spec": spec})
+
+
+def build_revision(
+    name: str, data: Any, *, object_name: str | None = None, namespace: str = "default"
+) -> ControllerRevision:
+    """A ControllerRevision that keeps this data, labelled with the name of the object it was captured from."""
+    labels = None if object_name is None else {OBJECT_NAME_LABEL: object_name}
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    tree = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata, "data": data, "revision": 0}
+    return from_tree(tree, ControllerRevision)

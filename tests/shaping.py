@@ -1,0 +1,73 @@
+"""
+The engine called with plain trees: what becomes of a domain beside an instance type and a preference.
+
+An instance type has 2 vCPUs and 2Gi unless its tree says otherwise, as in `build_instancetype_spec`.
+"""
+
+from typing import Any, NamedTuple
+
+from tests.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
+
+from virtshape.api.codec import to_tree
+from virtshape.api.meta import ObjectMeta
+from virtshape.engine.apply import TEMPLATE_ROOT, apply
+from virtshape.engine.conflict import Conflict
+from virtshape.engine.draft import Draft
+from virtshape.engine.topology import Layout
+
+SIZELESS: Tree = {"cpu": None, "memory": None}
+SIZED: Tree = {"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"guest": "2Gi"}}
+
+
+class Shaped(NamedTuple):
+    """A VMI after instance type and preference, and what stood in their way."""
+
+    spec: Tree
+    metadata: Tree
+    conflicts: list[Conflict]
+
+
+def shape(
+    domain: Tree | None = None,
+    instancetype: Tree | None = None,
+    preference: Tree | None = None,
+    *,
+    annotations: dict[str, str] | None = None,
+    root: str = TEMPLATE_ROOT,
+    layout: Layout = "sockets",
+    **spec: Any,
+) -> Shaped:
+    """Apply an instance type and a preference to a VMI; further keywords go to its spec."""
+    draft = Draft(ObjectMeta(annotations=annotations), build_spec(domain, **spec))
+    conflicts = apply(
+        draft,
+        None if instancetype is None else build_instancetype_spec(**instancetype),
+        None if preference is None else build_preference_spec(**preference),
+        root=root,
+        layout=layout,
+    )
+    return Shaped(to_tree(draft.spec), to_tree(draft.metadata), conflicts)
+
+
+def shape_spec(
+    domain: Tree | None = None, instancetype: Tree | None = None, preference: Tree | None = None, **spec: Any
+) -> Tree:
+    """The whole spec that comes of it, where nothing stands in the way."""
+    shaped = shape(domain, instancetype, preference, **spec)
+    assert shaped.conflicts == []
+    return shaped.spec
+
+
+def shape_domain(
+    domain: Tree | None = None, instancetype: Tree | None = None, preference: Tree | None = None, **spec: Any
+) -> Tree:
+    """The domain that comes of it, where nothing stands in the way."""
+    shaped: Tree = shape_spec(domain, instancetype, preference, **spec)["domain"]
+    return shaped
+
+
+def list_clashes(domain: Tree, instancetype: Tree, **spec: Any) -> list[str]:
+    """The fields, below the template's spec, that the VM and its instance type both set."""
+    conflicts = shape(domain, instancetype, **spec).conflicts
+    assert all(c.message == f"VM field(s) {c.fields[0]} conflicts with selected instance type" for c in conflicts)
+    return [field.removeprefix(f"{TEMPLATE_ROOT}.") for c in conflicts for field in c.fields]
