@@ -7,27 +7,29 @@ What is given is copied once, when it is decoded, and never changed.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from virtshape.api.codec import decode, encode, to_tree
+from virtshape import catalog as builtin
+from virtshape.api.codec import decode, encode
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.engine.conflict import causes, describe_conflicts
-from virtshape.engine.draft import Source, Trace
-from virtshape.engine.expand import expand_vm
+from virtshape.engine.draft import Trace
+from virtshape.engine.expand import Shape, expand_vm
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.offline.objects import Objects
+from virtshape.offline.origins import Origin, find_givers, list_origins
 from virtshape.resolve.find import find_shape
 from virtshape.resolve.infer import infer_matchers
-from virtshape.resolve.reference import NotFoundError
+from virtshape.resolve.matcher import INSTANCETYPE_GROUP
+from virtshape.resolve.reference import NotFoundError, Reference
 
 
-class Origin(NamedTuple):
-    """Where one field of an expanded VM came from."""
+class Explanation(NamedTuple):
+    """Where each field of an expanded VM's template came from, and what its owner should know."""
 
-    field: str
-    value: object
-    source: Source
+    origins: list[Origin]
+    warnings: list[str]
 
 
 class Expander:
@@ -44,9 +46,16 @@ class Expander:
     >>> expanded["spec"]["template"]["spec"]["domain"]["memory"]
     {'guest': '2Gi'}
 
+    The built-in catalogue can stand behind the objects given; of each field one can ask where it comes from.
+
+    >>> origins = Expander(catalog=True).explain(vm.replace(b"small", b"u1.medium"))
+    >>> [(origin.value, origin.words) for origin in origins if origin.field.endswith("memory.guest")]
+    [('4Gi', 'instance type u1.medium')]
+
     What cannot be expanded raises one StatusError with all causes.
 
-    >>> Expander([small]).expand(vm.replace(b'"devices": {}', b'"devices": {}, "cpu": {"cores": 1}'))  # doctest: +ELLIPSIS
+    >>> clashing = vm.replace(b'"devices": {}', b'"devices": {}, "cpu": {"cores": 1}')
+    >>> Expander([small]).expand(clashing)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     virtshape.api.status.StatusError: VM field(s) spec.template.spec.domain.cpu.cores conflicts with selected ...
@@ -56,12 +65,15 @@ class Expander:
         self,
         objects: Iterable[bytes | Model] = (),
         *,
+        catalog: bool = False,
         configuration: KubeVirtConfiguration | None = None,
-        architecture: str = DEFAULT_ARCHITECTURE,
+        architecture: str | None = None,
     ) -> None:
         self.objects = Objects(objects)
+        self._lookup = self._find_built_in if catalog else self.objects.find
+        self._has_catalog = catalog
         self._configuration = configuration
-        self._architecture = architecture
+        self._architecture = architecture or default_architecture(configuration)
 
     def expand(self, vm_json: bytes) -> bytes:
         """The VM with all that its instance type and preference say written out, as JSON from and to bytes."""
@@ -71,33 +83,54 @@ class Expander:
 
     def explain(self, vm_json: bytes) -> list[Origin]:
         """Where each field of the expanded VM's template comes from."""
-        vm, trace = decode(vm_json, VirtualMachine), Trace()
-        self.expand_in_place(vm, trace)
-        return list_origins(vm, trace)
+        return self.explain_in_place(decode(vm_json, VirtualMachine)).origins
 
     def expand_in_place(self, vm: VirtualMachine, trace: Trace | None = None) -> list[str]:
         """Expand a VM that is the caller's to change; returns what its owner should know."""
-        if vm.kind != "VirtualMachine":
-            raise StatusError(400, "BadRequest", f"expected a VirtualMachine, got a {vm.kind}")
-        lookup = self.objects.find
-        try:
-            warnings = infer_matchers(vm, lookup)
-            shape = find_shape(vm, lookup)
-        except NotFoundError as error:
-            raise self.suggest(error) from None
-        conflicts = expand_vm(vm, shape, self._configuration, self._architecture, trace)
-        if conflicts:
-            raise StatusError(422, "Invalid", describe_conflicts(conflicts), causes(conflicts))
+        warnings, shape = self._resolve(vm)
+        self._expand(vm, shape, trace)
         return warnings
+
+    def explain_in_place(self, vm: VirtualMachine) -> Explanation:
+        """Expand a VM that is the caller's to change, and say where each field of its template came from."""
+        warnings, shape = self._resolve(vm)
+        givers, trace = find_givers(vm, self._lookup), Trace()
+        self._expand(vm, shape, trace)
+        return Explanation(list_origins(vm, trace, givers), warnings)
 
     def suggest(self, error: NotFoundError) -> NotFoundError:
         """The same error, naming what comes near among the objects held."""
         missing = error.reference
-        return error.suggest(self.objects.names(missing.group, missing.kind, missing.namespace))
+        names = self.objects.names(missing.group, missing.kind, missing.namespace)
+        if self._has_catalog and missing.group == INSTANCETYPE_GROUP:
+            names += builtin.names(missing.kind)
+        return error.suggest(list(dict.fromkeys(names)))
+
+    def _resolve(self, vm: VirtualMachine) -> tuple[list[str], Shape]:
+        if vm.kind != "VirtualMachine":
+            raise StatusError(400, "BadRequest", f"expected a VirtualMachine, got a {vm.kind}")
+        lookup = self._lookup
+        try:
+            return infer_matchers(vm, lookup), find_shape(vm, lookup)
+        except NotFoundError as error:
+            raise self.suggest(error) from None
+
+    def _expand(self, vm: VirtualMachine, shape: Shape, trace: Trace | None) -> None:
+        conflicts = expand_vm(vm, shape, self._configuration, self._architecture, trace)
+        if conflicts:
+            raise StatusError(422, "Invalid", describe_conflicts(conflicts), causes(conflicts))
+
+    def _find_built_in(self, reference: Reference) -> Model | None:
+        """Look among the objects held, and only then in the catalogue; what is found there is held from then on."""
+        found = self.objects.find(reference)
+        if found is None and reference.group == INSTANCETYPE_GROUP:
+            found = builtin.find(reference.kind, reference.name)
+            if found is not None:
+                self.objects.add(found)
+        return found
 
 
-def list_origins(vm: VirtualMachine, trace: Trace) -> list[Origin]:
-    """Where each field of an expanded VM's template came from, as its trace recorded it."""
-    return [
-        Origin(field, to_tree(value), source) for field, value, source in trace.walk(vm.spec.template, "spec.template")
-    ]
+def default_architecture(configuration: KubeVirtConfiguration | None) -> str:
+    """The architecture of VMs that name none."""
+    configured = configuration.architecture_configuration if configuration else None
+    return (configured.default_architecture if configured else None) or DEFAULT_ARCHITECTURE

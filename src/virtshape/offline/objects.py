@@ -9,6 +9,7 @@ from typing import Any
 
 from virtshape.api.codec import decode_object
 from virtshape.api.kinds import find_kind
+from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
 from virtshape.resolve.reference import Reference
 
@@ -40,6 +41,6 @@ def reference_of(found: Any) -> Reference:
     """Where an object stands; one with a namespaced kind and no namespace stands in `default`."""
     group = found.api_version.rpartition("/")[0]
     kind = find_kind(found.api_version, found.kind)
-    metadata = found.metadata
+    metadata = found.metadata or ObjectMeta()
     namespace = (metadata.namespace or "default") if kind is None or kind.namespaced else ""
     return Reference(group, found.kind, namespace, metadata.name or "")

@@ -1,0 +1,149 @@
+"""
+Objects out of files: each with the document it stands in, and with the fields that we do not know.
+
+Reads every file once and goes on after a mistake, so that all mistakes of all files are found together. What has
+nothing to do with VMs is set aside unread, and nothing is ever written.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from virtshape.api.diagnosis import find_kind_problems
+from virtshape.api.keeping import Unknown, decode_keeping
+from virtshape.api.kinds import KINDS, Kind, find_kind
+from virtshape.api.problems import DecodeError, Problem
+from virtshape.api.yaml import Document, YAMLError, read_documents
+from virtshape.offline.mistakes import FileProblem, FilesError, locate
+from virtshape.offline.objects import reference_of
+from virtshape.resolve.reference import Reference
+
+STDIN = "-"
+SUFFIXES = (".yaml", ".yml", ".json")
+
+_OWN_GROUPS = "kubevirt.io"
+_BESIDE_OURS = {"PersistentVolumeClaim", "VolumeSnapshot", "ControllerRevision"}
+
+
+class Entry(NamedTuple):
+    """One object of a file: the document it stands in, the struct, and the fields that the struct does not know."""
+
+    document: Document
+    object: Any
+    unknown: Unknown = ()
+
+    @property
+    def place(self) -> str:
+        """Where the object begins, as `file:line:column`."""
+        line, column = self.document.position()
+        return f"{self.document.source}:{line}:{column}"
+
+
+class Loaded:
+    """What came out of files: the objects, what is wrong, and the documents that were set aside."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.problems: list[FileProblem] = []
+        self.skipped: list[Document] = []
+
+    def raise_problems(self) -> None:
+        """Refuse the files if anything is wrong with them, with all of it at once."""
+        if self.problems:
+            raise FilesError(self.problems)
+
+    def describe_unknown(self) -> Iterator[FileProblem]:
+        """Each field that no struct knows, for a warning."""
+        for entry in self.entries:
+            for field in entry.unknown:
+                yield locate(entry.document, field.problem.field, field.problem.message, "unknown")
+
+
+def shapes_vms(kind: Kind) -> bool:
+    """Whether objects of this kind have a say in what becomes of a VM."""
+    return kind.group.endswith(_OWN_GROUPS) or kind.kind in _BESIDE_OURS
+
+
+def load(paths: Iterable[str], wanted: Callable[[Kind], bool] = shapes_vms) -> Loaded:
+    """Read all objects of the kinds wanted: from files, from folders and those in them, from standard input as `-`."""
+    loaded = Loaded()
+    for source, is_named in _find_files(paths, loaded.problems):
+        try:
+            text = sys.stdin.buffer.read() if source == STDIN else Path(source).read_bytes()
+            documents = read_documents(text, "<stdin>" if source == STDIN else source)
+        except OSError as error:
+            loaded.problems.append(_describe_failure(source, error))
+        except YAMLError as error:
+            problem = Problem("", error.problem, "syntax")
+            loaded.problems.append(FileProblem(error.source, (error.line, error.column), problem))
+        else:
+            for document in documents:
+                _take(document, loaded, wanted, is_named=is_named)
+    return loaded
+
+
+def find_duplicates(entries: Iterable[Entry]) -> Iterator[FileProblem]:
+    """Each object that stands in the files before, in other words, so that it is not clear which one counts."""
+    earlier: dict[Reference, Entry] = {}
+    for entry in entries:
+        reference = reference_of(entry.object)
+        first = earlier.setdefault(reference, entry)
+        if reference.name and first.document.tree != entry.document.tree:
+            words = f'{reference.kind} "{reference.name}" stands in {first.place} too, and differs; keep one of them'
+            yield locate(entry.document, "metadata.name", words, "duplicate")
+
+
+def _find_files(paths: Iterable[str], problems: list[FileProblem]) -> Iterator[tuple[str, bool]]:
+    """List each file once, and whether it was named itself or found in a folder."""
+    seen = set()
+    for path in paths:
+        is_folder = path not in ("", STDIN) and Path(path).is_dir()
+        for source in _walk(path.rstrip("/") or path, problems) if is_folder else (path,):
+            identity = source if source == STDIN else os.path.realpath(source)
+            if identity not in seen:
+                seen.add(identity)
+                yield source, not is_folder
+
+
+def _walk(folder: str, problems: list[FileProblem]) -> Iterator[str]:
+    def note(error: OSError) -> None:
+        problems.append(_describe_failure(error.filename, error))
+
+    for parent, folders, names in os.walk(folder, onerror=note):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (f"{parent}/{name}" for name in sorted(names) if name.endswith(SUFFIXES))
+
+
+def _describe_failure(source: str, error: OSError) -> FileProblem:
+    return FileProblem(source, None, Problem("", f"cannot be read: {error.strerror}", "syntax"))
+
+
+def _take(document: Document, loaded: Loaded, wanted: Callable[[Kind], bool], *, is_named: bool) -> None:
+    tree = document.tree
+    kind = _find_stated_kind(tree)
+    if kind is None and _should_be_wanted(tree, wanted, is_named=is_named):
+        loaded.problems += (locate(document, *problem) for problem in find_kind_problems(tree))
+    elif kind is None or not wanted(kind):
+        loaded.skipped.append(document)
+    else:
+        try:
+            loaded.entries.append(Entry(document, *decode_keeping(tree, kind.struct)))
+        except DecodeError as error:
+            loaded.problems += (locate(document, *problem) for problem in error.problems)
+
+
+def _find_stated_kind(tree: Any) -> Kind | None:
+    if not isinstance(tree, dict):
+        return None
+    api_version, kind = tree.get("apiVersion"), tree.get("kind")
+    return find_kind(api_version, kind) if isinstance(api_version, str) and isinstance(kind, str) else None
+
+
+def _should_be_wanted(tree: Any, wanted: Callable[[Kind], bool], *, is_named: bool) -> bool:
+    """Whether the tree is of a wanted kind at a version that there is not, or says nothing where it should."""
+    if not isinstance(tree, dict) or not tree.get("kind"):
+        return is_named
+    group = str(tree.get("apiVersion") or "").rpartition("/")[0]
+    return any(kind.kind == tree["kind"] and group in (kind.group, "") and wanted(kind) for kind in KINDS)
