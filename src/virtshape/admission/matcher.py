@@ -8,7 +8,15 @@ from collections.abc import Iterator
 
 from virtshape.api.kubevirt.machine import FlavorMatcher, VirtualMachine
 from virtshape.api.status import Cause
-from virtshape.resolve.matcher import KINDS, Matcher, Role, find_matcher, find_status_ref
+from virtshape.resolve.matcher import (
+    KINDS,
+    Matcher,
+    Role,
+    check_sole_size,
+    find_full_kind,
+    find_matcher,
+    find_status_ref,
+)
 
 ROLES: tuple[Role, ...] = ("instancetype", "flavor", "preference")
 _POLICIES = ("Reject", "Ignore")
@@ -22,10 +30,8 @@ def check_matchers(vm: VirtualMachine, old: VirtualMachine | None = None) -> lis
         if matcher is not None:
             causes += _check_matcher(matcher, role)
             causes += _check_change(matcher, find_matcher(old, role) if old else None, role)
-    if vm.spec.flavor is not None and vm.spec.instancetype is not None:
-        message = "spec.flavor and spec.instancetype are mutually exclusive: keep one of them"
-        causes.append(Cause("FieldValueInvalid", message, "spec.flavor"))
-    return causes
+    ambiguous = check_sole_size(vm)
+    return [*causes, ambiguous] if ambiguous else causes
 
 
 def _check_matcher(matcher: Matcher, role: Role) -> Iterator[Cause]:
@@ -69,5 +75,6 @@ def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:
         if matcher is None or before is None or ref is None or ref.controller_revision_ref is None:
             continue
         captured = ref.controller_revision_ref.name
-        if matcher.name != before.name and captured and matcher.revision_name == before.revision_name == captured:
+        renamed = matcher.name != before.name or find_full_kind(matcher, role) != find_full_kind(before, role)
+        if renamed and captured and matcher.revision_name == before.revision_name == captured:
             matcher.revision_name = None

@@ -1,20 +1,25 @@
 """
 What the VM controller makes of a VM when it starts: the VMI, shaped by instance type and preference.
 
-Disks, network and defaults come at the VMI's own admission.
+Never changes the VM or what shapes it, and shares nothing with them.
 """
 
 import copy
 
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.engine.apply import apply
-from virtshape.engine.conflict import causes
-from virtshape.engine.expand import Shape, draft_template
+from virtshape.engine.conflict import Conflict, causes, split_conflicts
+from virtshape.engine.defaults import apply_defaults
+from virtshape.engine.expand import Shape, draft_template, shape_draft
+from virtshape.engine.instance import apply_instance_defaults
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.resolve.matcher import KINDS, Role, find_full_kind, find_matcher
 
+ROOT = "spec"
 _ANNOTATIONS: dict[Role, str] = {
     "instancetype": "instancetype-name",
     "preference": "preference-name",
@@ -22,16 +27,38 @@ _ANNOTATIONS: dict[Role, str] = {
 }
 
 
-def shape_instance(vm: VirtualMachine, shape: Shape) -> tuple[ObjectMeta, VirtualMachineInstanceSpec]:
-    """The metadata and spec of the VMI that starts the VM."""
+def make_instance(
+    vm: VirtualMachine,
+    shape: Shape,
+    configuration: KubeVirtConfiguration | None = None,
+    architecture: str = DEFAULT_ARCHITECTURE,
+    *,
+    firmware_uuid: str,
+) -> tuple[ObjectMeta, VirtualMachineInstanceSpec]:
+    """The metadata and spec of the VMI that starts the VM, with everything that its own admission would add."""
     draft = draft_template(copy.deepcopy(vm))
     annotate_names(vm, draft.metadata)
-    conflicts = apply(draft, shape.instancetype, shape.preference, root="spec", layout=shape.layout)
-    if conflicts:
-        fields = ", ".join(field for conflict in conflicts for field in conflict.fields)
-        words = f"VMI conflicts with instancetype spec in fields: [{fields}]"
-        raise StatusError(422, "Invalid", words, causes(conflicts))
+    _refuse(shape_draft(draft, copy.deepcopy(shape), configuration, ROOT))
+    apply_defaults(draft.spec, configuration, architecture)
+    apply_instance_defaults(draft.spec, configuration, firmware_uuid=firmware_uuid)
     return draft.metadata, draft.spec
+
+
+def shape_instance(vm: VirtualMachine, shape: Shape) -> tuple[ObjectMeta, VirtualMachineInstanceSpec]:
+    """The same with instance type and preference alone: no disks, no network, no defaults."""
+    draft = draft_template(copy.deepcopy(vm))
+    annotate_names(vm, draft.metadata)
+    own = copy.deepcopy(shape)
+    _refuse(apply(draft, own.instancetype, own.preference, root=ROOT, layout=own.layout))
+    return draft.metadata, draft.spec
+
+
+def _refuse(conflicts: list[Conflict]) -> None:
+    if not conflicts:
+        return
+    clashing, others = split_conflicts(conflicts)
+    sentences = [f"VMI conflicts with instancetype spec in fields: [{', '.join(clashing)}]"] if clashing else []
+    raise StatusError(422, "Invalid", "; ".join([*sentences, *others]), causes(conflicts))
 
 
 def annotate_names(vm: VirtualMachine, metadata: ObjectMeta) -> None:

@@ -34,10 +34,14 @@ def instancetype_conflict(*fields: str) -> Conflict:
 
 def describe_conflicts(conflicts: Sequence[Conflict]) -> str:
     """All violations in one text; those against the instance type share one sentence."""
+    clashing, others = split_conflicts(conflicts)
+    return "; ".join([instancetype_conflict(*clashing).message, *others] if clashing else others)
+
+
+def split_conflicts(conflicts: Sequence[Conflict]) -> tuple[list[str], list[str]]:
+    """The fields that clash with the instance type, and the words of all other violations."""
     clashing = [c for c in conflicts if c.message == instancetype_conflict(*c.fields).message]
-    sentences = [instancetype_conflict(*(field for c in clashing for field in c.fields)).message] if clashing else []
-    sentences += [c.message for c in conflicts if c not in clashing]
-    return "; ".join(sentences)
+    return [field for c in clashing for field in c.fields], [c.message for c in conflicts if c not in clashing]
 
 
 def causes(conflicts: Iterable[Conflict]) -> list[Cause]:

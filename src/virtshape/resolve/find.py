@@ -15,6 +15,7 @@ from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
+from virtshape.api.status import StatusError
 from virtshape.engine.expand import Shape
 from virtshape.engine.topology import Layout
 from virtshape.resolve.matcher import (
@@ -23,6 +24,7 @@ from virtshape.resolve.matcher import (
     KINDS,
     Matcher,
     Role,
+    check_sole_size,
     find_status_ref,
     full_kind,
 )
@@ -46,8 +48,13 @@ def find_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
 
 
 def instancetype_role(vm: VirtualMachine) -> Role:
-    """In which role the VM names what it gets."""
-    return "flavor" if vm.spec.flavor is not None else "instancetype"
+    """In which role the VM names what it gets; StatusError if in both."""
+    if vm.spec.flavor is None:
+        return "instancetype"
+    ambiguous = check_sole_size(vm)
+    if ambiguous is not None:
+        raise StatusError(422, "Invalid", ambiguous.message, [ambiguous])
+    return "flavor"
 
 
 def default_layout(vm: VirtualMachine) -> Layout:

@@ -47,6 +47,14 @@ _BY_NAME: Final[dict[Role, dict[str, str]]] = {
 }
 
 
+def check_sole_size(vm: VirtualMachine) -> Cause | None:
+    """Whether the VM names at most one thing that sizes it: an instance type or a flavor."""
+    if vm.spec.flavor is None or vm.spec.instancetype is None:
+        return None
+    message = "spec.flavor and spec.instancetype are mutually exclusive: keep one of them"
+    return Cause("FieldValueInvalid", message, "spec.flavor")
+
+
 def find_matcher(vm: VirtualMachine, role: Role) -> Matcher | None:
     """The matcher that the VM has in this role."""
     matcher: Matcher | None = getattr(vm.spec, role)

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 
 from msgspec import Struct
 
+from virtshape.api.kinds import KINDS
 from virtshape.api.model import Model
 from virtshape.api.status import Cause, StatusError
 
@@ -25,7 +26,8 @@ class Reference(Struct, frozen=True, gc=False):
     @property
     def resource(self) -> str:
         """The kind as Kubernetes writes it in messages: `persistentvolumeclaims`, `controllerrevisions.apps`."""
-        plural = f"{self.kind.lower()}s"
+        named = (kind.plural for kind in KINDS if (kind.group, kind.kind) == (self.group, self.kind))
+        plural = next(named, f"{self.kind.lower()}s")
         return f"{plural}.{self.group}" if self.group else plural
 
 

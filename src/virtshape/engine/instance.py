@@ -1,0 +1,122 @@
+"""
+What a VMI gets at its admission and no expanded VM shows: CPU model, disk buses, firmware UUID, the memory request.
+
+Comes after all other defaults. Features and timers may be a preference's own structs, so they are replaced, never
+written to. Pure: the UUID is somebody else's to choose.
+"""
+
+from typing import Any, Final, TypeVar
+
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.devices import Devices, DiskTarget
+from virtshape.api.kubevirt.domain import CPU, DomainSpec, Firmware
+from virtshape.api.kubevirt.features import FeatureHyperv, Features, FeatureSpinlocks, FeatureState, Timer
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.model import Model
+from virtshape.api.quantity import Quantity
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.memory import find_amount, put_request
+
+T = TypeVar("T", bound=Model)
+
+_CPU_MODELS: Final = {"arm64": "host-passthrough"}
+_DISK_BUSES: Final = {"amd64": "sata"}
+_SPINLOCK_ATTEMPTS: Final = 4096
+_HYPERV_NEEDS: Final = {
+    "evmcs": ("vapic",),
+    "ipi": ("vpindex",),
+    "reset": ("synic", "vpindex"),
+    "synic": ("vpindex",),
+    "synictimer": ("synic", "vpindex"),
+    "tlbflush": ("vpindex",),
+}
+
+
+def apply_instance_defaults(
+    spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None, *, firmware_uuid: str
+) -> None:
+    """Fill in what an instance needs to run and nobody chose, in a spec that has its other defaults already."""
+    domain = spec.domain
+    architecture = spec.architecture or DEFAULT_ARCHITECTURE
+    cpu = domain.cpu = domain.cpu or CPU()
+    configured = configuration.cpu_model if configuration else None
+    cpu.model = cpu.model or configured or _CPU_MODELS.get(architecture, "host-model")
+    _default_buses(domain.devices, _DISK_BUSES.get(architecture, "virtio"))
+    features = domain.features = domain.features or Features()
+    _default_features(features)
+    if domain.clock is not None and domain.clock.timer is not None:
+        domain.clock.timer = _with_timers_present(domain.clock.timer)
+    firmware = domain.firmware = domain.firmware or Firmware()
+    firmware.uuid = firmware.uuid or firmware_uuid
+    _default_memory_request(domain, configuration)
+
+
+def _default_buses(devices: Devices, bus: str) -> None:
+    for disk in devices.disks or ():
+        if disk.disk is None and disk.cdrom is None and disk.lun is None:
+            disk.disk = DiskTarget()
+        for target in (disk.disk, disk.cdrom, disk.lun):
+            if target is not None:
+                target.bus = target.bus or bus
+
+
+def _default_features(features: Features) -> None:
+    """Being there turns a feature on, unless it says otherwise."""
+    features.acpi = _switched_on(features.acpi or FeatureState())
+    features.apic = features.apic and _switched_on(features.apic)
+    features.pvspinlock = features.pvspinlock and _switched_on(features.pvspinlock)
+    features.smm = features.smm and _switched_on(features.smm)
+    if features.hyperv is not None:
+        features.hyperv = _complete_hyperv(features.hyperv)
+
+
+def _complete_hyperv(hyperv: FeatureHyperv) -> FeatureHyperv:
+    """Turn on what is named and what that relies on."""
+    states = {name: getattr(hyperv, name) for name in hyperv.__struct_fields__}
+    states = {name: _switched_on(state) for name, state in states.items() if state is not None}
+    for name, needs in _HYPERV_NEEDS.items():
+        if name in states and states[name].enabled:
+            for need in needs:
+                states.setdefault(need, FeatureState(enabled=True))
+    spinlocks: FeatureSpinlocks | None = states.get("spinlocks")
+    if spinlocks is not None and spinlocks.enabled and spinlocks.spinlocks is None:
+        states["spinlocks"] = replace(spinlocks, spinlocks=_SPINLOCK_ATTEMPTS)
+    return FeatureHyperv(**states)
+
+
+def _switched_on(state: T) -> T:
+    """The feature with its switches on, its own and those of its parts, unless they are set already."""
+    switches: dict[str, Any] = {}
+    for name in state.__struct_fields__:
+        value = getattr(state, name)
+        if name == "enabled" and value is None:
+            switches[name] = True
+        elif isinstance(value, FeatureState):
+            switches[name] = _switched_on(value)
+    return replace(state, **switches)
+
+
+def _with_timers_present(timer: Timer) -> Timer:
+    """The timers, each there unless it says otherwise."""
+    named = {name: getattr(timer, name) for name in timer.__struct_fields__}
+    return replace(
+        timer,
+        **{name: replace(one, present=True) for name, one in named.items() if one is not None and one.present is None},
+    )
+
+
+def _default_memory_request(domain: DomainSpec, configuration: KubeVirtConfiguration | None) -> None:
+    """Request the memory limit, else what the guest has, less what the configuration lets guests share."""
+    resources, guest = domain.resources, domain.memory.guest if domain.memory else None
+    if resources is not None and resources.requests and "memory" in resources.requests:
+        return
+    limit = find_amount(resources.limits, "memory") if resources else None
+    if limit is not None:
+        put_request(domain, "memory", limit)
+    elif guest is not None:
+        developer = configuration.developer_configuration if configuration else None
+        percent = (developer.memory_overcommit if developer else None) or 100
+        shared = percent != 100 and (domain.memory is None or domain.memory.hugepages is None)
+        put_request(domain, "memory", Quantity.of(guest.value() * 100 // percent, guest.format) if shared else guest)
