@@ -12,16 +12,16 @@ from virtshape.api.codec import decode, encode
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
-from virtshape.api.status import StatusError
-from virtshape.engine.conflict import causes, describe_conflicts
+from virtshape.api.status import Cause, StatusError
+from virtshape.engine.conflict import VALUE_INVALID, causes, describe_conflicts
 from virtshape.engine.draft import Trace
 from virtshape.engine.expand import Shape, expand_vm
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.offline.objects import Objects
 from virtshape.offline.origins import Origin, find_givers, list_origins
-from virtshape.resolve.find import find_shape
+from virtshape.resolve.find import find_object, find_shape
 from virtshape.resolve.infer import infer_matchers
-from virtshape.resolve.matcher import INSTANCETYPE_GROUP
+from virtshape.resolve.matcher import INSTANCETYPE_GROUP, KINDS, find_matcher
 from virtshape.resolve.reference import NotFoundError, Reference
 
 
@@ -112,8 +112,24 @@ class Expander:
         lookup = self._lookup
         try:
             return infer_matchers(vm, lookup), find_shape(vm, lookup)
-        except NotFoundError as error:
-            raise self.suggest(error) from None
+        except StatusError as error:
+            raise self._gather_errors(vm, error) from None
+
+    def _gather_errors(self, vm: VirtualMachine, first: StatusError) -> StatusError:
+        """Look what else the VM names in vain, so that all of it is told at once."""
+        errors = {first.message: first}
+        for role in KINDS:
+            matcher = find_matcher(vm, role)
+            if matcher is not None and matcher.name:
+                try:
+                    find_object(vm, role, self._lookup)
+                except StatusError as error:
+                    errors.setdefault(error.message, error)
+        told = [self.suggest(error) if isinstance(error, NotFoundError) else error for error in errors.values()]
+        if len(told) == 1:
+            return told[0]
+        reasons = [cause for error in told for cause in error.causes or (Cause(VALUE_INVALID, error.message, ""),)]
+        return StatusError(first.code, first.reason, "; ".join(error.message for error in told), reasons)
 
     def _expand(self, vm: VirtualMachine, shape: Shape, trace: Trace | None) -> None:
         conflicts = expand_vm(vm, shape, self._configuration, self._architecture, trace)

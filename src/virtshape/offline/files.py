@@ -40,6 +40,10 @@ class Entry(NamedTuple):
         line, column = self.document.position()
         return f"{self.document.source}:{line}:{column}"
 
+    def describe_unknown(self) -> list[FileProblem]:
+        """The fields that the struct does not know, for warnings."""
+        return [locate(self.document, *field.problem) for field in self.unknown]
+
 
 class Loaded:
     """What came out of files: the objects, what is wrong, and the documents that were set aside."""
@@ -53,12 +57,6 @@ class Loaded:
         """Refuse the files if anything is wrong with them, with all of it at once."""
         if self.problems:
             raise FilesError(self.problems)
-
-    def describe_unknown(self) -> Iterator[FileProblem]:
-        """Each field that no struct knows, for a warning."""
-        for entry in self.entries:
-            for field in entry.unknown:
-                yield locate(entry.document, field.problem.field, field.problem.message, "unknown")
 
 
 def shapes_vms(kind: Kind) -> bool:

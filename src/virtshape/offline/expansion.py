@@ -1,0 +1,81 @@
+"""
+All VMs of some files expanded against all other objects of those files.
+
+Either every VM is expanded, or all that stands against it is told with its places. Fields that we do not know pass
+through unharmed.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from virtshape.api.codec import to_tree
+from virtshape.api.keeping import restore
+from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.status import StatusError
+from virtshape.offline.expander import Expander
+from virtshape.offline.files import Entry, find_duplicates
+from virtshape.offline.mistakes import FileProblem, FilesError, locate, locate_causes
+from virtshape.offline.origins import Origin
+
+
+class ExpandedVM(NamedTuple):
+    """A VM written out, where its fields came from if that was asked for, and what its owner should know."""
+
+    name: str
+    tree: Any
+    origins: list[Origin]
+    warnings: list[str]
+
+
+class Expansion(NamedTuple):
+    """The VMs of some files, and what is to be known about the objects beside them."""
+
+    vms: list[ExpandedVM]
+    warnings: list[str]
+
+
+def expand_entries(entries: Sequence[Entry], *, catalog: bool, explain: bool = False) -> Expansion:
+    """Expand every VM, or refuse with all that stands against it; the VMs given are changed."""
+    vms = [entry for entry in entries if isinstance(entry.object, VirtualMachine)]
+    others = [entry for entry in entries if not isinstance(entry.object, VirtualMachine)]
+    problems = list(find_duplicates(others))
+    configuration = _find_configuration(others, problems)
+    expander = Expander((entry.object for entry in others), catalog=catalog, configuration=configuration)
+    expanded = []
+    for entry in vms:
+        try:
+            expanded.append(_expand(entry, expander, explain=explain))
+        except StatusError as error:
+            problems += locate_causes(entry.document, error)
+    if problems:
+        raise FilesError(problems)
+    ignored = [f"{problem}; it has no effect" for entry in others for problem in entry.describe_unknown()]
+    return Expansion(expanded, ignored)
+
+
+def _find_configuration(entries: Sequence[Entry], problems: list[FileProblem]) -> KubeVirtConfiguration | None:
+    found = [entry for entry in entries if isinstance(entry.object, KubeVirt)]
+    for entry in found[1:]:
+        words = f"{found[0].place} has a configuration too; only one can be in force"
+        problems.append(locate(entry.document, "spec.configuration", words, "duplicate"))
+    spec = found[0].object.spec if found else None
+    return spec.configuration if spec else None
+
+
+def _expand(entry: Entry, expander: Expander, *, explain: bool) -> ExpandedVM:
+    vm: VirtualMachine = entry.object
+    name = vm.metadata.name if vm.metadata else None
+    origins: list[Origin] = []
+    if explain:
+        origins, advice = expander.explain_in_place(vm)
+        origins += [
+            Origin(field.problem.field, field.value, "VM", name)
+            for field in entry.unknown
+            if field.at[:2] == ("spec", "template")
+        ]
+    else:
+        advice = expander.expand_in_place(vm)
+    warnings = [f"{entry.place}: {words}" for words in advice]
+    warnings += [f"{problem}; it is passed on as it stands" for problem in entry.describe_unknown()]
+    return ExpandedVM(name or entry.place, restore(to_tree(vm), entry.unknown), origins, warnings)
