@@ -1,0 +1,348 @@
+"""
+Every field of a preference fills in something, and what it fills in is in a table here.
+
+The tables are held against the structs: a field added without saying what it does fails a test.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tests.build import Tree, build_flavor_preference, build_preference_spec, build_spec, build_vm
+from tests.fields import list_fields
+from tests.shaping import shape, shape_spec
+
+from virtshape.api.codec import to_tree
+from virtshape.api.flavor import v1alpha1 as flavor
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.meta import ObjectMeta
+from virtshape.engine.apply import apply
+from virtshape.engine.draft import Draft
+from virtshape.engine.requirements import check_requirements
+from virtshape.engine.volumes import apply_storage_class
+from virtshape.resolve.find import preference_spec
+
+SEV = {"sev": {"policy": {"encryptedState": True}}}
+ON_POD = {"networks": [{"name": "lan", "pod": {}}]}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a preference asks for, a domain that leaves it open, what comes of that, and one that chose otherwise."""
+
+    preferred: Tree
+    open: Tree
+    filled: Tree
+    chosen: Tree
+    spec: Tree = field(default_factory=dict)
+
+
+def _features(**features: Any) -> Tree:
+    return {"features": {"acpi": {"enabled": True}, **features}}
+
+
+def _feature_wish(name: str, preferred: Tree, chosen: Tree) -> Wish:
+    return Wish(
+        {"features": {f"preferred{name.capitalize()}": preferred}},
+        _features(),
+        _features(**{name: preferred}),
+        _features(**{name: chosen}),
+    )
+
+
+def _bootloader(**bootloader: Any) -> Tree:
+    return {"firmware": {"bootloader": bootloader}}
+
+
+def _devices(**devices: Any) -> Tree:
+    return {"devices": devices}
+
+
+def _disk(target: str = "disk", bus: str = "virtio", **traits: Any) -> Tree:
+    return _devices(disks=[{"name": "d", target: {"bus": bus}, **traits}])
+
+
+def _switch_wish(preference: str, switch: str) -> Wish:
+    return Wish(_devices(**{preference: True}), {}, _devices(**{switch: True}), _devices(**{switch: False}))
+
+
+def _interface(**traits: Any) -> Tree:
+    return _devices(interfaces=[{"name": "lan", **traits}])
+
+
+DEVICE_WISHES = {
+    "preferredDiskBus": Wish(
+        _devices(preferredDiskBus="sata"),
+        _devices(disks=[{"name": "d", "disk": {}}]),
+        _disk(bus="sata"),
+        _disk(bus="scsi"),
+    ),
+    "preferredCdromBus": Wish(
+        _devices(preferredCdromBus="scsi"),
+        _devices(disks=[{"name": "d", "cdrom": {}}]),
+        _disk("cdrom", "scsi"),
+        _disk("cdrom", "sata"),
+    ),
+    "preferredLunBus": Wish(
+        _devices(preferredLunBus="scsi"),
+        _devices(disks=[{"name": "d", "lun": {}}]),
+        _disk("lun", "scsi"),
+        _disk("lun", "sata"),
+    ),
+    "preferredDiskCache": Wish(
+        _devices(preferredDiskCache="none"), _disk(), _disk(cache="none"), _disk(cache="writeback")
+    ),
+    "preferredDiskIO": Wish(_devices(preferredDiskIO="native"), _disk(), _disk(io="native"), _disk(io="threads")),
+    "preferredDiskBlockSize": Wish(
+        _devices(preferredDiskBlockSize={"matchVolume": {}}),
+        _disk(),
+        _disk(blockSize={"matchVolume": {}}),
+        _disk(blockSize={"custom": {"logical": 512, "physical": 4096}}),
+    ),
+    "preferredDiskDedicatedIoThread": Wish(
+        _devices(preferredDiskDedicatedIoThread=True),
+        _disk(),
+        _disk(dedicatedIOThread=True),
+        _disk(dedicatedIOThread=False),
+    ),
+    "preferredBlockMultiQueue": _switch_wish("preferredBlockMultiQueue", "blockMultiQueue"),
+    "preferredInterfaceModel": Wish(
+        _devices(preferredInterfaceModel="e1000"),
+        _interface(bridge={}),
+        _interface(bridge={}, model="e1000"),
+        _interface(bridge={}, model="virtio"),
+    ),
+    "preferredInterfaceMasquerade": Wish(
+        _devices(preferredInterfaceMasquerade={}),
+        _interface(),
+        _interface(masquerade={}),
+        _interface(bridge={}),
+        spec=ON_POD,
+    ),
+    "preferredNetworkInterfaceMultiQueue": _switch_wish(
+        "preferredNetworkInterfaceMultiQueue", "networkInterfaceMultiqueue"
+    ),
+    "preferredInputBus": Wish(
+        _devices(preferredInputBus="virtio"),
+        _devices(inputs=[{"name": "i", "type": "tablet"}]),
+        _devices(inputs=[{"name": "i", "type": "tablet", "bus": "virtio"}]),
+        _devices(inputs=[{"name": "i", "type": "tablet", "bus": "usb"}]),
+    ),
+    "preferredInputType": Wish(
+        _devices(preferredInputType="tablet"),
+        _devices(inputs=[{"name": "i", "type": ""}]),
+        _devices(inputs=[{"name": "i", "type": "tablet"}]),
+        _devices(inputs=[{"name": "i", "type": "keyboard"}]),
+    ),
+    "preferredSoundModel": Wish(
+        _devices(preferredSoundModel="ac97"),
+        _devices(sound={"name": "s"}),
+        _devices(sound={"name": "s", "model": "ac97"}),
+        _devices(sound={"name": "s", "model": "ich9"}),
+    ),
+    "preferredVideoType": Wish(
+        _devices(preferredVideoType="virtio"), {}, _devices(video={"type": "virtio"}), _devices(video={"type": "vga"})
+    ),
+    "preferredPanicDeviceModel": Wish(
+        _devices(preferredPanicDeviceModel="hyperv"),
+        {},
+        _devices(panicDevices=[{"model": "hyperv"}]),
+        _devices(panicDevices=[{"model": "isa"}]),
+    ),
+    "preferredRng": Wish(_devices(preferredRng={}), {}, _devices(rng={}), _devices(rng={})),
+    "preferredTPM": Wish(
+        _devices(preferredTPM={"persistent": True}), {}, _devices(tpm={"persistent": True}), _devices(tpm={})
+    ),
+    "preferredVirtualGPUOptions": Wish(
+        _devices(preferredVirtualGPUOptions={"display": {"enabled": True}}),
+        _devices(gpus=[{"name": "g"}]),
+        _devices(gpus=[{"name": "g", "virtualGPUOptions": {"display": {"enabled": True}}}]),
+        _devices(gpus=[{"name": "g", "virtualGPUOptions": {"display": {"enabled": False}}}]),
+    ),
+    "preferredAutoattachGraphicsDevice": _switch_wish("preferredAutoattachGraphicsDevice", "autoattachGraphicsDevice"),
+    "preferredAutoattachInputDevice": _switch_wish("preferredAutoattachInputDevice", "autoattachInputDevice"),
+    "preferredAutoattachMemBalloon": _switch_wish("preferredAutoattachMemBalloon", "autoattachMemBalloon"),
+    "preferredAutoattachPodInterface": _switch_wish("preferredAutoattachPodInterface", "autoattachPodInterface"),
+    "preferredAutoattachSerialConsole": _switch_wish("preferredAutoattachSerialConsole", "autoattachSerialConsole"),
+    "preferredDisableHotplug": _switch_wish("preferredDisableHotplug", "disableHotplug"),
+    "preferredUseVirtioTransitional": _switch_wish("preferredUseVirtioTransitional", "useVirtioTransitional"),
+}
+WISHES = {
+    **{f"devices.{name}": wish for name, wish in DEVICE_WISHES.items()},
+    "cpu.preferredCPUTopology": Wish(
+        {"cpu": {"preferredCPUTopology": "cores"}},
+        {"cpu": {"guest": 4}},
+        {"cpu": {"sockets": 1, "cores": 4, "threads": 1}},
+        {"cpu": {"sockets": 2, "cores": 1, "threads": 2}},
+    ),
+    "cpu.spreadOptions.across": Wish(
+        {"cpu": {"preferredCPUTopology": "spread", "spreadOptions": {"across": "CoresThreads"}}},
+        {"cpu": {"guest": 4}},
+        {"cpu": {"sockets": 1, "cores": 2, "threads": 2}},
+        {"cpu": {"sockets": 4, "cores": 1, "threads": 1}},
+    ),
+    "cpu.spreadOptions.ratio": Wish(
+        {"cpu": {"preferredCPUTopology": "spread", "spreadOptions": {"ratio": 4}}},
+        {"cpu": {"guest": 8}},
+        {"cpu": {"sockets": 2, "cores": 4, "threads": 1}},
+        {"cpu": {"sockets": 8, "cores": 1, "threads": 1}},
+    ),
+    "preferSpreadSocketToCoreRatio": Wish(
+        {"cpu": {"preferredCPUTopology": "spread"}, "preferSpreadSocketToCoreRatio": 4},
+        {"cpu": {"guest": 8}},
+        {"cpu": {"sockets": 2, "cores": 4, "threads": 1}},
+        {"cpu": {"sockets": 8, "cores": 1, "threads": 1}},
+    ),
+    "cpu.preferredCPUFeatures": Wish(
+        {"cpu": {"preferredCPUFeatures": [{"name": "vmx", "policy": "require"}]}},
+        {},
+        {"cpu": {"features": [{"name": "vmx", "policy": "require"}]}},
+        {"cpu": {"features": [{"name": "vmx", "policy": "disable"}]}},
+    ),
+    "features.preferredAcpi": Wish(
+        {"features": {"preferredAcpi": {"enabled": False}}},
+        {},
+        {"features": {"acpi": {"enabled": False}}},
+        {"features": {"acpi": {"enabled": True}}},
+    ),
+    "features.preferredApic": _feature_wish("apic", {"endOfInterrupt": True}, {"enabled": False}),
+    "features.preferredHyperv": _feature_wish("hyperv", {"relaxed": {}}, {"relaxed": {"enabled": False}}),
+    "features.preferredKvm": _feature_wish("kvm", {"hidden": True}, {"hidden": False}),
+    "features.preferredPvspinlock": _feature_wish("pvspinlock", {}, {"enabled": False}),
+    "features.preferredSmm": _feature_wish("smm", {}, {"enabled": False}),
+    "firmware.preferredEfi": Wish(
+        {"firmware": {"preferredEfi": {"persistent": True}}},
+        {},
+        _bootloader(efi={"persistent": True}),
+        _bootloader(bios={}),
+    ),
+    "firmware.preferredUseBios": Wish(
+        {"firmware": {"preferredUseBios": True}}, {}, _bootloader(bios={}), _bootloader(efi={})
+    ),
+    "firmware.preferredUseBiosSerial": Wish(
+        {"firmware": {"preferredUseBiosSerial": True}},
+        _bootloader(bios={}),
+        _bootloader(bios={"useSerial": True}),
+        _bootloader(bios={"useSerial": False}),
+    ),
+    "firmware.preferredUseEfi": Wish(
+        {"firmware": {"preferredUseEfi": True}}, {}, _bootloader(efi={}), _bootloader(bios={})
+    ),
+    "firmware.preferredUseSecureBoot": Wish(
+        {"firmware": {"preferredUseSecureBoot": False}},
+        _bootloader(efi={}),
+        _bootloader(efi={"secureBoot": False}),
+        _bootloader(efi={"secureBoot": True}),
+    ),
+    "machine.preferredMachineType": Wish(
+        {"machine": {"preferredMachineType": "pc-q35-rhel9.4.0"}},
+        {},
+        {"machine": {"type": "pc-q35-rhel9.4.0"}},
+        {"machine": {"type": "q35"}},
+    ),
+    "clock.preferredClockOffset.utc": Wish(
+        {"clock": {"preferredClockOffset": {"utc": {"offsetSeconds": 60}}}},
+        {},
+        {"clock": {"utc": {"offsetSeconds": 60}}},
+        {"clock": {"timezone": "Europe/Oslo"}},
+    ),
+    "clock.preferredClockOffset.timezone": Wish(
+        {"clock": {"preferredClockOffset": {"timezone": "Europe/Rome"}}},
+        {},
+        {"clock": {"timezone": "Europe/Rome"}},
+        {"clock": {"utc": {}}},
+    ),
+    "clock.preferredTimer": Wish(
+        {"clock": {"preferredTimer": {"hpet": {"present": False}}}},
+        {},
+        {"clock": {"timer": {"hpet": {"present": False}}}},
+        {"clock": {"timer": {"rtc": {}}}},
+    ),
+    "preferredLaunchSecurity": Wish(
+        {"preferredLaunchSecurity": SEV}, {}, {"launchSecurity": SEV}, {"launchSecurity": {"tdx": {}}}
+    ),
+}
+WISH_CASES = [pytest.param(wish, id=path) for path, wish in WISHES.items()]
+
+SPEC_WISHES: dict[str, tuple[Tree, Tree, Tree]] = {
+    "preferredArchitecture": ({"preferredArchitecture": "arm64"}, {"architecture": "arm64"}, {"architecture": "amd64"}),
+    "preferredSubdomain": ({"preferredSubdomain": "lab"}, {"subdomain": "lab"}, {"subdomain": "own"}),
+    "preferredTerminationGracePeriodSeconds": (
+        {"preferredTerminationGracePeriodSeconds": 180},
+        {"terminationGracePeriodSeconds": 180},
+        {"terminationGracePeriodSeconds": 0},
+    ),
+}
+
+REQUIREMENTS: dict[str, tuple[Tree, Tree, Tree]] = {
+    "requirements.cpu.guest": (
+        {"cpu": {"guest": 2}},
+        {"domain": {"cpu": {"sockets": 2}}},
+        {"domain": {"cpu": {"sockets": 1}}},
+    ),
+    "requirements.memory.guest": (
+        {"memory": {"guest": "2Gi"}},
+        {"domain": {"memory": {"guest": "2Gi"}}},
+        {"domain": {"memory": {"guest": "1Gi"}}},
+    ),
+    "requirements.architecture": ({"architecture": "arm64"}, {"architecture": "arm64"}, {"architecture": "amd64"}),
+}
+STORAGE_CLASS = "volumes.preferredStorageClassName"
+ANNOTATIONS = "annotations"
+FLAVOR_WISHES = sorted(list_fields(flavor.VirtualMachinePreferenceSpec))
+
+
+def test_every_field_of_a_preference_is_in_a_table() -> None:
+    tables = {*WISHES, *SPEC_WISHES, *REQUIREMENTS, STORAGE_CLASS, ANNOTATIONS}
+    assert tables == set(list_fields(VirtualMachinePreferenceSpec))
+
+
+@pytest.mark.parametrize("wish", WISH_CASES)
+def test_a_preference_fills_in_what_the_vm_leaves_open(wish: Wish) -> None:
+    filled = shape_spec(wish.open, preference=wish.preferred, **wish.spec)
+    assert filled == {"domain": {"devices": {}, **wish.filled}, **wish.spec}
+
+
+@pytest.mark.parametrize("wish", WISH_CASES)
+def test_a_preference_leaves_alone_what_the_vm_says(wish: Wish) -> None:
+    kept = shape_spec(wish.chosen, preference=wish.preferred, **wish.spec)
+    assert kept == {"domain": {"devices": {}, **wish.chosen}, **wish.spec}
+
+
+@pytest.mark.parametrize("path", FLAVOR_WISHES)
+def test_a_preference_of_the_flavor_group_fills_in_the_same(path: str) -> None:
+    wish = WISHES[path]
+    preference = preference_spec(build_flavor_preference(**wish.preferred))
+    spec = build_spec(wish.open, **wish.spec)
+    assert apply(Draft(ObjectMeta(), spec), None, preference) == []
+    assert to_tree(spec) == {"domain": {"devices": {}, **wish.filled}, **wish.spec}
+
+
+@pytest.mark.parametrize(("preferred", "filled", "chosen"), SPEC_WISHES.values(), ids=SPEC_WISHES)
+def test_a_preference_fills_in_beside_the_domain(preferred: Tree, filled: Tree, chosen: Tree) -> None:
+    assert shape_spec(preference=preferred) == {"domain": {"devices": {}}, **filled}
+    assert shape_spec(preference=preferred, **chosen) == {"domain": {"devices": {}}, **chosen}
+
+
+def test_a_preference_gives_annotations_unless_the_vm_has_them() -> None:
+    shaped = shape(preference={"annotations": {"a": "1", "b": "1"}}, annotations={"b": "2"})
+    assert shaped.metadata == {"annotations": {"a": "1", "b": "2"}}
+
+
+@pytest.mark.parametrize(("required", "enough", "lacking"), REQUIREMENTS.values(), ids=REQUIREMENTS)
+def test_a_requirement_tells_enough_from_too_little(required: Tree, enough: Tree, lacking: Tree) -> None:
+    preference = build_preference_spec(requirements=required)
+    assert check_requirements(None, preference, build_spec(**enough)) == []
+    assert len(check_requirements(None, preference, build_spec(**lacking))) == 1
+
+
+def test_a_preferred_storage_class_goes_to_volumes_that_name_none() -> None:
+    templates = [{"spec": {"storage": {}}}, {"spec": {"pvc": {"storageClassName": "own"}}}]
+    vm = build_vm(dataVolumeTemplates=templates)
+    volumes = build_preference_spec(volumes={"preferredStorageClassName": "fast"}).volumes
+    assert volumes is not None
+    apply_storage_class(vm, volumes)
+    assert to_tree(vm.spec.data_volume_templates) == [
+        {"spec": {"storage": {"storageClassName": "fast"}}},
+        {"spec": {"pvc": {"storageClassName": "own"}}},
+    ]
