@@ -1,0 +1,85 @@
+"""
+Which instance type or preference a name means: among the objects of files, then in the built-in catalogue.
+
+Never guesses: a name that means nothing, or more than one object, is refused with what there is.
+"""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, Final, NamedTuple
+
+from virtshape import catalog
+from virtshape.api.kinds import KINDS, Kind
+from virtshape.api.status import StatusError
+from virtshape.offline.files import Entry
+from virtshape.resolve.matcher import INSTANCETYPE_GROUP
+
+CLUSTER_KINDS: Final = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
+
+
+class Found(NamedTuple):
+    """An object, and the entry it was found in if it stands in a file."""
+
+    object: Any
+    entry: Entry | None = None
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        metadata = self.object.metadata
+        return (metadata.name if metadata else None) or ""
+
+    @property
+    def place(self) -> str:
+        """Where it was found, in words."""
+        return self.entry.place if self.entry else "the built-in catalogue"
+
+
+def is_source(kind: Kind) -> bool:
+    """Whether objects of this kind can be named here."""
+    return kind.group == INSTANCETYPE_GROUP
+
+
+KINDS_BY_NAME: Final[dict[str, str]] = {
+    name: kind.kind for kind in KINDS if is_source(kind) for name in (kind.singular, kind.plural, *kind.short_names)
+}
+"""The kinds under all names that kubectl knows them by, in small letters."""
+
+
+def find_source(name: str, kinds: Sequence[str], entries: Iterable[Entry], *, with_catalog: bool) -> Found:
+    """The one object of these kinds with this name; StatusError if there is none, or more than one."""
+    there = [Found(entry.object, entry) for entry in entries]
+    found = [each for each in there if each.object.kind in kinds and each.name == name]
+    if not found and with_catalog:
+        found = _find_built_in(name, kinds)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise _describe_missing(name, kinds, there, with_catalog=with_catalog)
+    places = ", ".join(f"a {each.object.kind} in {each.place}" for each in found)
+    step = "say which as KIND/NAME" if len({each.object.kind for each in found}) > 1 else "keep one of them"
+    raise StatusError(400, "BadRequest", f'"{name}" means more than one object: {places}; {step}')
+
+
+def _find_built_in(name: str, kinds: Iterable[str]) -> list[Found]:
+    return [Found(built_in) for kind in kinds if (built_in := catalog.find(kind, name)) is not None]
+
+
+def _describe_missing(name: str, kinds: Sequence[str], there: Sequence[Found], *, with_catalog: bool) -> StatusError:
+    words = f'there is no {" and no ".join(kinds)} "{name}"'
+    namesakes = [each for each in there if each.name == name] + _find_built_in(name, CLUSTER_KINDS)
+    known = [each.name for each in there if each.object.kind in kinds]
+    if with_catalog:
+        known += [built_in for kind in kinds for built_in in catalog.names(kind)]
+    near = get_close_matches(name, dict.fromkeys(known), n=3)
+    if namesakes:
+        words += f"; {' and '.join(_point_to(each, kinds) for each in namesakes)}"
+    elif near:
+        words += f"; did you mean {' or '.join(near)}?"
+    return StatusError(404, "NotFound", words)
+
+
+def _point_to(found: Found, kinds: Sequence[str]) -> str:
+    kind = found.object.kind
+    step = "--catalog looks there" if kind in kinds else f"{kind.lower()}/{found.name} means it"
+    return f"{found.place} has a {kind}: {step}"
