@@ -1,0 +1,131 @@
+"""
+The SQLite file: its tables, how it is opened, and how an older one is brought up to date.
+
+`log` has one row per revision and is only ever appended to and compacted; `until` says which revision replaced it.
+`current` says which row of the log is the present state of each object.
+"""
+
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from virtshape.store.errors import DatabaseError
+
+VERSION: Final = 1
+SCHEMA: Final = """
+CREATE TABLE log (
+    revision   INTEGER PRIMARY KEY,
+    type       TEXT    NOT NULL,
+    resource   TEXT    NOT NULL,
+    namespace  TEXT    NOT NULL,
+    name       TEXT    NOT NULL,
+    previous   INTEGER NOT NULL,
+    until      INTEGER,
+    at         INTEGER NOT NULL,
+    value      BLOB    NOT NULL
+);
+CREATE INDEX log_replaced ON log (until) WHERE until IS NOT NULL;
+CREATE INDEX log_deleted ON log (revision) WHERE type = 'DELETED';
+CREATE TABLE current (
+    resource   TEXT    NOT NULL,
+    namespace  TEXT    NOT NULL,
+    name       TEXT    NOT NULL,
+    revision   INTEGER NOT NULL,
+    PRIMARY KEY (resource, namespace, name)
+) WITHOUT ROWID;
+CREATE TABLE meta (
+    name       TEXT PRIMARY KEY,
+    number     INTEGER NOT NULL
+) WITHOUT ROWID;
+INSERT INTO meta VALUES ('compacted', 0);
+"""
+# From each older version, what makes it the next one.
+MIGRATIONS: Final[Mapping[int, str]] = {}
+
+
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """The one connection that writes; makes the file, or migrates an older one after a backup."""
+    fresh = not path.exists()
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
+    if fresh:
+        path.chmod(0o600)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    bring_up_to_date(connection, path)
+    return connection
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """A connection that only reads, and is never blocked by the one that writes."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+    )
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA mmap_size = 268435456")
+    return connection
+
+
+def bring_up_to_date(connection: sqlite3.Connection, path: Path, migrations: Mapping[int, str] = MIGRATIONS) -> None:
+    """Create the tables, or step from the file's version to ours, in one transaction."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > VERSION:
+        raise DatabaseError(
+            f"{path} was written by a newer virtshape (format {version}, this one knows {VERSION}): "
+            f"upgrade virtshape, or use another --data-dir"
+        )
+    if version == VERSION:
+        return
+    empty = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
+    if empty:
+        steps = [SCHEMA]
+    else:
+        steps = [migrations[step] for step in range(version, VERSION)]
+        backup(connection, path.with_suffix(f".v{version}.backup"))
+    script = ";".join(["BEGIN IMMEDIATE", *steps, f"PRAGMA user_version = {VERSION}", "COMMIT"])
+    try:
+        connection.executescript(script)
+    except sqlite3.Error as error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise DatabaseError(f"{path} could not be brought to format {VERSION}: {error}") from error
+
+
+def last_revision(connection: sqlite3.Connection) -> int:
+    """The newest revision there ever was, also if compaction has since forgotten it."""
+    (revision,) = connection.execute(
+        "SELECT max(coalesce((SELECT max(revision) FROM log), 0), (SELECT number FROM meta WHERE name = 'compacted'))"
+    ).fetchone()
+    return int(revision)
+
+
+def backup(source: sqlite3.Connection, target: Path) -> None:
+    """Copy a database, whatever is being written to it meanwhile, into a new file."""
+    target.touch(0o600, exist_ok=False)
+    with sqlite3.connect(target) as copy:
+        source.backup(copy)
+    copy.close()
+
+
+def find_faults(connection: sqlite3.Connection) -> list[str]:
+    """Everything that is wrong with a file, in words; nothing, if it is sound."""
+    faults = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    checks = {
+        "current state without its revision in the log": (
+            "SELECT count(*) FROM current c LEFT JOIN log l ON l.revision = c.revision WHERE l.revision IS NULL"
+        ),
+        "live revisions in the log that are not the current state": (
+            "SELECT count(*) FROM log l LEFT JOIN current c ON c.revision = l.revision "
+            "WHERE l.until IS NULL AND l.type != 'DELETED' AND c.revision IS NULL"
+        ),
+        "current state that the log says was replaced or deleted": (
+            "SELECT count(*) FROM current c JOIN log l ON l.revision = c.revision "
+            "WHERE l.until IS NOT NULL OR l.type = 'DELETED'"
+        ),
+    }
+    for fault, query in checks.items():
+        (count,) = connection.execute(query).fetchone()
+        if count:
+            faults.append(f"{count} of: {fault}")
+    return faults

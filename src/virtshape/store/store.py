@@ -1,0 +1,189 @@
+"""
+The store: reads at once, writes that return when they are durable, watches from any revision still kept.
+
+Belongs to one event loop; only the writer runs beside it, in a thread of its own.
+"""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from virtshape.store.database import backup, find_faults, last_revision, open_for_reading, open_for_writing
+from virtshape.store.errors import CompactedError, FutureError, StoreError
+from virtshape.store.record import Event, Key, Page, Record
+from virtshape.store.watch import Hub, Subscription
+from virtshape.store.writer import Outcome, Write, Writer
+
+FILE_NAME: Final = "virtshape.db"
+DEFAULT_WINDOW_SECONDS: Final = 300
+DEFAULT_WINDOW_REVISIONS: Final = 10_000
+
+_PRESENT = "FROM current c JOIN log l ON l.revision = c.revision WHERE c.resource = :resource"
+_COLUMNS = "c.namespace AS namespace, c.name AS name, c.revision AS revision, l.value AS value"
+# What stood at a revision: what stands unchanged since, and what was replaced only later.
+_PAST = (
+    f"FROM (SELECT {_COLUMNS} {_PRESENT} AND c.revision <= :at "
+    "UNION ALL SELECT namespace, name, revision, value FROM log "
+    "WHERE until > :at AND revision <= :at AND resource = :resource AND type != 'DELETED') c WHERE TRUE"
+)
+_EVERYWHERE = "AND (c.namespace, c.name) > (:after_namespace, :after_name)"
+_IN_NAMESPACE = "AND c.namespace = :namespace AND c.name > :after_name"
+
+
+class Store:
+    """Objects of one data directory."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        window_seconds: float = DEFAULT_WINDOW_SECONDS,
+        window_revisions: int = DEFAULT_WINDOW_REVISIONS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        path = directory / FILE_NAME
+        self._writer = Writer(open_for_writing(path), clock)
+        self._reader = open_for_reading(path)
+        self._loop = asyncio.get_running_loop()
+        self._hub = Hub()
+        self._window_seconds = window_seconds
+        self._window_revisions = window_revisions
+        self._clock = clock
+        self.revision = last_revision(self._reader)
+
+    def get(self, key: Key) -> Record | None:
+        """The object at a key."""
+        row = self._reader.execute(
+            "SELECT c.revision, l.value FROM current c JOIN log l ON l.revision = c.revision "
+            "WHERE c.resource = ? AND c.namespace = ? AND c.name = ?",
+            (key.resource, key.namespace, key.name),
+        ).fetchone()
+        return Record(key, *row) if row else None
+
+    def list(
+        self,
+        resource: str,
+        namespace: str | None = None,
+        *,
+        after: Key | None = None,
+        limit: int = -1,
+        at: int | None = None,
+    ) -> Page:
+        """Objects in order of their keys: now, or as they stood at a revision still kept."""
+        reader = self._reader
+        reader.execute("BEGIN")  # so that all that follows is of one moment
+        try:
+            revision = last_revision(reader)
+            if at is not None:
+                self._check_kept(at, revision)
+            where = _EVERYWHERE if namespace is None else _IN_NAMESPACE
+            columns, source = (_COLUMNS, _PRESENT) if at is None or at == revision else ("c.*", _PAST)
+            query = f"SELECT {columns} {source} {where} ORDER BY c.namespace, c.name LIMIT :limit"
+            parameters = {
+                "resource": resource,
+                "namespace": namespace,
+                "after_namespace": after.namespace if after else "",
+                "after_name": after.name if after else "",
+                "limit": limit,
+                "at": at,
+            }
+            records = [
+                Record(Key(resource, ns, name), rv, value) for ns, name, rv, value in reader.execute(query, parameters)
+            ]
+            remaining = 0
+            if records and len(records) == limit:
+                last = records[-1].key
+                rest = {**parameters, "after_namespace": last.namespace, "after_name": last.name}
+                (remaining,) = reader.execute(f"SELECT count(*) {source} {where}", rest).fetchone()
+            return Page(records, at or revision, remaining)
+        finally:
+            reader.execute("COMMIT")
+
+    def get_revision(self, revision: int) -> bytes | None:
+        """The bytes that a revision wrote, if it is still kept."""
+        row = self._reader.execute("SELECT value FROM log WHERE revision = ?", (revision,)).fetchone()
+        return row[0] if row else None
+
+    async def write(self, write: Write) -> Event:
+        """Make one change; returns when it is durable, raises StaleError if the object has moved on."""
+        (outcome,) = await self.write_all([write])
+        if isinstance(outcome, StoreError):
+            raise outcome
+        return outcome
+
+    async def write_all(self, writes: Sequence[Write]) -> Sequence[Outcome]:
+        """Make changes in one commit; each that cannot be made has its error as its outcome."""
+        done: asyncio.Future[Sequence[Outcome]] = self._loop.create_future()
+        self._writer.submit(writes, lambda outcomes: self._loop.call_soon_threadsafe(self._finish, done, outcomes))
+        return await asyncio.shield(done)
+
+    def _finish(self, done: "asyncio.Future[Sequence[Outcome]]", outcomes: Sequence[Outcome]) -> None:
+        events = [outcome for outcome in outcomes if isinstance(outcome, Event)]
+        if events:
+            self.revision = events[-1].revision
+            self._hub.publish(events)
+        if not done.done():
+            done.set_result(outcomes)
+
+    def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
+        """The changes after a revision that is still kept, and a subscription to those that follow them."""
+        self._check_kept(since, self.revision)
+        subscription = self._hub.subscribe(resource, namespace)
+        rows = self._reader.execute(
+            "SELECT type, namespace, name, revision, value, previous FROM log "
+            "WHERE revision > ? AND resource = ? AND (? OR namespace = ?) ORDER BY revision",
+            (since, resource, namespace is None, namespace or ""),
+        )
+        missed = [Event(kind, Key(resource, ns, name), rv, value, prev, {}) for kind, ns, name, rv, value, prev in rows]
+        subscription.seen = missed[-1].revision if missed else since
+        return missed, subscription
+
+    def _check_kept(self, asked: int, current: int) -> None:
+        if asked > current:
+            raise FutureError(asked, current)
+        oldest = self.oldest
+        if asked < oldest:
+            raise CompactedError(asked, oldest)
+
+    @property
+    def oldest(self) -> int:
+        """The oldest revision from which nothing has been forgotten."""
+        (number,) = self._reader.execute("SELECT number FROM meta WHERE name = 'compacted'").fetchone()
+        return int(number)
+
+    async def compact(self, before: int | None = None) -> None:
+        """Forget history that is both older and further back than the window, or all before a revision."""
+        if before is None:
+            too_old = int(self._clock() - self._window_seconds)
+            row = self._reader.execute(
+                "SELECT revision FROM log WHERE at <= ? ORDER BY revision DESC LIMIT 1", (too_old,)
+            ).fetchone()
+            before = min(row[0] if row else 0, self.revision - self._window_revisions)
+        if before > self.oldest:
+            done: asyncio.Future[None] = self._loop.create_future()
+            self._writer.compact(before, lambda: self._loop.call_soon_threadsafe(done.set_result, None))
+            await done
+
+    def backup(self, target: Path) -> None:
+        """Copy the whole store, as it is at this moment, into a new file."""
+        backup(self._reader, target)
+
+    def close(self) -> None:
+        """Finish the writes under way and close the file."""
+        self._writer.close()
+        self._reader.close()
+
+
+def check_file(path: Path) -> list[str]:
+    """What is wrong with a database file, in words."""
+    try:
+        connection = open_for_reading(path)
+        try:
+            return find_faults(connection)
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        return [f"not a readable database: {error}"]

@@ -1,0 +1,81 @@
+"""
+Fan-out of changes: each subscription has its own queue, filled on the event loop as commits are told.
+
+A subscriber too slow to keep up is cut off, never waited for.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from virtshape.store.record import Event
+
+MOST_PENDING: Final = 20_000
+
+
+class Subscription:
+    """Changes to one resource, in order; in one namespace, or in all."""
+
+    def __init__(self, hub: "Hub", resource: str, namespace: str | None) -> None:
+        self._hub = hub
+        self.resource = resource
+        self.namespace = namespace
+        self.seen = 0
+        self.overrun = False
+        self._pending: list[Event] = []
+        self._waiter: asyncio.Future[None] | None = None
+
+    def offer(self, event: Event) -> None:
+        """Take a change, unless it was seen already."""
+        if event.revision <= self.seen:
+            return
+        self.seen = event.revision
+        if len(self._pending) >= MOST_PENDING:
+            self.overrun = True
+        else:
+            self._pending.append(event)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def next(self, timeout: float | None = None) -> Sequence[Event]:
+        """All changes that have come since the last call; waits for one, at most so many seconds."""
+        if not self._pending and not self.overrun:
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                async with asyncio.timeout(timeout):
+                    await self._waiter
+            except TimeoutError:
+                return ()
+            finally:
+                self._waiter = None
+        pending, self._pending = self._pending, []
+        return pending
+
+    def close(self) -> None:
+        """Stop being told."""
+        self._hub.remove(self)
+
+
+class Hub:
+    """All subscriptions, by resource."""
+
+    def __init__(self) -> None:
+        self._subscriptions: defaultdict[str, set[Subscription]] = defaultdict(set)
+
+    def subscribe(self, resource: str, namespace: str | None) -> Subscription:
+        """Be told of changes from now on."""
+        subscription = Subscription(self, resource, namespace)
+        self._subscriptions[resource].add(subscription)
+        return subscription
+
+    def remove(self, subscription: Subscription) -> None:
+        """Forget a subscription."""
+        self._subscriptions[subscription.resource].discard(subscription)
+
+    def publish(self, events: Sequence[Event]) -> None:
+        """Tell everyone concerned."""
+        for event in events:
+            for subscription in self._subscriptions.get(event.key.resource, ()):
+                if subscription.namespace is None or subscription.namespace == event.key.namespace:
+                    subscription.offer(event)

@@ -1,0 +1,90 @@
+"""The file: made, checked, migrated after a backup, refused when it is newer."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from virtshape.store import database
+from virtshape.store.database import bring_up_to_date, find_faults, open_for_reading, open_for_writing
+from virtshape.store.errors import DatabaseError
+from virtshape.store.store import check_file
+
+
+def test_a_new_file_is_private_sound_and_synced_on_every_commit(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    connection = open_for_writing(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert find_faults(connection) == []
+    connection.close()
+
+
+def test_a_newer_file_is_refused_with_words(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    open_for_writing(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(DatabaseError, match=r"newer virtshape \(format 99, this one knows 1\): upgrade"):
+        open_for_writing(path)
+
+
+def test_an_older_file_is_migrated_in_one_transaction_after_a_backup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.db"
+    open_for_writing(path).close()
+    monkeypatch.setattr(database, "VERSION", 3)
+    connection = sqlite3.connect(path, isolation_level=None)
+    bring_up_to_date(connection, path, {1: "CREATE TABLE a (x)", 2: "CREATE TABLE b (x)"})
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    assert {"a", "b", "log", "current"} <= tables
+    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+    connection.close()
+    assert check_file(tmp_path / "x.v1.backup") == []
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.db"
+    open_for_writing(path).close()
+    monkeypatch.setattr(database, "VERSION", 3)
+    connection = sqlite3.connect(path, isolation_level=None)
+    with pytest.raises(DatabaseError, match="could not be brought to format 3"):
+        bring_up_to_date(connection, path, {1: "CREATE TABLE a (x)", 2: "CREATE NONSENSE"})
+    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    assert "a" not in {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    connection.close()
+
+
+def test_a_reader_cannot_write(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    open_for_writing(path).close()
+    reader = open_for_reading(path)
+    with pytest.raises(sqlite3.OperationalError):
+        reader.execute("DELETE FROM log")
+    reader.close()
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        pytest.param("INSERT INTO current VALUES ('r', '', 'x', 5)", "without its revision", id="a revision is lost"),
+        pytest.param(
+            "INSERT INTO log VALUES (1, 'ADDED', 'r', '', 'x', 0, NULL, 0, '')", "not the current", id="state is lost"
+        ),
+    ],
+)
+def test_faults_are_named(tmp_path: Path, damage: str, fault: str) -> None:
+    path = tmp_path / "x.db"
+    connection = open_for_writing(path)
+    connection.execute(damage)
+    connection.close()
+    assert any(fault in found for found in check_file(path))
+
+
+def test_what_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    path.write_text("hello, this is text and not a database file at all, however long it may be " * 20)
+    assert "not a readable database" in check_file(path)[0]

@@ -1,0 +1,275 @@
+"""The store's promises: durable, ordered, compared and swapped, watched without a gap."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from virtshape.store.errors import CompactedError, FutureError, StaleError
+from virtshape.store.record import Event, Key
+from virtshape.store.store import FILE_NAME, Store, check_file
+from virtshape.store.writer import Write
+
+VMS = "virtualmachines.kubevirt.io"
+
+
+def key(name: str, namespace: str = "a", resource: str = VMS) -> Key:
+    return Key(resource, namespace, name)
+
+
+def put(at: Key, expected: int = 0, body: bytes = b"", *, removes: bool = False) -> Write:
+    return Write(at, expected, b'{"rv":"', b'","body":"' + body + b'"}', removes)
+
+
+@asynccontextmanager
+async def opened(directory: Path, **options: Any) -> AsyncIterator[Store]:
+    store = Store(directory, **options)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(scenario())
+
+
+def names(events: "list[Event] | tuple[Event, ...] | Any") -> list[tuple[str, str, int]]:
+    return [(event.type, event.key.name, event.revision) for event in events]
+
+
+def test_a_written_object_is_read_back_with_its_revision_in_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            event = await store.write(put(key("x"), body=b"hello"))
+            record = store.get(key("x"))
+            assert record is not None
+            assert (record.revision, record.value) == (1, b'{"rv":"1","body":"hello"}')
+            assert event.value == record.value
+            assert store.get(key("y")) is None
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"), [pytest.param(0, 1, id="a create where there is one"), pytest.param(7, 1, id="an old one")]
+)
+def test_a_write_that_expects_another_revision_changes_nothing(tmp_path: Path, expected: int, actual: int) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            await store.write(put(key("x")))
+            with pytest.raises(StaleError) as caught:
+                await store.write(put(key("x"), expected, b"new"))
+            assert (caught.value.expected, caught.value.actual) == (expected, actual)
+            assert store.revision == 1
+            assert store.list(VMS).records[0].value == b'{"rv":"1","body":""}'
+
+    run(scenario)
+
+
+def test_many_writers_at_once_each_get_their_own_revision(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            events = await asyncio.gather(*(store.write(put(key(f"n{i}"))) for i in range(200)))
+            assert sorted(event.revision for event in events) == list(range(1, 201))
+            assert len(store.list(VMS).records) == 200
+
+    run(scenario)
+
+
+def test_a_failed_write_does_not_hurt_those_committed_with_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            outcomes = await store.write_all([put(key("x")), put(key("x")), put(key("y"))])
+            assert [type(outcome) for outcome in outcomes] == [Event, StaleError, Event]
+            assert [record.key.name for record in store.list(VMS).records] == ["x", "y"]
+
+    run(scenario)
+
+
+def test_lists_are_in_order_of_keys_and_come_in_pages_of_one_moment(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            for name in ("c", "a", "b", "d"):
+                await store.write(put(key(name)))
+            await store.write(put(key("z", "other")))
+            first = store.list(VMS, "a", limit=2)
+            assert ([r.key.name for r in first.records], first.remaining, first.revision) == (["a", "b"], 2, 5)
+            await store.write(put(key("a"), 2, removes=True))
+            await store.write(put(key("c"), 1, b"changed"))
+            await store.write(put(key("bb")))
+            rest = store.list(VMS, "a", after=first.records[-1].key, limit=2, at=first.revision)
+            assert [(r.key.name, r.revision) for r in rest.records] == [("c", 1), ("d", 4)]
+            assert rest.remaining == 0
+            whole = store.list(VMS, at=5)
+            assert [r.key.name for r in whole.records] == ["a", "b", "c", "d", "z"]
+
+    run(scenario)
+
+
+def test_a_watch_tells_what_it_missed_and_then_what_comes(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            await store.write(put(key("x")))
+            await store.write(put(key("y")))
+            await store.write(put(key("other", "b")))
+            missed, watch = store.watch(VMS, "a", 1)
+            assert names(missed) == [("ADDED", "y", 2)]
+            await store.write(put(key("x"), 1))
+            await store.write(put(key("other2", "b")))
+            await store.write(put(key("x"), 4, removes=True))
+            assert names(await watch.next(1)) == [("MODIFIED", "x", 4), ("DELETED", "x", 6)]
+            assert await watch.next(0.01) == ()
+            watch.close()
+            await store.write(put(key("x")))
+            assert await watch.next(0.01) == ()
+
+    run(scenario)
+
+
+def test_an_event_knows_the_revision_it_replaced(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            await store.write(put(key("x"), body=b"old"))
+            event = await store.write(put(key("x"), 1, b"new"))
+            assert store.get_revision(event.previous) == b'{"rv":"1","body":"old"}'
+
+    run(scenario)
+
+
+def test_compaction_forgets_history_but_no_object_and_says_so(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            await store.write(put(key("stays")))
+            await store.write(put(key("x")))
+            await store.write(put(key("x"), 2))
+            await store.write(put(key("x"), 3, removes=True))
+            await store.compact(before=4)
+            await store.write(put(key("y")))
+            with pytest.raises(CompactedError):
+                store.watch(VMS, None, 3)
+            with pytest.raises(CompactedError):
+                store.list(VMS, at=2)
+            assert names(store.watch(VMS, None, 4)[0]) == [("ADDED", "y", 5)]
+            assert [record.key.name for record in store.list(VMS).records] == ["stays", "y"]
+            assert store.get_revision(2) is None
+
+    run(scenario)
+
+
+def test_the_window_keeps_what_is_young_or_near(tmp_path: Path) -> None:
+    now = [1000.0]
+
+    async def scenario() -> None:
+        async with opened(tmp_path, window_seconds=300, window_revisions=2, clock=lambda: now[0]) as store:
+            await store.write(put(key("x")))
+            for revision in range(1, 6):
+                await store.write(put(key("x"), revision))
+            await store.compact()
+            await store.write(put(key("y")))
+            assert store.oldest == 0, "all of it is young"
+            now[0] = 2000.0
+            await store.compact()
+            await store.write(put(key("z")))
+            assert store.oldest == 5, "two revisions are near"
+
+    run(scenario)
+
+
+def test_a_revision_still_to_come_is_refused(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            with pytest.raises(FutureError):
+                store.list(VMS, at=9)
+            with pytest.raises(FutureError):
+                store.watch(VMS, None, 9)
+
+    run(scenario)
+
+
+def test_revisions_go_on_after_reopening_also_where_the_last_was_forgotten(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            await store.write(put(key("x")))
+            await store.write(put(key("x"), 1, removes=True))
+            await store.compact(before=2)
+        async with opened(tmp_path) as store:
+            assert (await store.write(put(key("y")))).revision == 3
+
+    run(scenario)
+
+
+def test_a_backup_of_a_running_store_is_whole(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            await store.write(put(key("x")))
+            store.backup(tmp_path / "copy.db")
+            await store.write(put(key("y")))
+        assert check_file(tmp_path / "copy.db") == []
+        (tmp_path / "restored").mkdir()
+        (tmp_path / "copy.db").rename(tmp_path / "restored" / FILE_NAME)
+        async with opened(tmp_path / "restored") as store:
+            assert [record.key.name for record in store.list(VMS).records] == ["x"]
+
+    run(scenario)
+
+
+def test_a_slow_watcher_is_cut_off_and_others_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("virtshape.store.watch.MOST_PENDING", 3)
+
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            _, slow = store.watch(VMS, None, 0)
+            _, brisk = store.watch(VMS, None, 0)
+            seen: list[Event] = []
+            for number in range(5):
+                await store.write(put(key(f"n{number}")))
+                seen += await brisk.next(1)
+            assert len(seen) == 5
+            assert slow.overrun
+            assert not brisk.overrun
+
+    run(scenario)
+
+
+def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    program = textwrap.dedent(
+        """
+        import asyncio, sys
+        from pathlib import Path
+        from virtshape.store.record import Key
+        from virtshape.store.store import Store
+        from virtshape.store.writer import Write
+
+        async def main():
+            store = Store(Path(sys.argv[1]))
+            for number in range(100000):
+                await store.write(Write(Key("r", "", f"n{number}"), 0, b"", b""))
+                print(number, flush=True)
+
+        asyncio.run(main())
+        """
+    )
+    process = subprocess.Popen([sys.executable, "-c", program, tmp_path], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    acknowledged = [int(process.stdout.readline()) for _ in range(50)]
+    os.kill(process.pid, signal.SIGKILL)
+    acknowledged += [int(line) for line in process.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+    process.wait()
+    process.stdout.close()
+
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            stored = {record.key.name for record in store.list("r").records}
+            assert {f"n{number}" for number in acknowledged} <= stored
+
+    run(scenario)
+    assert check_file(tmp_path / FILE_NAME) == []
