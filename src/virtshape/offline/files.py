@@ -15,7 +15,7 @@ from virtshape.api.diagnosis import find_kind_problems
 from virtshape.api.keeping import Unknown, decode_keeping
 from virtshape.api.kinds import KINDS, Kind, find_kind
 from virtshape.api.problems import DecodeError, Problem
-from virtshape.api.yaml import Document, YAMLError, read_documents
+from virtshape.api.yaml import Document, YAMLError, scan_documents
 from virtshape.offline.mistakes import FileProblem, FilesError, locate
 from virtshape.offline.objects import reference_of
 from virtshape.resolve.reference import Reference
@@ -25,6 +25,22 @@ SUFFIXES = (".yaml", ".yml", ".json")
 
 _OWN_GROUPS = "kubevirt.io"
 _BESIDE_OURS = {"PersistentVolumeClaim", "VolumeSnapshot", "ControllerRevision"}
+
+
+class File(NamedTuple):
+    """A file to read, and whether it was named itself or found in a folder; `-` is standard input."""
+
+    path: str
+    is_named: bool
+
+    @property
+    def name(self) -> str:
+        """What messages call the file."""
+        return "<stdin>" if self.path == STDIN else self.path
+
+    def read(self) -> bytes:
+        """Read all of it."""
+        return sys.stdin.buffer.read() if self.path == STDIN else Path(self.path).read_bytes()
 
 
 class Entry(NamedTuple):
@@ -67,18 +83,18 @@ def shapes_vms(kind: Kind) -> bool:
 def load(paths: Iterable[str], wanted: Callable[[Kind], bool] = shapes_vms) -> Loaded:
     """Read all objects of the kinds wanted: from files, from folders and those in them, from standard input as `-`."""
     loaded = Loaded()
-    for source, is_named in _find_files(paths, loaded.problems):
+    for file in find_files(paths, loaded.problems):
         try:
-            text = sys.stdin.buffer.read() if source == STDIN else Path(source).read_bytes()
-            documents = read_documents(text, "<stdin>" if source == STDIN else source)
+            text = file.read()
         except OSError as error:
-            loaded.problems.append(_describe_failure(source, error))
-        except YAMLError as error:
-            problem = Problem("", error.problem, "syntax")
-            loaded.problems.append(FileProblem(error.source, (error.line, error.column), problem))
-        else:
-            for document in documents:
-                _take(document, loaded, wanted, is_named=is_named)
+            loaded.problems.append(describe_failure(file.name, error))
+            continue
+        for document in scan_documents(text, file.name):
+            if isinstance(document, YAMLError):
+                problem = Problem("", document.problem, "syntax")
+                loaded.problems.append(FileProblem(document.source, (document.line, document.column), problem))
+            else:
+                _take(document, loaded, wanted, is_named=file.is_named)
     return loaded
 
 
@@ -93,28 +109,38 @@ def find_duplicates(entries: Iterable[Entry]) -> Iterator[FileProblem]:
             yield locate(entry.document, "metadata.name", words, "duplicate")
 
 
-def _find_files(paths: Iterable[str], problems: list[FileProblem]) -> Iterator[tuple[str, bool]]:
-    """List each file once, and whether it was named itself or found in a folder."""
+def find_files(paths: Iterable[str], problems: list[FileProblem]) -> Iterator[File]:
+    """List each file once; folders that cannot be read are added to the problems."""
     seen = set()
     for path in paths:
         is_folder = path not in ("", STDIN) and Path(path).is_dir()
         for source in _walk(path.rstrip("/") or path, problems) if is_folder else (path,):
-            identity = source if source == STDIN else os.path.realpath(source)
+            identity = _identify(source)
             if identity not in seen:
                 seen.add(identity)
-                yield source, not is_folder
+                yield File(source, not is_folder)
+
+
+def _identify(source: str) -> object:
+    """What two names of one file have in common."""
+    try:
+        status = Path(source).stat() if source != STDIN else None
+    except OSError:  # reading it will say why
+        status = None
+    return source if status is None else (status.st_dev, status.st_ino)
 
 
 def _walk(folder: str, problems: list[FileProblem]) -> Iterator[str]:
     def note(error: OSError) -> None:
-        problems.append(_describe_failure(error.filename, error))
+        problems.append(describe_failure(error.filename, error))
 
     for parent, folders, names in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (f"{parent}/{name}" for name in sorted(names) if name.endswith(SUFFIXES))
 
 
-def _describe_failure(source: str, error: OSError) -> FileProblem:
+def describe_failure(source: str, error: OSError) -> FileProblem:
+    """Say that a file or folder cannot be read, and why."""
     return FileProblem(source, None, Problem("", f"cannot be read: {error.strerror}", "syntax"))
 
 

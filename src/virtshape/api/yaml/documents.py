@@ -60,10 +60,24 @@ class _Part(NamedTuple):
 
 def read_documents(text: str | bytes, source: str = "<stdin>") -> list[Document]:
     """Read all objects of a text, those within Lists one by one; empty documents are left out."""
+    documents = []
+    for document in scan_documents(text, source):
+        if isinstance(document, YAMLError):
+            raise document
+        documents.append(document)
+    return documents
+
+
+def scan_documents(text: str | bytes, source: str = "<stdin>") -> Iterator[Document | YAMLError]:
+    """Read a text as `read_documents` does, one object at a time, with an error in the place of what cannot be read."""
     try:
-        return [document for part, tree in _read_parts(_decode(text)) for document in _take_apart(tree, source, part)]
+        for part, tree in _read_parts(_decode(text)):
+            if isinstance(tree, TextError):
+                yield YAMLError(source, tree.place, tree.problem)
+            else:
+                yield from _take_apart(tree, source, part)
     except TextError as error:
-        raise YAMLError(source, error.place, error.problem) from error
+        yield YAMLError(source, error.place, error.problem)
 
 
 def _decode(text: str | bytes) -> str:
@@ -92,22 +106,25 @@ def _read_parts(text: str) -> Iterator[tuple[_Part, Any]]:
         return
     if len(objects) > 1:
         raise complaint
-    try:
-        yield from _read_yaml(text[end:], place_of(text, end))
-    except TextError as error:  # it is neither JSON nor YAML: the one that understood more of it explains
-        raise (error if error.place > complaint.place else complaint) from None
+    for part, tree in _read_yaml(text[end:], place_of(text, end)):
+        if isinstance(tree, TextError) and tree.place <= complaint.place:
+            yield part, complaint  # it is neither JSON nor YAML: the one that understood more of it explains
+        else:
+            yield part, tree
 
 
 def _read_yaml(text: str, start: Place) -> Iterator[tuple[_Part, Any]]:
+    """Read document by document; one that cannot be read gives a TextError and does not hide the next."""
     # Imported now, since loading the parser takes longer than most commands.
     from virtshape.api.yaml.tree import read_tree
 
     for piece, place in _split(text):
         part = _Part(piece.removeprefix("\ufeff"), place.within(start))
         try:
-            yield part, read_tree(part.text)
+            tree = read_tree(part.text)
         except TextError as error:
-            raise TextError(error.place.within(part.start), error.problem) from None
+            tree = TextError(error.place.within(part.start), error.problem)
+        yield part, tree
 
 
 def _split(text: str) -> Iterator[tuple[str, Place]]:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from virtshape.api.status import StatusError
-from virtshape.api.yaml import Document, YAMLError, read_documents
+from virtshape.api.yaml import Document, YAMLError, read_documents, scan_documents
 from virtshape.api.yaml import tree as tree_module
 
 INDENTATION = "this does not continue what stands above it; check the indentation"
@@ -261,3 +261,13 @@ def test_documents_are_independent_of_each_other() -> None:
     documents = read_documents("a: 1\n---\na: 2\n")
     assert all(isinstance(document, Document) for document in documents)
     assert [document.position("a") for document in documents] == [(1, 1), (3, 1)]
+
+
+def test_a_document_that_cannot_be_read_does_not_hide_the_others() -> None:
+    scanned = list(scan_documents("a: 1\n---\na: 1\na: 2\n---\nb: [1\n---\nc: 3\n", "file.yaml"))
+    assert [str(each) if isinstance(each, YAMLError) else each.tree for each in scanned] == [
+        {"a": 1},
+        'file.yaml:4:1: the key "a" stands twice in the same object',
+        'file.yaml:6:4: this "[" is never closed, or a "," is missing behind it',
+        {"c": 3},
+    ]
