@@ -1,0 +1,243 @@
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from virtshape.api.kinds import Kind
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.offline.files import Loaded, find_duplicates, load
+from virtshape.offline.mistakes import FilesError
+
+Tree = dict[str, Any]
+
+
+def build_vm(name: str = "web", **spec: Any) -> Tree:
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name},
+        "spec": {"runStrategy": "Always", "template": {"spec": {"domain": {"devices": {}}}}, **spec},
+    }
+
+
+def build_type(name: str = "small", guest: Any = 2) -> Tree:
+    return {
+        "apiVersion": "instancetype.kubevirt.io/v1beta2",
+        "kind": "VirtualMachineClusterInstancetype",
+        "metadata": {"name": name},
+        "spec": {"cpu": {"guest": guest}},
+    }
+
+
+KUSTOMIZATION = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": "whatever"}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(path: str, *trees: Any) -> str:
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if path.endswith(".json"):
+        file.write_text("\n".join(json.dumps(tree) for tree in trees))
+    else:
+        file.write_text(yaml.safe_dump_all(trees, sort_keys=False))
+    return path
+
+
+def names(loaded: Loaded) -> list[str]:
+    loaded.raise_problems()
+    return [entry.object.metadata.name for entry in loaded.entries]
+
+
+def problems(loaded: Loaded) -> list[str]:
+    return [str(problem) for problem in loaded.problems]
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "json"])
+def test_every_object_of_a_file_is_read(suffix: str) -> None:
+    path = write(f"all.{suffix}", build_vm("a"), build_type("b"), build_vm("c"))
+    assert names(load([path])) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("kind", ["List", "VirtualMachineList"])
+def test_the_items_of_a_list_are_objects_of_their_own(kind: str) -> None:
+    api_version = "v1" if kind == "List" else "kubevirt.io/v1"
+    path = write("list.yaml", {"apiVersion": api_version, "kind": kind, "items": [build_vm("a"), build_vm("b")]})
+    loaded = load([path])
+    assert names(loaded) == ["a", "b"]
+    assert loaded.entries[1].place == "list.yaml:14:3"
+
+
+def test_an_entry_has_the_struct_and_the_place_of_its_document() -> None:
+    entry = load([write("vms.yaml", build_vm("a"), build_vm("b"))]).entries[1]
+    assert isinstance(entry.object, VirtualMachine)
+    assert (entry.place, entry.document.position("spec.runStrategy")) == ("vms.yaml:12:1", (17, 3))
+
+
+def test_a_folder_is_read_with_all_that_is_below_it() -> None:
+    write("all/z.yaml", build_vm("z"))
+    write("all/deep/er/low.yml", build_vm("low"))
+    write("all/a.json", build_vm("a"))
+    write("all/notes.txt", build_vm("notes"))
+    write("all/.git/hidden.yaml", build_vm("hidden"))
+    loaded = load(["all/"])
+    assert names(loaded) == ["a", "z", "low"]
+    assert [entry.document.source for entry in loaded.entries] == ["all/a.json", "all/z.yaml", "all/deep/er/low.yml"]
+
+
+def test_a_file_may_have_any_name_when_it_is_named_itself() -> None:
+    assert names(load([write("vm.txt", build_vm())])) == ["web"]
+
+
+def test_a_file_named_twice_is_read_once() -> None:
+    write("all/vm.yaml", build_vm())
+    assert names(load(["all/vm.yaml", "all", "./all/../all/vm.yaml"])) == ["web"]
+
+
+def test_standard_input_is_a_file_named_dash(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = yaml.safe_dump(build_vm()).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    loaded = load(["-", "-"])
+    assert names(loaded) == ["web"]
+    assert loaded.entries[0].place == "<stdin>:1:1"
+
+
+def test_fields_of_a_newer_release_are_kept_and_told() -> None:
+    vm = build_vm(newThing={"a": 1})
+    vm["spec"]["template"]["spec"]["domain"]["devices"]["disks"] = [{"name": "root", "shiny": True}]
+    entry = load([write("vm.yaml", vm)]).entries[0]
+    assert [(field.at, field.value) for field in entry.unknown] == [
+        (("spec", "template", "spec", "domain", "devices", "disks", 0, "shiny"), True),
+        (("spec", "newThing"), {"a": 1}),
+    ]
+    assert [str(each) for each in entry.describe_unknown()] == [
+        'vm.yaml:13:13: spec.template.spec.domain.devices.disks[0].shiny: unknown field "shiny"',
+        'vm.yaml:14:3: spec.newThing: unknown field "newThing"',
+    ]
+
+
+def test_what_has_nothing_to_do_with_vms_is_set_aside_unread() -> None:
+    loaded = load([write("all.yaml", KUSTOMIZATION, build_vm(), DEPLOYMENT)])
+    assert names(loaded) == ["web"]
+    assert [document.tree for document in loaded.skipped] == [KUSTOMIZATION, DEPLOYMENT]
+
+
+def test_the_caller_chooses_the_kinds() -> None:
+    def is_type(kind: Kind) -> bool:
+        return kind.group == "instancetype.kubevirt.io"
+
+    path = write("all.yaml", build_vm(typo={}), build_type(), {**build_vm(), "apiVersion": "kubevirt.io/v7"})
+    assert names(load([path], is_type)) == ["small"]
+
+
+@pytest.mark.parametrize("tree", [{"replicas": 3}, [1, 2], "text"], ids=["no kind", "a list", "a word"])
+def test_what_is_no_object_is_passed_over_in_a_folder_only(tree: Any) -> None:
+    write("all/values.yaml", tree)
+    assert problems(load(["all"])) == []
+    assert problems(load(["all/values.yaml"])) != []
+
+
+@pytest.mark.parametrize("content", [b"", b"---\n---\n", b"# nothing\n"], ids=["empty", "separators", "a comment"])
+def test_a_file_may_be_empty(content: bytes) -> None:
+    Path("empty.yaml").write_bytes(content)
+    assert names(load(["empty.yaml"])) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        pytest.param(b"a: b: c\n", 'f.yaml:1:5: a ":" stands where no value can follow', id="YAML"),
+        pytest.param(b"kind: x\n---\n\tb: 1\n", "f.yaml:3:1: a tab cannot indent", id="YAML of a later document"),
+        pytest.param(b'{"a": ]', "f.yaml:1:7: ", id="JSON"),
+        pytest.param(b"\x7fELF\x02\x01\x90", "f.yaml:1:7: this is not UTF-8 text", id="binary"),
+        pytest.param(b"a: 1\n", 'f.yaml:1:1: missing required field "apiVersion"', id="no object of Kubernetes"),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_place(content: bytes, problem: str) -> None:
+    Path("f.yaml").write_bytes(content)
+    assert problems(load(["f.yaml"]))[0].startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("tree", "problem"),
+    [
+        pytest.param(
+            build_type(guest="two"),
+            'f.yaml:7:5: spec.cpu.guest: expected an integer, got the string "two"',
+            id="a wrong type",
+        ),
+        pytest.param(
+            {**build_vm(), "apiVersion": "kubevirt.io/v7"},
+            "f.yaml:1:1: apiVersion: VirtualMachine is not known at "
+            '"kubevirt.io/v7", only at "kubevirt.io/v1" or "kubevirt.io/v1alpha3"',
+            id="a version that there is not",
+        ),
+        pytest.param(
+            {"kind": "VirtualMachine"}, 'f.yaml:1:1: missing required field "apiVersion"', id="no version at all"
+        ),
+    ],
+)
+def test_mistakes_in_objects_are_told_with_their_place(tree: Tree, problem: str) -> None:
+    write("all/f.yaml", tree)
+    assert [line.removeprefix("all/") for line in problems(load(["all"]))] == [problem]
+
+
+def test_all_mistakes_of_all_files_are_told_at_once() -> None:
+    Path("bad.yaml").write_text("a: b: c\n")
+    write("types.yaml", build_type("a", guest="x"), build_type("b"), build_type("c", guest=-1))
+    loaded = load(["bad.yaml", "missing.yaml", "types.yaml"])
+    assert [entry.object.metadata.name for entry in loaded.entries] == ["b"]
+    with pytest.raises(FilesError) as refusal:
+        loaded.raise_problems()
+    assert [cause.message.partition(": ")[0] for cause in refusal.value.causes] == [
+        "bad.yaml:1:5",
+        "missing.yaml",
+        "types.yaml:7:5",
+        "types.yaml:23:5",
+    ]
+    assert "missing.yaml: cannot be read: No such file or directory" in refusal.value.message
+
+
+def test_a_mistake_in_one_document_does_not_hide_the_next() -> None:
+    text = yaml.safe_dump(build_vm())
+    Path("all.yaml").write_text(f"a: b: c\n---\n{text}---\nc: d: e\n")
+    loaded = load(["all.yaml"])
+    assert [entry.place for entry in loaded.entries] == ["all.yaml:3:1"]
+    assert [problem.place for problem in loaded.problems] == [(1, 5), (14, 5)]
+
+
+def test_an_empty_path_is_no_folder() -> None:
+    write("vm.yaml", build_vm())
+    assert problems(load([""])) == [": cannot be read: Is a directory"]
+
+
+def test_an_object_that_stands_twice_in_different_words_is_found() -> None:
+    write("a.yaml", build_type("small"), build_type("same"))
+    write("b.yaml", build_type("same"), build_type("small", guest=4))
+    (duplicate,) = find_duplicates(load(["a.yaml", "b.yaml"]).entries)
+    assert str(duplicate) == (
+        'b.yaml:12:3: metadata.name: VirtualMachineClusterInstancetype "small" stands in a.yaml:1:1 too, '
+        "and differs; keep one of them"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"name": "a", "namespace": "one"}, {"name": "a", "namespace": "two"}),
+        ({"generateName": "a"}, {"generateName": "b"}),
+        ({"name": "a"}, {"name": "b"}),
+    ],
+    ids=["other namespaces", "no names", "other names"],
+)
+def test_objects_that_only_look_alike_are_no_duplicates(first: Tree, second: Tree) -> None:
+    path = write("vms.yaml", {**build_vm(), "metadata": first}, {**build_vm(), "metadata": second})
+    assert list(find_duplicates(load([path]).entries)) == []
