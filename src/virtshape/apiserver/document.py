@@ -1,0 +1,40 @@
+"""
+Documents that never change while the server runs: discovery, OpenAPI, the version.
+
+A large one is kept compressed, as most clients want it. Knows nothing of requests.
+"""
+
+import gzip
+import hashlib
+from typing import NamedTuple
+
+import msgspec
+
+_WORTH_COMPRESSING = 16 * 1024
+
+
+class Document(NamedTuple):
+    """A document with its media type and a tag that changes whenever its content does."""
+
+    content_type: str
+    etag: str
+    content: bytes
+    is_compressed: bool
+
+    @property
+    def body(self) -> bytes:
+        """The document itself, for a client that cannot decompress."""
+        return gzip.decompress(self.content) if self.is_compressed else self.content
+
+
+def make_document(body: bytes, content_type: str = "application/json", etag: str = "") -> Document:
+    """Keep these bytes; without a tag they get one from their content."""
+    etag = etag or f'"{hashlib.sha256(body).hexdigest()[:32].upper()}"'
+    if len(body) < _WORTH_COMPRESSING:
+        return Document(content_type, etag, body, is_compressed=False)
+    return Document(content_type, etag, gzip.compress(body, 6, mtime=0), is_compressed=True)
+
+
+def make_json_document(tree: object, content_type: str = "application/json", etag: str = "") -> Document:
+    """Keep this tree as JSON text."""
+    return make_document(msgspec.json.encode(tree), content_type, etag)
