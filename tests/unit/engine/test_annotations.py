@@ -1,0 +1,42 @@
+"""Annotations: an instance type's may not be changed, a preference's may."""
+
+import pytest
+from tests.shaping import list_clashes, shape
+
+Annotations = dict[str, str]
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "preferred", "result"),
+    [
+        pytest.param(None, {"a": "1"}, None, {"a": "1"}, id="given"),
+        pytest.param(None, None, {"a": "1"}, {"a": "1"}, id="preferred"),
+        pytest.param({"a": "1"}, {"a": "1"}, None, {"a": "1"}, id="the same value"),
+        pytest.param({"b": "2"}, {"a": "1"}, None, {"a": "1", "b": "2"}, id="own beside given"),
+        pytest.param({"a": "own"}, None, {"a": "1", "b": "1"}, {"a": "own", "b": "1"}, id="own before preferred"),
+        pytest.param(None, {"a": "given"}, {"a": "1", "b": "1"}, {"a": "given", "b": "1"}, id="given before preferred"),
+        pytest.param({"a": "own"}, {}, {}, {"a": "own"}, id="nothing given"),
+    ],
+)
+def test_who_annotates(
+    own: Annotations | None, given: Annotations | None, preferred: Annotations | None, result: Annotations
+) -> None:
+    shaped = shape(None, {"annotations": given}, {"annotations": preferred}, annotations=own)
+    assert shaped.conflicts == []
+    assert shaped.metadata == {"annotations": result}
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "clashes"),
+    [
+        ({"a": "1"}, {"a": "2"}, ["annotations.a"]),
+        ({"a": ""}, {"a": "2"}, ["annotations.a"]),
+        ({"a": "1", "b": "1", "c": "1"}, {"a": "2", "b": "1", "c": "2"}, ["annotations.a", "annotations.c"]),
+        ({"a": "1"}, {"b": "2"}, []),
+        ({}, {"b": "2"}, []),
+    ],
+)
+def test_another_value_conflicts_and_its_path_has_no_root(
+    own: Annotations, given: Annotations, clashes: list[str]
+) -> None:
+    assert list_clashes({}, {"annotations": given}, annotations=own) == clashes

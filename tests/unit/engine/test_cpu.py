@@ -1,0 +1,242 @@
+"""vCPUs: an instance type's number, its exact topology, and the number that a VM names by itself."""
+
+import pytest
+from tests.build import Tree, build_preference_spec, build_spec
+from tests.shaping import SIZELESS, list_clashes, shape, shape_domain
+
+from virtshape.api.codec import from_tree
+from virtshape.api.instancetype.v1beta2 import CPUInstancetype
+from virtshape.api.kubevirt.domain import CPU
+from virtshape.api.problems import DecodeError
+from virtshape.engine.cpu import check_vcpus_spread
+from virtshape.engine.topology import DEPRECATED_TOPOLOGIES, TOPOLOGIES
+
+ROOT = "spec.template.spec"
+TOPOLOGY = {"sockets": 3, "cores": 2, "threads": 1}
+WITH_TOPOLOGY: Tree = {"cpu": {"topology": TOPOLOGY}}
+MOST = 2**32 - 1
+MEMORY = {"memory": {"guest": "4Gi"}}
+GUEST_LAYOUTS = {
+    None: {"sockets": 4, "cores": 1, "threads": 1},
+    "sockets": {"sockets": 4, "cores": 1, "threads": 1},
+    "cores": {"sockets": 1, "cores": 4, "threads": 1},
+    "threads": {"sockets": 1, "cores": 1, "threads": 4},
+    "any": {"sockets": 4, "cores": 1, "threads": 1},
+    "spread": {"sockets": 2, "cores": 2, "threads": 1},
+}
+
+
+def prefer(name: str | None) -> Tree:
+    return {"cpu": {"preferredCPUTopology": name}}
+
+
+@pytest.mark.parametrize("name", [None, *TOPOLOGIES, *DEPRECATED_TOPOLOGIES, "diagonal"])
+def test_the_topology_of_an_instance_type_wins_over_any_preferred_one(name: str | None) -> None:
+    assert shape_domain(instancetype=WITH_TOPOLOGY, preference=prefer(name))["cpu"] == TOPOLOGY
+
+
+@pytest.mark.parametrize(
+    ("given", "cpu"),
+    [
+        pytest.param({"topology": TOPOLOGY}, TOPOLOGY, id="all members"),
+        pytest.param({"topology": {"threads": 2}}, {"sockets": 1, "cores": 1, "threads": 2}, id="one member"),
+        pytest.param({"topology": {}}, {"sockets": 1, "cores": 1, "threads": 1}, id="no member"),
+        pytest.param({"topology": {"sockets": 0}}, {"sockets": 1, "cores": 1, "threads": 1}, id="zero stored earlier"),
+        pytest.param({"topology": TOPOLOGY, "guest": 8}, TOPOLOGY, id="guest stored beside it"),
+        pytest.param(
+            {"topology": {"sockets": MOST, "cores": MOST, "threads": MOST}},
+            {"sockets": MOST, "cores": MOST, "threads": MOST},
+            id="very large",
+        ),
+    ],
+)
+def test_the_topology_of_an_instance_type_is_taken_exactly(given: Tree, cpu: Tree) -> None:
+    assert shape_domain(instancetype={"cpu": given})["cpu"] == cpu
+
+
+@pytest.mark.parametrize("member", ["sockets", "cores", "threads"])
+@pytest.mark.parametrize("value", [-1, 2**32, 1.5, "2"])
+def test_a_topology_is_made_of_whole_numbers_in_range(member: str, value: object) -> None:
+    with pytest.raises(DecodeError):
+        from_tree({"topology": {member: value}}, CPUInstancetype)
+
+
+@pytest.mark.parametrize("given", [{"guest": 2}, {"topology": TOPOLOGY}, None], ids=["guest", "topology", "sizeless"])
+@pytest.mark.parametrize(
+    ("domain", "clashes"),
+    [
+        ({"cpu": {"sockets": 1}}, ["domain.cpu.sockets"]),
+        ({"cpu": {"cores": 1}}, ["domain.cpu.cores"]),
+        ({"cpu": {"threads": 1}}, ["domain.cpu.threads"]),
+        ({"cpu": TOPOLOGY}, ["domain.cpu.sockets", "domain.cpu.cores", "domain.cpu.threads"]),
+        ({"cpu": {"sockets": 0, "cores": 0, "threads": 0}}, []),
+        ({"resources": {"requests": {"cpu": "1"}}}, ["domain.resources.requests.cpu"]),
+        ({"resources": {"requests": {"cpu": "0"}}}, ["domain.resources.requests.cpu"]),
+        ({"resources": {"limits": {"cpu": "1"}}}, ["domain.resources.limits.cpu"]),
+        (
+            {"cpu": {"cores": 2}, "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}},
+            ["domain.resources.requests.cpu", "domain.resources.limits.cpu", "domain.cpu.cores"],
+        ),
+    ],
+)
+def test_no_vcpus_of_the_vm_stand_beside_an_instance_type(given: Tree | None, domain: Tree, clashes: list[str]) -> None:
+    assert list_clashes(domain, {"cpu": given}) == clashes
+
+
+@pytest.mark.parametrize("given", [{"guest": 2}, {"topology": TOPOLOGY}, {"guest": 2, "topology": TOPOLOGY}])
+def test_a_number_of_vcpus_in_the_vm_conflicts_with_an_instance_type_that_has_one(given: Tree) -> None:
+    assert list_clashes({"cpu": {"guest": 4}}, {"cpu": given}) == ["domain.cpu.guest"]
+
+
+@pytest.mark.parametrize(
+    ("field", "own"),
+    [
+        ("model", "host-model"),
+        ("dedicatedCpuPlacement", True),
+        ("isolateEmulatorThread", True),
+        ("numa", {}),
+        ("realtime", {}),
+        ("features", [{"name": "vmx"}]),
+    ],
+)
+def test_traits_of_the_vm_stay_where_the_instance_type_has_none(field: str, own: object) -> None:
+    expected = {"sockets": 2, "cores": 1, "threads": 1, field: own}
+    assert shape_domain({"cpu": {field: own}}, {"cpu": {"guest": 2}})["cpu"] == expected
+
+
+@pytest.mark.parametrize(
+    ("own", "given"),
+    [
+        ({"model": ""}, {"model": "Skylake-Server"}),
+        ({"dedicatedCpuPlacement": False}, {"dedicatedCPUPlacement": True}),
+        ({"isolateEmulatorThread": False}, {"isolateEmulatorThread": True}),
+    ],
+    ids=["no model", "not dedicated", "not isolated"],
+)
+def test_what_says_nothing_in_the_vm_conflicts_with_nothing(own: Tree, given: Tree) -> None:
+    assert list_clashes({"cpu": own}, {"cpu": {"guest": 2, **given}}) == []
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "result"),
+    [
+        pytest.param(None, 8, {"maxSockets": 8}, id="given"),
+        pytest.param(4, 8, {"maxSockets": 8}, id="overwritten"),
+        pytest.param(4, None, {"maxSockets": 4}, id="kept"),
+        pytest.param(4, 0, {}, id="erased"),
+    ],
+)
+def test_the_most_sockets_never_conflict(own: int | None, given: int | None, result: Tree) -> None:
+    cpu = shape_domain({"cpu": {"maxSockets": own}}, {"cpu": {"guest": 1, "maxSockets": given}})["cpu"]
+    assert cpu == {"sockets": 1, "cores": 1, "threads": 1, **result}
+
+
+@pytest.mark.parametrize(("name", "cpu"), GUEST_LAYOUTS.items())
+@pytest.mark.parametrize("instancetype", [None, SIZELESS, {"cpu": {}, "memory": {}}], ids=["none", "bare", "empty"])
+def test_the_vms_own_number_is_laid_out_as_preferred_and_dropped(
+    name: str | None, cpu: Tree, instancetype: Tree | None
+) -> None:
+    domain = {"cpu": {"guest": 4}, **MEMORY}
+    preference = None if name is None else prefer(name)
+    assert shape_domain(domain, instancetype, preference) == {"devices": {}, "cpu": cpu, **MEMORY}
+
+
+def test_the_vms_own_number_goes_to_cores_beside_a_flavor() -> None:
+    cpu = shape_domain({"cpu": {"guest": 4}}, layout="cores")["cpu"]
+    assert cpu == {"sockets": 1, "cores": 4, "threads": 1}
+
+
+def test_the_vms_own_number_keeps_the_other_traits() -> None:
+    cpu = shape_domain({"cpu": {"guest": 4, "model": "host-model", "maxSockets": 8}})["cpu"]
+    assert cpu == {"sockets": 4, "cores": 1, "threads": 1, "model": "host-model", "maxSockets": 8}
+
+
+def test_traits_of_a_sizeless_instance_type_join_the_vms_own_number() -> None:
+    given: Tree = {"cpu": {"dedicatedCPUPlacement": True, "numa": {}}, "memory": None}
+    cpu = shape_domain({"cpu": {"guest": 4}, **MEMORY}, given)["cpu"]
+    assert cpu == {"sockets": 4, "cores": 1, "threads": 1, "dedicatedCpuPlacement": True, "numa": {}}
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [{"requests": {"cpu": "8"}}, {"limits": {"cpu": "8"}}, {"requests": {"cpu": "2"}, "limits": {"cpu": "3"}}],
+    ids=["requests", "limits", "both"],
+)
+def test_the_vms_own_number_beats_requests_and_limits(resources: Tree) -> None:
+    domain = shape_domain({"cpu": {"guest": 4}, "resources": resources})
+    assert domain == {
+        "devices": {},
+        "cpu": {"sockets": 4, "cores": 1, "threads": 1},
+        "resources": resources,
+    }
+
+
+@pytest.mark.parametrize("instancetype", [None, SIZELESS], ids=["no instance type", "sizeless"])
+@pytest.mark.parametrize("member", ["sockets", "cores", "threads"])
+def test_the_vms_own_number_excludes_members_of_a_topology(instancetype: Tree | None, member: str) -> None:
+    shaped = shape({"cpu": {"guest": 4, member: 2}, **MEMORY}, instancetype)
+    assert [c.fields for c in shaped.conflicts] == [(f"{ROOT}.domain.cpu.{member}",)]
+
+
+def test_every_member_beside_the_vms_own_number_is_named() -> None:
+    conflicts = shape({"cpu": {"guest": 4, **TOPOLOGY}}).conflicts
+    assert [c.message for c in conflicts] == [
+        f"{ROOT}.domain.cpu.{member} and {ROOT}.domain.cpu.guest are mutually exclusive: keep one of them"
+        for member in ("sockets", "cores", "threads")
+    ]
+
+
+@pytest.mark.parametrize("instancetype", [None, SIZELESS], ids=["no instance type", "sizeless"])
+def test_the_vms_own_number_cannot_be_nought(instancetype: Tree | None) -> None:
+    conflicts = shape({"cpu": {"guest": 0}, **MEMORY}, instancetype).conflicts
+    assert [(c.fields, c.message) for c in conflicts] == [
+        (
+            (f"{ROOT}.domain.cpu.guest",),
+            f"{ROOT}.domain.cpu.guest must be 1 or more; leave it out to get one vCPU",
+        )
+    ]
+
+
+@pytest.mark.parametrize("guest", [-1, 2**32, 1.5, "4"])
+def test_the_vms_own_number_is_a_whole_number_in_range(guest: object) -> None:
+    with pytest.raises(DecodeError):
+        from_tree({"guest": guest}, CPU)
+
+
+def test_the_largest_number_is_laid_out() -> None:
+    assert shape_domain({"cpu": {"guest": MOST}})["cpu"] == {"sockets": MOST, "cores": 1, "threads": 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "field", "giver"),
+    [
+        pytest.param({"guest": 5}, None, "instancetype.spec.cpu.guest", "the instance type", id="number given"),
+        pytest.param(
+            {"topology": {"cores": 5}}, None, "instancetype.spec.cpu.topology", "the instance type", id="topology given"
+        ),
+        pytest.param(None, 5, f"{ROOT}.domain.cpu.guest", "the VM", id="own number"),
+        pytest.param({}, 5, f"{ROOT}.domain.cpu.guest", "the VM", id="own number beside a sizeless type"),
+    ],
+)
+def test_uneven_vcpus_are_named_where_their_number_stands(
+    given: Tree | None, own: int | None, field: str, giver: str
+) -> None:
+    cpu = build_spec({"cpu": {"guest": own}}).domain.cpu
+    instancetype = None if given is None else from_tree(given, CPUInstancetype)
+    conflict = check_vcpus_spread(cpu, ROOT, instancetype, build_preference_spec(**prefer("spread")))
+    assert conflict is not None
+    assert conflict.fields == (field,)
+    assert conflict.message.startswith(f"5 vCPUs provided by {giver} are not divisible by ")
+
+
+@pytest.mark.parametrize("own", [None, {}, {"guest": None}, {"sockets": 5}])
+def test_vcpus_that_nobody_counts_are_not_uneven(own: Tree | None) -> None:
+    cpu = build_spec({"cpu": own}).domain.cpu
+    assert check_vcpus_spread(cpu, ROOT, None, build_preference_spec(**prefer("spread"))) is None
+
+
+def test_preferred_cpu_features_join_those_of_the_vm_by_name() -> None:
+    own = [{"name": "aes", "policy": "disable"}]
+    preferred = [{"name": "aes", "policy": "require"}, {"name": "vmx"}]
+    domain = shape_domain({"cpu": {"features": own}}, preference={"cpu": {"preferredCPUFeatures": preferred}})
+    assert domain["cpu"]["features"] == [{"name": "aes", "policy": "disable"}, {"name": "vmx"}]

@@ -1,0 +1,127 @@
+"""GPUs and host devices of an instance type; inputs, sound, video and panic devices of a preference."""
+
+import pytest
+from tests.build import Tree
+from tests.shaping import list_clashes, shape_domain
+
+GPUS = [{"name": "a", "deviceName": "nvidia.com/A100"}, {"name": "b", "deviceName": "nvidia.com/A100"}]
+DISPLAY = {"display": {"enabled": True}}
+
+
+def shape_devices(own: Tree, preferred: Tree, instancetype: Tree | None = None) -> Tree:
+    devices: Tree = shape_domain({"devices": own}, instancetype, {"devices": preferred})["devices"]
+    return devices
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "clashes"),
+    [
+        ({"gpus": [{"name": "g"}]}, {"gpus": GPUS}, ["domain.devices.gpus"]),
+        ({"gpus": []}, {"gpus": GPUS}, []),
+        ({"gpus": [{"name": "g"}]}, {"gpus": []}, []),
+        ({"hostDevices": [{"name": "h"}]}, {"hostDevices": [{"name": "x"}]}, ["domain.devices.hostDevices"]),
+        ({"hostDevices": [{"name": "h"}]}, {"gpus": GPUS}, []),
+        (
+            {"gpus": [{"name": "g"}], "hostDevices": [{"name": "h"}]},
+            {"gpus": GPUS, "hostDevices": [{"name": "x"}]},
+            ["domain.devices.gpus", "domain.devices.hostDevices"],
+        ),
+    ],
+    ids=["gpus", "no own gpus", "no gpus given", "host devices", "of different kinds", "all at once"],
+)
+def test_devices_that_both_pass_through_conflict(own: Tree, given: Tree, clashes: list[str]) -> None:
+    assert list_clashes({"devices": own}, given) == clashes
+
+
+def test_the_vms_own_devices_stay_where_the_instance_type_gives_none() -> None:
+    own = {"gpus": [{"name": "g"}], "hostDevices": [{"name": "h"}]}
+    assert shape_domain({"devices": own}, {"gpus": [], "hostDevices": []})["devices"] == own
+
+
+def test_display_options_go_to_gpus_of_the_instance_type_too() -> None:
+    given = [{"name": "a"}, {"name": "b", "virtualGPUOptions": {"display": {"enabled": False}}}]
+    devices = shape_devices({}, {"preferredVirtualGPUOptions": DISPLAY}, {"gpus": given})
+    assert devices["gpus"] == [
+        {"name": "a", "virtualGPUOptions": DISPLAY},
+        {"name": "b", "virtualGPUOptions": {"display": {"enabled": False}}},
+    ]
+
+
+def test_display_options_add_no_gpu() -> None:
+    assert shape_devices({}, {"preferredVirtualGPUOptions": DISPLAY}) == {}
+
+
+@pytest.mark.parametrize(
+    ("own", "filled"),
+    [
+        ([{"name": "i", "type": ""}], [{"name": "i", "type": "tablet", "bus": "usb"}]),
+        ([{"name": "i", "type": "keyboard", "bus": ""}], [{"name": "i", "type": "keyboard", "bus": "usb"}]),
+        (
+            [{"name": "i", "type": "keyboard", "bus": "virtio"}, {"name": "j", "type": ""}],
+            [{"name": "i", "type": "keyboard", "bus": "virtio"}, {"name": "j", "type": "tablet", "bus": "usb"}],
+        ),
+    ],
+    ids=["both open", "bus open", "one of two open"],
+)
+def test_inputs_are_completed_one_by_one(own: list[Tree], filled: list[Tree]) -> None:
+    preferred = {"preferredInputBus": "usb", "preferredInputType": "tablet"}
+    assert shape_devices({"inputs": own}, preferred) == {"inputs": filled}
+
+
+@pytest.mark.parametrize("preferred", [{"preferredInputBus": "usb"}, {"preferredSoundModel": "ich9"}])
+def test_a_preferred_trait_adds_no_device(preferred: Tree) -> None:
+    assert shape_devices({}, preferred) == {}
+
+
+@pytest.mark.parametrize(
+    ("own", "filled"),
+    [
+        (None, {"type": "virtio"}),
+        ({}, {"type": "virtio"}),
+        ({"type": ""}, {"type": "virtio"}),
+        ({"type": "vga"}, {"type": "vga"}),
+    ],
+    ids=["absent", "untyped", "empty type", "typed"],
+)
+def test_a_video_device_is_added_or_typed(own: Tree | None, filled: Tree) -> None:
+    assert shape_devices({"video": own}, {"preferredVideoType": "virtio"}) == {"video": filled}
+
+
+@pytest.mark.parametrize(
+    ("own", "filled"),
+    [
+        (None, [{"model": "isa"}]),
+        ([], [{"model": "isa"}]),
+        ([{}], [{"model": "isa"}]),
+        ([{"model": ""}], [{"model": ""}]),
+        ([{"model": "hyperv"}, {}], [{"model": "hyperv"}, {"model": "isa"}]),
+    ],
+    ids=["absent", "none", "without a model", "an empty model is the users", "one of two open"],
+)
+def test_a_panic_device_is_added_or_completed(own: list[Tree] | None, filled: list[Tree]) -> None:
+    assert shape_devices({"panicDevices": own}, {"preferredPanicDeviceModel": "isa"}) == {"panicDevices": filled}
+
+
+@pytest.mark.parametrize("own", [{"enabled": False}, {"persistent": True}, {}])
+def test_a_tpm_of_the_vm_stays_as_it_is(own: Tree) -> None:
+    assert shape_devices({"tpm": own}, {"preferredTPM": {"persistent": True, "enabled": True}}) == {"tpm": own}
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize(
+    ("preference", "switch"),
+    [
+        ("preferredAutoattachGraphicsDevice", "autoattachGraphicsDevice"),
+        ("preferredAutoattachInputDevice", "autoattachInputDevice"),
+        ("preferredAutoattachMemBalloon", "autoattachMemBalloon"),
+        ("preferredAutoattachPodInterface", "autoattachPodInterface"),
+        ("preferredAutoattachSerialConsole", "autoattachSerialConsole"),
+        ("preferredBlockMultiQueue", "blockMultiQueue"),
+        ("preferredDisableHotplug", "disableHotplug"),
+        ("preferredNetworkInterfaceMultiQueue", "networkInterfaceMultiqueue"),
+        ("preferredUseVirtioTransitional", "useVirtioTransitional"),
+    ],
+)
+def test_a_switch_of_the_vm_beats_the_preferred_one(preference: str, switch: str, value: bool) -> None:
+    assert shape_devices({switch: not value}, {preference: value}) == {switch: not value}
+    assert shape_devices({}, {preference: value}) == {switch: value}

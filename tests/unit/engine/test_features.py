@@ -1,0 +1,55 @@
+"""Guest features: each its own, Hyper-V feature by feature."""
+
+import pytest
+from tests.build import Tree
+from tests.shaping import shape_domain
+
+from virtshape.api.kubevirt.features import FeatureHyperv
+
+HYPERV = FeatureHyperv.__struct_fields__
+
+
+def shape_features(own: Tree | None, preferred: Tree) -> Tree:
+    features: Tree = shape_domain({"features": own}, preference={"features": preferred})["features"]
+    return features
+
+
+@pytest.mark.parametrize("own", [None, {}], ids=["absent", "empty"])
+def test_any_feature_preference_brings_acpi(own: Tree | None) -> None:
+    assert shape_features(own, {}) == {"acpi": {}}
+
+
+@pytest.mark.parametrize(
+    ("own", "preferred", "result"),
+    [
+        ({"acpi": {"enabled": False}}, {"preferredAcpi": {"enabled": True}}, {"acpi": {"enabled": False}}),
+        ({"acpi": {}}, {"preferredAcpi": {"enabled": False}}, {"acpi": {}}),
+        ({"smm": {}}, {"preferredSmm": {"enabled": True}}, {"acpi": {}, "smm": {}}),
+        ({"hypervPassthrough": {}}, {"preferredSmm": {}}, {"acpi": {}, "smm": {}, "hypervPassthrough": {}}),
+        ({"kvm": {}}, {"preferredKvm": {"hidden": True}}, {"acpi": {}, "kvm": {}}),
+    ],
+    ids=["switched off", "present", "smm", "passthrough", "kvm"],
+)
+def test_a_feature_of_the_vm_stays_as_it_is(own: Tree, preferred: Tree, result: Tree) -> None:
+    assert shape_features(own, preferred) == result
+
+
+@pytest.mark.parametrize("name", HYPERV)
+def test_a_hyperv_feature_that_is_open_is_filled_in(name: str) -> None:
+    preferred = {name: {"enabled": True}}
+    assert shape_features({"hyperv": {}}, {"preferredHyperv": preferred})["hyperv"] == preferred
+
+
+@pytest.mark.parametrize("name", HYPERV)
+def test_a_hyperv_feature_of_the_vm_stays_beside_the_preferred_others(name: str) -> None:
+    preferred = {other: {"enabled": True} for other in HYPERV}
+    hyperv = shape_features({"hyperv": {name: {"enabled": False}}}, {"preferredHyperv": preferred})["hyperv"]
+    assert hyperv == {**preferred, name: {"enabled": False}}
+
+
+def test_a_preferred_hyperv_without_features_is_there_still() -> None:
+    assert shape_features(None, {"preferredHyperv": {}}) == {"acpi": {}, "hyperv": {}}
+
+
+def test_without_feature_preferences_there_are_no_features() -> None:
+    assert "features" not in shape_domain(preference={"devices": {}})

@@ -1,0 +1,81 @@
+"""BIOS or EFI, with or without Secure Boot."""
+
+import pytest
+from tests.build import Tree
+from tests.shaping import shape_domain
+
+BIOS: Tree = {"bios": {}}
+EFI: Tree = {"efi": {}}
+
+
+@pytest.mark.parametrize(
+    ("own", "preferred", "result"),
+    [
+        pytest.param({}, {}, {}, id="nothing preferred"),
+        pytest.param({}, {"preferredUseBios": True}, BIOS, id="bios"),
+        pytest.param({}, {"preferredUseBios": False}, {}, id="not bios"),
+        pytest.param(
+            {}, {"preferredUseBios": True, "preferredUseBiosSerial": True}, {"bios": {"useSerial": True}}, id="serial"
+        ),
+        pytest.param({}, {"preferredUseBiosSerial": True}, {}, id="serial needs a bios"),
+        pytest.param({}, {"preferredUseBios": True, "preferredUseEfi": True}, BIOS, id="bios beats efi"),
+        pytest.param({}, {"preferredUseBios": True, "preferredEfi": {}}, BIOS, id="bios beats preferredEfi"),
+        pytest.param({}, {"preferredUseEfi": True}, EFI, id="efi"),
+        pytest.param({}, {"preferredUseEfi": False}, {}, id="not efi"),
+        pytest.param(
+            {},
+            {"preferredUseEfi": True, "preferredUseSecureBoot": True},
+            {"efi": {"secureBoot": True}},
+            id="secure boot",
+        ),
+        pytest.param({}, {"preferredUseSecureBoot": True}, {}, id="secure boot needs an efi"),
+        pytest.param(
+            {},
+            {"preferredEfi": {"secureBoot": False, "persistent": True}},
+            {"efi": {"secureBoot": False, "persistent": True}},
+            id="preferredEfi",
+        ),
+        pytest.param(
+            {},
+            {"preferredEfi": {}, "preferredUseEfi": True, "preferredUseSecureBoot": True},
+            EFI,
+            id="deprecated fields have no say beside preferredEfi",
+        ),
+        pytest.param(EFI, {"preferredEfi": {"persistent": True}}, EFI, id="own efi beats preferredEfi"),
+        pytest.param(
+            EFI,
+            {"preferredEfi": {"persistent": True}, "preferredUseSecureBoot": True},
+            {"efi": {"secureBoot": True}},
+            id="own efi takes preferred secure boot",
+        ),
+        pytest.param(
+            {"efi": {"secureBoot": False}},
+            {"preferredUseEfi": True, "preferredUseSecureBoot": True},
+            {"efi": {"secureBoot": False}},
+            id="own secure boot stays",
+        ),
+        pytest.param(EFI, {"preferredUseBios": True}, EFI, id="own efi beats bios"),
+        pytest.param(BIOS, {"preferredUseEfi": True}, BIOS, id="own bios beats efi"),
+        pytest.param(BIOS, {"preferredUseBiosSerial": True}, {"bios": {"useSerial": True}}, id="own bios takes serial"),
+        pytest.param(
+            {"bios": {"useSerial": False}},
+            {"preferredUseBiosSerial": True},
+            {"bios": {"useSerial": False}},
+            id="own serial stays",
+        ),
+    ],
+)
+def test_the_boot_loader(own: Tree, preferred: Tree, result: Tree) -> None:
+    domain = shape_domain({"firmware": {"bootloader": own}}, preference={"firmware": preferred})
+    assert domain["firmware"] == {"bootloader": result}
+
+
+@pytest.mark.parametrize("own", [None, {}], ids=["absent", "empty"])
+def test_any_firmware_preference_brings_a_boot_loader(own: Tree | None) -> None:
+    assert shape_domain({"firmware": own}, preference={"firmware": {}})["firmware"] == {"bootloader": {}}
+
+
+def test_the_identity_of_the_vm_stays() -> None:
+    own = {"uuid": "5d307ca9-b3ef-428c-8861-06e72d69f223", "serial": "s"}
+    firmware = shape_domain({"firmware": own}, preference={"firmware": {"preferredUseEfi": True}})["firmware"]
+    assert firmware == {**own, "bootloader": EFI}

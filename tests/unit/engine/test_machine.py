@@ -1,0 +1,52 @@
+"""The machine type: the VM's, the preferred one, the configured one, the architecture's."""
+
+import pytest
+from tests.build import Tree
+from tests.shaping import shape_domain
+
+from virtshape.api.codec import from_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.engine.machine import default_machine_type
+
+
+@pytest.mark.parametrize(
+    ("own", "preferred", "machine"),
+    [
+        (None, "pc", {"type": "pc"}),
+        ({}, "pc", {"type": "pc"}),
+        ({"type": ""}, "pc", {"type": "pc"}),
+        ({"type": "q35"}, "pc", {"type": "q35"}),
+        (None, "", None),
+        (None, None, None),
+        ({"type": "q35"}, None, {"type": "q35"}),
+    ],
+)
+def test_a_preferred_type_is_for_machines_without_one(
+    own: Tree | None, preferred: str | None, machine: Tree | None
+) -> None:
+    domain = shape_domain({"machine": own}, preference={"machine": {"preferredMachineType": preferred}})
+    assert domain.get("machine") == machine
+
+
+@pytest.mark.parametrize(
+    ("configuration", "architecture", "expected"),
+    [
+        pytest.param(None, "amd64", "q35", id="amd64"),
+        pytest.param(None, "arm64", "virt", id="arm64"),
+        pytest.param(None, "s390x", "s390-ccw-virtio", id="s390x"),
+        pytest.param(None, "riscv", "q35", id="unknown architecture"),
+        pytest.param({}, "arm64", "virt", id="nothing configured"),
+        pytest.param({"machineType": "pc"}, "arm64", "pc", id="configured for all"),
+        pytest.param(
+            {"architectureConfiguration": {"arm64": {"machineType": "virt-9"}}}, "arm64", "virt-9", id="for this one"
+        ),
+        pytest.param(
+            {"architectureConfiguration": {"arm64": {"machineType": "virt-9"}}}, "amd64", "q35", id="for another one"
+        ),
+        pytest.param({"architectureConfiguration": {"arm64": {}}}, "arm64", "virt", id="section without a type"),
+        pytest.param({"architectureConfiguration": {}}, "riscv", "q35", id="unknown to the configuration"),
+    ],
+)
+def test_the_default_type(configuration: Tree | None, architecture: str, expected: str) -> None:
+    config = None if configuration is None else from_tree(configuration, KubeVirtConfiguration)
+    assert default_machine_type(architecture, config) == expected

@@ -1,0 +1,165 @@
+"""Guest memory: an instance type's, the VM's own, and what is requested for it."""
+
+import pytest
+from tests.build import Tree, build_spec
+from tests.shaping import SIZELESS, list_clashes, shape, shape_domain
+
+from virtshape.api.quantity import Quantity
+from virtshape.engine.conflict import Conflict
+from virtshape.engine.memory import default_memory, overcommit
+
+FIELD = "spec.template.spec.domain.memory.guest"
+NO_MEMORY = Conflict(
+    (FIELD,),
+    f"no memory: set {FIELD} in the VM, or choose an instance type that sets spec.memory.guest",
+    "FieldValueRequired",
+)
+
+
+@pytest.mark.parametrize(
+    ("guest", "percent", "request_"),
+    [
+        ("1Gi", 15, "912680576"),
+        ("1Gi", 50, "512Mi"),
+        ("1Gi", 100, "0"),
+        ("10Gi", 20, "8Gi"),
+        ("1G", 50, "500M"),
+        ("1e9", 50, "500e6"),
+        ("2048", 50, "1024"),
+    ],
+)
+def test_overcommitting_lowers_the_request_in_the_guests_own_format(guest: str, percent: int, request_: str) -> None:
+    assert overcommit(Quantity(guest), percent) == request_
+
+
+@pytest.mark.parametrize("percent", [None, 0])
+def test_without_overcommitting_nothing_is_requested(percent: int | None) -> None:
+    given: Tree = {"memory": {"guest": "1Gi", "overcommitPercent": percent}}
+    assert "resources" not in shape_domain(instancetype=given)
+
+
+def test_requesting_memory_leaves_other_resources_alone() -> None:
+    resources = {"requests": {"example.com/fpga": "1"}, "limits": {"example.com/fpga": "1"}}
+    domain = shape_domain({"resources": resources}, {"memory": {"guest": "1Gi", "overcommitPercent": 50}})
+    assert domain["resources"] == {
+        "requests": {"example.com/fpga": "1", "memory": "512Mi"},
+        "limits": {"example.com/fpga": "1"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "clashes"),
+    [
+        pytest.param({"memory": {"guest": "0"}}, {"guest": "1Gi"}, ["domain.memory.guest"], id="own guest of nought"),
+        pytest.param(
+            {"resources": {"requests": {"memory": "0"}}}, {"guest": "1Gi"}, ["domain.resources.requests.memory"], id="0"
+        ),
+        pytest.param(
+            {"resources": {"limits": {"memory": "1Gi"}}},
+            {"guest": "1Gi"},
+            ["domain.resources.limits.memory"],
+            id="limits",
+        ),
+        pytest.param(
+            {
+                "memory": {"guest": "1Gi", "hugepages": {}, "maxGuest": "2Gi"},
+                "resources": {"requests": {"memory": "1Gi"}, "limits": {"memory": "1Gi"}},
+            },
+            {"guest": "1Gi", "hugepages": {}, "maxGuest": "2Gi"},
+            [
+                "domain.memory.guest",
+                "domain.memory.hugepages",
+                "domain.memory.maxGuest",
+                "domain.resources.requests.memory",
+                "domain.resources.limits.memory",
+            ],
+            id="all at once",
+        ),
+        pytest.param({"memory": {"hugepages": {}}}, {"guest": "1Gi"}, [], id="own hugepages"),
+        pytest.param({"memory": {"maxGuest": "2Gi"}}, {"guest": "1Gi"}, [], id="own maximum"),
+    ],
+)
+def test_memory_that_both_state_conflicts(own: Tree, given: Tree, clashes: list[str]) -> None:
+    assert list_clashes(own, {"memory": given}) == clashes
+
+
+@pytest.mark.parametrize(
+    ("domain", "memory"),
+    [
+        ({"memory": {"guest": "4Gi"}}, {"guest": "4Gi"}),
+        ({"memory": {"guest": "4Gi"}, "resources": {"requests": {"memory": "2Gi"}}}, {"guest": "4Gi"}),
+        ({"resources": {"requests": {"memory": "2Gi"}}}, None),
+        ({"resources": {"limits": {"memory": "2Gi"}}}, None),
+        ({"memory": {"hugepages": {"pageSize": "1Gi"}}}, {"hugepages": {"pageSize": "1Gi"}}),
+    ],
+    ids=["guest", "guest and request", "request", "limit", "hugepages"],
+)
+@pytest.mark.parametrize("given", [None, {}], ids=["no memory section", "empty memory section"])
+def test_a_vm_states_its_memory_beside_a_type_that_has_none(
+    domain: Tree, memory: Tree | None, given: Tree | None
+) -> None:
+    shaped = shape_domain(domain, {"cpu": {"guest": 1}, "memory": given})
+    assert shaped.get("memory") == (memory if given is None else memory or {})
+    assert shaped.get("resources") == domain.get("resources")
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        {},
+        {"memory": {}},
+        {"memory": {"maxGuest": "8Gi"}},
+        {"memory": {"hugepages": {}}},
+        {"resources": {"requests": {"memory": "0"}}},
+        {"resources": {"requests": {"cpu": "0"}}},
+    ],
+    ids=["nothing", "empty", "only a maximum", "pages of no size", "request of nought", "request of another kind"],
+)
+@pytest.mark.parametrize(
+    "memory",
+    [None, {}, {"hugepages": {"pageSize": "2Mi"}}, {"overcommitPercent": 50}, {"maxGuest": "8Gi"}],
+    ids=["none", "empty", "hugepages", "overcommitted", "maximum"],
+)
+def test_memory_from_nowhere_is_refused_naming_both_places(domain: Tree, memory: Tree | None) -> None:
+    conflicts = shape(domain, {"cpu": None, "memory": memory}).conflicts
+    assert NO_MEMORY in conflicts
+
+
+@pytest.mark.parametrize("amount", ["0", "0Gi", "-1Gi"])
+def test_memory_of_nought_is_refused_beside_a_type_that_has_none(amount: str) -> None:
+    conflicts = shape({"memory": {"guest": amount}}, SIZELESS).conflicts
+    assert conflicts == [Conflict((FIELD,), f"{FIELD} '{Quantity(amount)}': must be greater than 0")]
+
+
+def test_overcommitting_applies_to_the_vms_own_memory() -> None:
+    domain = shape_domain({"memory": {"guest": "4Gi"}}, {"cpu": None, "memory": {"overcommitPercent": 25}})
+    assert domain["memory"] == {"guest": "4Gi"}
+    assert domain["resources"] == {"requests": {"memory": "3Gi"}}
+
+
+def test_a_request_of_the_vm_stands_beside_overcommitting_of_its_own_memory() -> None:
+    domain = {"memory": {"guest": "4Gi"}, "resources": {"requests": {"memory": "2Gi"}}}
+    shaped = shape_domain(domain, {"cpu": None, "memory": {"overcommitPercent": 25}})
+    assert shaped["resources"] == {"requests": {"memory": "2Gi"}}
+
+
+def test_hugepages_and_maximum_apply_to_the_vms_own_memory() -> None:
+    given = {"hugepages": {"pageSize": "2Mi"}, "maxGuest": "8Gi"}
+    domain = shape_domain({"memory": {"guest": "4Gi"}}, {"cpu": None, "memory": given})
+    assert domain == {"devices": {}, "memory": {"guest": "4Gi", **given}}
+
+
+@pytest.mark.parametrize(
+    ("domain", "memory"),
+    [
+        ({}, None),
+        ({"resources": {"requests": {"memory": "1Gi"}, "limits": {"memory": "2Gi"}}}, "1Gi"),
+        ({"resources": {"requests": {"memory": "0"}, "limits": {"memory": "2Gi"}}}, "2Gi"),
+        ({"memory": {"hugepages": {"pageSize": "2Mi"}}, "resources": {"limits": {"memory": "2Gi"}}}, "2Gi"),
+        ({"memory": {"hugepages": {"pageSize": "2Mi"}}}, "2Mi"),
+        ({"memory": {"hugepages": {"pageSize": "huge"}}}, None),
+    ],
+    ids=["nothing", "request", "limit", "limit before pages", "one huge page", "no page size"],
+)
+def test_memory_that_nobody_chose_follows_from_what_is_asked_of_the_node(domain: Tree, memory: str | None) -> None:
+    assert default_memory(build_spec(domain).domain) == memory

@@ -1,0 +1,121 @@
+"""Interfaces: the default one, and what a preference says of model and binding."""
+
+import pytest
+from tests.build import Tree, build_spec
+from tests.shaping import shape_domain
+
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.engine.network import apply_default_interface
+
+POD = [{"name": "lan", "pod": {}}]
+DEFAULT_NETWORK = [{"name": "default", "pod": {}}]
+MASQUERADE: Tree = {"devices": {"preferredInterfaceMasquerade": {}}}
+
+
+def connect(devices: Tree | None = None, configuration: Tree | None = None, **spec: object) -> tuple[Tree, str | None]:
+    built = build_spec({"devices": devices or {}}, **spec)
+    config = None if configuration is None else from_tree({"network": configuration}, KubeVirtConfiguration)
+    unusable = apply_default_interface(built, config)
+    tree: Tree = to_tree(built)
+    return tree, unusable.message if unusable else None
+
+
+@pytest.mark.parametrize(
+    ("configuration", "binding"),
+    [
+        (None, {"bridge": {}}),
+        ({}, {"bridge": {}}),
+        ({"defaultNetworkInterface": ""}, {"bridge": {}}),
+        ({"defaultNetworkInterface": "bridge"}, {"bridge": {}}),
+        ({"defaultNetworkInterface": "bridge", "permitBridgeInterfaceOnPodNetwork": True}, {"bridge": {}}),
+        ({"defaultNetworkInterface": "masquerade"}, {"masquerade": {}}),
+        ({"defaultNetworkInterface": "masquerade", "permitBridgeInterfaceOnPodNetwork": False}, {"masquerade": {}}),
+    ],
+    ids=["no configuration", "empty", "unset", "bridge", "bridge permitted", "masquerade", "bridge not permitted"],
+)
+def test_a_vm_without_networks_joins_the_pod_network(configuration: Tree | None, binding: Tree) -> None:
+    interfaces = [{"name": "default", **binding}]
+    assert connect(configuration=configuration) == (
+        {"domain": {"devices": {"interfaces": interfaces}}, "networks": DEFAULT_NETWORK},
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("devices", "spec"),
+    [
+        ({"autoattachPodInterface": False}, {}),
+        ({"interfaces": [{"name": "lan"}]}, {}),
+        ({}, {"networks": POD}),
+        ({"interfaces": [{"name": "lan"}]}, {"networks": POD}),
+    ],
+    ids=["not wanted", "interfaces", "networks", "both"],
+)
+def test_a_vm_that_says_how_it_is_connected_stays_so(devices: Tree, spec: Tree) -> None:
+    assert connect(devices, **spec) == ({"domain": {"devices": devices}, **spec}, None)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "words"),
+    [
+        (
+            {"permitBridgeInterfaceOnPodNetwork": False},
+            "configuration.network does not permit bridge on the pod network; set another default",
+        ),
+        (
+            {"defaultNetworkInterface": "slirp"},
+            "configuration.network.defaultNetworkInterface: slirp is not supported; use bridge or masquerade",
+        ),
+    ],
+    ids=["bridge not permitted", "unknown binding"],
+)
+def test_a_default_that_cannot_work_is_refused_and_nothing_written(configuration: Tree, words: str) -> None:
+    assert connect(configuration=configuration) == ({"domain": {"devices": {}}}, words)
+
+
+@pytest.mark.parametrize(
+    "binding",
+    [
+        {"bridge": {}},
+        {"masquerade": {}},
+        {"sriov": {}},
+        {"macvtap": {}},
+        {"passt": {}},
+        {"passtBinding": {}},
+        {"slirp": {}},
+        {"binding": {"name": "plugin"}},
+    ],
+    ids=lambda binding: next(iter(binding)),
+)
+def test_an_interface_with_a_binding_keeps_it(binding: Tree) -> None:
+    interfaces = [{"name": "lan", **binding}]
+    domain = shape_domain({"devices": {"interfaces": interfaces}}, preference=MASQUERADE, networks=POD)
+    assert domain["devices"]["interfaces"] == interfaces
+
+
+@pytest.mark.parametrize(
+    ("networks", "masqueraded"),
+    [
+        (POD, True),
+        (None, False),
+        ([{"name": "other", "pod": {}}], False),
+        ([{"name": "lan", "multus": {"networkName": "br"}}], False),
+        ([{"name": "lan", "multus": {"networkName": "br"}}, {"name": "lan", "pod": {}}], False),
+    ],
+    ids=["pod", "none", "another pod network", "multus", "the first of the name counts"],
+)
+def test_preferred_masquerade_is_for_the_pod_network(networks: list[Tree] | None, masqueraded: bool) -> None:
+    domain = shape_domain({"devices": {"interfaces": [{"name": "lan"}]}}, preference=MASQUERADE, networks=networks)
+    assert domain["devices"]["interfaces"] == [{"name": "lan", "masquerade": {}} if masqueraded else {"name": "lan"}]
+
+
+def test_the_preferred_model_goes_to_every_interface_that_names_none() -> None:
+    interfaces = [{"name": "a", "sriov": {}}, {"name": "b", "model": "e1000"}, {"name": "c", "model": ""}]
+    preference = {"devices": {"preferredInterfaceModel": "virtio"}}
+    domain = shape_domain({"devices": {"interfaces": interfaces}}, preference=preference)
+    assert domain["devices"]["interfaces"] == [
+        {"name": "a", "sriov": {}, "model": "virtio"},
+        {"name": "b", "model": "e1000"},
+        {"name": "c", "model": "virtio"},
+    ]

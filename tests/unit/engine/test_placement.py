@@ -1,0 +1,44 @@
+"""Node selector and scheduler of an instance type."""
+
+import pytest
+from tests.build import Tree, build_instancetype_spec, build_spec
+from tests.shaping import list_clashes, shape_spec
+
+from virtshape.engine.placement import apply_placement
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "clashes"),
+    [
+        pytest.param({"nodeSelector": {"a": "1"}}, {"nodeSelector": {"b": "2"}}, ["nodeSelector"], id="both select"),
+        pytest.param({"nodeSelector": {"a": "1"}}, {"nodeSelector": {"a": "1"}}, ["nodeSelector"], id="the same"),
+        pytest.param({"nodeSelector": {}}, {"nodeSelector": {"b": "2"}}, ["nodeSelector"], id="own one empty"),
+        pytest.param({"nodeSelector": {"a": "1"}}, {"nodeSelector": {}}, ["nodeSelector"], id="given one empty"),
+        pytest.param({"nodeSelector": {"a": "1"}}, {}, [], id="none given"),
+        pytest.param({"schedulerName": "a"}, {"schedulerName": "b"}, ["schedulerName"], id="both schedule"),
+        pytest.param({"schedulerName": ""}, {"schedulerName": "b"}, [], id="own scheduler unset"),
+        pytest.param({"schedulerName": "a"}, {"schedulerName": ""}, [], id="given scheduler unset"),
+        pytest.param(
+            {"nodeSelector": {}, "schedulerName": "a"},
+            {"nodeSelector": {}, "schedulerName": "b"},
+            ["nodeSelector", "schedulerName"],
+            id="all at once",
+        ),
+    ],
+)
+def test_a_place_that_both_state_conflicts(own: Tree, given: Tree, clashes: list[str]) -> None:
+    assert list_clashes({}, given, **own) == clashes
+
+
+@pytest.mark.parametrize("own", [{"nodeSelector": {"a": "1"}}, {"schedulerName": "own"}], ids=["selector", "scheduler"])
+def test_a_place_of_the_vm_stays_where_the_instance_type_has_none(own: Tree) -> None:
+    spec = shape_spec(instancetype={}, **own)
+    assert {key: spec[key] for key in own} == own
+
+
+def test_the_node_selector_is_a_copy() -> None:
+    given = build_instancetype_spec(nodeSelector={"pool": "fast"})
+    spec = build_spec()
+    apply_placement(spec, given)
+    assert spec.node_selector == given.node_selector
+    assert spec.node_selector is not given.node_selector

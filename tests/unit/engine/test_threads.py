@@ -1,0 +1,58 @@
+"""I/O threads and launch security: taken whole from the instance type, or left to the VM."""
+
+import pytest
+from tests.build import Tree
+from tests.shaping import list_clashes, shape_domain
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "clashes"),
+    [
+        pytest.param({"supplementalPoolThreadCount": 1}, {"supplementalPoolThreadCount": 1}, True, id="both"),
+        pytest.param({"supplementalPoolThreadCount": 0}, {"supplementalPoolThreadCount": 0}, True, id="nought counts"),
+        pytest.param({}, {"supplementalPoolThreadCount": 1}, False, id="own pool has no size"),
+        pytest.param({"supplementalPoolThreadCount": 1}, {}, False, id="given pool has no size"),
+        pytest.param({"supplementalPoolThreadCount": 1}, None, False, id="none given"),
+    ],
+)
+def test_only_pool_sizes_conflict(own: Tree, given: Tree | None, clashes: bool) -> None:
+    expected = ["domain.ioThreads.supplementalPoolThreadCount"] if clashes else []
+    assert list_clashes({"ioThreads": own}, {"ioThreads": given}) == expected
+
+
+def test_all_that_both_state_is_named() -> None:
+    both: Tree = {
+        "ioThreads": {"supplementalPoolThreadCount": 1},
+        "ioThreadsPolicy": "auto",
+        "launchSecurity": {"tdx": {}},
+    }
+    assert list_clashes(both, both) == [
+        "domain.ioThreads.supplementalPoolThreadCount",
+        "domain.ioThreadsPolicy",
+        "domain.launchSecurity",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "result"),
+    [
+        ({}, {"supplementalPoolThreadCount": 1}),
+        ({"supplementalPoolThreadCount": None}, {"supplementalPoolThreadCount": 1}),
+    ],
+)
+def test_a_given_pool_without_a_size_leaves_the_vms_own(given: Tree, result: Tree) -> None:
+    domain = shape_domain({"ioThreads": {"supplementalPoolThreadCount": 1}}, {"ioThreads": given})
+    assert domain["ioThreads"] == result
+
+
+@pytest.mark.parametrize(
+    ("field", "own"),
+    [("ioThreadsPolicy", "auto"), ("launchSecurity", {"tdx": {}})],
+)
+def test_what_the_instance_type_leaves_open_stays_the_vms(field: str, own: object) -> None:
+    assert shape_domain({field: own}, {})[field] == own
+
+
+def test_the_instance_types_launch_security_beats_the_preferred_one() -> None:
+    domain = shape_domain(None, {"launchSecurity": {"tdx": {}}}, {"preferredLaunchSecurity": {"snp": {}}})
+    assert domain["launchSecurity"] == {"tdx": {}}

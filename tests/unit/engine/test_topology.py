@@ -1,0 +1,193 @@
+"""Which sockets, cores and threads carry the vCPUs."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.build import Tree, build_preference_spec
+
+from virtshape.api.codec import from_tree
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.instancetype.v1beta2 import CPUInstancetype
+from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.engine.topology import (
+    ACROSS,
+    DEPRECATED_TOPOLOGIES,
+    TOPOLOGIES,
+    Layout,
+    Topology,
+    check_spread,
+    count_vcpus,
+    lay_out_vcpus,
+    preferred_topology,
+    read_topology,
+)
+
+MOST = 2**32 - 1
+
+
+def prefer(name: str | None, ratio: int | None = None, across: str | None = None, legacy: int | None = None) -> Any:
+    options: Tree = {"ratio": ratio, "across": across}
+    return build_preference_spec(
+        cpu={"preferredCPUTopology": name, "spreadOptions": options}, preferSpreadSocketToCoreRatio=legacy
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("sockets", Topology(sockets=6)),
+        ("cores", Topology(cores=6)),
+        ("threads", Topology(threads=6)),
+        ("any", Topology(sockets=6)),
+        ("spread", Topology(sockets=3, cores=2)),
+        ("", Topology(sockets=6)),
+        (None, Topology(sockets=6)),
+        ("diagonal", Topology()),
+    ],
+)
+def test_vcpus_go_where_the_preference_wants_them(name: str | None, expected: Topology) -> None:
+    assert lay_out_vcpus(6, prefer(name)) == expected
+
+
+@pytest.mark.parametrize(("old", "new"), DEPRECATED_TOPOLOGIES.items())
+def test_a_deprecated_name_means_the_same_as_its_successor(old: str, new: str) -> None:
+    assert preferred_topology(prefer(old)) == new
+    assert lay_out_vcpus(6, prefer(old)) == lay_out_vcpus(6, prefer(new))
+
+
+@pytest.mark.parametrize(("layout", "expected"), [("sockets", Topology(sockets=6)), ("cores", Topology(cores=6))])
+@pytest.mark.parametrize(
+    "preference",
+    [None, build_preference_spec(), build_preference_spec(cpu={}), build_preference_spec(devices={})],
+    ids=["no preference", "nothing preferred", "no topology preferred", "only devices preferred"],
+)
+def test_without_a_preferred_topology_the_default_layout_counts(
+    preference: VirtualMachinePreferenceSpec | None, layout: Layout, expected: Topology
+) -> None:
+    assert lay_out_vcpus(6, preference, layout) == expected
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_a_preferred_topology_beats_the_default_layout(name: str) -> None:
+    assert lay_out_vcpus(6, prefer(name), "cores") == lay_out_vcpus(6, prefer(name), "sockets")
+
+
+@pytest.mark.parametrize("name", [*TOPOLOGIES, *DEPRECATED_TOPOLOGIES])
+@pytest.mark.parametrize("across", ACROSS)
+def test_one_vcpu_is_one_of_each(name: str, across: str) -> None:
+    assert lay_out_vcpus(1, prefer(name, across=across)) == Topology(1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("vcpus", "preference", "expected"),
+    [
+        pytest.param(8, prefer("spread"), Topology(4, 2, 1), id="ratio 2 by default"),
+        pytest.param(8, prefer("spread", ratio=4), Topology(2, 4, 1), id="ratio of the options"),
+        pytest.param(8, prefer("spread", legacy=4), Topology(2, 4, 1), id="ratio of the deprecated field"),
+        pytest.param(8, prefer("spread", ratio=2, legacy=4), Topology(4, 2, 1), id="options beat the deprecated field"),
+        pytest.param(8, prefer("spread", legacy=0), Topology(4, 2, 1), id="deprecated 0 is no ratio"),
+        pytest.param(8, prefer("spread", ratio=0), Topology(8, 1, 1), id="ratio 0 divides nothing"),
+        pytest.param(8, prefer("spread", ratio=1), Topology(8, 1, 1), id="ratio 1"),
+        pytest.param(8, prefer("spread", across="SocketsCores"), Topology(4, 2, 1), id="sockets and cores"),
+        pytest.param(8, prefer("spread", across="CoresThreads"), Topology(1, 4, 2), id="cores and threads"),
+        pytest.param(8, prefer("spread", across="SocketsCoresThreads"), Topology(2, 2, 2), id="all three"),
+        pytest.param(24, prefer("spread", 3, "SocketsCoresThreads"), Topology(4, 3, 2), id="all three, ratio 3"),
+        pytest.param(8, prefer("spread", across="Nodes"), Topology(), id="across unknown"),
+        pytest.param(5, prefer("spread"), Topology(2, 2, 1), id="remainder lost: admission refuses it"),
+        pytest.param(3, prefer("spread", 4), Topology(0, 4, 1), id="fewer than the ratio: admission refuses it"),
+    ],
+)
+def test_spreading(vcpus: int, preference: VirtualMachinePreferenceSpec, expected: Topology) -> None:
+    assert lay_out_vcpus(vcpus, preference) == expected
+
+
+@pytest.mark.parametrize("name", ["sockets", "cores", "threads", "any"])
+def test_the_largest_number_of_vcpus_is_laid_out_whole(name: str) -> None:
+    assert lay_out_vcpus(MOST, prefer(name)).vcpus == MOST
+
+
+@given(st.integers(1, MOST), st.sampled_from(TOPOLOGIES), st.sampled_from(ACROSS), st.integers(1, 64))
+def test_laying_out_loses_no_vcpu_that_can_be_spread(vcpus: int, name: str, across: str, ratio: int) -> None:
+    preference = prefer(name, ratio, across)
+    topology = lay_out_vcpus(vcpus, preference)
+    if check_spread(vcpus, "f", "somebody", preference) is None:
+        assert topology.vcpus == vcpus
+    else:
+        assert topology.vcpus <= vcpus or vcpus < ratio
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected", "text"),
+    [
+        ({"sockets": 3, "cores": 2, "threads": 1}, Topology(3, 2, 1), "3x2x1"),
+        ({"sockets": 3}, Topology(3, 1, 1), "3x1x1"),
+        ({"cores": 4}, Topology(1, 4, 1), "1x4x1"),
+        ({"threads": 2}, Topology(1, 1, 2), "1x1x2"),
+        ({}, Topology(1, 1, 1), "1x1x1"),
+        ({"sockets": 0, "cores": 2, "threads": 0}, Topology(1, 2, 1), "1x2x1"),
+        ({"sockets": MOST, "cores": MOST}, Topology(MOST, MOST, 1), f"{MOST}x{MOST}x1"),
+    ],
+)
+def test_an_absent_member_of_a_topology_is_one(tree: Tree, expected: Topology, text: str) -> None:
+    topology = read_topology(from_tree(tree, CPUTopology))
+    assert (topology, str(topology)) == (expected, text)
+
+
+@pytest.mark.parametrize(
+    ("tree", "vcpus"),
+    [
+        (None, 0),
+        ({}, 0),
+        ({"guest": 0}, 0),
+        ({"guest": 4}, 4),
+        ({"topology": {}}, 1),
+        ({"topology": {"sockets": 3, "cores": 2, "threads": 2}}, 12),
+        ({"topology": {"sockets": MOST, "cores": MOST, "threads": MOST}}, MOST**3),
+        ({"guest": 5, "topology": {"cores": 2}}, 2),
+    ],
+)
+def test_counting_the_vcpus_of_an_instance_type(tree: Tree | None, vcpus: int) -> None:
+    assert count_vcpus(None if tree is None else from_tree(tree, CPUInstancetype)) == vcpus
+
+
+@pytest.mark.parametrize(
+    ("vcpus", "preference", "words"),
+    [
+        pytest.param(5, None, None, id="no preference"),
+        pytest.param(5, prefer("cores"), None, id="no spread"),
+        pytest.param(4, prefer("spread"), None, id="even"),
+        pytest.param(
+            5,
+            prefer("spread"),
+            "by Spec.PreferSpreadSocketToCoreRatio or Spec.CPU.PreferSpreadOptions.Ratio of 2",
+            id="odd over sockets and cores",
+        ),
+        pytest.param(5, prefer("spread", 2, "CoresThreads"), "by the number of threads per core 2", id="odd threads"),
+        pytest.param(
+            6,
+            prefer("spread", 2, "SocketsCoresThreads"),
+            "by the number of threads per core 2 and "
+            "Spec.PreferSpreadSocketToCoreRatio or Spec.CPU.PreferSpreadOptions.Ratio of 2",
+            id="six over all three",
+        ),
+        pytest.param(
+            4,
+            prefer("spread", 0),
+            "by Spec.PreferSpreadSocketToCoreRatio or Spec.CPU.PreferSpreadOptions.Ratio of 0",
+            id="ratio 0",
+        ),
+        pytest.param(5, prefer("spread", across="Nodes"), None, id="across unknown"),
+    ],
+)
+def test_vcpus_that_do_not_spread_evenly_are_named(
+    vcpus: int, preference: VirtualMachinePreferenceSpec | None, words: str | None
+) -> None:
+    conflict = check_spread(vcpus, "spec.where", "the VM", preference)
+    if words is None:
+        assert conflict is None
+    else:
+        assert conflict is not None
+        assert conflict.fields == ("spec.where",)
+        assert conflict.message == f"{vcpus} vCPUs provided by the VM are not divisible {words}"
