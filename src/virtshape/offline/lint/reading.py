@@ -1,0 +1,156 @@
+"""
+What is wrong with a document before it is looked at as a VM or an instance type: its kind, its fields, its name.
+
+Pure: looks at one document's tree.
+"""
+
+import copy
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from virtshape.api.codec import from_tree
+from virtshape.api.diagnosis import find_kind_problems, quote, walk
+from virtshape.api.keeping import decode_keeping
+from virtshape.api.kinds import KINDS, Kind, find_kind
+from virtshape.api.model import Model
+from virtshape.api.problems import DecodeError, Problem, ProblemKind
+from virtshape.offline.lint.finding import Remark
+from virtshape.resolve.reference import Reference
+
+DEPRECATED_VERSIONS: Final = {
+    "kubevirt.io/v1alpha3": "kubevirt.io/v1",
+    "instancetype.kubevirt.io/v1alpha1": "instancetype.kubevirt.io/v1beta1",
+    "instancetype.kubevirt.io/v1alpha2": "instancetype.kubevirt.io/v1beta1",
+}
+"""Versions that still work, and what to write instead."""
+
+_OWN_GROUPS: Final = {"kubevirt.io", "instancetype.kubevirt.io", "flavor.kubevirt.io", "cdi.kubevirt.io"}
+_FOREIGN_KINDS: Final = {
+    "VirtualMachineInstanceMigration",
+    "VirtualMachineInstancePreset",
+    "VirtualMachineInstanceReplicaSet",
+    "CDI",
+    "CDIConfig",
+    "DataImportCron",
+    "ObjectTransfer",
+    "StorageProfile",
+    "VolumeCloneSource",
+    "VolumeImportSource",
+    "VolumeUploadSource",
+}
+_CHECKED_KINDS: Final = {"VirtualMachine", "VirtualMachineInstance", "DataVolume", "DataSource"}
+_SIZING_GROUPS: Final = {"instancetype.kubevirt.io", "flavor.kubevirt.io"}
+_RULES: Final[dict[ProblemKind, str]] = {
+    "syntax": "syntax",
+    "unknown": "unknown-field",
+    "duplicate": "duplicate-key",
+    "type": "wrong-type",
+    "missing": "missing-field",
+    "value": "invalid-value",
+    "unsupported": "unsupported-value",
+}
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_NAME: Final = 253
+
+
+class Reading(NamedTuple):
+    """What could be made of a tree: the object, without the fields that do not fit it, and what is wrong with those."""
+
+    object: Model | None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def remarks(self) -> Iterator[Remark]:
+        """The problems as remarks."""
+        return (Remark(_RULES[problem.kind], problem.field, problem.message) for problem in self.problems)
+
+    def concerns(self, field: str) -> bool:
+        """Whether a field, one around it or one in it was left out of the object."""
+        return any(_is_within(field, each.field) or _is_within(each.field, field) for each in self.problems)
+
+
+def _is_within(field: str, other: str) -> bool:
+    return field == other or (field.startswith(other) and field[len(other)] in ".[")
+
+
+def find_stated_kind(tree: Any) -> Kind | None:
+    """The kind that a tree states, if there is such a kind."""
+    if not isinstance(tree, dict):
+        return None
+    api_version, kind = tree.get("apiVersion"), tree.get("kind")
+    return find_kind(api_version, kind) if isinstance(api_version, str) and isinstance(kind, str) else None
+
+
+def is_checked(kind: Kind) -> bool:
+    """Whether every field of such objects is known here, so that one that is not must be a mistake."""
+    return kind.group in _SIZING_GROUPS or (kind.kind in _CHECKED_KINDS and kind.group in _OWN_GROUPS)
+
+
+def check_kind(tree: Any, *, is_named: bool) -> Iterator[Remark]:
+    """Why a tree of no known kind is a mistake, if it is one; `is_named` says that the file was asked for."""
+    if not isinstance(tree, dict) or "kind" not in tree or "apiVersion" not in tree:
+        if is_named:
+            yield Remark("not-an-object", "", "no Kubernetes object: it states no apiVersion and kind")
+        return
+    group = str(tree["apiVersion"]).rpartition("/")[0]
+    is_ours = group in _OWN_GROUPS and tree["kind"] not in _FOREIGN_KINDS
+    if is_ours or any(kind.kind == tree["kind"] and kind.group in _OWN_GROUPS for kind in KINDS):
+        for problem in find_kind_problems(tree):
+            yield Remark("unknown-kind", problem.field, problem.message)
+
+
+def read_object(tree: dict[str, Any], struct: type[Model]) -> Reading:
+    """Read the tree, and as much of it as can be used where not all of it fits."""
+    try:
+        found, unknown = decode_keeping(tree, struct)
+    except DecodeError as error:
+        return Reading(_salvage(tree, struct), error.problems)
+    return Reading(found, tuple(field.problem for field in unknown))
+
+
+def _salvage(tree: dict[str, Any], struct: type[Model]) -> Model | None:
+    """The object without the fields that do not fit; None if it needs them."""
+    rest = copy.deepcopy(tree)
+    for finding in walk(tree, struct):
+        if not finding.at or not isinstance(finding.at[-1], str):
+            return None
+        parent: Any = rest
+        for step in finding.at[:-1]:
+            parent = parent[step]
+        parent.pop(finding.at[-1], None)
+    try:
+        return from_tree(rest, struct)
+    except DecodeError:
+        return None
+
+
+def refer_to(tree: dict[str, Any], kind: Kind) -> Reference:
+    """Where the object of a tree stands; one without a namespace stands in `default`."""
+    metadata = tree.get("metadata")
+    names: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
+    namespace = str(names.get("namespace") or "default") if kind.namespaced else ""
+    return Reference(kind.group, kind.kind, namespace, str(names.get("name") or ""))
+
+
+def check_identity(tree: dict[str, Any], reference: Reference) -> Iterator[Remark]:
+    """Whether an object has a name that it can be stored under, at a version that will last."""
+    api_version = tree["apiVersion"]
+    if api_version in DEPRECATED_VERSIONS:
+        message = f"{api_version} is deprecated: use {DEPRECATED_VERSIONS[api_version]}"
+        yield Remark("deprecated-version", "apiVersion", message)
+    metadata, name = tree.get("metadata"), reference.name
+    if not name:
+        if not (isinstance(metadata, dict) and metadata.get("generateName")):
+            yield Remark("invalid-name", "metadata.name", "the object has no name: set metadata.name")
+    elif len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        yield Remark("invalid-name", "metadata.name", f"{quote(name)} cannot be a name: {_describe_names()}")
+
+
+def _describe_names() -> str:
+    return f"use up to {_LONGEST_NAME} lower case letters, digits, '-' and '.', with a letter or digit at both ends"
+
+
+def leave_out(remarks: Iterable[Remark], reading: Reading) -> Iterator[Remark]:
+    """The remarks but for those on fields that could not be read: of these nothing more can be said."""
+    return (remark for remark in remarks if not reading.concerns(remark.field))

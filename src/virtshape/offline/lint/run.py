@@ -1,0 +1,57 @@
+"""
+Lint of files: one after another, so that as many VMs as there are take no more memory than a file of them.
+
+Reads files, never writes. Standard input is read once and kept.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.offline.files import STDIN, File, describe_failure, find_files
+from virtshape.offline.lint.finding import Finding
+from virtshape.offline.lint.linter import Linter
+from virtshape.offline.lint.skim import skim
+from virtshape.offline.mistakes import FileProblem, FilesError
+
+Progress = Callable[[int, int], None]
+
+
+class Run:
+    """One run over files and folders; FilesError if one of them cannot be read."""
+
+    def __init__(self, paths: Iterable[str], *, catalog: bool = True, architecture: str = DEFAULT_ARCHITECTURE) -> None:
+        problems: list[FileProblem] = []
+        self.files: Sequence[File] = sorted(find_files(paths, problems), key=lambda file: file.name)
+        self._kept = {file: _read(file, problems) for file in self.files if file.path == STDIN}
+        around = skim((self._read(file, problems) for file in self.files), catalog=catalog)
+        if problems:
+            raise FilesError(problems)
+        self._linter = Linter(around, architecture)
+
+    @property
+    def checked(self) -> int:
+        """How many objects were looked at so far."""
+        return self._linter.checked
+
+    def find(self, progress: Progress | None = None) -> Iterator[Finding]:
+        """All findings, by file and line; `progress` is told how many files are done, and of how many."""
+        for number, file in enumerate(self.files):
+            if progress is not None:
+                progress(number, len(self.files))
+            problems: list[FileProblem] = []
+            text = self._read(file, problems)
+            if problems:  # it was there a moment ago
+                raise FilesError(problems)
+            yield from self._linter.check_text(text, file.name, is_named=file.is_named)
+
+    def _read(self, file: File, problems: list[FileProblem]) -> bytes:
+        kept = self._kept.get(file)
+        return _read(file, problems) if kept is None else kept
+
+
+def _read(file: File, problems: list[FileProblem]) -> bytes:
+    try:
+        return file.read()
+    except OSError as error:
+        problems.append(describe_failure(file.name, error))
+        return b""

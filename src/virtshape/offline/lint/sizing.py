@@ -1,0 +1,56 @@
+"""
+What is wrong with an instance type, a flavor or a preference by itself, and what in it is deprecated.
+
+Pure: looks at one object and at no VM that uses it.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from virtshape.admission.instancetype import Verdict, check_instancetype, check_preference
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.model import Model
+from virtshape.offline.lint.finding import Remark
+from virtshape.resolve.find import instancetype_spec, preference_spec
+from virtshape.resolve.matcher import FLAVOR_GROUP
+
+_EFI_FIELDS: Final = {"preferred_use_efi": "preferredUseEfi", "preferred_use_secure_boot": "preferredUseSecureBoot"}
+
+
+def check_sizing(found: Any) -> Iterator[Remark]:
+    """Everything that is wrong with an object that shapes VMs; nothing for objects of other kinds."""
+    instancetype = instancetype_spec(found)
+    if instancetype is not None:
+        verdict = check_instancetype(instancetype, _version_of(found))
+        yield from _report(verdict, "invalid-instancetype", "spec.launchSecurity")
+    preference = preference_spec(found)
+    if preference is not None:
+        verdict = check_preference(preference)
+        if found.api_version.startswith(FLAVOR_GROUP):  # what is deprecated elsewhere has no other name there
+            yield from _report(verdict._replace(warnings=[]), "invalid-preference", "")
+        else:
+            yield from _report(verdict, "invalid-preference", "spec.cpu.preferredCPUTopology")
+            yield from _check_deprecated(preference)
+
+
+def _version_of(found: Model) -> str:
+    version: str = getattr(found, "api_version", "").rpartition("/")[2]
+    return version
+
+
+def _report(verdict: Verdict, rule: str, deprecated_field: str) -> Iterator[Remark]:
+    for cause in verdict.causes:
+        yield Remark(rule, cause.field, cause.message)
+    for warning in verdict.warnings:
+        yield Remark("deprecated-field", deprecated_field, warning)
+
+
+def _check_deprecated(preference: VirtualMachinePreferenceSpec) -> Iterator[Remark]:
+    for attribute, name in _EFI_FIELDS.items():
+        if preference.firmware is not None and getattr(preference.firmware, attribute) is not None:
+            instead = "{}" if name == "preferredUseSecureBoot" else "{secureBoot: false}"
+            message = f"{name} is deprecated: use preferredEfi, for example preferredEfi: {instead}"
+            yield Remark("deprecated-field", f"spec.firmware.{name}", message)
+    if preference.prefer_spread_socket_to_core_ratio is not None:
+        message = "preferSpreadSocketToCoreRatio is deprecated: use cpu.spreadOptions.ratio"
+        yield Remark("deprecated-field", "spec.preferSpreadSocketToCoreRatio", message)

@@ -1,0 +1,63 @@
+"""
+A first, quick look through files for what VMs may refer to, so that VMs can be checked as they are read.
+
+Parses no document that cannot hold such an object. Reports nothing: mistakes are found when a file is read in full.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from virtshape.api.keeping import decode_keeping
+from virtshape.api.problems import DecodeError
+from virtshape.api.yaml import Document, scan_documents
+from virtshape.offline.files import shapes_vms
+from virtshape.offline.lint.reading import find_stated_kind, refer_to
+from virtshape.offline.lint.surroundings import Surroundings
+from virtshape.offline.objects import Objects
+from virtshape.resolve.reference import Reference
+
+_MARKS: Final = (
+    b"Instancetype",
+    b"Preference",
+    b"Flavor",
+    b"DataVolume",
+    b"DataSource",
+    b"PersistentVolumeClaim",
+    b"VolumeSnapshot",
+    b"ControllerRevision",
+)
+"""Each kind that can be referred to has one of these in its name."""
+_RUNNING_KINDS: Final = {"VirtualMachine", "VirtualMachineInstance", "KubeVirt"}
+_SEPARATOR: Final = re.compile(rb"^---.*$", re.MULTILINE)
+_PLAIN_VM: Final = re.compile(rb"^kind:[ \t]*VirtualMachine[ \t]*\r?$", re.MULTILINE)
+
+
+def skim(texts: Iterable[bytes], *, catalog: bool) -> Surroundings:
+    """Collect from the texts all that VMs may refer to."""
+    objects, broken = Objects(), set[Reference]()
+    for text in texts:
+        for document in _find_candidates(text):
+            kind = find_stated_kind(document.tree)
+            if kind is None or kind.kind in _RUNNING_KINDS or not shapes_vms(kind):
+                continue
+            try:
+                found, _ = decode_keeping(document.tree, kind.struct)
+            except DecodeError:
+                broken.add(refer_to(document.tree, kind))
+            else:
+                objects.add(found)
+    return Surroundings(objects, broken, catalog=catalog)
+
+
+def _find_candidates(text: bytes) -> Iterator[Document]:
+    if not _is_marked(text):
+        return
+    pieces = [piece for piece in _SEPARATOR.split(text) if _is_marked(piece) and not _PLAIN_VM.search(piece)]
+    if pieces:
+        scanned = scan_documents(b"\n---\n".join(pieces))
+        yield from (document for document in scanned if isinstance(document, Document))
+
+
+def _is_marked(text: bytes) -> bool:
+    return any(mark in text for mark in _MARKS)
