@@ -1,11 +1,11 @@
 import io
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from tests.manifests import write
 
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -40,16 +40,6 @@ DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": "whatever"}
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def write(path: str, *trees: Any) -> str:
-    file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    if path.endswith(".json"):
-        file.write_text("\n".join(json.dumps(tree) for tree in trees))
-    else:
-        file.write_text(yaml.safe_dump_all(trees, sort_keys=False))
-    return path
 
 
 def names(loaded: Loaded) -> list[str]:

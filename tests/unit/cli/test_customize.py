@@ -1,0 +1,349 @@
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+from tests.commands import call_virtctl
+from tests.manifests import write
+
+from virtshape.cli.customize import command, complete_source
+
+Tree = dict[str, Any]
+GROUP = "instancetype.kubevirt.io"
+
+
+def build_type(name: str = "small", kind: str = "VirtualMachineClusterInstancetype", **spec: Any) -> Tree:
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": kind,
+        "metadata": {"name": name, "labels": {"team": "blue", f"{GROUP}/size": name}, "uid": "7d0a"},
+        "spec": {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}, **spec},
+    }
+
+
+def build_preference(name: str = "linux", kind: str = "VirtualMachineClusterPreference", **spec: Any) -> Tree:
+    return {"apiVersion": f"{GROUP}/v1beta2", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+LAID_OUT = {"topology": {"sockets": 2, "threads": 2}}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _customize(*words: str) -> Tree:
+    return call_virtctl("customize", *words, "--name", "mine").tree
+
+
+def _customize_file(*trees: Tree, words: tuple[str, ...]) -> Tree:
+    return _customize(*words, "-f", write("all.yaml", *trees))
+
+
+def _refuse(*words: str, name: str = "mine", status: int = 1) -> str:
+    outcome = call_virtctl("customize", *words, "--name", name)
+    assert (outcome.status, outcome.out) == (status, "")
+    return outcome.err
+
+
+def test_a_size_of_one_s_own_comes_from_the_catalogue() -> None:
+    outcome = call_virtctl("customize", "u1.medium", "--name", "u1.mysize", "--vcpus", "4", "--memory", "4Gi")
+    assert outcome.tree == {
+        "apiVersion": f"{GROUP}/v1beta2",
+        "kind": "VirtualMachineInstancetype",
+        "metadata": {"name": "u1.mysize"},
+        "spec": {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}},
+    }
+    assert outcome.err == ""
+
+
+def test_what_was_customized_serves_a_vm() -> None:
+    sized = call_virtctl("customize", "u1.medium", "--name", "u1.mysize", "--vcpus", "4", "--memory", "6Gi").out
+    vm = call_virtctl("create", "vm", "--instancetype", "virtualmachineinstancetype/u1.mysize").out
+    Path("both.yaml").write_text(f"{sized}---\n{vm}")
+    domain = call_virtctl("expand", "-f", "both.yaml").template["domain"]
+    assert (domain["cpu"]["sockets"], domain["memory"]["guest"]) == (4, "6Gi")
+
+
+@pytest.mark.parametrize(
+    ("words", "spec"),
+    [
+        pytest.param(["--memory", "1024Mi"], {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}, id="memory"),
+        pytest.param(
+            ["--topology", "sockets=2,cores=4"],
+            {"cpu": {"topology": {"sockets": 2, "cores": 4}}, "memory": {"guest": "4Gi"}},
+            id="a topology in place of a number",
+        ),
+        pytest.param([], {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}, id="nothing"),
+    ],
+)
+def test_only_what_is_asked_for_changes(words: list[str], spec: Tree) -> None:
+    assert _customize("u1.medium", *words)["spec"] == spec
+
+
+def test_a_preference_is_customized_too() -> None:
+    tree = _customize("fedora")
+    assert tree["kind"] == "VirtualMachinePreference"
+    assert tree["metadata"] == {
+        "name": "mine",
+        "annotations": {"openshift.io/display-name": "Fedora Linux, amd64"},
+    }
+    assert tree["spec"]["devices"]["preferredDiskBus"] == "virtio"
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["u1.medium"], "VirtualMachineInstancetype"),
+        (["u1.medium", "--cluster"], "VirtualMachineClusterInstancetype"),
+        (["u1.medium", "--cluster=false"], "VirtualMachineInstancetype"),
+        (["fedora", "--cluster"], "VirtualMachineClusterPreference"),
+    ],
+    ids=["by default", "for the cluster", "not for the cluster", "a preference for the cluster"],
+)
+def test_the_kind_that_is_printed_can_be_switched(words: list[str], kind: str) -> None:
+    assert _customize(*words)["kind"] == kind
+
+
+@pytest.mark.parametrize(
+    ("spelling", "printed"),
+    [
+        ("VirtualMachineClusterInstancetype", "cluster-type"),
+        ("virtualmachineclusterinstancetypes", "cluster-type"),
+        ("vmclusterinstancetype", "cluster-type"),
+        ("vmcfs", "cluster-type"),
+        ("virtualmachineclusterinstancetype.instancetype.kubevirt.io", "cluster-type"),
+        ("VIRTUALMACHINEINSTANCETYPE", "type"),
+        ("vminstancetypes", "type"),
+        ("vmf", "type"),
+        ("virtualmachineclusterpreferences", "cluster-preference"),
+        ("vmcp", "cluster-preference"),
+        ("virtualmachinepreference", "preference"),
+        ("vmprefs", "preference"),
+        ("vmp", "preference"),
+    ],
+)
+def test_the_kind_of_the_source_is_spelled_as_kubectl_spells_it(spelling: str, printed: str) -> None:
+    trees = [
+        build_type("same"),
+        build_type("same", "VirtualMachineInstancetype"),
+        build_preference("same"),
+        build_preference("same", "VirtualMachinePreference"),
+    ]
+    for tree, label in zip(trees, ["cluster-type", "type", "cluster-preference", "preference"], strict=True):
+        tree["metadata"]["labels"] = {"which": label}
+    assert _customize_file(*trees, words=(f"{spelling}/same",))["metadata"]["labels"] == {"which": printed}
+
+
+def test_an_object_of_a_file_is_customized_without_what_the_server_wrote() -> None:
+    tree = _customize_file(build_type(), words=("small", "--vcpus", "3"))
+    assert tree == {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "VirtualMachineInstancetype",
+        "metadata": {"name": "mine", "labels": {"team": "blue"}},
+        "spec": {"cpu": {"guest": 3}, "memory": {"guest": "2Gi"}},
+    }
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = yaml.safe_dump(build_type()).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert _customize("small", "-f", "-")["spec"]["memory"] == {"guest": "2Gi"}
+
+
+def test_files_come_before_the_catalogue_when_both_are_asked() -> None:
+    own = build_type("u1.medium")
+    assert _customize_file(own, words=("u1.medium", "--catalog"))["spec"]["cpu"] == {"guest": 2}
+    assert _customize_file(own, words=("u1.large", "--catalog"))["spec"]["memory"] == {"guest": "8Gi"}
+
+
+def test_other_objects_of_a_file_do_not_matter() -> None:
+    broken = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "spec": "?"}
+    assert _customize_file(broken, build_type(), words=("small",))["kind"] == "VirtualMachineInstancetype"
+
+
+def test_metadata_that_describes_the_source_is_kept_on_request_with_a_warning_of_its_size() -> None:
+    write("all.yaml", build_type())
+    outcome = call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", "--vcpus", "3", "--keep-metadata")
+    assert outcome.tree["metadata"] == {"name": "mine", "labels": {"team": "blue", f"{GROUP}/size": "small"}}
+    assert outcome.err == f"warning: --keep-metadata keeps {GROUP}/size=small, the size of the source\n"
+
+
+@pytest.mark.parametrize("words", [["--keep-metadata"], ["--vcpus", "3"]], ids=["no size", "no metadata"])
+def test_nothing_is_warned_of_when_labels_and_size_agree(words: list[str]) -> None:
+    write("all.yaml", build_type())
+    assert call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", *words).err == ""
+
+
+def test_a_type_without_a_size_is_printed_at_the_version_that_allows_it() -> None:
+    assert _customize("cx1.custom", "--vcpus", "2")["apiVersion"] == f"{GROUP}/v1beta2"
+    older = build_type(cpu={"model": "host-model"})
+    assert _customize_file(older, words=("small",))["apiVersion"] == f"{GROUP}/v1beta2"
+    assert _customize_file(older, words=("small", "--vcpus", "1"))["apiVersion"] == f"{GROUP}/v1beta1"
+
+
+def test_fields_of_the_spec_that_we_do_not_know_pass_through_with_a_warning() -> None:
+    tree = build_type(glow=True, cpu={"guest": 1, "speed": {"ghz": 3}})
+    tree["metadata"]["novelty"] = 1
+    write("all.yaml", tree)
+    outcome = call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", "--vcpus", "2")
+    assert outcome.spec == {"cpu": {"guest": 2, "speed": {"ghz": 3}}, "memory": {"guest": "2Gi"}, "glow": True}
+    assert "novelty" not in outcome.tree["metadata"]
+    assert outcome.err.splitlines() == [
+        'warning: all.yaml:13:5: spec.cpu.speed: unknown field "speed"; it is passed on as it stands',
+        'warning: all.yaml:17:3: spec.glow: unknown field "glow"; it is passed on as it stands',
+    ]
+
+
+def test_json_is_printed_on_request() -> None:
+    outcome = call_virtctl("customize", "u1.medium", "--name", "mine", "-o", "json")
+    assert json.loads(outcome.out)["metadata"] == {"name": "mine"}
+
+
+def test_vcpus_for_a_type_with_a_topology_ask_for_a_decision() -> None:
+    write("all.yaml", build_type(cpu=LAID_OUT))
+    assert _refuse("small", "-f", "all.yaml", "--vcpus", "8") == (
+        "error: small: the exact topology 2x1x2 does not say how 8 vCPUs are to be laid out\n"
+        "Say it with --topology, such as --topology sockets=4,cores=1,threads=2, "
+        "or take an instance type without a topology.\n"
+    )
+    assert _customize("small", "-f", "all.yaml", "--topology", "sockets=4,threads=2")["spec"]["cpu"] == {
+        "topology": {"sockets": 4, "threads": 2}
+    }
+
+
+@pytest.mark.parametrize("words", [["--vcpus", "2"], ["--memory", "1Gi"], ["--topology", "cores=2"]])
+def test_a_size_for_a_preference_is_refused(words: list[str]) -> None:
+    assert _refuse("fedora", *words).splitlines() == [
+        "error: fedora: a preference has no size: vCPUs and memory are an instance type's",
+        "Leave out the size, or name an instance type.",
+    ]
+
+
+def test_a_source_that_no_server_would_take_is_refused() -> None:
+    write("all.yaml", build_type(memory={"guest": "2Gi", "overcommitPercent": 200}))
+    lines = _refuse("small", "-f", "all.yaml").splitlines()
+    assert lines[0] == "error: no server would take the result"
+    assert lines[1].startswith("  - spec.memory.overcommitPercent '200'")
+
+
+def test_what_a_server_would_warn_of_is_warned_of() -> None:
+    write("all.yaml", build_preference(cpu={"preferredCPUTopology": "preferCores"}))
+    outcome = call_virtctl("customize", "linux", "-f", "all.yaml", "--name", "mine")
+    assert outcome.spec == {"cpu": {"preferredCPUTopology": "preferCores"}}
+    assert outcome.err.startswith("warning: PreferredCPUTopology preferCores is deprecated")
+
+
+CLUSTER_KINDS = "VirtualMachineClusterInstancetype and no VirtualMachineClusterPreference"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(
+            ["u1.mediun"], f'there is no {CLUSTER_KINDS} "u1.mediun"; did you mean u1.medium', id="nearly a name"
+        ),
+        pytest.param(
+            ["smal", "-f", "all.yaml"], f'there is no {CLUSTER_KINDS} "smal"; did you mean small?', id="nearly a file's"
+        ),
+        pytest.param(["zzzzzz"], f'there is no {CLUSTER_KINDS} "zzzzzz"\n', id="nothing near"),
+        pytest.param(
+            ["vmf/u1.medium"],
+            'there is no VirtualMachineInstancetype "u1.medium"; the built-in catalogue has a '
+            "VirtualMachineClusterInstancetype: virtualmachineclusterinstancetype/u1.medium means it",
+            id="another kind of the catalogue",
+        ),
+        pytest.param(
+            ["local", "-f", "all.yaml"],
+            f'there is no {CLUSTER_KINDS} "local"; all.yaml:15:1 has a '
+            "VirtualMachineInstancetype: virtualmachineinstancetype/local means it",
+            id="another kind of the file",
+        ),
+        pytest.param(
+            ["u1.medium", "-f", "all.yaml"],
+            f'there is no {CLUSTER_KINDS} "u1.medium"; the built-in catalogue has a '
+            "VirtualMachineClusterInstancetype: --catalog looks there",
+            id="in the catalogue only",
+        ),
+        pytest.param(
+            ["both", "-f", "all.yaml"],
+            '"both" means more than one object: a VirtualMachineClusterInstancetype in all.yaml:29:1, '
+            "a VirtualMachineClusterPreference in all.yaml:43:1; say which as KIND/NAME",
+            id="two kinds",
+        ),
+        pytest.param(
+            ["twice", "-f", "all.yaml"],
+            '"twice" means more than one object: a VirtualMachineClusterPreference in all.yaml:49:1, '
+            "a VirtualMachineClusterPreference in all.yaml:55:1; keep one of them",
+            id="twice the same kind",
+        ),
+        pytest.param(["small", "-f", "none.yaml"], "none.yaml: cannot be read: No such file", id="no file"),
+        pytest.param(["small", "-f", "bad.yaml"], "bad.yaml:1:5: a ", id="a broken file"),
+    ],
+)
+def test_a_name_that_means_no_single_object_is_refused(words: list[str], message: str) -> None:
+    Path("bad.yaml").write_text("a: b: c\n")
+    write(
+        "all.yaml",
+        build_type("small"),
+        build_type("local", "VirtualMachineInstancetype"),
+        build_type("both"),
+        build_preference("both"),
+        build_preference("twice"),
+        build_preference("twice"),
+    )
+    assert _refuse(*words).startswith(f"error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(
+            ["u1.medium", "--vcpus", "0"], "Invalid value for '--vcpus': 0 is not between 1 and", id="0 vCPUs"
+        ),
+        pytest.param(["u1.medium", "--vcpus", "-2"], "Invalid value for '--vcpus': -2", id="negative vCPUs"),
+        pytest.param(["u1.medium", "--vcpus", "4294967296"], "Invalid value for '--vcpus'", id="too many vCPUs"),
+        pytest.param(["u1.medium", "--topology", "cores=0"], "Invalid value for '--topology'", id="0 cores"),
+        pytest.param(["u1.medium", "--memory", "0"], "--memory: 0 is no amount of memory", id="no memory"),
+        pytest.param(["u1.medium", "--memory=-1Gi"], "--memory: -1Gi is no amount of memory", id="negative memory"),
+        pytest.param(["u1.medium", "--memory", "4GB"], "--memory: expected a quantity such as 4Gi", id="no quantity"),
+        pytest.param(
+            ["u1.medium", "--vcpus", "2", "--topology", "cores=2"],
+            "--vcpus and --topology exclude each other; give one of them",
+            id="both",
+        ),
+        pytest.param(
+            ["vmclustertype/a"], '[KIND/]NAME: unknown kind "vmclustertype"; did you mean "vmcluster', id="no kind"
+        ),
+        pytest.param(["a/b/c"], '[KIND/]NAME: "a/b/c" has more than one slash', id="two slashes"),
+        pytest.param(["vmf/"], '[KIND/]NAME: "vmf/" has no name', id="no name"),
+        pytest.param([], "Missing argument '[KIND/]NAME'", id="no source"),
+    ],
+)
+def test_a_command_line_that_means_nothing_is_not_understood(words: list[str], message: str) -> None:
+    assert _refuse(*words, status=2).startswith(f"error: {message}")
+
+
+@pytest.mark.parametrize("name", ["", "Big", "a_b", "-a", "a-", "a..b", "a" * 254])
+def test_a_name_that_no_server_takes_is_refused(name: str) -> None:
+    assert _refuse("u1.medium", name=name, status=2).startswith(f'error: --name: "{name}" cannot name an object')
+
+
+def test_all_mistakes_of_the_flags_are_told_at_once() -> None:
+    lines = _refuse("what/u1.medium", "--memory", "x", name="A", status=2).splitlines()
+    assert lines[0] == "error: 3 problems with the flags"
+
+
+def test_a_new_name_has_to_be_given() -> None:
+    outcome = call_virtctl("customize", "u1.medium")
+    assert (outcome.status, outcome.err.splitlines()[0]) == (2, "error: Missing option '--name'.")
+
+
+def test_names_of_the_catalogue_complete() -> None:
+    offered = complete_source(click.Context(command), command.params[0], "u1.2x")
+    assert [item.value for item in offered] == ["u1.2xmedium", "u1.2xlarge"]

@@ -1,0 +1,345 @@
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.commands import Outcome, call_virtctl
+from tests.manifests import write
+
+Tree = dict[str, Any]
+LABEL = "instancetype.kubevirt.io/default-instancetype"
+DOMAIN = "spec.template.spec.domain"
+INSTANCETYPES = "virtualmachineclusterinstancetypes.instancetype.kubevirt.io"
+PREFERENCES = "virtualmachineclusterpreferences.instancetype.kubevirt.io"
+
+
+def build_vm(name: str = "web", domain: Tree | None = None, **spec: Any) -> Tree:
+    shaped = {"devices": {}, **(domain or {})}
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name},
+        "spec": {"runStrategy": "Always", **spec, "template": {"spec": {"domain": shaped}}},
+    }
+
+
+def build_type(name: str = "small", memory: str = "2Gi", **spec: Any) -> Tree:
+    return {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineClusterInstancetype",
+        "metadata": {"name": name},
+        "spec": {"cpu": {"guest": 2}, "memory": {"guest": memory}, **spec},
+    }
+
+
+SMALL_VM = build_vm(instancetype={"name": "small"})
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _expand(*trees: Tree, words: tuple[str, ...] = ()) -> Outcome:
+    return call_virtctl("expand", "-f", write("all.yaml", *trees), *words)
+
+
+def _memory(outcome: Outcome) -> str:
+    return str(outcome.template["domain"]["memory"]["guest"])
+
+
+def _explain(*trees: Tree) -> dict[str, Tree]:
+    outcome = _expand(*trees, words=("--explain", "-o", "json"))
+    assert outcome.status == 0, outcome.err
+    return {origin["field"].removeprefix(f"{DOMAIN}."): origin for origin in json.loads(outcome.out)}
+
+
+def test_a_vm_is_printed_with_its_instance_type_written_out() -> None:
+    tree = _expand(SMALL_VM, build_type()).tree
+    assert "instancetype" not in tree["spec"]
+    assert tree["spec"]["template"]["spec"]["domain"]["cpu"] == {"sockets": 2, "cores": 1, "threads": 1}
+    assert tree["spec"]["template"]["spec"]["domain"]["memory"] == {"guest": "2Gi"}
+
+
+def test_the_vm_and_what_it_names_may_stand_in_different_files() -> None:
+    write("types/deep/small.yaml", build_type())
+    outcome = call_virtctl("expand", "-f", write("vm.json", SMALL_VM), "-f", "types")
+    assert _memory(outcome) == "2Gi"
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    created = call_virtctl("create", "vm", "--name", "web", "--instancetype", "u1.medium").out
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(created.encode())))
+    assert _memory(call_virtctl("expand", "-f", "-")) == "4Gi"
+
+
+def test_the_catalogue_serves_what_the_files_lack() -> None:
+    vm = build_vm(instancetype={"name": "u1.medium"}, preference={"name": "fedora"})
+    assert _memory(_expand(vm)) == "4Gi"
+    assert _memory(_expand(vm, build_type("u1.medium", "3Gi"))) == "3Gi"
+
+
+def test_the_catalogue_can_be_left_out() -> None:
+    outcome = _expand(build_vm(instancetype={"name": "u1.medium"}), words=("--no-catalog",))
+    assert (outcome.status, outcome.out) == (1, "")
+    assert 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "u1.medium" not found' in outcome.err
+
+
+def test_an_instance_type_is_inferred_from_objects_of_the_files() -> None:
+    volumes = [{"name": "root", "dataVolume": {"name": "disk"}}]
+    vm = build_vm(
+        instancetype={"inferFromVolume": "root"},
+        dataVolumeTemplates=[
+            {"metadata": {"name": "disk"}, "spec": {"sourceRef": {"kind": "DataSource", "name": "os"}, "storage": {}}}
+        ],
+    )
+    vm["spec"]["template"]["spec"]["volumes"] = volumes
+    source = {
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataSource",
+        "metadata": {"name": "os", "labels": {LABEL: "small"}},
+        "spec": {"source": {"pvc": {"name": "os", "namespace": "images"}}},
+    }
+    assert _memory(_expand(vm, source, build_type())) == "2Gi"
+
+
+def test_a_stored_revision_of_the_files_is_used() -> None:
+    revision = {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {"name": "kept", "namespace": "default"},
+        "data": build_type(memory="1Gi"),
+        "revision": 0,
+    }
+    vm = build_vm(instancetype={"name": "small", "revisionName": "kept"})
+    assert _memory(_expand(vm, revision, build_type())) == "1Gi"
+    assert _explain(vm, revision, build_type())["memory.guest"] == {
+        "field": f"{DOMAIN}.memory.guest",
+        "value": "1Gi",
+        "source": "instance type",
+        "name": "small",
+        "revision": "kept",
+    }
+
+
+def test_the_configuration_of_a_kubevirt_object_counts() -> None:
+    kubevirt = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "KubeVirt",
+        "metadata": {"name": "kubevirt", "namespace": "kubevirt"},
+        "spec": {"configuration": {"evictionStrategy": "LiveMigrate", "machineType": "pc-q35-9"}},
+    }
+    template = _expand(SMALL_VM, build_type(), kubevirt).template
+    assert (template["evictionStrategy"], template["domain"]["machine"]["type"]) == ("LiveMigrate", "pc-q35-9")
+
+
+def test_a_vm_that_names_nothing_is_printed_as_it_is() -> None:
+    vm = build_vm(domain={"memory": {"guest": "1Gi"}})
+    assert _expand(vm).tree == vm
+
+
+def test_several_vms_are_documents_of_one_text() -> None:
+    outcome = _expand(build_vm("a"), build_type(), build_vm("b", instancetype={"name": "small"}))
+    assert [tree["metadata"]["name"] for tree in yaml.safe_load_all(outcome.out)] == ["a", "b"]
+
+
+def test_several_vms_are_a_list_in_json() -> None:
+    listed = json.loads(_expand(build_vm("a"), build_vm("b"), words=("-o", "json")).out)
+    assert (listed["kind"], [item["metadata"]["name"] for item in listed["items"]]) == ("List", ["a", "b"])
+
+
+def test_a_single_vm_is_a_plain_object_in_json() -> None:
+    assert json.loads(_expand(build_vm(), words=("-o", "json")).out)["kind"] == "VirtualMachine"
+
+
+def test_fields_that_we_do_not_know_pass_through_with_a_warning() -> None:
+    disks = [{"name": "root", "lit": {"level": 3}}]
+    vm = build_vm(domain={"devices": {"disks": disks}}, instancetype={"name": "small"}, novelty=[1])
+    vm["spec"]["template"]["spec"]["volumes"] = [
+        {"name": "root", "persistentVolumeClaim": {"claimName": "a"}},
+        {"name": "data", "persistentVolumeClaim": {"claimName": "b"}},
+    ]
+    outcome = _expand(vm, build_type(glow=True))
+    assert outcome.spec["novelty"] == [1]
+    assert outcome.template["domain"]["devices"]["disks"] == [{"name": "root", "lit": {"level": 3}}, {"name": "data"}]
+    assert outcome.err.splitlines() == [
+        'warning: all.yaml:36:3: spec.glow: unknown field "glow"; it has no effect',
+        'warning: all.yaml:9:3: spec.novelty: unknown field "novelty"; it is passed on as it stands',
+        f'warning: all.yaml:17:13: {DOMAIN}.devices.disks[0].lit: unknown field "lit"; it is passed on as it stands',
+    ]
+
+
+def test_inference_that_may_fail_says_so_when_it_does() -> None:
+    matcher = {"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"}
+    vm = build_vm(instancetype=matcher, domain={"memory": {"guest": "512Mi"}})
+    vm["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "containerDisk": {"image": "i"}}]
+    outcome = _expand(vm)
+    assert _memory(outcome) == "512Mi"
+    assert outcome.err.startswith("warning: all.yaml:1:1: spec.instancetype: unable to infer defaults")
+
+
+def test_explaining_is_a_table_of_fields_values_and_sources() -> None:
+    preference = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineClusterPreference",
+        "metadata": {"name": "linux"},
+        "spec": {"machine": {"preferredMachineType": "pc"}},
+    }
+    vm = build_vm(
+        instancetype={"name": "small"}, preference={"name": "linux"}, domain={"firmware": {"serial": "a" * 80}}
+    )
+    vm["spec"]["template"]["spec"]["accessCredentials"] = []
+    lines = _expand(vm, build_type(), preference, words=("--explain",)).out.splitlines()
+    assert lines[0].split() == ["FIELD", "VALUE", "SOURCE"]
+    rows = {tuple(line.split(maxsplit=2)) for line in lines[1:]}
+    assert rows >= {
+        (f"{DOMAIN}.memory.guest", "2Gi", "instance type small"),
+        (f"{DOMAIN}.machine.type", "pc", "preference linux"),
+        (f"{DOMAIN}.firmware.serial", "a" * 59 + "…", "VM"),
+        ("spec.template.spec.networks[0].pod", "{}", "default"),
+        ("spec.template.spec.accessCredentials", "[]", "VM"),
+    }
+
+
+def test_explaining_in_json_names_field_value_source_and_name() -> None:
+    origins = _explain(build_vm(instancetype={"name": "small"}, domain={"clock": {"utc": {}}}), build_type())
+    field = f"{DOMAIN}.memory.guest"
+    assert origins["memory.guest"] == {"field": field, "value": "2Gi", "source": "instance type", "name": "small"}
+    assert origins["clock.utc"] == {"field": f"{DOMAIN}.clock.utc", "value": {}, "source": "VM", "name": "web"}
+    assert origins["machine.type"]["name"] is None
+
+
+def test_explaining_in_yaml_says_the_same() -> None:
+    in_json = _expand(SMALL_VM, build_type(), words=("--explain", "-o", "json")).out
+    in_yaml = _expand(SMALL_VM, build_type(), words=("--explain", "-o", "yaml")).out
+    assert yaml.safe_load(in_yaml) == json.loads(in_json)
+
+
+def test_fields_that_we_do_not_know_are_the_vm_s() -> None:
+    assert _explain(build_vm(domain={"glow": 1}))["glow"] == {
+        "field": f"{DOMAIN}.glow",
+        "value": 1,
+        "source": "VM",
+        "name": "web",
+    }
+
+
+def test_several_vms_are_explained_by_name() -> None:
+    vms = [build_vm("a"), build_vm("b")]
+    assert [line.split()[0] for line in _expand(*vms, words=("--explain",)).out.splitlines()] == ["VM", "a", "b"]
+    origins = json.loads(_expand(*vms, words=("--explain", "-o", "json")).out)
+    assert [origin["vm"] for origin in origins] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("trees", "lines"),
+    [
+        pytest.param(
+            [build_vm(instancetype={"name": "smal"}, preference={"name": "fedorra"}), build_type()],
+            [
+                f'all.yaml:8:5: spec.instancetype.name: {INSTANCETYPES} "smal" not found; did you mean small',
+                f'all.yaml:10:5: spec.preference.name: {PREFERENCES} "fedorra" not found; did you mean fedora',
+            ],
+            id="references to nothing",
+        ),
+        pytest.param(
+            [
+                build_vm(instancetype={"name": "small"}, domain={"cpu": {"cores": 1}, "memory": {"guest": "1Gi"}}),
+                build_type(),
+            ],
+            [
+                f"all.yaml:14:11: VM field(s) {DOMAIN}.cpu.cores conflicts with selected instance type",
+                f"all.yaml:16:11: VM field(s) {DOMAIN}.memory.guest conflicts with selected instance type",
+            ],
+            id="conflicts",
+        ),
+        pytest.param(
+            [
+                build_vm("a", instancetype={"name": "small", "kind": "Typo"}),
+                build_vm("b", preference={"inferFromVolume": "none"}),
+            ],
+            [
+                "all.yaml:9:5: spec.instancetype.kind: got unexpected kind in InstancetypeMatcher: Typo",
+                "all.yaml:15:1: unable to find volume none to infer defaults",
+            ],
+            id="several VMs",
+        ),
+        pytest.param(
+            [build_vm(), build_type(), build_type(memory="3Gi")],
+            ['all.yaml:25:3: metadata.name: VirtualMachineClusterInstancetype "small" stands in all.yaml:12:1 too'],
+            id="an instance type that stands twice",
+        ),
+    ],
+)
+def test_everything_that_stands_against_it_is_told_with_its_place(trees: list[Tree], lines: list[str]) -> None:
+    outcome = _expand(*trees)
+    assert (outcome.status, outcome.out) == (1, "")
+    told = [line.removeprefix("error: ").removeprefix("  - ") for line in outcome.err.splitlines()]
+    told = [line for line in told if line.startswith("all.yaml")]
+    assert len(told) == len(lines)
+    assert all(line.startswith(expected) for line, expected in zip(told, lines, strict=True)), told
+
+
+def test_a_clash_of_annotations_is_told_where_the_annotation_stands() -> None:
+    vm = build_vm(instancetype={"name": "small"})
+    vm["spec"]["template"]["metadata"] = {"annotations": {"example.com/a.b": "mine"}}
+    outcome = _expand(vm, build_type(annotations={"example.com/a.b": "theirs"}))
+    assert "all.yaml:15:9: VM field(s) annotations.example.com/a.b conflicts" in outcome.err
+
+
+def test_two_configurations_are_one_too_many() -> None:
+    kubevirts = [
+        {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": name}, "spec": {}} for name in "pq"
+    ]
+    outcome = _expand(build_vm(), *kubevirts)
+    assert outcome.status == 1
+    assert "all.yaml:22:1: spec.configuration: all.yaml:12:1 has a configuration too" in outcome.err
+
+
+def test_equal_objects_may_stand_twice() -> None:
+    assert _memory(_expand(SMALL_VM, build_type(), build_type())) == "2Gi"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(b"", "there is no VirtualMachine in the files: they hold no objects at all", id="empty"),
+        pytest.param(
+            b"{apiVersion: v1, kind: Secret}\n---\n{apiVersion: v1, kind: Secret}\n---\n{apiVersion: v1, kind: Pod}\n",
+            "there is no VirtualMachine in the files: they hold 2 Secret, 1 Pod",
+            id="other objects",
+        ),
+        pytest.param(b"a: b: c\n", 'f.yaml:1:5: a ":" stands where no value can follow', id="YAML"),
+        pytest.param(b"\x00\xff\xfe\x80", "f.yaml:1:2: this is not UTF-8 text", id="binary"),
+    ],
+)
+def test_files_without_a_vm_are_refused(content: bytes, message: str) -> None:
+    Path("f.yaml").write_bytes(content)
+    outcome = call_virtctl("expand", "-f", "f.yaml")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.err.startswith(f"error: {message}")
+
+
+def test_a_file_that_is_not_there_is_refused() -> None:
+    outcome = call_virtctl("expand", "-f", "none.yaml")
+    assert outcome.status == 1
+    assert outcome.err.startswith("error: none.yaml: cannot be read: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "nothing to read: name the file of a VM with -f"),
+        (["-f", "vm.yaml", "-o", "table"], "-o table goes with --explain only"),
+        (["-f", "vm.yaml", "-o", "xml"], "Invalid value for '-o'"),
+    ],
+    ids=["no file", "a table of a VM", "an unknown form"],
+)
+def test_a_command_line_that_means_nothing_is_not_understood(words: list[str], message: str) -> None:
+    write("vm.yaml", build_vm())
+    outcome = call_virtctl("expand", *words)
+    assert outcome.status == 2
+    assert outcome.err.startswith(f"error: {message}")

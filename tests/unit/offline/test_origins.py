@@ -1,0 +1,115 @@
+from typing import Any
+
+import msgspec
+import pytest
+from tests.build import (
+    Tree,
+    build_flavor,
+    build_instancetype,
+    build_preference,
+    build_revision,
+    build_source,
+    build_vm,
+)
+
+from virtshape import Expander, StatusError
+from virtshape.api.codec import encode, to_tree
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import Model
+from virtshape.offline.origins import Origin
+
+DOMAIN = "spec.template.spec.domain"
+ROOT_VOLUME: Tree = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}]}
+
+
+def _explain(vm: VirtualMachine, *objects: Model) -> dict[str, Origin]:
+    return {origin.field: origin for origin in Expander(objects).explain(encode(vm))}
+
+
+def test_each_field_names_who_gave_it() -> None:
+    vm = build_vm(instancetype="small", preference="linux", domain={"chassis": {"asset": "a"}})
+    origins = _explain(vm, build_instancetype(), build_preference(machine={"preferredMachineType": "pc"}))
+    assert [origins[f"{DOMAIN}.{field}"] for field in ("chassis.asset", "memory.guest", "machine.type")] == [
+        Origin(f"{DOMAIN}.chassis.asset", "a", "VM", "vm1"),
+        Origin(f"{DOMAIN}.memory.guest", "2Gi", "instance type", "small"),
+        Origin(f"{DOMAIN}.machine.type", "pc", "preference", "linux"),
+    ]
+    assert origins["spec.template.spec.evictionStrategy"] == Origin(
+        "spec.template.spec.evictionStrategy", "None", "default"
+    )
+
+
+def test_the_fields_explained_are_those_of_the_result() -> None:
+    vm = build_vm(instancetype="small", preference="linux", template=ROOT_VOLUME)
+    objects = [build_instancetype(), build_preference(devices={"preferredDiskBus": "sata", "preferredRng": {}})]
+    template = msgspec.json.decode(Expander(objects).expand(encode(vm)))["spec"]["template"]
+    listed = [(field, origin.value) for field, origin in _explain(vm, *objects).items()]
+    assert dict(listed) == dict(_list_leaves(template, "spec.template"))
+
+
+def test_a_vm_that_names_nothing_gave_everything_itself() -> None:
+    assert {origin.source for origin in _explain(build_vm(memory="1Gi")).values()} == {"VM"}
+
+
+def test_an_inferred_instance_type_is_named() -> None:
+    claim = build_source(
+        "PersistentVolumeClaim", "disk", labels={"instancetype.kubevirt.io/default-instancetype": "small"}
+    )
+    vm = build_vm(instancetype={"inferFromVolume": "root"}, template=ROOT_VOLUME)
+    assert _explain(vm, claim, build_instancetype())[f"{DOMAIN}.memory.guest"].words == "instance type small"
+
+
+def test_a_flavor_is_called_one() -> None:
+    origins = _explain(build_vm(flavor="tiny"), build_flavor())
+    assert origins[f"{DOMAIN}.memory.guest"].words == "flavor tiny"
+
+
+@pytest.mark.parametrize(
+    ("matcher", "status", "words", "memory"),
+    [
+        pytest.param(
+            {"name": "small", "revisionName": "rev"}, None, "instance type small (revision rev)", "1Gi", id="spec"
+        ),
+        pytest.param(
+            {"name": "small"},
+            {"instancetypeRef": {"controllerRevisionRef": {"name": "rev"}}},
+            "instance type small (revision rev)",
+            "1Gi",
+            id="status",
+        ),
+        pytest.param(
+            {"name": "other"},
+            {"instancetypeRef": {"controllerRevisionRef": {"name": "rev"}}},
+            "instance type other",
+            "2Gi",
+            id="status of another object",
+        ),
+    ],
+)
+def test_a_revision_is_named_when_it_was_used(matcher: Tree, status: Tree | None, words: str, memory: str) -> None:
+    stored = to_tree(build_instancetype(memory={"guest": "1Gi"}))
+    revision = build_revision("rev", stored, object_name="small")
+    vm = build_vm(instancetype=matcher, status=status)
+    origins = _explain(vm, revision, build_instancetype(), build_instancetype("other"))
+    assert origins[f"{DOMAIN}.memory.guest"].words == words
+    assert origins[f"{DOMAIN}.memory.guest"].value == memory
+
+
+def test_a_refusal_is_the_one_of_expanding() -> None:
+    vm = build_vm(instancetype="none")
+    with pytest.raises(StatusError) as refusal:
+        Expander().explain(encode(vm))
+    with pytest.raises(StatusError) as expected:
+        Expander().expand(encode(vm))
+    assert refusal.value.message == expected.value.message
+
+
+def _list_leaves(tree: Any, path: str) -> list[tuple[str, Any]]:
+    if isinstance(tree, dict) and tree:
+        is_map = path.endswith(("labels", "annotations", "requests", "limits"))
+        steps = {f"[{key}]" if is_map else f".{key}": value for key, value in tree.items()}
+    elif isinstance(tree, list) and tree:
+        steps = {f"[{index}]": value for index, value in enumerate(tree)}
+    else:
+        return [(path, tree)]
+    return [leaf for step, value in steps.items() for leaf in _list_leaves(value, path + step)]
