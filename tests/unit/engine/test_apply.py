@@ -1,0 +1,150 @@
+"""The order in which things apply, and that nothing applies beside a conflict."""
+
+import pytest
+from tests.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
+from tests.shaping import list_clashes, shape, shape_spec
+
+from virtshape.api.codec import encode
+from virtshape.api.meta import ObjectMeta
+from virtshape.engine.apply import apply
+from virtshape.engine.draft import Draft
+
+EVERYTHING: Tree = {
+    "cpu": {
+        "guest": 2,
+        "model": "m",
+        "dedicatedCPUPlacement": True,
+        "isolateEmulatorThread": True,
+        "numa": {},
+        "realtime": {},
+    },
+    "memory": {"guest": "2Gi", "hugepages": {}, "maxGuest": "4Gi"},
+    "nodeSelector": {"pool": "a"},
+    "schedulerName": "given",
+    "ioThreads": {"supplementalPoolThreadCount": 2},
+    "ioThreadsPolicy": "auto",
+    "launchSecurity": {},
+    "gpus": [{"name": "g"}],
+    "hostDevices": [{"name": "h"}],
+    "annotations": {"a": "given"},
+}
+RIVAL_DOMAIN: Tree = {
+    "cpu": {
+        "guest": 4,
+        "sockets": 1,
+        "cores": 1,
+        "threads": 1,
+        "model": "m",
+        "dedicatedCpuPlacement": True,
+        "isolateEmulatorThread": True,
+        "numa": {},
+        "realtime": {},
+    },
+    "memory": {"guest": "1Gi", "hugepages": {}, "maxGuest": "4Gi"},
+    "resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
+    "ioThreads": {"supplementalPoolThreadCount": 2},
+    "ioThreadsPolicy": "auto",
+    "launchSecurity": {},
+    "devices": {"gpus": [{"name": "g"}], "hostDevices": [{"name": "h"}]},
+}
+RIVAL_SPEC: Tree = {"nodeSelector": {}, "schedulerName": "own", "annotations": {"a": "own"}}
+CLASHES = [
+    "nodeSelector",
+    "schedulerName",
+    "domain.resources.requests.cpu",
+    "domain.resources.limits.cpu",
+    "domain.cpu.guest",
+    "domain.cpu.sockets",
+    "domain.cpu.cores",
+    "domain.cpu.threads",
+    "domain.cpu.model",
+    "domain.cpu.dedicatedCPUPlacement",
+    "domain.cpu.isolateEmulatorThread",
+    "domain.cpu.numa",
+    "domain.cpu.realtime",
+    "domain.memory.guest",
+    "domain.memory.hugepages",
+    "domain.memory.maxGuest",
+    "domain.resources.requests.memory",
+    "domain.resources.limits.memory",
+    "domain.ioThreads.supplementalPoolThreadCount",
+    "domain.ioThreadsPolicy",
+    "domain.launchSecurity",
+    "domain.devices.gpus",
+    "domain.devices.hostDevices",
+    "annotations.a",
+]
+
+
+def test_all_conflicts_are_named_at_once_and_in_order() -> None:
+    assert list_clashes(RIVAL_DOMAIN, EVERYTHING, **RIVAL_SPEC) == CLASHES
+
+
+@pytest.mark.parametrize("root", ["spec", "spec.template.spec", "anywhere"])
+def test_paths_begin_at_the_root_but_for_annotations(root: str) -> None:
+    conflicts = shape({"cpu": {"cores": 1}}, EVERYTHING, annotations={"a": "own"}, root=root).conflicts
+    assert [c.fields for c in conflicts] == [(f"{root}.domain.cpu.cores",), ("annotations.a",)]
+
+
+def test_beside_a_conflict_nothing_is_written() -> None:
+    draft = Draft(ObjectMeta(annotations={"a": "own"}), build_spec(RIVAL_DOMAIN))
+    before = encode(draft.spec), encode(draft.metadata)
+    preference = build_preference_spec(devices={"preferredRng": {}}, annotations={"b": "1"})
+    assert apply(draft, build_instancetype_spec(**EVERYTHING), preference)
+    assert (encode(draft.spec), encode(draft.metadata)) == before
+
+
+def test_neither_an_instance_type_nor_a_preference_changes_nothing() -> None:
+    domain = {"devices": {"disks": [{"name": "d"}]}, "memory": {"guest": "1Gi"}}
+    assert shape_spec(domain) == {"domain": domain}
+
+
+def test_an_empty_instance_type_demands_memory_and_gives_nothing() -> None:
+    domain: Tree = {"devices": {}, "memory": {"guest": "1Gi"}}
+    assert shape_spec(domain, {"cpu": None, "memory": None}) == {"domain": domain}
+
+
+def test_an_empty_preference_changes_nothing() -> None:
+    domain: Tree = {"devices": {"disks": [{"name": "d"}]}, "memory": {"guest": "1Gi"}}
+    assert shape_spec(domain, preference={}) == {"domain": domain}
+
+
+def test_empty_sections_of_a_preference_bring_their_parents() -> None:
+    preference: Tree = {
+        "cpu": {},
+        "devices": {},
+        "features": {},
+        "firmware": {},
+        "machine": {},
+        "clock": {},
+        "volumes": {},
+        "requirements": {},
+    }
+    assert shape_spec(preference=preference) == {
+        "domain": {"devices": {}, "features": {"acpi": {}}, "firmware": {"bootloader": {}}, "clock": {}}
+    }
+
+
+def test_an_instance_type_and_a_preference_join_in_one_domain() -> None:
+    preference: Tree = {
+        "cpu": {"preferredCPUTopology": "cores", "preferredCPUFeatures": [{"name": "vmx"}]},
+        "devices": {"preferredDiskBus": "virtio", "preferredRng": {}},
+    }
+    shaped = shape_spec(
+        {"devices": {"disks": [{"name": "d"}]}}, {"cpu": {"guest": 4, "model": "host-passthrough"}}, preference
+    )
+    assert shaped == {
+        "domain": {
+            "cpu": {"sockets": 1, "cores": 4, "threads": 1, "model": "host-passthrough", "features": [{"name": "vmx"}]},
+            "memory": {"guest": "2Gi"},
+            "devices": {"disks": [{"name": "d", "disk": {"bus": "virtio"}}], "rng": {}},
+        }
+    }
+
+
+def test_clashes_and_missing_memory_are_reported_together() -> None:
+    conflicts = shape({"cpu": {"cores": 2}}, {"cpu": None, "memory": None}).conflicts
+    assert [(c.fields[0], c.type) for c in conflicts] == [
+        ("spec.template.spec.domain.cpu.cores", "FieldValueInvalid"),
+        ("spec.template.spec.domain.memory.guest", "FieldValueRequired"),
+    ]

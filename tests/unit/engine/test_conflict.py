@@ -1,0 +1,54 @@
+"""Refusals as data: their words, their fields, and what Kubernetes calls them."""
+
+import pytest
+
+from virtshape.api.status import Cause
+from virtshape.engine.conflict import (
+    VALUE_REQUIRED,
+    Conflict,
+    causes,
+    describe_conflicts,
+    instancetype_conflict,
+    split_conflicts,
+)
+
+CPU = instancetype_conflict("spec.cpu")
+MEMORY = instancetype_conflict("spec.memory")
+LACK = Conflict(("spec.disk",), "no disk", VALUE_REQUIRED)
+NOWHERE = Conflict((), "the network is down")
+
+
+def test_a_clash_with_the_instance_type_names_its_field() -> None:
+    assert CPU.message == "VM field(s) spec.cpu conflicts with selected instance type"
+
+
+@pytest.mark.parametrize(
+    ("conflicts", "words"),
+    [
+        ([], ""),
+        ([CPU], "VM field(s) spec.cpu conflicts with selected instance type"),
+        ([CPU, MEMORY], "VM field(s) spec.cpu, spec.memory conflicts with selected instance type"),
+        ([LACK], "no disk"),
+        ([LACK, CPU, NOWHERE], f"{CPU.message}; no disk; the network is down"),
+    ],
+    ids=["none", "one clash", "clashes share a sentence", "another kind", "clashes first"],
+)
+def test_all_violations_are_described_at_once(conflicts: list[Conflict], words: str) -> None:
+    assert describe_conflicts(conflicts) == words
+
+
+def test_clashes_are_told_from_other_violations() -> None:
+    assert split_conflicts([LACK, CPU, NOWHERE, MEMORY]) == (
+        ["spec.cpu", "spec.memory"],
+        ["no disk", "the network is down"],
+    )
+
+
+def test_each_violation_is_a_cause() -> None:
+    several = Conflict(("spec.a", "spec.b"), "too few")
+    assert causes([CPU, LACK, several, NOWHERE]) == [
+        Cause("FieldValueInvalid", CPU.message, "spec.cpu"),
+        Cause("FieldValueRequired", "no disk", "spec.disk"),
+        Cause("FieldValueInvalid", "too few", "spec.a, spec.b"),
+        Cause("FieldValueInvalid", "the network is down", ""),
+    ]

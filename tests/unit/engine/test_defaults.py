@@ -1,0 +1,148 @@
+"""What stands in a VMI where nobody said anything."""
+
+import pytest
+from tests.build import Tree, build_spec
+
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.engine.defaults import apply_defaults
+
+ONE: Tree = {"sockets": 1, "cores": 1, "threads": 1}
+BARE: Tree = {
+    "architecture": "amd64",
+    "evictionStrategy": "None",
+    "domain": {"cpu": ONE, "memory": {}, "machine": {"type": "q35"}, "devices": {}},
+}
+
+
+def complete(
+    domain: Tree | None = None, configuration: Tree | None = None, default_architecture: str = "amd64", **spec: object
+) -> Tree:
+    built = build_spec(domain, **spec)
+    config = None if configuration is None else from_tree(configuration, KubeVirtConfiguration)
+    apply_defaults(built, config, default_architecture)
+    tree: Tree = to_tree(built)
+    return tree
+
+
+def test_a_bare_domain_gets_all_defaults() -> None:
+    assert complete() == BARE
+    assert complete(configuration={}) == BARE
+
+
+@pytest.mark.parametrize(
+    ("own", "default", "expected", "machine"),
+    [
+        (None, "amd64", "amd64", "q35"),
+        (None, "arm64", "arm64", "virt"),
+        ("", "s390x", "s390x", "s390-ccw-virtio"),
+        ("arm64", "amd64", "arm64", "virt"),
+    ],
+)
+def test_the_machine_follows_the_architecture(own: str | None, default: str, expected: str, machine: str) -> None:
+    spec = complete(default_architecture=default, architecture=own)
+    assert (spec["architecture"], spec["domain"]["machine"]) == (expected, {"type": machine})
+
+
+@pytest.mark.parametrize(
+    ("own", "configured", "expected"),
+    [
+        (None, None, "None"),
+        (None, "LiveMigrate", "LiveMigrate"),
+        ("External", "LiveMigrate", "External"),
+        ("", "LiveMigrate", ""),
+    ],
+)
+def test_the_eviction_strategy(own: str | None, configured: str | None, expected: str) -> None:
+    assert complete(None, {"evictionStrategy": configured}, evictionStrategy=own)["evictionStrategy"] == expected
+
+
+@pytest.mark.parametrize(
+    ("domain", "cpu"),
+    [
+        pytest.param({}, ONE, id="nothing"),
+        pytest.param({"cpu": {}}, ONE, id="empty"),
+        pytest.param({"cpu": {"model": "m"}}, {**ONE, "model": "m"}, id="a model only"),
+        pytest.param({"cpu": {"cores": 2}}, {"cores": 2}, id="one member stands alone"),
+        pytest.param({"cpu": {"sockets": 0, "cores": 0}}, ONE, id="noughts"),
+        pytest.param({"resources": {"limits": {"cpu": "2500m"}}}, {**ONE, "sockets": 3}, id="limit, rounded up"),
+        pytest.param({"resources": {"requests": {"cpu": "4"}}}, {**ONE, "sockets": 4}, id="request"),
+        pytest.param(
+            {"resources": {"requests": {"cpu": "4"}, "limits": {"cpu": "2"}}}, {**ONE, "sockets": 2}, id="limit first"
+        ),
+        pytest.param({"cpu": {"threads": 2}, "resources": {"limits": {"cpu": "8"}}}, {"threads": 2}, id="own first"),
+    ],
+)
+def test_the_topology(domain: Tree, cpu: Tree) -> None:
+    assert complete(domain)["domain"]["cpu"] == cpu
+
+
+@pytest.mark.parametrize(
+    ("domain", "configured", "requests"),
+    [
+        pytest.param({}, None, None, id="nothing"),
+        pytest.param({}, "100m", None, id="the usual request is not written"),
+        pytest.param({}, "0.1", None, id="nor in another writing"),
+        pytest.param({}, "200m", {"cpu": "200m"}, id="configured"),
+        pytest.param({"cpu": {"dedicatedCpuPlacement": True}}, "200m", None, id="dedicated"),
+        pytest.param({"resources": {"requests": {"cpu": "1"}}}, "200m", {"cpu": "1"}, id="own request"),
+        pytest.param({"resources": {"limits": {"cpu": "2"}}}, "200m", {"cpu": "2"}, id="own limit"),
+        pytest.param(
+            {"resources": {"limits": {"cpu": "2"}, "requests": {"memory": "1Gi"}}},
+            None,
+            {"memory": "1Gi", "cpu": "2"},
+            id="own limit beside another request",
+        ),
+        pytest.param({"resources": {"requests": {"cpu": "0"}}}, "200m", {"cpu": "200m"}, id="request of nought"),
+    ],
+)
+def test_the_cpu_request(domain: Tree, configured: str | None, requests: Tree | None) -> None:
+    resources = complete(domain, {"cpuRequest": configured})["domain"].get("resources", {})
+    assert resources.get("requests") == requests
+
+
+@pytest.mark.parametrize(
+    ("domain", "memory"),
+    [
+        ({}, {}),
+        ({"memory": {"guest": "2Gi"}, "resources": {"requests": {"memory": "1Gi"}}}, {"guest": "2Gi"}),
+        ({"resources": {"requests": {"memory": "1Gi"}}}, {"guest": "1Gi"}),
+        (
+            {"memory": {"hugepages": {"pageSize": "2Mi"}}},
+            {"guest": "2Mi", "hugepages": {"pageSize": "2Mi"}},
+        ),
+    ],
+    ids=["nothing", "own", "request", "one huge page"],
+)
+def test_the_memory(domain: Tree, memory: Tree) -> None:
+    assert complete(domain)["domain"]["memory"] == memory
+
+
+@pytest.mark.parametrize(
+    ("image", "own", "policy"),
+    [
+        ("fedora", None, "Always"),
+        ("fedora:latest", None, "Always"),
+        ("fedora:40", None, "IfNotPresent"),
+        ("registry:5000/fedora:devel", None, "IfNotPresent"),
+        ("fedora@sha256:0", None, "IfNotPresent"),
+        ("fedora:latest", "Never", "Never"),
+    ],
+)
+def test_images_whose_tag_may_move_are_pulled_anew(image: str, own: str | None, policy: str) -> None:
+    source = {"image": image, "imagePullPolicy": own}
+    spec = complete(
+        {"firmware": {"kernelBoot": {"container": source}}},
+        volumes=[{"name": "v", "containerDisk": source}, {"name": "w", "emptyDisk": {"capacity": "1Gi"}}],
+    )
+    assert spec["volumes"][0]["containerDisk"] == {"image": image, "imagePullPolicy": policy}
+    assert spec["volumes"][1] == {"name": "w", "emptyDisk": {"capacity": "1Gi"}}
+    assert spec["domain"]["firmware"]["kernelBoot"]["container"] == {"image": image, "imagePullPolicy": policy}
+
+
+def test_defaults_applied_twice_change_nothing_more() -> None:
+    spec = build_spec({"resources": {"limits": {"cpu": "2", "memory": "1Gi"}}})
+    apply_defaults(spec, None)
+    once = to_tree(spec)
+    apply_defaults(spec, None)
+    assert to_tree(spec) == once

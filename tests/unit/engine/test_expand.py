@@ -1,0 +1,160 @@
+"""Expanding: everything written into the VM, its references dropped, and nothing else touched."""
+
+import pytest
+from tests.build import Tree, build_instancetype_spec, build_preference_spec, build_vm
+
+from virtshape.api.codec import encode, from_tree, to_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.engine.expand import Shape, expand_vm
+
+ONE: Tree = {"sockets": 1, "cores": 1, "threads": 1}
+SMALL = build_instancetype_spec()
+LINUX = build_preference_spec(devices={"preferredDiskBus": "virtio"})
+REVISION = {"name": "x", "controllerRevisionRef": {"name": "r"}}
+
+
+def test_the_whole_vm() -> None:
+    vm = build_vm(
+        instancetype="small",
+        preference="linux",
+        template={"volumes": [{"name": "root", "containerDisk": {"image": "fedora:40"}}]},
+        status={"created": True, "instancetypeRef": REVISION, "preferenceRef": REVISION, "flavorRef": REVISION},
+    )
+    assert expand_vm(vm, Shape(SMALL, LINUX)) == []
+    assert to_tree(vm) == {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "vm1"},
+        "spec": {
+            "runStrategy": "Always",
+            "template": {
+                "spec": {
+                    "architecture": "amd64",
+                    "domain": {
+                        "cpu": {"sockets": 2, "cores": 1, "threads": 1},
+                        "memory": {"guest": "2Gi"},
+                        "machine": {"type": "q35"},
+                        "devices": {
+                            "disks": [{"name": "root", "disk": {"bus": "virtio"}}],
+                            "interfaces": [{"name": "default", "bridge": {}}],
+                        },
+                    },
+                    "networks": [{"name": "default", "pod": {}}],
+                    "volumes": [
+                        {"name": "root", "containerDisk": {"image": "fedora:40", "imagePullPolicy": "IfNotPresent"}}
+                    ],
+                    "evictionStrategy": "None",
+                }
+            },
+        },
+        "status": {"created": True},
+    }
+
+
+def test_a_flavor_is_dropped_too() -> None:
+    vm = build_vm(flavor="tiny")
+    assert expand_vm(vm, Shape(SMALL, None, "cores")) == []
+    assert vm.spec.flavor is None
+
+
+@pytest.mark.parametrize(
+    "template",
+    [{"metadata": None, "spec": None}, {"spec": {"domain": {"devices": {}}}}],
+    ids=["no spec", "no metadata"],
+)
+def test_a_vm_without_a_matcher_comes_back_as_it_was(template: Tree) -> None:
+    vm = build_vm()
+    vm = from_tree({**to_tree(vm), "spec": {"running": False, "template": template}}, type(vm))
+    before = encode(vm)
+    assert expand_vm(vm, Shape()) == []
+    assert encode(vm) == before
+
+
+def test_only_the_own_number_of_vcpus_is_expanded_without_a_matcher() -> None:
+    vm = build_vm(cpu_guest=4, memory="1Gi")
+    assert expand_vm(vm, Shape()) == []
+    assert to_tree(vm) == to_tree(build_vm(domain={"cpu": {**ONE, "sockets": 4}}, memory="1Gi"))
+
+
+def test_the_own_number_of_vcpus_is_checked_without_a_matcher() -> None:
+    vm = build_vm(cpu_guest=0, domain={"cpu": {"cores": 2}})
+    assert [c.fields for c in expand_vm(vm, Shape())] == [
+        ("spec.template.spec.domain.cpu.guest",),
+        ("spec.template.spec.domain.cpu.cores",),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shape", "cpu"),
+    [
+        (Shape(preference=build_preference_spec(cpu={"preferredCPUTopology": "cores"})), {**ONE, "cores": 4}),
+        (Shape(build_instancetype_spec(cpu=None, memory=None)), {**ONE, "sockets": 4}),
+        (Shape(build_instancetype_spec(cpu=None, memory=None), LINUX, "cores"), {**ONE, "cores": 4}),
+    ],
+    ids=["preference alone", "sizeless", "layout of flavors"],
+)
+def test_the_own_number_of_vcpus_is_laid_out_and_beats_requests(shape: Shape, cpu: Tree) -> None:
+    resources = {} if shape.instancetype else {"requests": {"cpu": "8"}, "limits": {"cpu": "8"}}
+    vm = build_vm(cpu_guest=4, memory="1Gi", domain={"resources": resources})
+    assert expand_vm(vm, shape) == []
+    assert vm.spec.template.spec is not None
+    assert to_tree(vm.spec.template.spec.domain.cpu) == cpu
+
+
+@pytest.mark.parametrize("memory", [None, "1Gi"])
+def test_no_vcpus_anywhere_are_one(memory: str | None) -> None:
+    vm = build_vm(memory=memory or "2Gi")
+    assert expand_vm(vm, Shape(build_instancetype_spec(cpu=None, memory=None))) == []
+    assert vm.spec.template.spec is not None
+    assert to_tree(vm.spec.template.spec.domain.cpu) == ONE
+
+
+def test_annotations_make_metadata_where_there_were_none() -> None:
+    vm = build_vm()
+    assert expand_vm(vm, Shape(build_instancetype_spec(annotations={"a": "1"}))) == []
+    assert to_tree(vm.spec.template.metadata) == {"annotations": {"a": "1"}}
+
+
+def test_requirements_are_not_checked() -> None:
+    vm = build_vm()
+    assert expand_vm(vm, Shape(SMALL, build_preference_spec(requirements={"cpu": {"guest": 64}}))) == []
+
+
+def test_conflicts_keep_the_references() -> None:
+    vm = build_vm(instancetype="small", domain={"cpu": {"cores": 2}})
+    assert [c.fields for c in expand_vm(vm, Shape(SMALL))] == [("spec.template.spec.domain.cpu.cores",)]
+    assert vm.spec.instancetype is not None
+
+
+def test_a_network_that_cannot_be_had_is_a_conflict() -> None:
+    configuration = from_tree({"network": {"permitBridgeInterfaceOnPodNetwork": False}}, KubeVirtConfiguration)
+    vm = build_vm(instancetype="small")
+    assert [c.fields for c in expand_vm(vm, Shape(SMALL), configuration)] == [()]
+
+
+def test_the_default_interface_comes_before_the_preference() -> None:
+    preference = build_preference_spec(
+        devices={
+            "preferredAutoattachPodInterface": False,
+            "preferredInterfaceMasquerade": {},
+            "preferredInterfaceModel": "e1000",
+        }
+    )
+    vm = build_vm()
+    assert expand_vm(vm, Shape(None, preference)) == []
+    assert vm.spec.template.spec is not None
+    assert to_tree(vm.spec.template.spec.domain.devices) == {
+        "autoattachPodInterface": False,
+        "interfaces": [{"name": "default", "bridge": {}, "model": "e1000"}],
+    }
+
+
+def test_configuration_and_architecture_reach_the_defaults() -> None:
+    configuration = from_tree({"evictionStrategy": "LiveMigrate", "cpuRequest": "200m"}, KubeVirtConfiguration)
+    vm = build_vm()
+    assert expand_vm(vm, Shape(SMALL), configuration, "arm64") == []
+    spec = vm.spec.template.spec
+    assert spec is not None
+    assert (spec.architecture, spec.eviction_strategy) == ("arm64", "LiveMigrate")
+    assert to_tree(spec.domain.resources) == {"requests": {"cpu": "200m"}}
+    assert to_tree(spec.domain.machine) == {"type": "virt"}

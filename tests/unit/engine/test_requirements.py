@@ -1,0 +1,174 @@
+"""What a preference requires: vCPUs, memory and architecture, whoever gives them."""
+
+import pytest
+from tests.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
+
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.engine.conflict import Conflict
+from virtshape.engine.requirements import check_requirements
+from virtshape.engine.topology import ACROSS, TOPOLOGIES
+
+CPU = "spec.template.spec.domain.cpu"
+MEMORY = "spec.template.spec.domain.memory"
+MOST = 2**32 - 1
+
+
+def check(
+    requirements: Tree,
+    *,
+    instancetype: Tree | None = None,
+    domain: Tree | None = None,
+    own_vcpus: int | None = None,
+    cpu: Tree | None = None,
+    **spec: object,
+) -> list[Conflict]:
+    return check_requirements(
+        None if instancetype is None else build_instancetype_spec(**instancetype),
+        build_preference_spec(requirements=requirements, cpu=cpu),
+        build_spec(domain, **spec),
+        own_vcpus,
+    )
+
+
+def unmet(fields: str | tuple[str, ...], message: str) -> list[Conflict]:
+    return [Conflict((fields,) if isinstance(fields, str) else fields, message, "FieldValueNotFound")]
+
+
+@pytest.mark.parametrize("preference", [None, build_preference_spec(), build_preference_spec(requirements={})])
+def test_without_requirements_anything_goes(preference: VirtualMachinePreferenceSpec | None) -> None:
+    assert check_requirements(None, preference, build_spec()) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "vcpus"),
+    [
+        ({"guest": 3}, 3),
+        ({"topology": {"sockets": 3}}, 3),
+        ({"topology": {"cores": 3}}, 3),
+        ({"topology": {"threads": 3}}, 3),
+        ({"topology": {}}, 1),
+        ({"topology": {"sockets": 1, "cores": 3, "threads": 1}, "guest": 8}, 3),
+    ],
+    ids=["number", "sockets", "cores", "threads", "one of each", "topology before number"],
+)
+@pytest.mark.parametrize("name", [None, *TOPOLOGIES])
+def test_the_instance_types_vcpus_count_in_whatever_layout(given: Tree, vcpus: int, name: str | None) -> None:
+    preferred = {"preferredCPUTopology": name}
+    assert check({"cpu": {"guest": vcpus}}, instancetype={"cpu": given}, cpu=preferred) == []
+    assert check({"cpu": {"guest": vcpus + 1}}, instancetype={"cpu": given}, cpu=preferred) == unmet(
+        "spec.instancetype",
+        f"insufficient CPU resources of {vcpus} vCPU provided by instance type, preference requires {vcpus + 1} vCPU",
+    )
+
+
+def test_a_very_large_topology_is_enough_for_anything() -> None:
+    given = {"cpu": {"topology": {"sockets": MOST, "cores": MOST, "threads": MOST}}}
+    assert check({"cpu": {"guest": MOST}}, instancetype=given) == []
+
+
+@pytest.mark.parametrize("instancetype", [None, {"cpu": None}, {"cpu": {}}], ids=["no type", "sizeless", "empty"])
+@pytest.mark.parametrize("name", [None, *TOPOLOGIES])
+def test_the_vms_own_number_counts_and_is_named(instancetype: Tree | None, name: str | None) -> None:
+    preferred = {"preferredCPUTopology": name}
+    domain = {"cpu": {"guest": 3}}
+    assert check({"cpu": {"guest": 3}}, instancetype=instancetype, domain=domain, cpu=preferred) == []
+    assert check({"cpu": {"guest": 4}}, instancetype=instancetype, domain=domain, cpu=preferred) == unmet(
+        f"{CPU}.guest", "insufficient CPU resources of 3 vCPU provided by VirtualMachine, preference requires 4 vCPU"
+    )
+
+
+def test_the_vms_own_number_counts_after_shaping_dropped_it() -> None:
+    laid_out = {"cpu": {"sockets": 1, "cores": 4, "threads": 1}}
+    assert check({"cpu": {"guest": 4}}, domain=laid_out, own_vcpus=4) == []
+
+
+def test_nobodys_vcpus_beside_a_sizeless_instance_type_are_one() -> None:
+    sizeless: Tree = {"cpu": None, "memory": None}
+    assert check({"cpu": {"guest": 1}}, instancetype=sizeless) == []
+    assert check({"cpu": {"guest": 2}}, instancetype=sizeless) == unmet(
+        f"{CPU}.guest", "insufficient CPU resources of 1 vCPU provided by VirtualMachine, preference requires 2 vCPU"
+    )
+
+
+def test_a_vm_without_any_vcpus_says_so() -> None:
+    assert check({"cpu": {"guest": 2}}) == unmet(
+        CPU, "no CPU resources provided by VirtualMachine, preference requires 2 vCPU"
+    )
+
+
+@pytest.mark.parametrize(
+    ("preferred", "cpu", "given", "shape", "members"),
+    [
+        (None, {"sockets": 3, "cores": 9}, 3, "sockets", ("sockets",)),
+        ("sockets", {"sockets": 3, "cores": 9}, 3, "sockets", ("sockets",)),
+        ("cores", {"sockets": 9, "cores": 3}, 3, "cores", ("cores",)),
+        ("threads", {"sockets": 9, "threads": 3}, 3, "threads", ("threads",)),
+        (
+            "any",
+            {"sockets": 3, "cores": 1, "threads": 1},
+            3,
+            "cores, sockets and threads",
+            ("cores", "sockets", "threads"),
+        ),
+        ("any", {"sockets": 9}, 0, "cores, sockets and threads", ("cores", "sockets", "threads")),
+        ("spread", {"sockets": 3, "cores": 1}, 3, "SocketsCores", ("sockets", "cores")),
+        ("spread", {"sockets": 9}, 0, "SocketsCores", ("sockets", "cores")),
+    ],
+)
+def test_of_a_vms_own_topology_the_preferred_members_count(
+    preferred: str | None, cpu: Tree, given: int, shape: str, members: tuple[str, ...]
+) -> None:
+    conflicts = check({"cpu": {"guest": 4}}, domain={"cpu": cpu}, cpu={"preferredCPUTopology": preferred})
+    words = f"insufficient CPU resources of {given} vCPU provided by VirtualMachine, preference requires 4 vCPU"
+    assert conflicts == unmet(tuple(f"{CPU}.{member}" for member in members), f"{words} provided as {shape}")
+
+
+@pytest.mark.parametrize("across", ACROSS)
+def test_of_spread_vcpus_those_levels_count_that_they_are_spread_over(across: str) -> None:
+    preferred = {"preferredCPUTopology": "spread", "spreadOptions": {"across": across}}
+    cpu = {"sockets": 2, "cores": 2, "threads": 2}
+    counted = 8 if across == "SocketsCoresThreads" else 4
+    assert check({"cpu": {"guest": counted}}, domain={"cpu": cpu}, cpu=preferred) == []
+    assert len(check({"cpu": {"guest": counted + 1}}, domain={"cpu": cpu}, cpu=preferred)) == 1
+
+
+@pytest.mark.parametrize(
+    ("instancetype", "domain", "given", "giver", "field"),
+    [
+        pytest.param({}, {"memory": {"guest": "2Gi"}}, "2Gi", "instance type", "spec.instancetype", id="given"),
+        pytest.param({}, {}, "2Gi", "instance type", "spec.instancetype", id="given, not applied yet"),
+        pytest.param(None, {"memory": {"guest": "1Gi"}}, "1Gi", "VirtualMachine", MEMORY, id="own"),
+        pytest.param({"memory": None}, {"memory": {"guest": "1Gi"}}, "1Gi", "VirtualMachine", MEMORY, id="sizeless"),
+        pytest.param(None, {}, "0", "VirtualMachine", MEMORY, id="nobodys"),
+    ],
+)
+def test_too_little_memory_is_named_where_it_comes_from(
+    instancetype: Tree | None, domain: Tree, given: str, giver: str, field: str
+) -> None:
+    assert check({"memory": {"guest": "4Gi"}}, instancetype=instancetype, domain=domain) == unmet(
+        field, f"insufficient Memory resources of {given} provided by {giver}, preference requires 4Gi"
+    )
+
+
+@pytest.mark.parametrize("required", ["2Gi", "2048Mi", "2147483648", "1", "0"])
+def test_enough_memory_in_any_writing(required: str) -> None:
+    assert check({"memory": {"guest": required}}, domain={"memory": {"guest": "2Gi"}}) == []
+
+
+@pytest.mark.parametrize("own", [None, "", "amd64", "ARM64"])
+def test_the_architecture_must_be_the_very_one(own: str | None) -> None:
+    assert check({"architecture": "arm64"}, architecture="arm64") == []
+    assert check({"architecture": "arm64"}, architecture=own) == unmet(
+        "spec.template.spec.architecture",
+        f"preference requires architecture arm64 but {own or ''} is being requested",
+    )
+
+
+def test_all_unmet_requirements_are_named_at_once() -> None:
+    required = {"cpu": {"guest": 8}, "memory": {"guest": "8Gi"}, "architecture": "s390x"}
+    conflicts = check(required, instancetype={}, architecture="amd64")
+    assert [c.fields for c in conflicts] == [
+        ("spec.instancetype",),
+        ("spec.instancetype",),
+        ("spec.template.spec.architecture",),
+    ]
