@@ -50,13 +50,13 @@ class ServedKind(Protocol):
         """What an object of the kind is at that version."""
 
 
-def write_components(kinds: Iterable[ServedKind]) -> dict[str, Schema]:
-    """Write the schemas of an OpenAPI v3 document: the kinds, their lists and all that they refer to, by name."""
+def write_components(kinds: Iterable[ServedKind], others: Iterable[type[Struct]] = ()) -> dict[str, Schema]:
+    """Write the schemas of an OpenAPI v3 document: kinds with their lists, other structs, all that they refer to."""
     components: dict[str, Schema] = {}
     named: dict[str, type[Struct]] = {}
 
     def refer(struct: inspect.StructType) -> Schema:
-        name = f"{_package_name(struct.cls)}.{struct.cls.__name__}"
+        name = struct_name(struct.cls)
         if name not in named:
             named[name] = struct.cls  # before its schema, as a struct may contain itself
             components[name] = write_struct(struct, refer)
@@ -68,17 +68,24 @@ def write_components(kinds: Iterable[ServedKind]) -> dict[str, Schema]:
         name = component_name(kind)
         components[name] = _write_served(kind, refer)
         components[f"{name}List"] = _write_list(kind, refer)
+    for struct in others:
+        refer(inspect_struct(struct))
     return components
 
 
-def write_definitions(kinds: Iterable[ServedKind]) -> dict[str, Schema]:
+def write_definitions(kinds: Iterable[ServedKind], others: Iterable[type[Struct]] = ()) -> dict[str, Schema]:
     """Write the same for an OpenAPI v2 document, which knows no alternatives."""
-    return {name: _as_v2(schema) for name, schema in write_components(kinds).items()}
+    return {name: _as_v2(schema) for name, schema in write_components(kinds, others).items()}
 
 
 def component_name(kind: ServedKind) -> str:
     """Name the schema of a kind, such as `io.kubevirt.v1.VirtualMachine`."""
     return f"{_package_name(kind.struct).rpartition('.')[0]}.{kind.version}.{kind.kind}"
+
+
+def struct_name(struct: type[Struct]) -> str:
+    """Name the schema of a struct that is no kind, such as `io.k8s.apimachinery.pkg.apis.meta.v1.Status`."""
+    return f"{_package_name(struct)}.{struct.__name__}"
 
 
 def _package_name(struct: type[Struct]) -> str:
