@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from virtshape.api.kubevirt.machine import VirtualMachine
-from virtshape.cli.command import Command, Example
+from virtshape.cli.command import Command, Example, switch
 from virtshape.cli.errors import Refusal, warn
 from virtshape.cli.files import files_option
 from virtshape.cli.output import print_object, print_objects, print_table
-from virtshape.offline.expansion import ExpandedVM, Expansion, expand_entries
+from virtshape.offline.expansion import ExpandedVM, expand_entries
 from virtshape.offline.files import Loaded, load
 from virtshape.offline.origins import Origin
 
@@ -44,7 +44,7 @@ LONGEST_VALUE = 60
     show_default=True,
     help="Whether instance types and preferences that the files lack are looked up in the built-in catalogue.",
 )
-@click.option("--explain", is_flag=True, help="Print where each field comes from, in place of the VM.")
+@switch("--explain", default=False, help="Print where each field comes from, in place of the VM.")
 @click.option(
     "-o",
     "--output",
@@ -73,7 +73,7 @@ def command(*, files: Sequence[str], catalog: bool, explain: bool, output: str |
     if explain:
         print_origins(expansion.vms, output or "table")
     else:
-        print_vms(expansion, output or "yaml")
+        print_vms(expansion.vms, output or "yaml")
 
 
 def refuse_without_vm(loaded: Loaded) -> None:
@@ -86,9 +86,9 @@ def refuse_without_vm(loaded: Loaded) -> None:
     raise Refusal(f"there is no VirtualMachine in the files: they hold {content}")
 
 
-def print_vms(expansion: Expansion, output: str) -> None:
+def print_vms(vms: Sequence[ExpandedVM], output: str) -> None:
     """Print the VM, or several as one text."""
-    trees = [vm.tree for vm in expansion.vms]
+    trees = [vm.tree for vm in vms]
     if len(trees) == 1:
         print_object(trees[0], output)
     else:
