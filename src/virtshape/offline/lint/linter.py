@@ -24,6 +24,7 @@ from virtshape.offline.lint.reading import (
     read_object,
     refer_to,
 )
+from virtshape.offline.lint.sightings import Sightings
 from virtshape.offline.lint.sizing import check_sizing
 from virtshape.offline.lint.surroundings import Surroundings
 from virtshape.resolve.reference import Reference
@@ -38,7 +39,7 @@ class Linter:
         self.checked = 0
         self._around = around
         self._architecture = architecture
-        self._files: dict[int, str] = {}  # by a hash of the object's reference, since there may be very many
+        self._seen = Sightings()
 
     def check_text(self, text: str | bytes, file: str, *, is_named: bool = True) -> list[Finding]:
         """All findings of a text, in its order; `is_named` says that it was asked for, and not just found."""
@@ -83,12 +84,8 @@ class Linter:
             yield from check_sizing(found)
 
     def _check_sole(self, reference: Reference, file: str) -> Iterator[Remark]:
-        if not reference.name:
-            return
-        key = hash(reference)
-        first = self._files.get(key)
+        first = self._seen.find_first(reference, file) if reference.name else None
         if first is None:
-            self._files[key] = file
             return
         where = "further up in this file" if first == file else f"in {first}"
         message = f'{reference.kind} "{reference.name}" is defined {where} too: rename or remove one of them'
