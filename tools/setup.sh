@@ -35,4 +35,4 @@ if [ ! -x "$venv/bin/python" ]; then
     "$python" -m venv "$venv"
 fi
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
-UV_PROJECT_ENVIRONMENT="$venv" "$venv/bin/uv" sync --quiet --frozen --inexact
+UV_PROJECT_ENVIRONMENT="$venv" "$venv/bin/uv" sync --quiet --frozen --inexact --compile-bytecode
