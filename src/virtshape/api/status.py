@@ -8,6 +8,9 @@ Refusals as Kubernetes words them: a Status with one cause per violation.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from virtshape.api.meta import ListMeta
 from virtshape.api.model import Int32, Model
 
 
@@ -50,10 +53,12 @@ class StatusDetails(Model):
 class Status(Model, kw_only=True):
     """The answer to a request that returns no object."""
 
-    api_version: str = "v1"
+    api_version: str
     """Always v1."""
-    kind: str = "Status"
+    kind: str
     """Always Status."""
+    metadata: ListMeta
+    """Where a list that ended here goes on, if it does."""
     status: str
     """Success or Failure."""
     message: str | None = None
@@ -62,12 +67,12 @@ class Status(Model, kw_only=True):
     """The answer in one CamelCase word."""
     details: StatusDetails | None = None
     """More about the answer."""
-    code: Int32
+    code: Int32 | None = None
     """The HTTP status."""
 
 
 class StatusError(Exception):
-    """A refusal: an HTTP code, a reason, words, and all causes."""
+    """A refusal: an HTTP code, a reason, words, all causes, and what it is about."""
 
     def __init__(self, code: int, reason: str, message: str, causes: Iterable[Cause] = ()) -> None:
         super().__init__(message)
@@ -75,15 +80,33 @@ class StatusError(Exception):
         self.reason = reason
         self.message = message
         self.causes = tuple(causes)
+        self.details = StatusDetails()
+        self.continuation: str | None = None
+
+    def about(self, group: str, kind: str, name: str = "") -> "StatusError":
+        """The same error, saying which object or resource it is about."""
+        self.details.group, self.details.kind, self.details.name = group or None, kind or None, name or None
+        return self
+
+    def retry_after(self, seconds: int) -> "StatusError":
+        """The same error, saying when to try again."""
+        self.details.retry_after_seconds = seconds
+        return self
 
     @property
     def status(self) -> Status:
         """The Status to send."""
-        causes = [StatusCause(reason=c.type, message=c.message, field=c.field) for c in self.causes]
+        causes = [
+            StatusCause(reason=c.type or None, message=c.message or None, field=c.field or None) for c in self.causes
+        ]
+        details = replace(self.details, causes=causes or None)
         return Status(
+            api_version="v1",
+            kind="Status",
+            metadata=ListMeta(continue_=self.continuation),
             status="Failure",
             message=self.message,
-            reason=self.reason,
-            details=StatusDetails(causes=causes) if causes else None,
+            reason=self.reason or None,
+            details=None if details == StatusDetails() else details,
             code=self.code,
         )

@@ -35,22 +35,25 @@ class Subscription:
             self.overrun = True
         else:
             self._pending.append(event)
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        self._wake()
 
-    async def next(self, timeout: float | None = None) -> Sequence[Event]:
+    async def next(self, timeout: float) -> Sequence[Event]:
         """All changes that have come since the last call; waits for one, at most so many seconds."""
         if not self._pending and not self.overrun:
-            self._waiter = asyncio.get_running_loop().create_future()
+            loop = asyncio.get_running_loop()
+            self._waiter = loop.create_future()
+            timer = loop.call_later(timeout, self._wake)
             try:
-                async with asyncio.timeout(timeout):
-                    await self._waiter
-            except TimeoutError:
-                return ()
+                await self._waiter
             finally:
+                timer.cancel()
                 self._waiter = None
         pending, self._pending = self._pending, []
         return pending
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def close(self) -> None:
         """Stop being told."""

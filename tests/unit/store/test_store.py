@@ -127,10 +127,10 @@ def test_a_watch_tells_what_it_missed_and_then_what_comes(tmp_path: Path) -> Non
             await store.write(put(key("other2", "b")))
             await store.write(put(key("x"), 4, removes=True))
             assert names(await watch.next(1)) == [("MODIFIED", "x", 4), ("DELETED", "x", 6)]
-            assert await watch.next(0.01) == ()
+            assert list(await watch.next(0.01)) == []
             watch.close()
             await store.write(put(key("x")))
-            assert await watch.next(0.01) == ()
+            assert list(await watch.next(0.01)) == []
 
     run(scenario)
 
