@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import fields
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.meta import ObjectMeta
@@ -48,10 +47,10 @@ class Trace:
 def _members(value: object) -> Iterator[tuple[object, str, object]]:
     match value:
         case Model():
-            for field in fields(value):
-                child = getattr(value, field.name)
+            for name, wire_name in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
+                child = getattr(value, name)
                 if child is not None:
-                    yield field.name, f".{field.encode_name}", child
+                    yield name, f".{wire_name}", child
         case dict():
             for key, child in value.items():
                 yield key, f"[{key}]", child
