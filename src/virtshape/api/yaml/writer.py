@@ -7,6 +7,7 @@ is safe, and printable characters are never escaped, where kubectl escapes tabs 
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from virtshape.api.yaml.scalars import as_value, is_ambiguous
@@ -14,10 +15,10 @@ from virtshape.api.yaml.scalars import as_value, is_ambiguous
 _LONGEST_SIMPLE_KEY = 1000  # readers give up on a key that is still open after 1024 characters
 
 _PRINTABLE = "\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
-_ESCAPED = re.compile(f'[^{_PRINTABLE}]|["\\\\]')
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
-_ONE_LINE = re.compile(f"[{_PRINTABLE}]+")
-_BLOCK = re.compile(f"(?=.*[^ \n])[{_PRINTABLE}\t\n]*\n[{_PRINTABLE}\t\n]*(?<![ \t])", re.DOTALL)
+_ESCAPED = f'[^{_PRINTABLE}]|["\\\\]'
+_ONE_LINE = f"[{_PRINTABLE}]+"
+_BLOCK = f"(?s)(?=.*[^ \n])[{_PRINTABLE}\t\n]*\n[{_PRINTABLE}\t\n]*(?<![ \t])"
 _NEEDS_QUOTES = re.compile(
     r"""
     [ #,\[\]{}&*!|>'"%@`]    # an indicator or a space at the beginning
@@ -28,6 +29,12 @@ _NEEDS_QUOTES = re.compile(
     """,
     re.VERBOSE,
 )
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """Compile when first needed: classes of so many characters take milliseconds, and few texts ask for them."""
+    return re.compile(text)
 
 
 def write_yaml(tree: Any) -> str:
@@ -67,7 +74,7 @@ def _write_pair(pad: str, key: str, value: Any, indent: int) -> Iterator[str]:
 def _write_entry(before: str, value: Any, indent: int) -> Iterator[str]:
     """Write what takes a single line, or a block of text."""
     match value:
-        case str() if _BLOCK.fullmatch(value):
+        case str() if "\n" in value and _pattern(_BLOCK).fullmatch(value):
             first, *rest = _write_block(value)
             yield before + first
             pad = " " * (indent + 2)
@@ -85,11 +92,17 @@ def _write_entry(before: str, value: Any, indent: int) -> Iterator[str]:
 
 
 def _write_text(text: str) -> str:
-    if not _ONE_LINE.fullmatch(text) or is_ambiguous(text):
-        return f'"{_ESCAPED.sub(_escape, text)}"'
+    if not _is_one_line(text) or is_ambiguous(text):
+        return f'"{_pattern(_ESCAPED).sub(_escape, text)}"'
     if _NEEDS_QUOTES.match(text):
         return "'{}'".format(text.replace("'", "''"))
     return str(text)
+
+
+def _is_one_line(text: str) -> bool:
+    if text.isascii():
+        return bool(text) and text.isprintable()
+    return _pattern(_ONE_LINE).fullmatch(text) is not None
 
 
 def _write_block(text: str) -> Iterator[str]:
