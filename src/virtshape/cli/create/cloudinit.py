@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from virtshape.api.kubevirt.volume import CloudInitConfigDriveSource, CloudInitNoCloudSource, Volume
 from virtshape.cli.create.parameters import ParameterError
 
@@ -89,6 +87,8 @@ def read_password(path: str) -> str:
 
 def _write_scalar(text: str) -> str:
     """Quote the text if YAML would read it as anything else."""
+    import yaml  # late: few command lines get here, and it takes a tenth of the start-up
+
     try:
         plain = yaml.safe_load(f"- {text}") == [text]
     except yaml.YAMLError:
