@@ -1,0 +1,234 @@
+"""Finding what a VM names: revisions before live objects, every older payload understood."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from tests.build import (
+    Tree,
+    build_flavor,
+    build_flavor_preference,
+    build_instancetype,
+    build_instancetype_spec,
+    build_preference,
+    build_preference_spec,
+    build_revision,
+    build_vm,
+)
+
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.engine.expand import Shape
+from virtshape.offline.objects import Objects
+from virtshape.resolve.find import find_object, find_shape
+from virtshape.resolve.matcher import Role
+from virtshape.resolve.reference import NotFoundError
+
+SPEC: Tree = {"cpu": {"guest": 8}, "memory": {"guest": "8Gi"}}
+WISH: Tree = {"devices": {"preferredDiskBus": "virtio"}}
+LIVE = build_instancetype("small")
+KEPT = build_instancetype_spec(**SPEC)
+
+
+def resolve(vm: Any, *objects: Model) -> Shape:
+    return find_shape(vm, Objects(objects).find)
+
+
+def payload(version: str, kind: str = "VirtualMachineClusterInstancetype", spec: Tree = SPEC) -> Tree:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": "small"}, "spec": spec}
+
+
+def encoded(spec: Tree) -> Tree:
+    return {"apiVersion": "", "spec": base64.b64encode(json.dumps(spec).encode()).decode()}
+
+
+def test_a_vm_that_names_nothing_has_no_shape() -> None:
+    assert resolve(build_vm()) == Shape()
+
+
+def test_both_things_that_a_vm_names() -> None:
+    vm = build_vm(instancetype="small", preference="linux")
+    assert resolve(vm, LIVE, build_preference("linux", **WISH)) == Shape(LIVE.spec, build_preference_spec(**WISH))
+
+
+def test_namespaced_and_cluster_wide_objects_of_one_name_are_told_apart() -> None:
+    wide, own = build_instancetype("a", cpu={"guest": 1}), build_instancetype("a", namespace="lab", cpu={"guest": 3})
+    other = build_instancetype("a", namespace="default", cpu={"guest": 5})
+    vm = build_vm(instancetype="virtualmachineinstancetypes/a", namespace="lab")
+    assert resolve(vm, wide, own, other).instancetype == own.spec
+    assert resolve(build_vm(instancetype="a", namespace="lab"), wide, own, other).instancetype == wide.spec
+    assert resolve(build_vm(instancetype="VirtualMachineInstancetype/a"), wide, own, other).instancetype == other.spec
+
+
+@pytest.mark.parametrize(
+    ("role", "field", "resource"),
+    [
+        ("instancetype", "spec.instancetype.name", "virtualmachineclusterinstancetypes.instancetype.kubevirt.io"),
+        ("preference", "spec.preference.name", "virtualmachineclusterpreferences.instancetype.kubevirt.io"),
+        ("flavor", "spec.flavor.name", "virtualmachineclusterflavors.flavor.kubevirt.io"),
+    ],
+)
+def test_what_is_missing_is_named(role: str, field: str, resource: str) -> None:
+    matchers: Tree = {role: "gone"}
+    with pytest.raises(NotFoundError) as missing:
+        resolve(build_vm(**matchers))
+    assert missing.value.message == f'{resource} "gone" not found'
+    assert missing.value.field == field
+
+
+def test_an_unexpected_kind_is_refused() -> None:
+    with pytest.raises(StatusError, match="got unexpected kind in InstancetypeMatcher: Pod"):
+        resolve(build_vm(instancetype="Pod/small"), LIVE)
+
+
+def test_a_flavor_lays_out_on_cores_and_takes_preferences_of_its_group() -> None:
+    tiny, linux = build_flavor("tiny"), build_flavor_preference("linux", **WISH)
+    other = build_preference("linux", devices={"preferredDiskBus": "sata"})
+    shape = resolve(build_vm(flavor="tiny", preference="linux"), tiny, linux, other)
+    assert shape == Shape(build_instancetype_spec(), build_preference_spec(**WISH), "cores")
+
+
+def test_without_a_flavor_preferences_come_from_the_instancetype_group() -> None:
+    with pytest.raises(NotFoundError, match=r"instancetype\.kubevirt\.io"):
+        resolve(build_vm(preference="linux"), build_flavor_preference("linux", **WISH))
+
+
+def test_with_a_flavor_preferences_do_not_come_from_the_instancetype_group() -> None:
+    with pytest.raises(NotFoundError, match=r"virtualmachineclusterflavorpreferences\.flavor\.kubevirt\.io"):
+        resolve(build_vm(flavor="tiny", preference="linux"), build_flavor("tiny"), build_preference("linux", **WISH))
+
+
+def test_a_flavor_beside_an_instance_type_is_refused() -> None:
+    with pytest.raises(StatusError) as refused:
+        resolve(build_vm(flavor="tiny", instancetype="small"), build_flavor("tiny"), LIVE)
+    assert refused.value.code == 422
+    assert [cause.field for cause in refused.value.causes] == ["spec.flavor"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(encoded(SPEC), id="base64 of the spec"),
+        pytest.param({**encoded(SPEC), "apiVersion": "instancetype.kubevirt.io/v1alpha1"}, id="base64 and a version"),
+        pytest.param(payload("instancetype.kubevirt.io/v1alpha1"), id="v1alpha1"),
+        pytest.param(payload("instancetype.kubevirt.io/v1alpha2"), id="v1alpha2"),
+        pytest.param(payload("instancetype.kubevirt.io/v1beta1"), id="v1beta1"),
+        pytest.param(payload("instancetype.kubevirt.io/v1beta2"), id="v1beta2"),
+        pytest.param(payload("instancetype.kubevirt.io/v1beta1", "VirtualMachineInstancetype"), id="of a namespace"),
+    ],
+)
+@pytest.mark.parametrize("place", ["spec", "status"])
+def test_every_payload_ever_stored_is_understood_wherever_it_is_named(data: Tree, place: str) -> None:
+    revision = build_revision("r", data, object_name="small")
+    if place == "spec":
+        vm = build_vm(instancetype={"name": "small", "revisionName": "r"})
+    else:
+        vm = build_vm(instancetype="small", status={"instancetypeRef": {"controllerRevisionRef": {"name": "r"}}})
+    assert resolve(vm, LIVE, revision).instancetype == KEPT
+
+
+@pytest.mark.parametrize(
+    ("version", "spec"),
+    [("v1alpha1", WISH), ("v1alpha2", WISH), ("v1beta1", WISH), ("v1beta2", WISH), (None, WISH)],
+)
+def test_payloads_of_preferences_are_understood(version: str | None, spec: Tree) -> None:
+    kind = "VirtualMachineClusterPreference"
+    data = payload(f"instancetype.kubevirt.io/{version}", kind, spec) if version else encoded(spec)
+    vm = build_vm(preference={"name": "linux", "revisionName": "r"})
+    assert resolve(vm, build_revision("r", data)).preference == build_preference_spec(**WISH)
+
+
+@pytest.mark.parametrize("role", ["flavor", "preference"])
+@pytest.mark.parametrize("whole", [True, False], ids=["whole object", "base64 of the spec"])
+def test_payloads_of_the_flavor_group_are_understood(role: str, whole: bool) -> None:
+    kind, spec = (
+        ("VirtualMachineClusterFlavor", SPEC) if role == "flavor" else ("VirtualMachineClusterPreference", WISH)
+    )
+    data = payload("flavor.kubevirt.io/v1alpha1", kind, spec) if whole else encoded(spec)
+    named: Tree = {"flavor": "tiny", "preference": "linux"}
+    vm = build_vm(**{**named, role: {"name": named[role], "revisionName": "r"}})
+    shape = resolve(
+        vm, build_revision("r", data), build_flavor("tiny", **SPEC), build_flavor_preference("linux", **WISH)
+    )
+    assert shape == Shape(KEPT, build_preference_spec(**WISH), "cores")
+
+
+def test_the_revision_in_the_spec_beats_the_one_in_the_status() -> None:
+    vm = build_vm(
+        instancetype={"name": "small", "revisionName": "new"},
+        status={"instancetypeRef": {"controllerRevisionRef": {"name": "old"}}},
+    )
+    new = build_revision("new", payload("instancetype.kubevirt.io/v1beta2"), object_name="small")
+    old = build_revision("old", encoded({"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}), object_name="small")
+    assert resolve(vm, LIVE, new, old).instancetype == KEPT
+
+
+@pytest.mark.parametrize("object_name", ["other", None], ids=["of another object", "unlabelled"])
+def test_a_revision_in_the_status_of_another_object_is_passed_over(object_name: str | None) -> None:
+    vm = build_vm(instancetype="small", status={"instancetypeRef": {"controllerRevisionRef": {"name": "r"}}})
+    assert resolve(vm, LIVE, build_revision("r", encoded(SPEC), object_name=object_name)).instancetype == LIVE.spec
+
+
+@pytest.mark.parametrize("status", [{}, {"instancetypeRef": {}}, {"instancetypeRef": {"controllerRevisionRef": {}}}])
+def test_a_status_without_a_revision_leaves_the_live_object(status: Tree) -> None:
+    assert resolve(build_vm(instancetype="small", status=status), LIVE).instancetype == LIVE.spec
+
+
+def test_a_revision_counts_whatever_became_of_the_object() -> None:
+    vm = build_vm(instancetype={"name": "gone", "revisionName": "r"})
+    assert resolve(vm, build_revision("r", encoded(SPEC))).instancetype == KEPT
+
+
+@pytest.mark.parametrize(
+    ("vm", "field"),
+    [
+        (build_vm(instancetype={"name": "small", "revisionName": "r"}), "spec.instancetype.revisionName"),
+        (
+            build_vm(instancetype="small", status={"instancetypeRef": {"controllerRevisionRef": {"name": "r"}}}),
+            "status.instancetypeRef.controllerRevisionRef.name",
+        ),
+    ],
+    ids=["in the spec", "in the status"],
+)
+def test_a_missing_revision_is_named_never_passed_over(vm: Any, field: str) -> None:
+    elsewhere = build_revision("r", encoded(SPEC), object_name="small", namespace="other")
+    with pytest.raises(NotFoundError) as missing:
+        resolve(vm, LIVE, elsewhere)
+    assert missing.value.message == 'controllerrevisions.apps "r" not found'
+    assert missing.value.field == field
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        [],
+        {},
+        {"apiVersion": "", "spec": "not base64"},
+        payload("instancetype.kubevirt.io/v1beta1", "VirtualMachinePreference", WISH),
+        payload("flavor.kubevirt.io/v1alpha1", "VirtualMachineFlavor"),
+        payload("kubevirt.io/v1", "VirtualMachine"),
+        payload("instancetype.kubevirt.io/v1beta1", spec={"cpu": {"guests": 1}}),
+    ],
+    ids=["nothing", "a list", "empty", "no base64", "a preference", "a flavor", "a VM", "an unknown field"],
+)
+def test_a_revision_that_keeps_something_else_is_refused(data: object) -> None:
+    with pytest.raises(StatusError, match="ControllerRevision"):
+        resolve(build_vm(instancetype={"name": "small", "revisionName": "r"}), LIVE, build_revision("r", data))
+
+
+@pytest.mark.parametrize("role", ["instancetype", "preference", "flavor"])
+def test_a_role_without_a_matcher_finds_nothing(role: Role) -> None:
+    assert find_object(build_vm(), role, Objects().find) is None
+
+
+def test_what_is_found_is_not_changed() -> None:
+    tiny = build_flavor("tiny")
+    before = to_tree(tiny)
+    assert resolve(build_vm(flavor="tiny"), tiny).instancetype == from_tree(
+        before["spec"], VirtualMachineInstancetypeSpec
+    )
+    assert to_tree(tiny) == before

@@ -1,0 +1,368 @@
+"""Matchers inferred from what a volume is made from: annotations, labels, and where they are looked for."""
+
+from typing import Any, cast
+
+import pytest
+from tests.build import SourceKind, Tree, build_source, build_vm
+
+from virtshape.api.codec import to_tree
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.offline.objects import Objects
+from virtshape.resolve.infer import infer_matchers
+
+PREFIX = "instancetype.kubevirt.io/"
+CLAIM: Tree = {"name": "root", "persistentVolumeClaim": {"claimName": "base"}}
+DATA_VOLUME: Tree = {"name": "root", "dataVolume": {"name": "dv"}}
+FROM_CLAIM: Tree = {"source": {"pvc": {"name": "base", "namespace": "default"}}}
+FROM_SNAPSHOT: Tree = {"source": {"snapshot": {"name": "base", "namespace": "default"}}}
+FROM_DATA_SOURCE: Tree = {"sourceRef": {"kind": "DataSource", "name": "ds"}}
+SMALL = {"name": "small", "kind": "virtualmachineclusterinstancetype"}
+BOTH: Tree = {"annotations": {"defaultInstancetype": "small", "defaultPreference": "linux"}}
+
+
+def mark(kind: SourceKind, name: str, marks: Tree | None = None, **spec: Any) -> Any:
+    """A source with annotations and labels, whose keys are given without their prefix."""
+    prefixed: Tree = {
+        place: {f"{PREFIX}{key}": value for key, value in entries.items()} for place, entries in (marks or {}).items()
+    }
+    return build_source(kind, name, **prefixed, **spec)
+
+
+def infer(vm: VirtualMachine, *objects: Model) -> tuple[Tree | None, Tree | None]:
+    assert infer_matchers(vm, Objects(objects).find) == []
+    return to_tree(vm.spec.instancetype), to_tree(vm.spec.preference)
+
+
+def build_asking_vm(volume: Tree = CLAIM, *, policy: str | None = None, **vm: Any) -> VirtualMachine:
+    """A VM that asks its only volume for an instance type."""
+    matcher = {"inferFromVolume": "root", "inferFromVolumeFailurePolicy": policy}
+    return build_vm(**{"instancetype": matcher, "template": {"volumes": [volume]}, **vm})
+
+
+@pytest.mark.parametrize(
+    ("marks", "expected"),
+    [
+        pytest.param({"annotations": {"defaultInstancetype": "small"}}, SMALL, id="annotation"),
+        pytest.param({"labels": {"default-instancetype": "small"}}, SMALL, id="label"),
+        pytest.param(
+            {"annotations": {"defaultInstancetype": "small"}, "labels": {"default-instancetype": "large"}},
+            SMALL,
+            id="annotation before label",
+        ),
+        pytest.param(
+            {"annotations": {"defaultInstancetype": "a", "defaultInstancetypeKind": "K"}},
+            {"name": "a", "kind": "K"},
+            id="annotated kind",
+        ),
+        pytest.param(
+            {"labels": {"default-instancetype": "a", "default-instancetype-kind": "K"}},
+            {"name": "a", "kind": "K"},
+            id="labelled kind",
+        ),
+        pytest.param(
+            {"annotations": {"defaultInstancetype": "a"}, "labels": {"default-instancetype-kind": "K"}},
+            {"name": "a", "kind": "K"},
+            id="annotated name, labelled kind",
+        ),
+        pytest.param(
+            {"annotations": {"defaultInstancetypeKind": "K"}, "labels": {"default-instancetype": "a"}},
+            {"name": "a", "kind": "K"},
+            id="labelled name, annotated kind",
+        ),
+        pytest.param(
+            {
+                "annotations": {"defaultInstancetype": "a", "defaultInstancetypeKind": "K"},
+                "labels": {"default-instancetype": "b", "default-instancetype-kind": "L"},
+            },
+            {"name": "a", "kind": "K"},
+            id="annotations before labels, both keys",
+        ),
+        pytest.param(
+            {"annotations": {"defaultInstancetype": "small", "defaultInstancetypeKind": ""}}, SMALL, id="empty kind"
+        ),
+    ],
+)
+def test_each_key_is_annotated_or_labelled(marks: Tree, expected: Tree) -> None:
+    assert infer(build_asking_vm(), mark("PersistentVolumeClaim", "base", marks)) == (expected, None)
+
+
+@pytest.mark.parametrize(
+    ("marks", "expected"),
+    [
+        ({"annotations": {"defaultPreference": "linux"}}, "virtualmachineclusterpreference"),
+        ({"labels": {"default-preference": "linux"}}, "virtualmachineclusterpreference"),
+        ({"annotations": {"defaultPreference": "linux", "defaultPreferenceKind": "K"}}, "K"),
+        ({"labels": {"default-preference": "linux", "default-preference-kind": "K"}}, "K"),
+    ],
+    ids=["annotation", "label", "annotated kind", "labelled kind"],
+)
+def test_a_preference_is_inferred_by_keys_of_its_own(marks: Tree, expected: str) -> None:
+    vm = build_vm(preference={"inferFromVolume": "root"}, template={"volumes": [CLAIM]})
+    claim = mark("PersistentVolumeClaim", "base", marks)
+    assert infer(vm, claim) == (None, {"name": "linux", "kind": expected})
+
+
+@pytest.mark.parametrize("key", ["default-instancetype", "defaultInstancetype"])
+@pytest.mark.parametrize("place", ["labels", "annotations"])
+def test_annotations_and_labels_have_keys_of_their_own(key: str, place: str) -> None:
+    right = {"labels": "default-instancetype", "annotations": "defaultInstancetype"}[place] == key
+    claim = mark("PersistentVolumeClaim", "base", {place: {key: "small"}})
+    if right:
+        assert infer(build_asking_vm(), claim) == (SMALL, None)
+    else:
+        with pytest.raises(StatusError, match="unable to find required"):
+            infer(build_asking_vm(), claim)
+
+
+CHAINS = {
+    "claim": (CLAIM, {}, ["PersistentVolumeClaim/base"]),
+    "data volume of a claim": (
+        DATA_VOLUME,
+        {"DataVolume/dv": FROM_CLAIM},
+        ["DataVolume/dv", "PersistentVolumeClaim/base"],
+    ),
+    "data volume of a snapshot": (
+        DATA_VOLUME,
+        {"DataVolume/dv": FROM_SNAPSHOT},
+        ["DataVolume/dv", "VolumeSnapshot/base"],
+    ),
+    "data volume of a data source of a claim": (
+        DATA_VOLUME,
+        {"DataVolume/dv": FROM_DATA_SOURCE, "DataSource/ds": FROM_CLAIM},
+        ["DataVolume/dv", "DataSource/ds", "PersistentVolumeClaim/base"],
+    ),
+    "data volume of a data source of a snapshot": (
+        DATA_VOLUME,
+        {"DataVolume/dv": FROM_DATA_SOURCE, "DataSource/ds": FROM_SNAPSHOT},
+        ["DataVolume/dv", "DataSource/ds", "VolumeSnapshot/base"],
+    ),
+}
+
+
+def build_chain(specs: Tree, links: list[str], marks: dict[str, Tree]) -> list[Any]:
+    split = {link: link.split("/") for link in links}
+    return [
+        mark(cast("SourceKind", kind), name, marks.get(link), **specs.get(link, {}))
+        for link, (kind, name) in split.items()
+    ]
+
+
+@pytest.mark.parametrize(("volume", "specs", "links"), CHAINS.values(), ids=CHAINS)
+@pytest.mark.parametrize("place", [{"annotations": "defaultInstancetype"}, {"labels": "default-instancetype"}])
+def test_each_link_of_a_chain_can_name_it_and_the_first_counts(
+    volume: Tree, specs: Tree, links: list[str], place: dict[str, str]
+) -> None:
+    ((where, key),) = place.items()
+    for depth, link in enumerate(links):
+        marks = {link: {where: {key: f"from {link}"}} for link in links[depth:]}
+        inferred, _ = infer(build_asking_vm(volume), *build_chain(specs, links, marks))
+        assert inferred == {**SMALL, "name": f"from {link}"}
+
+
+def test_a_label_near_by_beats_an_annotation_further_off() -> None:
+    near = mark("DataVolume", "dv", {"labels": {"default-instancetype": "small"}}, **FROM_CLAIM)
+    far = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "large"}})
+    assert infer(build_asking_vm(DATA_VOLUME), near, far) == (SMALL, None)
+
+
+def test_a_kind_belongs_to_the_name_beside_it() -> None:
+    near = mark("DataVolume", "dv", {"annotations": {"defaultInstancetypeKind": "near"}}, **FROM_CLAIM)
+    far = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
+    assert infer(build_asking_vm(DATA_VOLUME), near, far) == (SMALL, None)
+
+
+def test_each_role_is_looked_for_on_its_own() -> None:
+    near = mark("DataVolume", "dv", {"annotations": {"defaultInstancetype": "small"}}, **FROM_CLAIM)
+    far = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultPreference": "linux"}})
+    vm = build_asking_vm(DATA_VOLUME, preference={"inferFromVolume": "root"})
+    assert infer(vm, near, far) == (SMALL, {"name": "linux", "kind": "virtualmachineclusterpreference"})
+
+
+def test_a_data_volume_that_is_gone_leaves_the_claim_of_its_name() -> None:
+    assert infer(build_asking_vm(DATA_VOLUME), mark("PersistentVolumeClaim", "dv", BOTH)) == (SMALL, None)
+
+
+TEMPLATE: Tree = {"metadata": {"name": "dv"}, "spec": FROM_CLAIM}
+
+
+def test_a_data_volume_template_leads_to_what_it_is_made_from() -> None:
+    vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[TEMPLATE])
+    assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
+
+
+def test_a_data_volume_template_beats_a_data_volume_of_its_name() -> None:
+    vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[TEMPLATE])
+    other = mark("DataVolume", "dv", {"annotations": {"defaultInstancetype": "large"}})
+    assert infer(vm, other, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"annotations": {f"{PREFIX}defaultInstancetype": "large", f"{PREFIX}defaultInstancetypeKind": "K"}},
+        {"labels": {f"{PREFIX}default-instancetype": "large", f"{PREFIX}default-instancetype-kind": "K"}},
+    ],
+    ids=["annotations", "labels"],
+)
+def test_metadata_of_a_data_volume_template_say_nothing(metadata: Tree) -> None:
+    template = {"metadata": {"name": "dv", **metadata}, "spec": FROM_CLAIM}
+    vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[template])
+    assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
+
+
+@pytest.mark.parametrize(
+    ("source", "namespace"),
+    [("images", "images"), ("", "lab")],
+    ids=["of its own", "of the VM"],
+)
+def test_a_source_stands_in_its_namespace_or_the_vms(source: str, namespace: str) -> None:
+    spec = {"source": {"pvc": {"name": "base", "namespace": source}}}
+    vm = build_asking_vm(DATA_VOLUME, namespace="lab")
+    volume = mark("DataVolume", "dv", namespace="lab", **spec)
+    claim = mark("PersistentVolumeClaim", "base", BOTH, namespace=namespace)
+    assert infer(vm, volume, claim) == (SMALL, None)
+
+
+UNUSABLE = [
+    pytest.param({"name": "root", "containerDisk": {"image": "x"}}, [], "type is not supported", id="container disk"),
+    pytest.param(CLAIM, [mark("PersistentVolumeClaim", "base")], "unable to find required", id="unmarked claim"),
+    pytest.param(
+        DATA_VOLUME, [mark("DataVolume", "dv", source={"blank": {}})], "DataVolumeSource is not supported", id="blank"
+    ),
+    pytest.param(DATA_VOLUME, [mark("DataVolume", "dv")], "DataVolumeSource is not supported", id="no source"),
+    pytest.param(
+        DATA_VOLUME,
+        [mark("DataVolume", "dv", sourceRef={"kind": "Pod", "name": "p"})],
+        "Kind Pod is not supported",
+        id="reference to another kind",
+    ),
+    pytest.param(
+        DATA_VOLUME,
+        [mark("DataVolume", "dv", sourceRef={"kind": "datasource", "name": "ds"})],
+        "Kind datasource is not supported",
+        id="reference in lower case",
+    ),
+    pytest.param(
+        DATA_VOLUME,
+        [mark("DataVolume", "dv", **FROM_DATA_SOURCE), mark("DataSource", "ds")],
+        "DataSource that doesn't provide",
+        id="data source of nothing",
+    ),
+    pytest.param(
+        DATA_VOLUME,
+        [
+            mark("DataVolume", "dv", **FROM_DATA_SOURCE),
+            mark("DataSource", "ds", source={"dataSource": {"name": "next", "namespace": "default"}}),
+            mark("DataSource", "next", BOTH),
+        ],
+        "DataSource that doesn't provide",
+        id="data source of a data source",
+    ),
+]
+
+
+@pytest.mark.parametrize(("volume", "objects", "words"), UNUSABLE)
+@pytest.mark.parametrize("policy", [None, "Reject"])
+def test_a_volume_that_says_nothing_is_refused(
+    volume: Tree, objects: list[Model], words: str, policy: str | None
+) -> None:
+    vm = build_asking_vm(volume, policy=policy)
+    before = to_tree(vm)
+    with pytest.raises(StatusError, match=words) as refused:
+        infer(vm, *objects)
+    assert refused.value.code == 400
+    assert to_tree(vm) == before
+
+
+@pytest.mark.parametrize(("volume", "objects", "words"), UNUSABLE)
+def test_policy_ignore_clears_the_matcher_and_warns(volume: Tree, objects: list[Model], words: str) -> None:
+    vm = build_asking_vm(volume, policy="Ignore", memory="512Mi")
+    (warning,) = infer_matchers(vm, Objects(objects).find)
+    assert warning.startswith("spec.instancetype: ")
+    assert words in warning
+    assert warning.endswith("; ignored as inferFromVolumeFailurePolicy asks, the VM has no instancetype")
+    assert vm.spec.instancetype is None
+    assert vm.spec.template.spec is not None
+    assert to_tree(vm.spec.template.spec.domain.memory) == {"guest": "512Mi"}
+
+
+@pytest.mark.parametrize("policy", [None, "Reject", "Ignore"])
+@pytest.mark.parametrize(
+    ("volume", "objects", "words"),
+    [
+        pytest.param(
+            {"name": "other", "emptyDisk": {"capacity": "1Gi"}}, [], "unable to find volume root", id="volume"
+        ),
+        pytest.param(CLAIM, [], 'persistentvolumeclaims "base" not found', id="claim"),
+        pytest.param(DATA_VOLUME, [], 'persistentvolumeclaims "dv" not found', id="data volume and claim"),
+        pytest.param(
+            DATA_VOLUME,
+            [mark("DataVolume", "dv", **FROM_CLAIM)],
+            'persistentvolumeclaims "base" not found',
+            id="origin",
+        ),
+        pytest.param(
+            DATA_VOLUME,
+            [mark("DataVolume", "dv", **FROM_DATA_SOURCE)],
+            r'datasources\.cdi\.kubevirt\.io "ds" not found',
+            id="data source",
+        ),
+    ],
+)
+def test_what_is_missing_is_refused_whatever_the_policy(
+    policy: str | None, volume: Tree, objects: list[Model], words: str
+) -> None:
+    with pytest.raises(StatusError, match=words):
+        infer(build_asking_vm(volume, policy=policy), *objects)
+
+
+@pytest.mark.parametrize(
+    ("policy", "memory"), [("Ignore", None), ("Reject", {"guest": "512Mi"}), (None, {"guest": "512Mi"})]
+)
+def test_memory_that_stood_in_for_an_instance_type_goes_once_one_is_inferred(
+    policy: str | None, memory: Tree | None
+) -> None:
+    vm = build_asking_vm(policy=policy, memory="512Mi")
+    assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
+    assert vm.spec.template.spec is not None
+    assert to_tree(vm.spec.template.spec.domain.memory) == memory
+
+
+def test_an_inferred_preference_leaves_the_memory() -> None:
+    matcher = {"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"}
+    vm = build_vm(preference=matcher, template={"volumes": [CLAIM]}, memory="512Mi")
+    infer(vm, mark("PersistentVolumeClaim", "base", BOTH))
+    assert vm.spec.template.spec is not None
+    assert to_tree(vm.spec.template.spec.domain.memory) == {"guest": "512Mi"}
+
+
+def test_one_role_may_fail_under_ignore_while_the_other_is_inferred() -> None:
+    claim = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
+    vm = build_asking_vm(preference={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"})
+    assert len(infer_matchers(vm, Objects([claim]).find)) == 1
+    assert (to_tree(vm.spec.instancetype), vm.spec.preference) == (SMALL, None)
+
+
+def test_when_one_role_is_refused_nothing_is_changed() -> None:
+    claim = mark("PersistentVolumeClaim", "base", {"annotations": {"defaultInstancetype": "small"}})
+    vm = build_asking_vm(preference={"inferFromVolume": "root"}, policy="Ignore", memory="512Mi")
+    before = to_tree(vm)
+    with pytest.raises(StatusError, match="default-preference"):
+        infer_matchers(vm, Objects([claim]).find)
+    assert to_tree(vm) == before
+
+
+def test_matchers_that_do_not_ask_are_left_alone() -> None:
+    vm = build_vm(instancetype={"name": "a", "kind": "k", "revisionName": "r"}, preference="b")
+    before = to_tree(vm)
+    assert infer_matchers(vm, Objects().find) == []
+    assert to_tree(vm) == before
+
+
+def test_an_inferred_matcher_is_a_name_and_a_kind() -> None:
+    vm = build_asking_vm()
+    assert vm.spec.instancetype is not None
+    vm.spec.instancetype.revision_name = "r"
+    assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)

@@ -1,0 +1,70 @@
+"""The kinds that matchers can mean, and how they may be spelled."""
+
+from collections.abc import Callable
+
+import pytest
+from tests.build import build_vm
+
+from virtshape.api.kubevirt.machine import FlavorMatcher, InstancetypeMatcher, PreferenceMatcher
+from virtshape.api.status import Cause, StatusError
+from virtshape.resolve.matcher import KINDS, Matcher, Role, check_sole_size, find_full_kind, find_status_ref, full_kind
+
+MATCHERS: dict[Role, type[Matcher]] = {
+    "instancetype": InstancetypeMatcher,
+    "preference": PreferenceMatcher,
+    "flavor": FlavorMatcher,
+}
+
+
+@pytest.mark.parametrize("role", KINDS)
+@pytest.mark.parametrize("spell", [str, str.lower, str.upper, lambda kind: f"{kind}s", lambda kind: f"{kind.upper()}S"])
+def test_a_kind_in_any_spelling(role: Role, spell: Callable[[str], str]) -> None:
+    for kind in (KINDS[role].cluster, KINDS[role].namespaced):
+        assert full_kind(MATCHERS[role](name="x", kind=spell(kind)), role) == kind
+
+
+@pytest.mark.parametrize("role", KINDS)
+@pytest.mark.parametrize("kind", [None, ""])
+def test_no_kind_is_the_cluster_wide_one(role: Role, kind: str | None) -> None:
+    assert full_kind(MATCHERS[role](name="x", kind=kind), role) == KINDS[role].cluster
+
+
+@pytest.mark.parametrize("role", KINDS)
+@pytest.mark.parametrize("kind", ["Pod", "VirtualMachineInstancetypess", "s", " virtualmachineinstancetype"])
+def test_any_other_kind_is_refused_naming_both(role: Role, kind: str) -> None:
+    matcher = MATCHERS[role](name="x", kind=kind)
+    assert find_full_kind(matcher, role) is None
+    with pytest.raises(StatusError) as refused:
+        full_kind(matcher, role)
+    label, cluster, namespaced = KINDS[role]
+    words = f"got unexpected kind in {label}: {kind}; use {cluster} or {namespaced}"
+    assert (refused.value.code, refused.value.message) == (422, words)
+    assert refused.value.causes == (Cause("FieldValueNotSupported", words, f"spec.{role}.kind"),)
+
+
+def test_kinds_of_one_role_mean_nothing_in_another() -> None:
+    assert find_full_kind(InstancetypeMatcher(kind="VirtualMachinePreference"), "instancetype") is None
+    assert find_full_kind(InstancetypeMatcher(kind="VirtualMachineFlavor"), "instancetype") is None
+
+
+@pytest.mark.parametrize(
+    ("instancetype", "flavor", "sole"),
+    [(None, None, True), ("a", None, True), (None, "b", True), ("a", "b", False)],
+)
+def test_a_vm_is_sized_by_one_thing(instancetype: str | None, flavor: str | None, sole: bool) -> None:
+    cause = check_sole_size(build_vm(instancetype=instancetype, flavor=flavor))
+    expected = Cause(
+        "FieldValueInvalid",
+        "spec.flavor and spec.instancetype are mutually exclusive: keep one of them",
+        "spec.flavor",
+    )
+    assert cause == (None if sole else expected)
+
+
+@pytest.mark.parametrize("role", KINDS)
+def test_each_role_has_its_place_in_the_status(role: Role) -> None:
+    assert find_status_ref(build_vm(), role) is None
+    assert find_status_ref(build_vm(status={}), role) is None
+    ref = find_status_ref(build_vm(status={f"{role}Ref": {"name": role}}), role)
+    assert ref is not None
+    assert ref.name == role

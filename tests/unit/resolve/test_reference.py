@@ -1,0 +1,61 @@
+"""References, and what is said when there is nothing behind them."""
+
+import pytest
+
+from virtshape.api.status import Cause
+from virtshape.resolve.reference import NotFoundError, Reference
+
+SMALL = Reference("instancetype.kubevirt.io", "VirtualMachineClusterInstancetype", "", "smal")
+WORDS = 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "smal" not found'
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "resource"),
+    [
+        ("", "PersistentVolumeClaim", "persistentvolumeclaims"),
+        ("apps", "ControllerRevision", "controllerrevisions.apps"),
+        ("cdi.kubevirt.io", "DataSource", "datasources.cdi.kubevirt.io"),
+        (
+            "instancetype.kubevirt.io",
+            "VirtualMachinePreference",
+            "virtualmachinepreferences.instancetype.kubevirt.io",
+        ),
+        ("flavor.kubevirt.io", "VirtualMachineFlavor", "virtualmachineflavors.flavor.kubevirt.io"),
+        ("flavor.kubevirt.io", "VirtualMachinePreference", "virtualmachineflavorpreferences.flavor.kubevirt.io"),
+        (
+            "flavor.kubevirt.io",
+            "VirtualMachineClusterPreference",
+            "virtualmachineclusterflavorpreferences.flavor.kubevirt.io",
+        ),
+        ("example.com", "Gadget", "gadgets.example.com"),
+    ],
+)
+def test_a_kind_as_kubernetes_writes_it(group: str, kind: str, resource: str) -> None:
+    assert Reference(group, kind, "", "x").resource == resource
+
+
+def test_what_is_missing_is_named_with_its_field() -> None:
+    error = NotFoundError(SMALL, "spec.instancetype.name")
+    assert (error.code, error.reason, error.message) == (404, "NotFound", WORDS)
+    assert error.causes == (Cause("FieldValueNotFound", WORDS, "spec.instancetype.name"),)
+
+
+@pytest.mark.parametrize(
+    ("names", "suffix"),
+    [
+        ([], ""),
+        (["windows"], ""),
+        (["small"], "; did you mean small?"),
+        (["windows", "small", "smalls"], "; did you mean small or smalls?"),
+        (["smal1", "smal2", "smal3", "smal4"], "; did you mean smal4 or smal3 or smal2?"),
+    ],
+    ids=["nothing there", "nothing near", "one", "two", "at most three"],
+)
+def test_near_names_are_suggested(names: list[str], suffix: str) -> None:
+    error = NotFoundError(SMALL, "spec.instancetype.name").suggest(names)
+    assert error.message == f"{WORDS}{suffix}"
+    assert (error.reference, error.field) == (SMALL, "spec.instancetype.name")
+
+
+def test_references_are_equal_by_value() -> None:
+    assert {SMALL: 1}[Reference(SMALL.group, SMALL.kind, "", "smal")] == 1
