@@ -37,14 +37,11 @@ def find_nearest(
 
 def _size(candidate: Candidate) -> tuple[int, int, Decimal, str]:
     """What an instance type asks of a node, the plainest first."""
-    cpu, memory = candidate.spec.cpu, candidate.spec.memory
-    demands = [
-        cpu and cpu.dedicated_cpu_placement,
-        cpu and cpu.realtime,
-        memory and memory.hugepages,
-        candidate.spec.gpus,
-        candidate.spec.host_devices,
-        candidate.spec.node_selector,
-    ]
-    guest = Decimal(memory.guest.amount) if memory and memory.guest else Decimal(0)
-    return sum(map(bool, demands)), count_vcpus(cpu), guest, candidate.name
+    spec, cpu, memory = candidate.spec, candidate.spec.cpu, candidate.spec.memory
+    traits: list[object] = [spec.gpus, spec.host_devices, spec.node_selector]
+    if cpu is not None:
+        traits += [cpu.dedicated_cpu_placement, cpu.realtime, cpu.numa]
+    if memory is not None:
+        traits += [memory.hugepages, memory.overcommit_percent]
+    guest = memory.guest.amount if memory and memory.guest else Decimal(0)
+    return sum(map(bool, traits)), count_vcpus(cpu), guest, candidate.name

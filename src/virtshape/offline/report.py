@@ -48,7 +48,7 @@ def render_github(findings: Iterable[Finding]) -> Iterator[str]:
     """Workflow commands, which GitHub shows beside the lines of a pull request."""
     for each in findings:
         command, title = _GITHUB_COMMANDS[each.level], _escape_property(each.rule)
-        place = f"file={_escape_property(each.file)},line={each.line},col={each.column}"
+        place = f"file={_escape_property(each.file.removeprefix('./'))},line={each.line},col={each.column}"
         yield f"::{command} {place},title={title}::{_escape_data(each.message)}\n"
 
 

@@ -40,7 +40,7 @@ _SPELLED: Final = {"dedicatedCPUPlacement": "dedicatedCpuPlacement"}
 
 def check_fit(vm: VirtualMachine, around: Surroundings, architecture: str) -> Iterator[Remark]:
     """Everything that keeps the VM from being started with what it refers to; infers matchers in the VM given."""
-    role = instancetype_role(vm)
+    role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
     unsound = yield from check_own_matchers(vm)
     sizing = UNKNOWN if role in unsound else (yield from check_reference(vm, role, around))
     liking = UNKNOWN if "preference" in unsound else (yield from check_reference(vm, "preference", around))

@@ -66,10 +66,11 @@ def _check_inference(
     try:
         warnings = infer_matchers(alone, around.find)
     except NotFoundError as error:
-        message = f"{error.message} in the files, so the {_WORDS[role]} cannot be told; the cluster may have it"
+        missing = around.describe_missing(error.reference).replace(" not found", " not found in the files", 1)
+        message = f"the {_WORDS[role]} cannot be told, though the cluster may know: {missing}"
         ignores = getattr(matcher, "infer_from_volume_failure_policy", None) == IGNORE
         if ignores and role == "instancetype":
-            message += f"; if it names none, the VM gets {memory}"
+            message += f"; if nothing is named there, the VM gets {memory}"
         yield Remark("inference-unknown", field, message)
         return False
     except StatusError as error:
@@ -104,7 +105,8 @@ def _check_found(vm: VirtualMachine, role: Role, matcher: Matcher, around: Surro
     if missing.reference.kind == "ControllerRevision":
         if missing.field.startswith("spec."):
             advice = f"remove it to use the {_WORDS[role]} as it is now, or check the revision's file too"
-            yield Remark("missing-revision", missing.field, f"{missing.message}: {advice}")
+            message = around.describe_missing(missing.reference)
+            yield Remark("missing-revision", missing.field, f"{message}: {advice}")
         unpinned = replace(matcher, revision_name=None)
         live = replace(vm, spec=replace(vm.spec, **{role: unpinned}), status=None)
         return (yield from _check_found(live, role, unpinned, around, origin))

@@ -27,6 +27,7 @@ class Surroundings:
         self._objects = objects
         self._broken = frozenset(broken)
         self._catalog = _load_catalog() if catalog else Objects()
+        self.describe_missing = cache(self._describe_missing)
         self.explain_missing = cache(self._explain_missing)
         self.list_candidates = cache(self._list_candidates)
 
@@ -44,18 +45,22 @@ class Surroundings:
         own, built_in = (held.names(group, kind, namespace) for held in (self._objects, self._catalog))
         return list(dict.fromkeys([*own, *built_in]))
 
-    def _explain_missing(self, reference: Reference, role: Role, namespace: str) -> str:
-        """Say that an object is not there, and which others a VM of the namespace may mean."""
+    def _describe_missing(self, reference: Reference) -> str:
+        """Say that an object is not there, and which others have a name near to it."""
         names = self._list_names(reference.group, reference.kind, reference.namespace)
-        message = NotFoundError(reference, "").suggest(names).message
+        return NotFoundError(reference, "").suggest(names).message
+
+    def _explain_missing(self, reference: Reference, role: Role, namespace: str) -> str:
+        """Say that an object is not there, and what a VM of the namespace may mean instead."""
+        message = self.describe_missing(reference)
         kinds = KINDS[role]
         other = kinds.namespaced if reference.kind == kinds.cluster else kinds.cluster
         elsewhere = Reference(reference.group, other, namespace if other == kinds.namespaced else "", reference.name)
         if self.find(elsewhere) is not None:
             return f"{message}; there is a {other} of this name: set spec.{role}.kind to it"
-        if message.endswith("?"):
-            return message
-        return f"{message}: correct the name, or check the file that defines it too"
+        return (
+            message if message.endswith("?") else f"{message}: correct the name, or check the file that defines it too"
+        )
 
     def _list_candidates(self, group: str, namespace: str) -> tuple[Candidate, ...]:
         """All instance types, or flavors, that a VM of the namespace may name."""

@@ -1,0 +1,115 @@
+"""VMs that do not fit what they refer to."""
+
+import pytest
+from tests.linting import Case, documents, expect, instancetype, lint, preference, vm
+
+SMALL = "instancetype: {name: small}"
+LIKED = "preference: {name: liked}"
+BOTH = f"{SMALL}\n{LIKED}"
+EIGHT = "requirements: {cpu: {guest: 8}, memory: {guest: 16Gi}}"
+SPREAD = "cpu: {preferredCPUTopology: spread, spreadOptions: {ratio: 4}}"
+
+CASES = {
+    "a field that the instance type sets too": Case(
+        "instancetype-conflict",
+        documents(instancetype(), vm(spec=SMALL, domain="cpu: {§cores: 2}")),
+        "VM field(s) spec.template.spec.domain.cpu.cores conflicts with selected instance type: remove it",
+    ),
+    "many such fields": Case(
+        "instancetype-conflict",
+        documents(
+            instancetype("cpu: {guest: 2, dedicatedCPUPlacement: true}\nmemory: {guest: 2Gi}\nannotations: {a.b/c: d}"),
+            vm(
+                spec=SMALL,
+                domain="resources: {requests: {§cpu: 1, §memory: 1Gi}}\n"
+                "cpu: {§sockets: 1, §dedicatedCpuPlacement: true}\n"
+                "memory: {§guest: 1Gi}",
+            ).replace("  template:\n", "  template:\n    metadata:\n      annotations:\n        §a.b/c: e\n"),
+        ),
+        "conflicts with selected instance type",
+    ),
+    "vCPUs that the instance type gives": Case(
+        "instancetype-conflict",
+        documents(instancetype(), vm(spec=SMALL, domain="cpu: {§guest: 2}")),
+        "domain.cpu.guest conflicts",
+    ),
+    "too small for its preference": Case(
+        "unmet-requirement",
+        documents(instancetype(), preference(EIGHT), vm(spec=f"§§{BOTH}", domain="")),
+        "failure checking preference requirements: insufficient",
+    ),
+    "too small without an instance type": Case(
+        "unmet-requirement",
+        documents(
+            preference("requirements: {memory: {guest: 2Gi}}"),
+            vm(spec=LIKED, domain="§memory: {guest: 1Gi}"),
+        ),
+        "insufficient Memory resources of 1Gi provided by VirtualMachine, preference requires 2Gi",
+    ),
+    "of another architecture": Case(
+        "unmet-requirement",
+        documents(
+            preference("requirements: {architecture: arm64}"),
+            vm(spec=LIKED, template="§architecture: amd64"),
+        ),
+        "preference requires architecture arm64 but amd64 is being requested",
+    ),
+    "vCPUs that cannot be spread": Case(
+        "indivisible-spread",
+        documents(instancetype(), preference(SPREAD), vm(spec=f"§{BOTH}", domain="")),
+        "2 vCPUs provided by the instance type are not divisible",
+    ),
+    "own vCPUs that cannot be spread": Case(
+        "indivisible-spread",
+        documents(preference(SPREAD), vm(spec=LIKED, domain="memory: {guest: 1Gi}\ncpu: {§guest: 6}")),
+        "6 vCPUs provided by the VM are not divisible",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_does_not_fit_is_found_at_its_place(case: Case) -> None:
+    expect(case)
+
+
+def test_conflicts_hide_no_requirement() -> None:
+    text = documents(instancetype(), preference(EIGHT), vm(spec=BOTH, domain="cpu: {cores: 16}\nmemory: {guest: 64Gi}"))
+    assert [(each.rule, each.field) for each in lint(text)] == [
+        ("unmet-requirement", "spec.instancetype"),
+        ("unmet-requirement", "spec.instancetype"),
+        ("instancetype-conflict", "spec.template.spec.domain.cpu.cores"),
+        ("instancetype-conflict", "spec.template.spec.domain.memory.guest"),
+    ]
+
+
+ADVICE = {
+    "of the same series, the smallest first": ("u1.nano", "u1.2xlarge or u1.4xlarge or u1.8xlarge"),
+    "the plainest and smallest, if the series has none": ("own.small", "u1.2xlarge or u1.4xlarge or u1.8xlarge"),
+}
+
+
+@pytest.mark.parametrize(("name", "names"), ADVICE.values(), ids=ADVICE)
+def test_a_requirement_unmet_names_instance_types_that_would_do(name: str, names: str) -> None:
+    text = documents(
+        instancetype(name="own.small"),
+        preference(EIGHT),
+        vm(spec=f"instancetype: {{name: {name}}}\n{LIKED}", domain=""),
+    )
+    assert [each.message.rpartition("; ")[2] for each in lint(text, catalog=True)] == [f"{names} would do"] * 2
+
+
+def test_an_instance_type_that_would_clash_is_not_advised() -> None:
+    large = "cpu: {guest: 8}\nmemory: {guest: 32Gi}"
+    text = documents(
+        instancetype(),
+        instancetype(f"{large}\nnodeSelector: {{disk: fast}}", name="large.fast"),
+        instancetype(f"{large}\nschedulerName: own", name="large.own"),
+        preference(EIGHT),
+        vm(spec=BOTH, template="nodeSelector: {zone: a}", domain=""),
+    )
+    assert {each.message.rpartition("; ")[2] for each in lint(text)} == {"large.own would do"}
+
+
+def test_where_no_instance_type_would_do_that_is_said() -> None:
+    text = documents(instancetype(), preference(EIGHT), vm(spec=BOTH, domain=""))
+    assert all(each.message.endswith("; no instance type known here would do") for each in lint(text))

@@ -1,0 +1,112 @@
+"""VMs that are wrong by themselves."""
+
+import pytest
+from tests.linting import Case, documents, expect, instancetype, lint, read_marks, vm
+
+SMALL = "instancetype: {name: small}"
+SIZELESS = instancetype("{}", name="small")
+VM_HEAD = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\n"
+
+
+def disks(text: str, volumes: str = "volumes:\n- name: root\n  containerDisk: {image: i}") -> str:
+    return vm(template=volumes, devices=f"disks:\n{text}")
+
+
+CASES = {
+    "neither running nor a run strategy": Case(
+        "run-strategy", vm(run="").replace("spec:", "§spec:", 1), "set spec.runStrategy"
+    ),
+    "running, as in older manifests": Case(
+        "deprecated-field", vm(run="§running: false"), "spec.running is deprecated: use spec.runStrategy: Halted"
+    ),
+    "a disk without its volume": Case(
+        "missing-volume", disks("- §name: data"), 'the disk "data" has no volume of that name: add one, or remove'
+    ),
+    "a disk with a volume misspelt": Case("missing-volume", disks("- §name: rooot"), 'did you mean "root"?'),
+    "a filesystem without its volume": Case(
+        "missing-volume", vm(devices="filesystems:\n- §name: share\n  virtiofs: {}"), 'the filesystem "share"'
+    ),
+    "an interface without its network": Case(
+        "missing-network", vm(devices="interfaces:\n- §name: lan\n  bridge: {}"), 'the interface "lan" has no network'
+    ),
+    "a network without its interface": Case(
+        "missing-interface", vm(template="networks:\n- §name: lan\n  pod: {}"), 'the network "lan" has no interface'
+    ),
+    "two volumes of a name": Case(
+        "duplicate-name",
+        vm(template="volumes:\n- {name: a, emptyDisk: {capacity: 1Gi}}\n- {§name: a, emptyDisk: {capacity: 1Gi}}"),
+        'two volumes are named "a"',
+    ),
+    "two disks of a name": Case("duplicate-name", disks("- name: root\n- §name: root"), 'two disks are named "root"'),
+    "two interfaces of a name": Case(
+        "duplicate-name",
+        vm(template="networks: [{name: lan, pod: {}}]", devices="interfaces:\n- name: lan\n- §name: lan"),
+        'two interfaces are named "lan"',
+    ),
+    "two networks of a name": Case(
+        "duplicate-name",
+        vm(template="networks:\n- {name: lan, pod: {}}\n- {§name: lan, pod: {}}", devices="interfaces: [{name: lan}]"),
+        'two networks are named "lan"',
+    ),
+    "a volume from nowhere": Case(
+        "one-of", vm(template="volumes:\n- §name: root"), "add a source such as containerDisk"
+    ),
+    "a volume from two places": Case(
+        "one-of",
+        vm(template="volumes:\n- name: root\n  containerDisk: {image: i}\n  §emptyDisk: {capacity: 1Gi}"),
+        "has containerDisk and emptyDisk: keep one of them",
+    ),
+    "a disk of two sorts": Case("one-of", disks("- name: root\n  disk: {}\n  §cdrom: {}"), "has disk and cdrom"),
+    "an interface bound twice": Case(
+        "one-of",
+        vm(
+            template="networks: [{name: lan, pod: {}}]",
+            devices="interfaces:\n- name: lan\n  masquerade: {}\n  §bridge: {}",
+        ),
+        "has masquerade and bridge",
+    ),
+    "a network of no sort": Case(
+        "one-of",
+        vm(template="networks:\n- §name: lan", devices="interfaces: [{name: lan}]"),
+        "pod, multus or resourceClaim",
+    ),
+    "a binding that is gone": Case(
+        "deprecated-field",
+        vm(template="networks: [{name: lan, pod: {}}]", devices="interfaces:\n- name: lan\n  §slirp: {}"),
+        "the binding slirp is deprecated and no longer works: use masquerade or passtBinding",
+    ),
+    "vCPUs and cores": Case(
+        "own-vcpus", vm(domain="memory: {guest: 1Gi}\ncpu: {guest: 2, §cores: 2}"), "are mutually exclusive"
+    ),
+    "no vCPUs": Case("own-vcpus", vm(domain="memory: {guest: 1Gi}\ncpu: {§guest: 0}"), "must be 1 or more"),
+    "no memory": Case("no-memory", vm(domain="").replace("domain:", "§domain:"), "no memory: set spec.template.spec"),
+    "no memory beside an instance type": Case(
+        "no-memory",
+        documents(SIZELESS, vm(spec=SMALL, domain="").replace("domain:", "§domain:")),
+        "or choose an instance type",
+    ),
+    "memory of nought": Case("no-memory", vm(domain="memory: {§guest: 0}"), "must be greater than 0"),
+    "a template of nothing": Case(
+        "missing-field",
+        f"{VM_HEAD}spec: {{runStrategy: Always, §template: {{}}}}\n",
+        "the template describes no guest",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_is_wrong_with_a_vm_by_itself_is_found_at_its_place(case: Case) -> None:
+    expect(case)
+
+
+def test_both_ways_to_run_are_one_too_many() -> None:
+    text, (place,) = read_marks(vm(run="§running: true\nrunStrategy: Manual"))
+    findings = lint(text)
+    assert [(each.rule, each.line, each.column) for each in findings] == [
+        ("deprecated-field", *place),
+        ("run-strategy", *place),
+    ]
+    assert [each.message for each in findings] == [
+        "spec.running is deprecated: use spec.runStrategy: Manual",
+        "Running and RunStrategy are mutually exclusive: remove spec.running",
+    ]

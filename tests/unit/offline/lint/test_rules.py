@@ -1,0 +1,77 @@
+"""Every rule has a case that breaks it, and good manifests break none."""
+
+import pytest
+from tests.linting import claim, documents, instancetype, lint, shaping, vm
+from tests.unit.offline.lint import test_fit, test_machine, test_reading, test_references, test_sizing
+
+from virtshape.offline.lint import LEVELS, RULES
+
+SMALL = "instancetype: {name: small}"
+LIKED = "preference: {name: liked}"
+SIZELESS = instancetype("{}", name="small")
+PVC = "volumes:\n- name: root\n  persistentVolumeClaim: {claimName: disk}"
+INFER = "instancetype:\n  inferFromVolume: root"
+IGNORE = f"{INFER}\n  inferFromVolumeFailurePolicy: Ignore"
+NAMES_SMALL = "labels: {instancetype.kubevirt.io/default-instancetype: small}"
+
+
+def test_every_rule_is_broken_somewhere() -> None:
+    tables = [module.CASES for module in (test_fit, test_machine, test_reading, test_references, test_sizing)]
+    broken = {case.rule for table in tables for case in table.values()}
+    assert broken == set(RULES)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_has_a_name_to_rely_on_a_level_and_two_sentences(name: str) -> None:
+    rule = RULES[name]
+    assert rule.id == name
+    assert name == name.lower().replace("_", "-").replace(" ", "-")
+    assert rule.level in LEVELS
+    assert rule.title[0].isupper()
+    assert not rule.title.endswith(".")
+    assert rule.advice.endswith(".")
+
+
+CLEAN = {
+    "a VM of its own size": vm(),
+    "memory as a request": vm(domain="resources: {requests: {memory: 1Gi}}"),
+    "an instance type of the same file": documents(vm(spec=SMALL, domain=""), instancetype()),
+    "an instance type of its namespace": documents(
+        shaping("VirtualMachineInstancetype", "cpu: {guest: 1}\nmemory: {guest: 1Gi}"),
+        vm(spec="instancetype: {name: small, kind: virtualmachineinstancetypes}", domain=""),
+    ),
+    "a size beside an instance type that has none": documents(
+        SIZELESS, vm(spec=SMALL, domain="memory: {guest: 1Gi}\ncpu: {guest: 2}")
+    ),
+    "inferred from a claim": documents(claim(NAMES_SMALL), instancetype(), vm(spec=INFER, template=PVC, domain="")),
+    "inferred, though a size stands by": documents(claim(NAMES_SMALL), instancetype(), vm(spec=IGNORE, template=PVC)),
+    "a flavor with its own preferences": documents(
+        shaping(
+            "VirtualMachineClusterFlavor",
+            "cpu: {guest: 2}\nmemory: {guest: 2Gi}",
+            version="flavor.kubevirt.io/v1alpha1",
+        ),
+        shaping(
+            "VirtualMachineClusterPreference",
+            "cpu: {preferredCPUTopology: preferCores}\nfirmware: {preferredUseEfi: true}",
+            name="liked",
+            version="flavor.kubevirt.io/v1alpha1",
+        ),
+        vm(spec=f"flavor: {{name: small}}\n{LIKED}", domain=""),
+    ),
+    "volumes without disks": vm(template="volumes: [{name: root, containerDisk: {image: i}}]"),
+    "a name to be made up": vm(name="generateName: web-"),
+    "the same name in two namespaces": documents(vm(), vm(name="name: web\nnamespace: other")),
+    "other people's objects": documents(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: A_B}\nspec: {anything: goes}\n",
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstanceMigration\nmetadata: {name: m}\nspec: {vmiName: a}\n",
+    ),
+    "fields of a claim that we do not know": claim("unheardOf: true"),
+    "a comment and nothing else": "# nothing\n",
+    "as JSON": '{"apiVersion": "v1", "kind": "List", "items": []}',
+}
+
+
+@pytest.mark.parametrize("text", CLEAN.values(), ids=CLEAN)
+def test_nothing_is_found_where_nothing_is_wrong(text: str) -> None:
+    assert lint(text) == []

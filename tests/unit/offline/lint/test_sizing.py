@@ -1,0 +1,48 @@
+"""Instance types, flavors and preferences that are wrong by themselves."""
+
+import pytest
+from tests.linting import Case, expect, instancetype, preference, shaping
+
+CASES = {
+    "an instance type of no vCPUs": Case("invalid-instancetype", instancetype("cpu: {§guest: 0}"), "must be 1 or more"),
+    "an instance type with two sizes": Case(
+        "invalid-instancetype", instancetype("cpu: {guest: 2, §topology: {cores: 2}}"), "mutually exclusive"
+    ),
+    "a flavor of no vCPUs": Case(
+        "invalid-instancetype",
+        shaping(
+            "VirtualMachineFlavor", "cpu: {§guest: 0}\nmemory: {guest: 1Gi}", version="flavor.kubevirt.io/v1alpha1"
+        ),
+        "must be 1 or more",
+    ),
+    "overcommitted by too much": Case(
+        "invalid-instancetype", instancetype("memory: {guest: 1Gi, §overcommitPercent: 120}"), "between 0 and 100"
+    ),
+    "a topology made up": Case(
+        "invalid-preference", preference("cpu: {§preferredCPUTopology: round}"), "unknown preferredCPUTopology round"
+    ),
+    "a topology of old": Case(
+        "deprecated-field", preference("cpu: {§preferredCPUTopology: preferCores}"), "please use cores instead"
+    ),
+    "launch security in an instance type": Case(
+        "deprecated-field",
+        instancetype("cpu: {guest: 1}\nmemory: {guest: 1Gi}\n§launchSecurity: {sev: {}}"),
+        "launchSecurity is deprecated",
+    ),
+    "EFI of old": Case(
+        "deprecated-field",
+        preference("firmware: {§preferredUseEfi: true}"),
+        "preferredUseEfi is deprecated: use preferredEfi",
+    ),
+    "secure boot of old": Case(
+        "deprecated-field", preference("firmware: {§preferredUseSecureBoot: true}"), "use preferredEfi"
+    ),
+    "a ratio of old": Case(
+        "deprecated-field", preference("§preferSpreadSocketToCoreRatio: 2"), "use cpu.spreadOptions.ratio"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_is_wrong_with_what_shapes_vms_is_found_at_its_place(case: Case) -> None:
+    expect(case)
