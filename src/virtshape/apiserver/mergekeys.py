@@ -1,0 +1,62 @@
+"""
+How strategic merge patches treat the fields of Kubernetes' own kinds, where that is not the plain way.
+
+Facts only, by struct and field as on the wire; OpenAPI documents publish them, so that clients make fitting patches.
+"""
+
+from typing import Final, NamedTuple
+
+
+class Strategy(NamedTuple):
+    """How a field is patched; the key tells its items apart, and is empty where they are plain values or no items."""
+
+    words: str
+    key: str = ""
+
+    @property
+    def merges(self) -> bool:
+        """Whether a list is merged with what is there, not put in its place."""
+        return self.words.startswith("merge")
+
+
+_MERGE: Final = Strategy("merge")
+_BY_NAME: Final = Strategy("merge", "name")
+_BY_TYPE: Final = Strategy("merge", "type")
+_CONTAINER_FIELDS: Final = {
+    "env": _BY_NAME,
+    "ports": Strategy("merge", "containerPort"),
+    "volumeDevices": Strategy("merge", "devicePath"),
+    "volumeMounts": Strategy("merge", "mountPath"),
+}
+
+STRATEGIES: Final[dict[str, dict[str, Strategy]]] = {
+    "Container": _CONTAINER_FIELDS,
+    "DeploymentSpec": {"strategy": Strategy("retainKeys")},
+    "DeploymentStatus": {"conditions": _BY_TYPE},
+    "EphemeralContainer": _CONTAINER_FIELDS,
+    "NamespaceStatus": {"conditions": _BY_TYPE},
+    "NodeSpec": {"podCIDRs": _MERGE},
+    "NodeStatus": {"addresses": _BY_TYPE, "conditions": _BY_TYPE},
+    "ObjectMeta": {"finalizers": _MERGE, "ownerReferences": Strategy("merge", "uid")},
+    "PersistentVolumeClaimStatus": {"conditions": _BY_TYPE},
+    "PodSpec": {
+        "containers": _BY_NAME,
+        "ephemeralContainers": _BY_NAME,
+        "hostAliases": Strategy("merge", "ip"),
+        "imagePullSecrets": _BY_NAME,
+        "initContainers": _BY_NAME,
+        "resourceClaims": Strategy("merge,retainKeys", "name"),
+        "schedulingGates": _BY_NAME,
+        "topologySpreadConstraints": Strategy("merge", "topologyKey"),
+        "volumes": Strategy("merge,retainKeys", "name"),
+    },
+    "PodStatus": {
+        "conditions": _BY_TYPE,
+        "hostIPs": Strategy("merge", "ip"),
+        "podIPs": Strategy("merge", "ip"),
+        "resourceClaimStatuses": Strategy("merge,retainKeys", "name"),
+    },
+    "ServiceAccount": {"secrets": _BY_NAME},
+    "ServiceSpec": {"ports": Strategy("merge", "port")},
+    "ServiceStatus": {"conditions": _BY_TYPE},
+}
