@@ -1,0 +1,49 @@
+"""
+How long ago something was, in the few characters that kubectl has for it: `45s`, `3m20s`, `2d4h`, `5y`.
+
+The clock is the caller's.
+"""
+
+from datetime import datetime
+
+_MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
+
+
+def format_age(time: str | None, now: float) -> str:
+    """How long before `now`, in seconds since 1970, an RFC 3339 time was."""
+    if not time:
+        return "<unknown>"
+    try:
+        seconds = now - datetime.fromisoformat(time).timestamp()
+    except ValueError:
+        return "<invalid>"
+    return format_duration(seconds)
+
+
+def format_duration(seconds: float) -> str:
+    """A duration in one or two units: the longer it is, the coarser."""
+    whole = int(seconds)  # towards zero, as clocks may differ a little
+    if whole < 0:
+        return "0s" if whole == -1 else "<invalid>"
+    if whole < 2 * _MINUTE:
+        return f"{whole}s"
+    if whole < 10 * _MINUTE:
+        return _format_units(whole, _MINUTE, "m", 1, "s")
+    if whole < 3 * _HOUR:
+        return f"{whole // _MINUTE}m"
+    if whole < 8 * _HOUR:
+        return _format_units(whole, _HOUR, "h", _MINUTE, "m")
+    if whole < 2 * _DAY:
+        return f"{whole // _HOUR}h"
+    if whole < 8 * _DAY:
+        return _format_units(whole, _DAY, "d", _HOUR, "h")
+    if whole < 2 * _YEAR:
+        return f"{whole // _DAY}d"
+    if whole < 8 * _YEAR:
+        return _format_units(whole, _YEAR, "y", _DAY, "d")
+    return f"{whole // _YEAR}y"
+
+
+def _format_units(seconds: int, large: int, large_unit: str, small: int, small_unit: str) -> str:
+    rest = seconds % large // small
+    return f"{seconds // large}{large_unit}" + (f"{rest}{small_unit}" if rest else "")

@@ -1,0 +1,143 @@
+"""
+A few fields of an object straight from its bytes; the rest is skipped, never decoded.
+
+Paths are those of printer columns: `.spec.cpu.guest`, `.status.interfaces[0].ipAddress`,
+`.status.conditions[?(@.type=='Ready')].status`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import msgspec
+
+_STEP = re.compile(r"\.(?P<name>\w+)(?:\[(?:(?P<place>\d+)|\?\(@\.(?P<key>\w+)=='(?P<value>[^']*)'\))\])?")
+
+
+class _Step(NamedTuple):
+    """One member on the way; of a list, the element at `place`, or the one whose `key` has the `value`."""
+
+    name: str
+    place: int | None
+    key: str | None
+    value: str | None
+
+    @property
+    def is_list(self) -> bool:
+        return self.place is not None or self.key is not None
+
+
+class _Node:
+    """What is wanted of one object: its members, whether they are lists, and what of them or their elements."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, tuple[bool, _Node | Any]] = {}
+
+
+class FieldReader:
+    """Reads the values at some paths, in their order; None where there is none."""
+
+    def __init__(self, paths: Mapping[str, Any] | list[str]) -> None:
+        """With a mapping, a value is read as the type given for its path, otherwise as plain dicts and lists."""
+        types = paths if isinstance(paths, Mapping) else dict.fromkeys(paths, Any)
+        self._ways = [_parse(path) for path in types]
+        root = _Node()
+        for way, type_ in zip(self._ways, types.values(), strict=True):
+            _add_way(root, way, type_)
+        self._decode = msgspec.json.Decoder(_define(root)).decode
+        self._get = _make_getter([_name_plain_part(way) for way in self._ways])
+        self._in_lists = [
+            (place, _make_picker(*way[len(_plain_part(way)) - 1 :]))
+            for place, way in enumerate(self._ways)
+            if any(step.is_list for step in way)
+        ]
+
+    def read(self, data: bytes | msgspec.Raw) -> list[Any]:
+        """The values in the JSON text of an object."""
+        found = self._decode(data)
+        try:
+            values = list(self._get(found))
+        except AttributeError:  # something on the way is null
+            return [_follow(found, way) for way in self._ways]
+        for place, pick in self._in_lists:
+            values[place] = pick(values[place])
+        return values
+
+
+def _parse(path: str) -> list[_Step]:
+    found = list(_STEP.finditer(path))
+    if not found or "".join(step[0] for step in found) != path:
+        raise ValueError(f"{path} is no path to a field")
+    return [
+        _Step(step["name"], None if step["place"] is None else int(step["place"]), step["key"], step["value"])
+        for step in found
+    ]
+
+
+def _add_way(node: _Node, way: list[_Step], type_: Any) -> None:
+    *above, last = way
+    for step in above:
+        _, below = node.members.setdefault(step.name, (step.is_list, _Node()))
+        if not isinstance(below, _Node):
+            raise TypeError(f"{step.name} is read as a whole already")
+        if step.key is not None:
+            below.members.setdefault(step.key, (False, Any))
+        node = below
+    if isinstance(node.members.get(last.name, (False, Any))[1], _Node):
+        raise TypeError(f"{last.name} is read in part already")
+    node.members[last.name] = (last.is_list, type_)
+
+
+def _define(node: _Node) -> type[msgspec.Struct]:
+    fields: list[tuple[str, Any, Any]] = []
+    for name, (is_list, below) in node.members.items():
+        type_: Any = _define(below) if isinstance(below, _Node) else below
+        if is_list:
+            fields.append((name, list[type_] | None, None))
+        elif isinstance(below, _Node):
+            # An absent object is an empty one, so that one getter can fetch from any depth.
+            fields.append((name, type_ | None, type_()))
+        else:
+            fields.append((name, type_, None))
+    return msgspec.defstruct("Fields", fields, gc=False, frozen=True)
+
+
+def _plain_part(way: list[_Step]) -> list[_Step]:
+    end = next((place + 1 for place, step in enumerate(way) if step.is_list), len(way))
+    return way[:end]
+
+
+def _name_plain_part(way: list[_Step]) -> str:
+    return ".".join(step.name for step in _plain_part(way))
+
+
+def _make_getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    if len(names) > 1:
+        return attrgetter(*names)
+    get = attrgetter(*names)
+    return lambda value: (get(value),)
+
+
+def _make_picker(step: _Step, *rest: _Step) -> Callable[[list[Any] | None], Any]:
+    def pick_by_key(elements: list[Any] | None) -> Any:
+        for element in elements or ():
+            if get_key(element) == step.value:
+                return _follow(element, rest)
+        return None
+
+    def pick_by_place(elements: list[Any] | None) -> Any:
+        return _follow(elements[place], rest) if elements is not None and place < len(elements) else None
+
+    get_key, place = attrgetter(step.key or ""), step.place or 0
+    return pick_by_place if step.key is None else pick_by_key
+
+
+def _follow(value: Any, way: Iterable[_Step]) -> Any:
+    for step in way:
+        if value is None:
+            return None
+        value = getattr(value, step.name)
+        if step.is_list:
+            value = _make_picker(step)(value)
+    return value

@@ -1,0 +1,37 @@
+"""
+Objects with nothing but their metadata: what garbage collectors and caches of names ask for.
+
+Metadata is copied as bytes, never decoded.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+GROUP = "meta.k8s.io"
+
+
+class _Object(msgspec.Struct, gc=False):
+    metadata: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_decode = msgspec.json.Decoder(_Object).decode
+
+
+def partial_object(value: bytes, version: str = "v1") -> bytes:
+    """The PartialObjectMetadata of an object, both as JSON text."""
+    return partial_head(version) + bytes(_decode(value).metadata) + b"}"
+
+
+def partial_list(values: Iterable[bytes], metadata: Mapping[str, Any], version: str = "v1") -> bytes:
+    """The PartialObjectMetadataList of these objects; `metadata` is the list's own."""
+    head = partial_head(version)
+    items = b",".join([head + bytes(_decode(value).metadata) + b"}" for value in values])
+    start = b'{"kind":"PartialObjectMetadataList","apiVersion":"%b/%b","metadata":' % (GROUP.encode(), version.encode())
+    return b"".join((start, msgspec.json.encode(metadata), b',"items":[', items, b"]}"))
+
+
+def partial_head(version: str) -> bytes:
+    """What stands before the metadata of such an object; a closing brace follows it."""
+    return b'{"kind":"PartialObjectMetadata","apiVersion":"%b/%b","metadata":' % (GROUP.encode(), version.encode())
