@@ -66,7 +66,7 @@ class World:
         return status.token
 
     def ask(self, token: str) -> User:
-        return self.authenticator.authenticate(f"Bearer {token}".encode())
+        return self.authenticator.authenticate(f"Bearer {token}")
 
 
 @pytest.fixture
@@ -97,25 +97,26 @@ ADMIN = User("admin", ("system:masters", "system:authenticated"))
 
 @pytest.mark.parametrize("header", ["Bearer {}", "bearer {}", "Bearer   {} "])
 def test_a_registered_token_is_its_user(world: World, header: str) -> None:
-    assert world.authenticator.authenticate(header.format(ADMIN_TOKEN).encode()) == ADMIN
+    assert world.authenticator.authenticate(header.format(ADMIN_TOKEN)) == ADMIN
 
 
 @pytest.mark.parametrize(
     "header",
     [
         None,
-        b"",
-        b"Bearer",
-        b"Bearer ",
-        b"Bearer wrong",
-        b"Basic " + ADMIN_TOKEN.encode(),
-        ADMIN_TOKEN.encode(),
-        b"Bearer \xff",
-        b"Bearer a.b.c",
-        b"Bearer ..",
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer wrong",
+        f"Basic {ADMIN_TOKEN}",
+        ADMIN_TOKEN,
+        "Bearer \xff",
+        "Bearer \xff.b.c",
+        "Bearer a.b.c",
+        "Bearer ..",
     ],
 )
-def test_who_brings_no_good_token_is_refused(world: World, header: bytes | None) -> None:
+def test_who_brings_no_good_token_is_refused(world: World, header: str | None) -> None:
     with pytest.raises(StatusError) as refusal:
         world.authenticator.authenticate(header)
     assert (refusal.value.code, refusal.value.message) == (401, "Unauthorized")
@@ -334,7 +335,7 @@ def test_two_certificates_of_one_serial_number_are_two_users(world: World) -> No
 
 def test_a_known_token_costs_next_to_nothing(world: World) -> None:
     authenticator = Authenticator(world.register, world.signer, world.find_uid)
-    header = f"Bearer {ADMIN_TOKEN}".encode()
+    header = f"Bearer {ADMIN_TOKEN}"
     rounds = 2000
 
     def measure() -> float:
