@@ -1,0 +1,156 @@
+import json
+from typing import Any
+
+import pytest
+
+from virtshape.offline.lint import RULES, Finding, Level, Subject
+from virtshape.offline.report import RENDERERS, render_colored, render_github, render_json, render_sarif, render_text
+
+WEB = Subject("VirtualMachine", "default", "web")
+FIELD = "spec.template.spec.domain.cpu.cores"
+CLASH = Finding("vms/web.yaml", 12, 9, "error", "instancetype-conflict", "both say it: remove it", FIELD, WEB)
+SYNTAX = Finding("vms/web.yaml", 3, 1, "error", "syntax", "a key without a colon")
+
+
+def build_finding(**fields: Any) -> Finding:
+    given: dict[str, Any] = {"file": "a.yaml", "line": 1, "column": 2, "level": "error", "rule": "syntax"}
+    return Finding(**{**given, "message": "m", **fields})
+
+
+def read_sarif(*findings: Finding) -> dict[str, Any]:
+    log = json.loads("".join(render_sarif(findings)))
+    assert isinstance(log, dict)
+    return log
+
+
+def test_text_has_one_line_for_each_finding_as_compilers_write_them() -> None:
+    assert "".join(render_text([SYNTAX, CLASH])) == (
+        "vms/web.yaml:3:1: error: a key without a colon [syntax]\n"
+        "vms/web.yaml:12:9: error: both say it: remove it [instancetype-conflict]\n"
+    )
+
+
+def test_text_keeps_a_message_of_several_lines_on_one() -> None:
+    assert "".join(render_text([build_finding(message="one\ntwo")])) == "a.yaml:1:2: error: one two [syntax]\n"
+
+
+@pytest.mark.parametrize(("level", "color"), [("error", "31;1"), ("warning", "33;1"), ("note", "36")])
+def test_a_terminal_shows_the_level_in_colour(level: Level, color: str) -> None:
+    (line,) = render_colored([build_finding(level=level)])
+    assert line == f"a.yaml:1:2: \x1b[{color}m{level}\x1b[0m: m [syntax]\n"
+
+
+def test_json_is_a_list_of_objects_with_all_that_is_known() -> None:
+    assert json.loads("".join(render_json([SYNTAX, CLASH]))) == [
+        {
+            "file": "vms/web.yaml",
+            "line": 3,
+            "column": 1,
+            "level": "error",
+            "rule": "syntax",
+            "message": "a key without a colon",
+            "field": "",
+            "object": None,
+        },
+        {
+            "file": "vms/web.yaml",
+            "line": 12,
+            "column": 9,
+            "level": "error",
+            "rule": "instancetype-conflict",
+            "message": "both say it: remove it",
+            "field": FIELD,
+            "object": {"kind": "VirtualMachine", "namespace": "default", "name": "web"},
+        },
+    ]
+
+
+def test_json_is_a_list_even_of_nothing() -> None:
+    assert "".join(render_json([])) == "[]\n"
+
+
+GITHUB = {
+    "an error": ({}, "::error file=a.yaml,line=1,col=2,title=syntax::m\n"),
+    "a warning": ({"level": "warning"}, "::warning file=a.yaml,line=1,col=2,title=syntax::m\n"),
+    "a note": ({"level": "note"}, "::notice file=a.yaml,line=1,col=2,title=syntax::m\n"),
+    "lines and percent signs in a message": (
+        {"message": "100%: a,\r\nb::c"},
+        "::error file=a.yaml,line=1,col=2,title=syntax::100%25: a,%0D%0Ab::c\n",
+    ),
+    "separators in a file's name": (
+        {"file": "a,b:100%.yaml"},
+        "::error file=a%2Cb%3A100%25.yaml,line=1,col=2,title=syntax::m\n",
+    ),
+    "a file of this folder": ({"file": "./a.yaml"}, "::error file=a.yaml,line=1,col=2,title=syntax::m\n"),
+}
+
+
+@pytest.mark.parametrize(("fields", "command"), GITHUB.values(), ids=GITHUB)
+def test_github_gets_workflow_commands(fields: dict[str, Any], command: str) -> None:
+    assert "".join(render_github([build_finding(**fields)])) == command
+
+
+def test_sarif_describes_one_run_with_every_rule() -> None:
+    log = read_sarif()
+    assert (log["version"], log["$schema"].endswith("sarif-2.1.0.json"), len(log["runs"])) == ("2.1.0", True, 1)
+    run = log["runs"][0]
+    assert run["results"] == []
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "virtshape"
+    assert [rule["id"] for rule in driver["rules"]] == list(RULES)
+    assert driver["rules"][0] == {
+        "id": "syntax",
+        "name": "Syntax",
+        "shortDescription": {"text": "A text is neither YAML nor JSON."},
+        "fullDescription": {"text": "A text is neither YAML nor JSON."},
+        "help": {"text": RULES["syntax"].advice},
+        "defaultConfiguration": {"level": "error"},
+    }
+
+
+def test_sarif_places_a_finding_in_the_file_and_in_the_object() -> None:
+    run = read_sarif(CLASH)["runs"][0]
+    (result,) = run["results"]
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "instancetype-conflict"
+    assert result["level"] == "error"
+    assert result["message"] == {"text": "both say it: remove it"}
+    assert result["locations"] == [
+        {
+            "physicalLocation": {
+                "artifactLocation": {"uri": "vms/web.yaml"},
+                "region": {"startLine": 12, "startColumn": 9},
+            },
+            "logicalLocations": [{"fullyQualifiedName": f"VirtualMachine default/web: {FIELD}", "kind": "member"}],
+        }
+    ]
+
+
+def test_sarif_knows_no_object_where_none_could_be_read() -> None:
+    (result,) = read_sarif(SYNTAX)["runs"][0]["results"]
+    assert "logicalLocations" not in result["locations"][0]
+
+
+@pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        ("vms/a b#1.yaml", "vms/a%20b%231.yaml"),
+        ("./vm.yaml", "vm.yaml"),
+        ("/srv/vm.yaml", "file:///srv/vm.yaml"),
+        ("<stdin>", "%3Cstdin%3E"),
+    ],
+)
+def test_sarif_names_files_as_uris(file: str, uri: str) -> None:
+    (result,) = read_sarif(build_finding(file=file))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
+
+
+def test_a_fingerprint_stays_when_lines_move_and_differs_between_findings() -> None:
+    findings = [CLASH, build_finding(), build_finding(line=7), build_finding(message="n")]
+    results = read_sarif(*findings)["runs"][0]["results"]
+    prints = [result["partialFingerprints"]["virtshapeFinding/v1"] for result in results]
+    assert prints[1] == prints[2]
+    assert len(set(prints)) == 3
+
+
+def test_every_form_has_a_name() -> None:
+    assert list(RENDERERS) == ["text", "json", "sarif", "github"]
