@@ -49,8 +49,8 @@ def test_findings_go_to_standard_output_and_the_summary_to_standard_error(capsys
     assert status == 1
     assert out.splitlines() == [
         (
-            "vm.yaml:11:15: error: VM field(s) spec.template.spec.domain.cpu.cores conflicts with selected instance type: "
-            "remove it from the VM, or choose another instance type [instancetype-conflict]"
+            "vm.yaml:11:15: error: VM field(s) spec.template.spec.domain.cpu.cores conflicts with selected instance "
+            "type: remove it from the VM, or choose another instance type [instancetype-conflict]"
         ),
         "vm.yaml:19:3: warning: spec.running is deprecated: use spec.runStrategy: Always [deprecated-field]",
     ]
