@@ -1,0 +1,200 @@
+"""Whether instance types, flavors and preferences may be stored."""
+
+import pytest
+from tests.build import Tree, build_flavor, build_instancetype_spec, build_preference_spec
+
+from virtshape.admission.instancetype import check_instancetype, check_preference
+from virtshape.api.codec import from_tree
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.problems import DecodeError
+from virtshape.engine.topology import ACROSS, DEPRECATED_TOPOLOGIES, TOPOLOGIES
+from virtshape.resolve.find import instancetype_spec
+
+OLDER = ("v1alpha1", "v1alpha2", "v1beta1")
+VERSIONS = (*OLDER, "v1beta2")
+Found = list[tuple[str, str]]
+
+
+def judge(version: str = "v1beta2", **spec: object) -> Found:
+    verdict = check_instancetype(build_instancetype_spec(**spec), version)
+    return [(cause.type, cause.field) for cause in verdict.causes]
+
+
+def judge_preference(**spec: object) -> Found:
+    return [(cause.type, cause.field) for cause in check_preference(build_preference_spec(**spec)).causes]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    "cpu",
+    [
+        {"guest": 1},
+        {"topology": {"sockets": 3, "cores": 2, "threads": 1}},
+        {"topology": {"cores": 2}},
+        {"topology": {}},
+    ],
+    ids=["number", "topology", "one member", "no member"],
+)
+def test_a_number_or_a_topology_is_right_at_every_version(version: str, cpu: Tree) -> None:
+    assert judge(version, cpu=cpu) == []
+
+
+@pytest.mark.parametrize("cpu", [None, {}, {"model": "m"}], ids=["none", "empty", "only a model"])
+def test_vcpus_may_be_left_out_only_where_sizes_are_optional(cpu: Tree | None) -> None:
+    assert judge("v1beta2", cpu=cpu) == []
+    for version in OLDER:
+        assert judge(version, cpu=cpu) == [("FieldValueRequired", "spec.cpu.guest")]
+
+
+@pytest.mark.parametrize("memory", [None, {}, {"hugepages": {}}], ids=["none", "empty", "only hugepages"])
+def test_memory_may_be_left_out_only_where_sizes_are_optional(memory: Tree | None) -> None:
+    assert judge("v1beta2", memory=memory) == []
+    for version in OLDER:
+        assert judge(version, memory=memory) == [("FieldValueRequired", "spec.memory.guest")]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("cpu", "causes"),
+    [
+        pytest.param(
+            {"guest": 2, "topology": {"cores": 2}},
+            [("FieldValueInvalid", "spec.cpu.topology")],
+            id="number and topology",
+        ),
+        pytest.param({"guest": 0}, [("FieldValueInvalid", "spec.cpu.guest")], id="number of nought"),
+        pytest.param(
+            {"topology": {"sockets": 0}}, [("FieldValueInvalid", "spec.cpu.topology.sockets")], id="no sockets"
+        ),
+        pytest.param(
+            {"guest": 0, "topology": {"sockets": 0, "cores": 0, "threads": 0}},
+            [
+                ("FieldValueInvalid", "spec.cpu.topology"),
+                ("FieldValueInvalid", "spec.cpu.guest"),
+                ("FieldValueInvalid", "spec.cpu.topology.sockets"),
+                ("FieldValueInvalid", "spec.cpu.topology.cores"),
+                ("FieldValueInvalid", "spec.cpu.topology.threads"),
+            ],
+            id="everything",
+        ),
+    ],
+)
+def test_vcpus_that_are_wrong_at_every_version(version: str, cpu: Tree, causes: Found) -> None:
+    assert judge(version, cpu=cpu) == causes
+
+
+@pytest.mark.parametrize("cpu", [{"guest": -1}, {"topology": {"cores": -1}}, {"topology": {"threads": 2**32}}])
+def test_numbers_out_of_range_are_not_even_read(cpu: Tree) -> None:
+    with pytest.raises(DecodeError):
+        from_tree({"cpu": cpu}, VirtualMachineInstancetypeSpec)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("memory", "causes"),
+    [
+        ({"guest": "0"}, [("FieldValueInvalid", "spec.memory.guest")]),
+        ({"guest": "-1Gi"}, [("FieldValueInvalid", "spec.memory.guest")]),
+        ({"guest": "1Gi", "overcommitPercent": -1}, [("FieldValueInvalid", "spec.memory.overcommitPercent")]),
+        ({"guest": "1Gi", "overcommitPercent": 101}, [("FieldValueInvalid", "spec.memory.overcommitPercent")]),
+        (
+            {"guest": "1Gi", "overcommitPercent": 15, "hugepages": {}},
+            [("FieldValueInvalid", "spec.memory.overcommitPercent")],
+        ),
+        (
+            {"guest": "1Gi", "overcommitPercent": 101, "hugepages": {}},
+            [("FieldValueInvalid", "spec.memory.overcommitPercent")] * 2,
+        ),
+        ({"guest": "1Gi", "overcommitPercent": 0, "hugepages": {}}, []),
+        ({"guest": "1Gi", "overcommitPercent": 100}, []),
+    ],
+    ids=[
+        "nought",
+        "negative",
+        "below nought",
+        "above all",
+        "of huge pages",
+        "twice wrong",
+        "none of huge pages",
+        "all",
+    ],
+)
+def test_memory_that_is_right_or_wrong_at_every_version(version: str, memory: Tree, causes: Found) -> None:
+    assert judge(version, memory=memory) == causes
+
+
+def test_all_that_is_wrong_is_named_at_once() -> None:
+    assert judge("v1beta1", cpu=None, memory={"overcommitPercent": 101}) == [
+        ("FieldValueRequired", "spec.cpu.guest"),
+        ("FieldValueRequired", "spec.memory.guest"),
+        ("FieldValueInvalid", "spec.memory.overcommitPercent"),
+    ]
+
+
+def test_a_flavor_must_have_its_sizes() -> None:
+    flavor = instancetype_spec(build_flavor(cpu={"guest": 0}, memory={}))
+    assert flavor is not None
+    assert [cause.field for cause in check_instancetype(flavor, "v1alpha1").causes] == [
+        "spec.cpu.guest",
+        "spec.memory.guest",
+    ]
+
+
+def test_launch_security_in_an_instance_type_is_unwise() -> None:
+    verdict = check_instancetype(build_instancetype_spec(launchSecurity={"tdx": {}}), "v1beta2")
+    assert verdict.causes == []
+    assert len(verdict.warnings) == 1
+    assert check_instancetype(build_instancetype_spec(cpu={"guest": 0}, launchSecurity={}), "v1beta2").warnings == []
+
+
+@pytest.mark.parametrize("name", [None, *TOPOLOGIES, *DEPRECATED_TOPOLOGIES])
+def test_a_known_topology_may_be_preferred(name: str | None) -> None:
+    verdict = check_preference(build_preference_spec(cpu={"preferredCPUTopology": name}))
+    assert verdict.causes == []
+    if name in DEPRECATED_TOPOLOGIES:
+        (warning,) = verdict.warnings
+        assert name in warning
+        assert warning.endswith(f"please use {DEPRECATED_TOPOLOGIES[name]} instead")
+    else:
+        assert verdict.warnings == []
+
+
+@pytest.mark.parametrize("name", ["", "Sockets", "diagonal"])
+def test_an_unknown_topology_may_not_be_preferred(name: str) -> None:
+    field = "spec.cpu.preferredCPUTopology"
+    assert judge_preference(cpu={"preferredCPUTopology": name}) == [("FieldValueInvalid", field)]
+
+
+@pytest.mark.parametrize("name", ["spread", "preferSpread"])
+@pytest.mark.parametrize(
+    ("options", "legacy", "field"),
+    [
+        pytest.param(None, None, None, id="no options"),
+        pytest.param({"across": "SocketsCores", "ratio": 4}, None, None, id="sockets and cores"),
+        pytest.param({"across": "SocketsCoresThreads", "ratio": 3}, None, None, id="all three"),
+        pytest.param({"across": "CoresThreads"}, None, None, id="cores and threads"),
+        pytest.param({"across": "CoresThreads", "ratio": 2}, 4, None, id="cores and threads by two"),
+        pytest.param({"across": "CoresThreads", "ratio": 4}, None, "ratio", id="cores and threads by four"),
+        pytest.param({"across": "CoresThreads"}, 4, "ratio", id="the deprecated field counts"),
+        pytest.param({"across": "CoresThreads"}, 0, None, id="the deprecated field of nought does not"),
+        pytest.param({"across": "Nodes"}, None, "across", id="across something else"),
+        pytest.param({"across": ""}, None, "across", id="across nothing"),
+        pytest.param({"ratio": 0}, None, "ratio", id="by nought"),
+    ],
+)
+def test_how_vcpus_may_be_spread(name: str, options: Tree | None, legacy: int | None, field: str | None) -> None:
+    causes = judge_preference(
+        cpu={"preferredCPUTopology": name, "spreadOptions": options}, preferSpreadSocketToCoreRatio=legacy
+    )
+    assert causes == ([] if field is None else [("FieldValueInvalid", f"spec.cpu.spreadOptions.{field}")])
+
+
+@pytest.mark.parametrize("across", [*ACROSS, "Nodes"])
+def test_how_to_spread_does_not_matter_to_those_who_do_not(across: str) -> None:
+    assert (
+        judge_preference(cpu={"preferredCPUTopology": "cores", "spreadOptions": {"across": across, "ratio": 0}}) == []
+    )
+
+
+def test_an_empty_preference_is_fine() -> None:
+    assert check_preference(build_preference_spec()) == ([], [])

@@ -1,0 +1,260 @@
+"""Whether a VM fits its instance type and preference: all that stands in the way, at once."""
+
+from typing import Any
+
+import pytest
+from tests.build import (
+    Tree,
+    build_flavor,
+    build_instancetype,
+    build_instancetype_spec,
+    build_preference,
+    build_preference_spec,
+    build_vm,
+)
+
+from virtshape.admission.vm import check_vm, find_present_shape
+from virtshape.api.codec import from_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.status import StatusError
+from virtshape.engine.conflict import Conflict
+from virtshape.engine.expand import Shape
+from virtshape.engine.topology import TOPOLOGIES
+from virtshape.offline.objects import Objects
+
+DOMAIN = "spec.template.spec.domain"
+NO_MEMORY = (f"{DOMAIN}.memory.guest",)
+SIZELESS: Tree = {"cpu": None, "memory": None}
+SPREAD: Tree = {"cpu": {"preferredCPUTopology": "spread"}}
+
+
+def check(instancetype: Tree | None = None, preference: Tree | None = None, **vm: Any) -> list[Conflict]:
+    """What keeps a VM from starting that names whatever it is given."""
+    shape = Shape(
+        None if instancetype is None else build_instancetype_spec(**instancetype),
+        None if preference is None else build_preference_spec(**preference),
+    )
+    named: Tree = {} if instancetype is None else {"instancetype": "x"}
+    named |= {} if preference is None else {"preference": "y"}
+    return check_vm(build_vm(**named, **vm), shape)
+
+
+def fields(conflicts: list[Conflict]) -> list[tuple[str, ...]]:
+    return [conflict.fields for conflict in conflicts]
+
+
+@pytest.mark.parametrize(
+    ("vm", "found"),
+    [
+        ({"memory": "1Gi"}, []),
+        ({"memory": "1Gi", "cpu_guest": 4}, []),
+        ({"domain": {"resources": {"requests": {"memory": "1Gi"}}}}, []),
+        ({}, [NO_MEMORY]),
+        ({"memory": "0"}, [NO_MEMORY]),
+        ({"memory": "1Gi", "cpu_guest": 0}, [(f"{DOMAIN}.cpu.guest",)]),
+        ({"memory": "1Gi", "cpu_guest": 4, "domain": {"cpu": {"cores": 2}}}, [(f"{DOMAIN}.cpu.cores",)]),
+        ({"memory": "1Gi", "domain": {"cpu": {"cores": 2}, "resources": {"limits": {"cpu": "4"}}}}, []),
+    ],
+    ids=[
+        "memory",
+        "own number",
+        "request",
+        "no memory",
+        "memory of nought",
+        "number of nought",
+        "number and cores",
+        "cores and limits",
+    ],
+)
+def test_a_plain_vm_is_checked_for_its_own_sizes(vm: Tree, found: list[tuple[str, ...]]) -> None:
+    assert fields(check(**vm)) == found
+
+
+def test_a_vm_with_only_a_preference_needs_memory_too() -> None:
+    assert fields(check(preference={})) == [NO_MEMORY]
+    assert fields(check(preference={}, memory="1Gi")) == []
+
+
+def test_a_vm_whose_instance_type_is_not_there_yet_needs_none() -> None:
+    assert check_vm(build_vm(instancetype="later"), Shape()) == []
+    assert check_vm(build_vm(flavor="later"), Shape()) == []
+
+
+def test_a_vm_without_a_template_spec_needs_memory() -> None:
+    vm = build_vm()
+    vm.spec.template.spec = None
+    assert fields(check_vm(vm, Shape())) == [NO_MEMORY]
+    assert vm.spec.template.spec is None
+
+
+@pytest.mark.parametrize(
+    ("domain", "found"),
+    [
+        pytest.param({"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}}, [], id="both given"),
+        pytest.param({"memory": {"guest": "4Gi"}}, [], id="vcpus missing"),
+        pytest.param({"cpu": {"guest": 4}}, ["memory.guest"], id="memory missing"),
+        pytest.param({}, ["memory.guest"], id="both missing"),
+        pytest.param(
+            {"cpu": {"guest": 4, "cores": 2}, "memory": {"guest": "4Gi"}}, ["cpu.cores"], id="number and cores"
+        ),
+        pytest.param({"cpu": {"sockets": 2}, "memory": {"guest": "4Gi"}}, ["cpu.sockets"], id="sockets"),
+        pytest.param(
+            {"memory": {"guest": "4Gi"}, "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}},
+            ["resources.requests.cpu"],
+            id="requests",
+        ),
+        pytest.param(
+            {"memory": {"guest": "4Gi"}, "resources": {"limits": {"cpu": "1", "memory": "4Gi"}}},
+            ["resources.limits.cpu"],
+            id="limits",
+        ),
+    ],
+)
+def test_beside_a_sizeless_instance_type(domain: Tree, found: list[str]) -> None:
+    assert fields(check(SIZELESS, domain=domain)) == [(f"{DOMAIN}.{field}",) for field in found]
+
+
+@pytest.mark.parametrize(
+    ("instancetype", "domain", "found"),
+    [
+        pytest.param({}, {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}}, ["cpu.guest", "memory.guest"], id="both"),
+        pytest.param({"cpu": None}, {"memory": {"guest": "4Gi"}}, ["memory.guest"], id="memory"),
+        pytest.param({"memory": None}, {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}}, ["cpu.guest"], id="vcpus"),
+        pytest.param({"memory": None}, {"memory": {"guest": "4Gi"}}, [], id="vcpus given once"),
+        pytest.param({"cpu": None}, {"cpu": {"guest": 4}}, [], id="memory given once"),
+    ],
+)
+def test_sizes_given_twice_conflict(instancetype: Tree, domain: Tree, found: list[str]) -> None:
+    assert fields(check(instancetype, domain=domain)) == [(f"{DOMAIN}.{field}",) for field in found]
+
+
+@pytest.mark.parametrize("name", [*TOPOLOGIES, None])
+@pytest.mark.parametrize("vcpus", [3, 4])
+def test_own_vcpus_that_do_not_spread_are_refused(name: str | None, vcpus: int) -> None:
+    preference = {"cpu": {"preferredCPUTopology": name}}
+    found = fields(check(SIZELESS, preference, cpu_guest=vcpus, memory="1Gi"))
+    assert found == ([(f"{DOMAIN}.cpu.guest",)] if (name, vcpus) == ("spread", 3) else [])
+
+
+@pytest.mark.parametrize(
+    ("cpu", "field"),
+    [
+        ({"guest": 3}, "instancetype.spec.cpu.guest"),
+        ({"topology": {"sockets": 3}}, "instancetype.spec.cpu.topology"),
+        ({"guest": 4}, None),
+        ({"topology": {"cores": 2, "sockets": 3}}, None),
+    ],
+)
+def test_vcpus_of_an_instance_type_that_do_not_spread_are_refused(cpu: Tree, field: str | None) -> None:
+    assert fields(check({"cpu": cpu}, SPREAD)) == ([] if field is None else [(field,)])
+
+
+def test_unevenness_and_conflicts_are_reported_together() -> None:
+    found = check({"cpu": {"guest": 3}}, SPREAD, domain={"cpu": {"cores": 2}}, memory="1Gi")
+    assert fields(found) == [
+        ("instancetype.spec.cpu.guest",),
+        (f"{DOMAIN}.cpu.cores",),
+        (f"{DOMAIN}.memory.guest",),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("instancetype", "vm", "required", "found"),
+    [
+        pytest.param({}, {}, 2, None, id="enough"),
+        pytest.param({}, {}, 4, "spec.instancetype", id="too few given"),
+        pytest.param({"cpu": {"topology": {"cores": 2, "threads": 2}}}, {}, 4, None, id="enough as a topology"),
+        pytest.param(
+            {"cpu": {"topology": {"cores": 2, "threads": 2}}}, {}, 5, "spec.instancetype", id="too few as a topology"
+        ),
+        pytest.param(SIZELESS, {"cpu_guest": 4, "memory": "1Gi"}, 4, None, id="enough of its own"),
+        pytest.param(SIZELESS, {"cpu_guest": 4, "memory": "1Gi"}, 5, f"{DOMAIN}.cpu.guest", id="too few of its own"),
+        pytest.param(None, {"cpu_guest": 4, "memory": "1Gi"}, 4, None, id="enough without an instance type"),
+        pytest.param(
+            None, {"cpu_guest": 4, "memory": "1Gi"}, 5, f"{DOMAIN}.cpu.guest", id="too few without an instance type"
+        ),
+        pytest.param(SIZELESS, {"memory": "1Gi"}, 1, None, id="nobodys one is enough"),
+        pytest.param(SIZELESS, {"memory": "1Gi"}, 2, f"{DOMAIN}.cpu.guest", id="nobodys one is too few"),
+        pytest.param(None, {"memory": "1Gi"}, 1, None, id="a plain one is enough"),
+        pytest.param(None, {"memory": "1Gi"}, 2, f"{DOMAIN}.cpu.sockets", id="a plain one is too few"),
+    ],
+)
+@pytest.mark.parametrize("name", [None, "sockets"])
+def test_required_vcpus(
+    instancetype: Tree | None, vm: Tree, required: int, found: str | None, name: str | None
+) -> None:
+    preference = {"requirements": {"cpu": {"guest": required}}, "cpu": {"preferredCPUTopology": name}}
+    conflicts = check(instancetype, preference, **vm)
+    assert fields(conflicts) == ([] if found is None else [(found,)])
+    for conflict in conflicts:
+        assert conflict.message.startswith("failure checking preference requirements: insufficient CPU resources of ")
+        assert conflict.type == "FieldValueNotFound"
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_own_vcpus_count_whatever_they_are_laid_out_as(name: str) -> None:
+    preference = {"requirements": {"cpu": {"guest": 4}}, "cpu": {"preferredCPUTopology": name}}
+    assert check(SIZELESS, preference, cpu_guest=4, memory="1Gi") == []
+    assert check(None, preference, cpu_guest=4, memory="1Gi") == []
+
+
+@pytest.mark.parametrize(
+    ("instancetype", "vm", "found"),
+    [
+        ({}, {}, "spec.instancetype"),
+        (SIZELESS, {"memory": "1Gi"}, f"{DOMAIN}.memory"),
+        (SIZELESS, {"memory": "4Gi"}, None),
+        (SIZELESS, {"domain": {"resources": {"requests": {"memory": "4Gi"}}}}, None),
+        (None, {"memory": "1Gi"}, f"{DOMAIN}.memory"),
+        ({"memory": {"guest": "4Gi", "overcommitPercent": 50}}, {}, None),
+    ],
+    ids=["given", "own", "enough", "enough by request", "plain", "overcommitted"],
+)
+def test_required_memory(instancetype: Tree | None, vm: Tree, found: str | None) -> None:
+    conflicts = check(instancetype, {"requirements": {"memory": {"guest": "4Gi"}}}, **vm)
+    assert fields(conflicts) == ([] if found is None else [(found,)])
+
+
+@pytest.mark.parametrize(
+    ("own", "preferred", "met"),
+    [(None, None, False), (None, "arm64", True), ("amd64", "arm64", False), ("arm64", None, True)],
+)
+def test_required_architecture(own: str | None, preferred: str | None, met: bool) -> None:
+    preference = {"requirements": {"architecture": "arm64"}, "preferredArchitecture": preferred}
+    assert (check({}, preference, template={"architecture": own}) == []) is met
+
+
+def test_all_unmet_requirements_are_named_at_once() -> None:
+    required = {"cpu": {"guest": 8}, "memory": {"guest": "8Gi"}, "architecture": "s390x"}
+    assert fields(check({}, {"requirements": required})) == [
+        ("spec.instancetype",),
+        ("spec.instancetype",),
+        ("spec.template.spec.architecture",),
+    ]
+
+
+def test_a_network_that_cannot_be_had_is_in_the_way() -> None:
+    configuration = from_tree({"network": {"defaultNetworkInterface": "slirp"}}, KubeVirtConfiguration)
+    shape = Shape(build_instancetype_spec())
+    assert fields(check_vm(build_vm(instancetype="x"), shape, configuration)) == [()]
+
+
+def test_what_is_missing_has_no_say_yet() -> None:
+    small, linux = build_instancetype("small"), build_preference("linux")
+    vm = build_vm(instancetype="small", preference="linux")
+    assert find_present_shape(vm, Objects().find) == Shape()
+    assert find_present_shape(vm, Objects([small]).find) == Shape(small.spec)
+    assert find_present_shape(vm, Objects([linux]).find) == Shape(None, linux.spec)
+    assert find_present_shape(vm, Objects([small, linux]).find) == Shape(small.spec, linux.spec)
+
+
+def test_a_flavor_that_is_missing_still_lays_out_on_cores() -> None:
+    assert find_present_shape(build_vm(flavor="gone"), Objects().find) == Shape(layout="cores")
+    found = find_present_shape(build_vm(flavor="tiny"), Objects([build_flavor("tiny")]).find)
+    assert found == Shape(build_instancetype_spec(), None, "cores")
+
+
+@pytest.mark.parametrize("vm", [build_vm(instancetype="Pod/small"), build_vm(instancetype="a", flavor="b")])
+def test_what_makes_no_sense_is_refused_all_the_same(vm: Any) -> None:
+    with pytest.raises(StatusError):
+        find_present_shape(vm, Objects().find)
