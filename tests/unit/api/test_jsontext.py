@@ -40,3 +40,8 @@ def test_every_key_and_item_is_found_where_it_stands() -> None:
         '[c"].d': '"d"',
         "e": '"e"',
     }
+
+
+def test_what_follows_an_empty_object_is_found_too() -> None:
+    text = '{"a": [{}, {"b": 1}, []], "c": {}, "d": 2}'
+    assert [format_path(path) for path, _ in scan_keys(text)] == ["a", "a[0]", "a[1]", "a[1].b", "a[2]", "c", "d"]
