@@ -17,6 +17,8 @@ from virtshape.api.openapi import write_components, write_definitions
 from virtshape.api.status import Status
 from virtshape.apiserver.discovery import group_path, list_kinds
 from virtshape.apiserver.document import Document, make_document, make_json_document
+from virtshape.apiserver.listtypes import BUILT_IN_GROUPS
+from virtshape.apiserver.mergerules import apply_merge_rules
 from virtshape.apiserver.openapipaths import write_v2_paths, write_v3_paths
 from virtshape.apiserver.openapiproto import encode_document
 
@@ -63,11 +65,14 @@ def write_v3(group: str, version: str) -> Document | None:
     kinds = list_kinds(group, version)
     if not kinds:
         return None
+    schemas = write_components(kinds, [Status])
+    if group in BUILT_IN_GROUPS:
+        apply_merge_rules(schemas)
     tree = {
         "openapi": "3.0.0",
         "info": _INFO,
         "paths": write_v3_paths(kinds),
-        "components": {"schemas": write_components(kinds, [Status])},
+        "components": {"schemas": schemas},
     }
     return make_json_document(tree, etag=f'"{v3_hash(group, version)}"')
 
@@ -83,12 +88,9 @@ def v3_hash(group: str, version: str) -> str:
 
 
 def _write_v2_tree() -> Tree:
-    return {
-        "swagger": "2.0",
-        "info": _INFO,
-        "paths": write_v2_paths(KINDS),
-        "definitions": write_definitions(KINDS, [Status]),
-    }
+    definitions = write_definitions(KINDS, [Status])
+    apply_merge_rules(definitions)
+    return {"swagger": "2.0", "info": _INFO, "paths": write_v2_paths(KINDS), "definitions": definitions}
 
 
 def _hash(name: str) -> str:

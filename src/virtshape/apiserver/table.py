@@ -5,7 +5,7 @@ Cells are read from the objects' bytes, of which only the shown fields are decod
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -25,20 +25,21 @@ _encode = msgspec.json.Encoder().encode
 
 def render_table(
     kind: Kind,
-    values: Iterable[bytes],
-    revision: str,
+    values: Sequence[bytes],
+    revision: str = "",
     version: str = "v1",
     include: str = "Metadata",
     metadata: Mapping[str, Any] | None = None,
     *,
-    with_columns: bool = True,
+    columns: bool = True,
     now: float | None = None,
 ) -> bytes:
     """
     The Table of these objects, all as JSON text.
 
-    `include` says what of an object its row carries. `metadata` is the list's own, if it says more than `revision`.
-    Of a watch's Tables only the first is `with_columns`. `now` is in seconds since 1970.
+    Without a `revision` it has that of its one object. `include` says what of an object its row carries. `metadata` is
+    the list's own, if it says more than `revision`. Of a watch's Tables only the first has `columns`. `now` is in
+    seconds since 1970.
     """
     if include not in INCLUDES:
         raise StatusError(400, "BadRequest", f'unrecognized includeObject value: "{include}"')
@@ -46,8 +47,8 @@ def render_table(
     start = b'{"kind":"Table","apiVersion":"%b/%b","metadata":%b,"columnDefinitions":%b,"rows":[' % (
         GROUP.encode(),
         version.encode(),
-        _encode(metadata or {"resourceVersion": revision}),
-        writer.definitions if with_columns else b"null",
+        _encode(metadata or {"resourceVersion": revision or _read_revision(values)}),
+        writer.definitions if columns else b"null",
     )
     rows = writer.write_rows(values, version, include, time.time() if now is None else now)
     return b"".join((start, b",".join(rows), b"]}"))
@@ -94,6 +95,10 @@ class _Writer:
         return cells
 
 
+def _read_revision(values: Sequence[bytes]) -> str:
+    return _revision.read(values[0])[0] or "" if values else ""
+
+
 @cache
 def _make_writer(kind: Kind) -> _Writer:
     return _Writer(list_columns(kind))
@@ -107,3 +112,6 @@ def _define(column: Column) -> dict[str, Any]:
         "description": column.description,
         "priority": column.priority,
     }
+
+
+_revision = FieldReader([f"{_METADATA}.resourceVersion"])
