@@ -99,7 +99,7 @@ class Authorizer:
         """Whether the user may do it."""
         if MASTERS in user.groups:
             return _MASTERS_MAY
-        if not wanted.resource:
+        if wanted.path:
             return self._authorize_path(user, wanted)
         key = (user.name, user.groups, *wanted[:5])
         grant = self._remembered.get(key)
@@ -202,7 +202,7 @@ def refuse(group: str, resource: str, name: str, why: str) -> StatusError:
 def describe_refusal(user: User, wanted: Attributes) -> str:
     """What the user may not do."""
     name = quote(user.name)
-    if not wanted.resource:
+    if wanted.path:
         return f"User {name} cannot {wanted.verb} path {quote(wanted.path)}"
     resource = f"{wanted.resource}/{wanted.subresource}" if wanted.subresource else wanted.resource
     where = f"in the namespace {quote(wanted.namespace)}" if wanted.namespace else "at the cluster scope"
