@@ -34,7 +34,7 @@ from virtshape.resolve.find import find_shape
 from virtshape.resolve.infer import infer_matchers
 
 Tree = dict[str, Any]
-EMPTY_SPEC = {"domain": {"devices": {}}}
+EMPTY_SPEC: Tree = {"domain": {"devices": {}}}
 
 
 def answer_apply(question: Tree) -> Tree:

@@ -1,0 +1,108 @@
+"""
+The engine, resolving and admission answer as KubeVirt did: all recorded vectors where they are, a sample always.
+
+The folder of the vectors has its own idea of what counts as equal, in its `check.py`; the sample is held to ours.
+"""
+
+import importlib.util
+import json
+import os
+import traceback
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conformance.answer import ANSWERS, answer
+from tests.conformance.compare import compare
+
+Tree = dict[str, Any]
+SAMPLE = Path(__file__).with_name("vectors.jsonl")
+SHOWN = 20
+
+
+def read_vectors(*files: Path) -> list[Tree]:
+    return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+@cache
+def read_folder(folder: Path) -> list[Tree]:
+    return read_vectors(*sorted(folder.glob("*.jsonl")))
+
+
+def find_folder() -> Path:
+    folder = os.environ.get("VIRTSHAPE_VECTORS")
+    if not folder:
+        give_up = pytest.fail if "CI" in os.environ else pytest.skip
+        give_up("VIRTSHAPE_VECTORS names no folder with recorded vectors")
+    return Path(folder)
+
+
+def load_judge(folder: Path) -> Any:
+    spec = importlib.util.spec_from_file_location("check", folder / "check.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.compare
+
+
+def ask(vector: Tree) -> Tree:
+    try:
+        return answer(vector["op"], vector["input"])
+    except Exception:  # noqa: BLE001 - a crash is an answer to report like any other
+        return {"crash": True, "traceback": traceback.format_exc()}
+
+
+def report(failures: list[str], asked: int) -> str:
+    more = [f"... and {len(failures) - SHOWN} more"] if len(failures) > SHOWN else []
+    return "\n".join([f"{len(failures)} of {asked} answers differ:", *failures[:SHOWN], *more])
+
+
+@pytest.mark.parametrize("op", ANSWERS)
+def test_every_vector_is_answered_as_recorded(op: str) -> None:
+    folder = find_folder()
+    judge = load_judge(folder)
+    vectors = [vector for vector in read_folder(folder) if vector["op"] == op]
+    failures = []
+    for vector in vectors:
+        got = ask(vector)
+        wrong = judge(op, vector["expect"], got)
+        if wrong:
+            failures.append(f"{vector['id']}: {got.get('traceback') or '; '.join(wrong)}")
+    assert vectors, f"no vectors for {op} in VIRTSHAPE_VECTORS"
+    assert not failures, report(failures, len(vectors))
+
+
+@pytest.mark.parametrize("vector", [pytest.param(vector, id=vector["id"]) for vector in read_vectors(SAMPLE)])
+def test_the_sample_is_answered_as_recorded(vector: Tree) -> None:
+    assert list(compare(vector["expect"], answer(vector["op"], vector["input"]))) == []
+
+
+def test_the_sample_has_something_of_every_question() -> None:
+    assert {vector["op"] for vector in read_vectors(SAMPLE)} == set(ANSWERS)
+
+
+@pytest.mark.parametrize(
+    ("want", "got", "differences"),
+    [
+        ({"a": 1}, {"a": 1}, []),
+        ({"a": 1}, {"a": 2}, [".a: expected 1, got 2"]),
+        ({"a": True}, {"a": 1}, [".a: expected True, got 1"]),
+        ({}, {"a": 0, "b": "", "c": False, "d": None, "e": [], "metadata": {}}, []),
+        ({}, {"rng": {}}, [".rng: expected None, got {}"]),
+        ({"rng": {}}, {}, [".rng: expected {}, got None"]),
+        ({"resources": {}}, {}, []),
+        ({"a": [1, 2]}, {"a": [1]}, [".a: expected [1, 2], got [1]"]),
+        ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, [".a[0].b: expected 1, got 2"]),
+        ({"error": "theirs"}, {"error": "ours"}, []),
+        ({"error": "theirs"}, {}, [".error: expected True, got False"]),
+        ({"m": {"name": "a"}}, {"m": {"name": "a", "kind": "virtualmachineclusterpreference"}}, []),
+        ({"m": {"name": "a"}}, {"m": {"name": "a", "kind": "K"}}, [".m.kind: expected None, got 'K'"]),
+        ({"panic": "theirs"}, {"anything": 1}, []),
+        ({"goText": True, "error": "x"}, {"allowed": False}, []),
+        ({"goText": True, "error": "x"}, {"allowed": True}, ["a refusal was expected"]),
+    ],
+)
+def test_the_comparison_sees_differences_and_nothing_else(want: Tree, got: Tree, differences: list[str]) -> None:
+    assert list(compare(want, got)) == differences
