@@ -6,7 +6,7 @@ One table for discovery, OpenAPI and routing. Nothing here does any of it.
 
 from typing import NamedTuple
 
-from virtshape.api.kinds import Kind
+from virtshape.api.kinds import KINDS, Kind
 
 _DEFINED_GROUPS = frozenset(
     {
@@ -43,6 +43,12 @@ _WITH_STATUS = frozenset(
         ("snapshot.storage.k8s.io", "VolumeSnapshot"),
     }
 )
+
+_DEPRECATED = {
+    ("kubevirt.io", "v1alpha3"),
+    ("instancetype.kubevirt.io", "v1alpha1"),
+    ("instancetype.kubevirt.io", "v1alpha2"),
+}
 
 
 class Subresource(NamedTuple):
@@ -110,3 +116,11 @@ def list_subresources(kind: Kind) -> tuple[Subresource, ...]:
     if kind.group == "" and kind.kind == "ServiceAccount":
         subresources.append(Subresource("token", "authentication.k8s.io", "v1", "TokenRequest", ("create",)))
     return tuple(subresources)
+
+
+def find_deprecation(kind: Kind) -> str | None:
+    """The warning for clients that use this version of a kind, if there is a better one."""
+    if (kind.group, kind.version) not in _DEPRECATED:
+        return None
+    better = next(other for other in KINDS if (other.group, other.kind) == (kind.group, kind.kind))
+    return f"{kind.api_version} {kind.kind} is deprecated; use {better.api_version} {kind.kind}"
