@@ -1,0 +1,119 @@
+"""
+The syntax of names in Kubernetes: of objects, label keys and values, finalizers; and names made up by the server.
+
+Checks return what is wrong in the words that Kubernetes uses, nothing if all is well.
+"""
+
+import re
+import secrets
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+from virtshape.api.kinds import Kind
+
+NameCheck = Callable[[str], tuple[str, ...]]
+
+LONGEST_LABEL: Final = 63
+LONGEST_SUBDOMAIN: Final = 253
+RANDOM_CHARACTERS: Final = 5
+
+# No vowels, and nothing that looks like one: no words come out by chance.
+_RANDOM_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+
+_LABEL_1123: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_LABEL_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN: Final = rf"{_LABEL_1123}(\.{_LABEL_1123})*"
+_QUALIFIED: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_LABEL_VALUE: Final = f"({_QUALIFIED})?"
+
+_ENDS: Final = "must start and end with an alphanumeric character"
+_WORD_CHARACTERS: Final = "alphanumeric characters, '-', '_' or '.', and " + _ENDS
+_LABEL_1123_WORDS: Final = (
+    f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and {_ENDS}"
+)
+_LABEL_1035_WORDS: Final = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
+    "start with an alphabetic character, and end with an alphanumeric character"
+)
+_SUBDOMAIN_WORDS: Final = (
+    f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and {_ENDS}"
+)
+_LABEL_VALUE_WORDS: Final = f"a valid label must be an empty string or consist of {_WORD_CHARACTERS}"
+
+
+class _Syntax:
+    """A pattern, the longest text it allows, and the words for a text that does not fit."""
+
+    def __init__(self, pattern: str, limit: int, words: str, *examples: str) -> None:
+        self._fits = re.compile(pattern).fullmatch
+        self._limit = limit
+        shown = ",  or ".join(f"'{example}'" for example in examples)
+        self._words = f"{words} (e.g. {shown}, regex used for validation is '{pattern}')"
+
+    def check(self, text: str) -> tuple[str, ...]:
+        """What is wrong with the text."""
+        if len(text) <= self._limit and self._fits(text):
+            return ()
+        problems = (f"must be no more than {self._limit} characters",) if len(text) > self._limit else ()
+        return problems if self._fits(text) else (*problems, self._words)
+
+
+_QUALIFIED_WORDS: Final = f"must consist of {_WORD_CHARACTERS}"
+_QUALIFIED_EXAMPLES: Final = ("MyName", "my.name", "123-abc")
+_QUALIFIED_NAME = _Syntax(_QUALIFIED, LONGEST_LABEL, _QUALIFIED_WORDS, *_QUALIFIED_EXAMPLES)
+
+check_label_1123: Final[NameCheck] = _Syntax(_LABEL_1123, LONGEST_LABEL, _LABEL_1123_WORDS, "my-name", "123-abc").check
+check_label_1035: Final[NameCheck] = _Syntax(_LABEL_1035, LONGEST_LABEL, _LABEL_1035_WORDS, "my-name", "abc-123").check
+check_subdomain: Final[NameCheck] = _Syntax(_SUBDOMAIN, LONGEST_SUBDOMAIN, _SUBDOMAIN_WORDS, "example.com").check
+check_label_value: Final[NameCheck] = _Syntax(
+    _LABEL_VALUE, LONGEST_LABEL, _LABEL_VALUE_WORDS, "MyValue", "my_value", "12345"
+).check
+
+
+def check_path_segment(name: str) -> tuple[str, ...]:
+    """What keeps a name from being part of a path."""
+    if name in (".", ".."):
+        return (f"may not be '{name}'",)
+    return tuple(f"may not contain '{character}'" for character in "/%" if character in name)
+
+
+@lru_cache(maxsize=4096)
+def check_qualified_name(name: str) -> tuple[str, ...]:
+    """What is wrong with a name that may have a domain before a slash, as label keys and finalizers do."""
+    prefix, slash, own = name.rpartition("/")
+    if "/" in prefix:
+        optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        shown = ",  or ".join(f"'{example}'" for example in _QUALIFIED_EXAMPLES)
+        pattern = f"(e.g. {shown}, regex used for validation is '{_QUALIFIED}')"
+        return (f"a qualified name {_QUALIFIED_WORDS} {pattern} {optional}",)
+    problems: tuple[str, ...] = ()
+    if slash:
+        problems = ("must be non-empty",) if not prefix else check_subdomain(prefix)
+        problems = tuple(f"prefix part {problem}" for problem in problems)
+    if not own:
+        problems = (*problems, "name part must be non-empty")
+    return (*problems, *(f"name part {problem}" for problem in _QUALIFIED_NAME.check(own)))
+
+
+def find_name_check(kind: Kind) -> NameCheck:
+    """The check that names of a kind's objects have to pass."""
+    if kind.group == "rbac.authorization.k8s.io":
+        return check_path_segment
+    if kind.group == "":
+        return _CORE_CHECKS.get(kind.kind, check_subdomain)
+    return check_subdomain
+
+
+_CORE_CHECKS: Final[dict[str, NameCheck]] = {"Namespace": check_label_1123, "Service": check_label_1035}
+
+
+def generate_name(prefix: str) -> str:
+    """A name that begins so and ends in random characters, cut where it would be too long."""
+    end = "".join(secrets.choice(_RANDOM_ALPHABET) for _ in range(RANDOM_CHARACTERS))
+    return prefix[: LONGEST_LABEL - RANDOM_CHARACTERS] + end
+
+
+def mask_prefix(prefix: str) -> str:
+    """A prefix as it is checked: one that ends in a dash will not be the end of the name."""
+    return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
