@@ -93,9 +93,9 @@ def check_kind(tree: Any, *, is_named: bool) -> Iterator[Remark]:
         if is_named:
             yield Remark("not-an-object", "", "no Kubernetes object: it states no apiVersion and kind")
         return
-    group = str(tree["apiVersion"]).rpartition("/")[0]
-    is_ours = group in _OWN_GROUPS and tree["kind"] not in _FOREIGN_KINDS
-    if is_ours or any(kind.kind == tree["kind"] and kind.group in _OWN_GROUPS for kind in KINDS):
+    group, name = str(tree["apiVersion"]).rpartition("/")[0], str(tree["kind"])
+    is_ours = group in _OWN_GROUPS and name not in _FOREIGN_KINDS
+    if is_ours or any(kind.kind == name and kind.group in _OWN_GROUPS for kind in KINDS):
         for problem in find_kind_problems(tree):
             yield Remark("unknown-kind", problem.field, problem.message)
 
@@ -139,9 +139,11 @@ def check_identity(tree: dict[str, Any], reference: Reference) -> Iterator[Remar
     if api_version in DEPRECATED_VERSIONS:
         message = f"{api_version} is deprecated: use {DEPRECATED_VERSIONS[api_version]}"
         yield Remark("deprecated-version", "apiVersion", message)
-    metadata, name = tree.get("metadata"), reference.name
+    metadata, name = tree.get("metadata") or {}, reference.name
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name") or "", str):
+        return  # a wrong type, which is found elsewhere
     if not name:
-        if not (isinstance(metadata, dict) and metadata.get("generateName")):
+        if not metadata.get("generateName"):
             yield Remark("invalid-name", "metadata.name", "the object has no name: set metadata.name")
     elif len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
         yield Remark("invalid-name", "metadata.name", f"{quote(name)} cannot be a name: {_describe_names()}")

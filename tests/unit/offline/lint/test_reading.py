@@ -67,6 +67,10 @@ CASES = {
         vm(name="§labels: {a: b}").replace("metadata", "§metadata").replace("§labels", "labels"),
         "set metadata.name",
     ),
+    "a number for a name": Case("wrong-type", vm(name="§name: 12"), "expected a string, got the integer 12"),
+    "a list for a kind": Case(
+        "unknown-kind", "apiVersion: kubevirt.io/v1\n§kind: [VirtualMachine]\n", "expected a string, got a list"
+    ),
     "a name in capitals": Case("invalid-name", vm(name="§name: My_VM"), '"My_VM" cannot be a name'),
     "the same VM twice": Case(
         "duplicate-object", documents(vm(), vm(name="namespace: default\n§name: web")), "further up in this file"

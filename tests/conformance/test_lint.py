@@ -1,0 +1,54 @@
+"""Lint finds an error in what KubeVirt was recorded to refuse, and none in what it was recorded to take."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.linting import lint
+
+Tree = dict[str, Any]
+
+SHAPE_RULES = {"instancetype-conflict", "unmet-requirement", "indivisible-spread", "no-memory", "own-vcpus"}
+STORING = ("CREATE", "UPDATE")
+
+
+def _load(*files: str) -> list[Tree]:
+    folder = os.environ.get("VIRTSHAPE_VECTORS")
+    lines = [line for file in files for line in Path(folder, file).read_text().splitlines()] if folder else []
+    return [json.loads(line) for line in lines]
+
+
+def _find_errors(*objects: Tree) -> set[str]:
+    text = "\n".join(json.dumps(each) for each in objects)
+    return {finding.rule for finding in lint(text) if finding.level == "error"}
+
+
+def test_the_recorded_answers_are_there() -> None:
+    if "VIRTSHAPE_VECTORS" not in os.environ:
+        give_up = pytest.fail if os.environ.get("CI") else pytest.skip
+        give_up("VIRTSHAPE_VECTORS names no folder with admitVM.jsonl")
+
+
+VMS = [case for case in _load("admitVM.jsonl") if "configuration" not in case["input"]]
+
+
+@pytest.mark.parametrize("case", VMS, ids=[case["id"] for case in VMS])
+def test_a_vm_is_judged_as_recorded(case: Tree) -> None:
+    objects, vm = case["input"].get("objects") or [], case["input"]["vm"]
+    errors = _find_errors(*objects, {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", **vm})
+    if "missing-reference" not in errors:  # recorded where what is missing is put up with
+        assert bool(errors & SHAPE_RULES) != case["expect"]["allowed"]
+
+
+SHAPING = [
+    case
+    for case in _load("validateInstancetype.jsonl", "validatePreference.jsonl")
+    if case["input"]["operation"] in STORING
+]
+
+
+@pytest.mark.parametrize("case", SHAPING, ids=[case["id"] for case in SHAPING])
+def test_what_shapes_vms_is_judged_as_recorded(case: Tree) -> None:
+    assert bool(_find_errors(case["input"]["object"])) != case["expect"]["allowed"]
