@@ -1,11 +1,15 @@
 """Every rule has a case that breaks it, and good manifests break none."""
 
+import re
+from pathlib import Path
+
 import pytest
 from tests.linting import claim, documents, instancetype, lint, shaping, vm
 from tests.unit.offline.lint import test_fit, test_machine, test_reading, test_references, test_sizing
 
 from virtshape.offline.lint import LEVELS, RULES
 
+DOCUMENT = Path(__file__).parents[4] / "docs" / "lint.md"
 SMALL = "instancetype: {name: small}"
 LIKED = "preference: {name: liked}"
 SIZELESS = instancetype("{}", name="small")
@@ -75,3 +79,15 @@ CLEAN = {
 @pytest.mark.parametrize("text", CLEAN.values(), ids=CLEAN)
 def test_nothing_is_found_where_nothing_is_wrong(text: str) -> None:
     assert lint(text) == []
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_is_documented(name: str) -> None:
+    rule = RULES[name]
+    row = f"| `{name}` | {rule.level} | {rule.title}. | {rule.advice} |"
+    assert row in DOCUMENT.read_text().splitlines()
+
+
+def test_the_document_has_no_rule_that_there_is_not() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \| (?:error|warning|note) \|", DOCUMENT.read_text(), re.MULTILINE)
+    assert rows == list(RULES)
