@@ -1,0 +1,93 @@
+"""The custom size design's example: an instance type without sizes, and a VM that states its own."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree, build_instancetype, build_preference, build_vm
+
+from virtshape.admission.instancetype import check_instancetype
+from virtshape.admission.vm import check_vm
+from virtshape.api.codec import to_tree
+from virtshape.api.model import Model
+from virtshape.catalog import loader
+from virtshape.control.start import make_instance
+from virtshape.offline.objects import Objects
+from virtshape.resolve.find import find_shape
+
+UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"
+CUSTOM = build_instancetype(
+    "cx1.custom",
+    cpu={"dedicatedCPUPlacement": True, "isolateEmulatorThread": True, "numa": {"guestMappingPassthrough": {}}},
+    ioThreadsPolicy="auto",
+    memory={"hugepages": {"pageSize": "2Mi"}},
+)
+DOMAIN: Tree = {
+    "cpu": {
+        "sockets": 4,
+        "cores": 1,
+        "threads": 1,
+        "model": "host-model",
+        "dedicatedCpuPlacement": True,
+        "isolateEmulatorThread": True,
+        "numa": {"guestMappingPassthrough": {}},
+    },
+    "memory": {"guest": "4Gi", "hugepages": {"pageSize": "2Mi"}},
+    "resources": {"requests": {"memory": "4Gi"}},
+    "ioThreadsPolicy": "auto",
+}
+
+
+def find_in_catalogue() -> Any:
+    found = loader.find("VirtualMachineClusterInstancetype", "cx1.custom")
+    assert found is not None
+    return found
+
+
+def start(vm: Any, *objects: Model) -> Tree:
+    shape = find_shape(vm, Objects(objects).find)
+    assert check_vm(vm, shape) == []
+    _, spec = make_instance(vm, shape, firmware_uuid=UUID)
+    domain: Tree = to_tree(spec.domain)
+    return {key: domain[key] for key in DOMAIN}
+
+
+@pytest.mark.parametrize("custom", [CUSTOM, find_in_catalogue()], ids=["the example", "the catalogue"])
+def test_a_vm_states_its_sizes_beside_an_instance_type_without_any(custom: Any) -> None:
+    vm = build_vm(instancetype="cx1.custom", cpu_guest=4, memory="4Gi")
+    assert start(vm, custom) == DOMAIN
+
+
+@pytest.mark.parametrize(
+    ("topology", "cpu"),
+    [
+        ("cores", {"sockets": 1, "cores": 4, "threads": 1}),
+        ("threads", {"sockets": 1, "cores": 1, "threads": 4}),
+        ("spread", {"sockets": 2, "cores": 2, "threads": 1}),
+    ],
+)
+def test_a_preference_lays_out_the_vms_own_vcpus(topology: str, cpu: Tree) -> None:
+    preference = build_preference("layout", cpu={"preferredCPUTopology": topology})
+    vm = build_vm(instancetype="cx1.custom", preference="layout", cpu_guest=4, memory="4Gi")
+    assert start(vm, CUSTOM, preference) == {**DOMAIN, "cpu": {**DOMAIN["cpu"], **cpu}}
+
+
+@pytest.mark.parametrize("member", ["cores", "sockets", "threads"])
+def test_a_number_of_vcpus_is_the_only_way_to_size_it(member: str) -> None:
+    vm = build_vm(instancetype="cx1.custom", domain={"cpu": {member: 4}}, memory="4Gi")
+    conflicts = check_vm(vm, find_shape(vm, Objects([CUSTOM]).find))
+    assert [conflict.fields for conflict in conflicts] == [(f"spec.template.spec.domain.cpu.{member}",)]
+
+
+def test_sizes_are_optional_only_in_the_newest_version() -> None:
+    assert check_instancetype(CUSTOM.spec, "v1beta2").causes == []
+    assert [cause.field for cause in check_instancetype(CUSTOM.spec, "v1beta1").causes] == [
+        "spec.cpu.guest",
+        "spec.memory.guest",
+    ]
+
+
+def test_without_a_preference_the_number_means_sockets_of_one_core() -> None:
+    _, spec = make_instance(
+        build_vm(cpu_guest=4, memory="4Gi"), find_shape(build_vm(), Objects().find), firmware_uuid=UUID
+    )
+    assert to_tree(spec.domain.cpu) == {"sockets": 4, "cores": 1, "threads": 1, "model": "host-model"}
