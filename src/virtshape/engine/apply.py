@@ -2,6 +2,7 @@
 The order in which an instance type and a preference shape a VMI.
 
 The instance type comes first and gives; any conflict stops before the preference, which only fills in.
+Neither is written to, but whole structs of theirs become part of the VMI: whoever goes on to change it gives copies.
 """
 
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec

@@ -1,0 +1,216 @@
+"""What is given is never changed: not by expanding, not by checking, and not through a result."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.build import Tree, build_flavor, build_flavor_preference, build_instancetype, build_preference, build_vm
+from tests.strategies import structs
+
+from virtshape.admission.mutate import mutate_vm
+from virtshape.admission.vm import check_vm
+from virtshape.api.codec import decode, encode
+from virtshape.api.instancetype import v1beta2
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.kubevirt.devices import Devices
+from virtshape.api.kubevirt.domain import Firmware
+from virtshape.api.kubevirt.features import Clock, Features
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.control.start import make_instance, shape_instance
+from virtshape.engine.apply import apply
+from virtshape.engine.draft import Draft
+from virtshape.engine.expand import Shape
+from virtshape.engine.instance import apply_instance_defaults
+from virtshape.offline.expander import Expander
+from virtshape.offline.objects import Objects
+
+UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"
+GROUP = "instancetype.kubevirt.io/v1beta2"
+
+RICH_TYPE: Tree = {
+    "cpu": {"guest": 4, "numa": {"guestMappingPassthrough": {}}, "realtime": {"mask": "0"}},
+    "memory": {"guest": "4Gi", "hugepages": {"pageSize": "2Mi"}},
+    "gpus": [{"name": "g", "deviceName": "d"}],
+    "hostDevices": [{"name": "h", "deviceName": "d"}],
+    "ioThreads": {"supplementalPoolThreadCount": 2},
+    "launchSecurity": {"sev": {"policy": {}}},
+    "nodeSelector": {"pool": "fast"},
+    "annotations": {"a": "1"},
+}
+RICH_PREFERENCE: Tree = {
+    "cpu": {"preferredCPUFeatures": [{"name": "vmx"}]},
+    "devices": {
+        "preferredDiskBus": "virtio",
+        "preferredDiskBlockSize": {"matchVolume": {}},
+        "preferredInterfaceMasquerade": {},
+        "preferredPanicDeviceModel": "isa",
+        "preferredRng": {},
+        "preferredTPM": {},
+        "preferredVirtualGPUOptions": {"display": {}},
+    },
+    "features": {
+        "preferredAcpi": {},
+        "preferredSmm": {},
+        "preferredHyperv": {"relaxed": {}, "synictimer": {"direct": {}}},
+    },
+    "firmware": {"preferredEfi": {}},
+    "clock": {"preferredClockOffset": {"utc": {}}, "preferredTimer": {"hpet": {}, "rtc": {}}},
+    "volumes": {"preferredStorageClassName": "fast"},
+    "annotations": {"b": "1"},
+}
+TEMPLATE: Tree = {"volumes": [{"name": "root", "containerDisk": {"image": "fedora:40"}}]}
+
+wide = settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+def build_rich_vm(name: str = "vm1", **vm: Any) -> VirtualMachine:
+    templates = [{"metadata": {"name": "dv"}, "spec": {"storage": {}}}]
+    return build_vm(name=name, template=TEMPLATE, annotations={"c": "1"}, dataVolumeTemplates=templates, **vm)
+
+
+@st.composite
+def vms(draw: st.DrawFn) -> VirtualMachine:
+    """VMs that say something about everything but their size."""
+    vm = build_vm(instancetype="type", preference="preference", template=TEMPLATE)
+    assert vm.spec.template.spec is not None
+    domain = vm.spec.template.spec.domain
+    domain.devices = draw(structs(Devices))
+    domain.features = draw(st.none() | structs(Features))
+    domain.firmware = draw(st.none() | structs(Firmware))
+    domain.clock = draw(st.none() | structs(Clock))
+    return vm
+
+
+INSTANCETYPES = structs(VirtualMachineInstancetypeSpec)
+PREFERENCES = structs(VirtualMachinePreferenceSpec)
+
+
+@wide
+@given(INSTANCETYPES, PREFERENCES, vms())
+def test_applying_changes_neither_the_instance_type_nor_the_preference(
+    instancetype: VirtualMachineInstancetypeSpec, preference: VirtualMachinePreferenceSpec, vm: VirtualMachine
+) -> None:
+    before = encode(instancetype), encode(preference)
+    assert vm.spec.template.spec is not None
+    spec = vm.spec.template.spec
+    if not apply(Draft(ObjectMeta(), spec), instancetype, preference):
+        apply_instance_defaults(spec, None, firmware_uuid=UUID)
+    assert (encode(instancetype), encode(preference)) == before
+
+
+@wide
+@given(INSTANCETYPES, PREFERENCES, vms())
+def test_checking_and_starting_change_nothing(
+    instancetype: VirtualMachineInstancetypeSpec, preference: VirtualMachinePreferenceSpec, vm: VirtualMachine
+) -> None:
+    shape = Shape(instancetype, preference)
+    before = encode(vm), encode(instancetype), encode(preference)
+    if not check_vm(vm, shape):
+        shape_instance(vm, shape)
+        make_instance(vm, shape, firmware_uuid=UUID)
+    assert (encode(vm), encode(instancetype), encode(preference)) == before
+
+
+@wide
+@given(INSTANCETYPES, PREFERENCES, vms())
+def test_an_expander_answers_twice_the_same_and_keeps_its_objects(
+    instancetype: VirtualMachineInstancetypeSpec, preference: VirtualMachinePreferenceSpec, vm: VirtualMachine
+) -> None:
+    objects: list[Model] = [
+        v1beta2.VirtualMachineClusterInstancetype(
+            api_version=GROUP,
+            kind="VirtualMachineClusterInstancetype",
+            metadata=ObjectMeta(name="type"),
+            spec=instancetype,
+        ),
+        v1beta2.VirtualMachineClusterPreference(
+            api_version=GROUP,
+            kind="VirtualMachineClusterPreference",
+            metadata=ObjectMeta(name="preference"),
+            spec=preference,
+        ),
+    ]
+    before = [encode(item) for item in objects]
+    expander, asked = Expander(objects), encode(vm)
+    assert expand(expander, asked) == expand(expander, asked)
+    assert [encode(item) for item in objects] == before
+
+
+def expand(expander: Expander, vm: bytes) -> bytes | str:
+    try:
+        return expander.expand(vm)
+    except StatusError as error:
+        return error.message
+
+
+def test_expanding_others_in_between_changes_no_answer() -> None:
+    expander = Expander([build_instancetype("type", **RICH_TYPE), build_preference("preference", **RICH_PREFERENCE)])
+    first = expander.expand(encode(build_rich_vm(instancetype="type", preference="preference")))
+    others = [expander.expand(encode(build_rich_vm(f"vm{n}", instancetype="type"))) for n in range(3)]
+    assert len(set(others)) == len(others)
+    assert expander.expand(encode(build_rich_vm(instancetype="type", preference="preference"))) == first
+
+
+@pytest.mark.parametrize(
+    ("vm", "objects"),
+    [
+        (
+            {"instancetype": "type", "preference": "preference"},
+            [build_instancetype("type", **RICH_TYPE), build_preference("preference", **RICH_PREFERENCE)],
+        ),
+        (
+            {"flavor": "type", "preference": "preference"},
+            [
+                build_flavor("type", gpus=RICH_TYPE["gpus"], launchSecurity={"sev": {}}),
+                build_flavor_preference(
+                    "preference", features=RICH_PREFERENCE["features"], clock=RICH_PREFERENCE["clock"]
+                ),
+            ],
+        ),
+    ],
+    ids=["instance type", "flavor"],
+)
+def test_a_result_that_somebody_changes_leaves_the_next_one_alone(vm: Tree, objects: list[Model]) -> None:
+    expander = Expander(objects)
+    untouched = expander.expand(encode(build_rich_vm("second", **vm)))
+    spoil(json.loads(expander.expand(encode(build_rich_vm("first", **vm)))))
+    first = decode(expander.expand(encode(build_rich_vm("first", **vm))), VirtualMachine)
+    spoil_struct(first)
+    assert expander.expand(encode(build_rich_vm("second", **vm))) == untouched
+
+
+def test_mutating_changes_the_copy_it_is_given_and_nothing_else() -> None:
+    preference = build_preference("preference", **RICH_PREFERENCE)
+    vm = build_rich_vm(preference="preference")
+    copy = decode(encode(vm), VirtualMachine)
+    before = encode(vm), encode(preference)
+    assert mutate_vm(copy, Objects([preference]).find).vm is copy
+    assert encode(copy) != before[0]
+    assert (encode(vm), encode(preference)) == before
+
+
+def spoil(tree: Any) -> None:
+    """Empty everything in a tree."""
+    children = list(tree.values()) if isinstance(tree, dict) else list(tree)
+    for child in children:
+        if isinstance(child, dict | list):
+            spoil(child)
+    tree.clear()
+
+
+def spoil_struct(value: Any) -> None:
+    """Unset every field in a struct, and below."""
+    for name in value.__struct_fields__:
+        child = getattr(value, name)
+        for item in child if isinstance(child, list) else [child]:
+            if isinstance(item, Model):
+                spoil_struct(item)
+        setattr(value, name, None)
