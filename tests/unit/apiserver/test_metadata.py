@@ -58,7 +58,10 @@ CREATED: dict[str, tuple[Tree, str]] = {
     "no name": ({}, "metadata.name: Required value: name or generateName is required"),
     "prefix": (
         {"name": "XY-1", "generateName": "XY-"},
-        f'[metadata.generateName: Invalid value: "XY-": {SUBDOMAIN}, metadata.name: Invalid value: "XY-1": {SUBDOMAIN}]',
+        (
+            f'[metadata.generateName: Invalid value: "XY-": {SUBDOMAIN}, '
+            f'metadata.name: Invalid value: "XY-1": {SUBDOMAIN}]'
+        ),
     ),
     "labels": (
         {"name": "a", "labels": {"bad key!": "v", "ok": "bad value!"}},
@@ -84,9 +87,9 @@ CREATED: dict[str, tuple[Tree, str]] = {
     "two controllers": (
         {"name": "a", "ownerReferences": [owner(controller=True), owner(name="p", controller=True)]},
         (
-            'metadata.ownerReferences: Invalid value: [{"apiVersion":"v1","controller":true,"kind":"ConfigMap","name":"o",'
-            '"uid":"2"},{"apiVersion":"v1","controller":true,"kind":"ConfigMap","name":"p","uid":"2"}]: Only one reference '
-            'can have Controller set to true. Found "true" in references for ConfigMap/o and ConfigMap/p'
+            'metadata.ownerReferences: Invalid value: [{"apiVersion":"v1","controller":true,"kind":"ConfigMap",'
+            '"name":"o","uid":"2"},{"apiVersion":"v1","controller":true,"kind":"ConfigMap","name":"p","uid":"2"}]: '
+            'Only one reference can have Controller set to true. Found "true" in references for ConfigMap/o and ConfigMap/p'
         ),
     ),
     "event as owner": (
