@@ -6,8 +6,11 @@ Pure: roles in, rules out.
 
 from collections.abc import Iterator, Mapping
 
-from virtshape.api.meta import LabelSelector, LabelSelectorRequirement
+from virtshape.api.codec import to_tree
+from virtshape.api.meta import LabelSelector
 from virtshape.api.rbac import ClusterRole, PolicyRule
+from virtshape.api.status import StatusError
+from virtshape.apiserver.selector import Predicate, compile_requirements, read_selector
 
 
 def aggregate_rules(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> list[PolicyRule]:
@@ -27,34 +30,19 @@ def _gather(role: ClusterRole, roles: Mapping[str, ClusterRole]) -> Iterator[Clu
         if current.aggregation_rule is None:
             yield current
             continue
-        selectors = current.aggregation_rule.cluster_role_selectors or []
+        selectors = [_compile(selector) for selector in current.aggregation_rule.cluster_role_selectors or ()]
         found = [name for name in sorted(roles) if name not in seen and _is_selected(roles[name], selectors)]
         seen.update(found)
         waiting += [roles[name] for name in reversed(found)]
 
 
-def _is_selected(role: ClusterRole, selectors: list[LabelSelector]) -> bool:
+def _is_selected(role: ClusterRole, selectors: list[Predicate]) -> bool:
     labels = (role.metadata.labels if role.metadata else None) or {}
-    return any(_matches(selector, labels) for selector in selectors)
+    return any(selects(labels) for selects in selectors)
 
 
-def _matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    wanted = selector.match_labels or {}
-    return all(labels.get(key) == value for key, value in wanted.items()) and all(
-        _holds(requirement, labels) for requirement in selector.match_expressions or ()
-    )
-
-
-def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    value = labels.get(requirement.key)
-    match requirement.operator:
-        case "In":
-            return value in (requirement.values or ())
-        case "NotIn":
-            return value not in (requirement.values or ())
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:  # admission refuses other words; a role that has one all the same gathers nothing by it
-            return False
+def _compile(selector: LabelSelector) -> Predicate:
+    try:
+        return compile_requirements(read_selector(to_tree(selector)))
+    except StatusError:  # such a role is refused when it is written; one that got in all the same selects nothing
+        return lambda _: False

@@ -34,6 +34,7 @@ from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.authentication import Authenticator, User
 from virtshape.apiserver.authorization import Attributes, Authorizer
 from virtshape.apiserver.tokens import TokenError
+from virtshape.apiserver.violation import invalid_value, refuse_invalid
 
 _GROUP = "authorization.k8s.io"
 
@@ -90,7 +91,7 @@ def answer_local_access(
     """Whether someone may do it in the namespace."""
     spec = review.spec
     if spec.non_resource_attributes is not None:
-        cause = _invalid("spec.nonResourceAttributes", "disallowed on this kind of request")
+        cause = invalid_value("spec.nonResourceAttributes", None, "disallowed on this kind of request")
         _refuse_if(review.kind, [cause])
     if spec.resource_attributes is not None and (spec.resource_attributes.namespace or "") != namespace:
         raise StatusError(400, "BadRequest", f"spec.resourceAttributes.namespace must match namespace: {namespace}")
@@ -144,7 +145,7 @@ def describe_user(user: User) -> UserInfo:
 def _answer_about(kind: str, spec: SubjectAccessReviewSpec, authorizer: Authorizer) -> SubjectAccessReviewStatus:
     causes = _check_question(spec.resource_attributes, spec.non_resource_attributes)
     if not spec.user and not spec.groups:
-        causes.append(_invalid("spec.user", "at least one of user or group must be specified", '""'))
+        causes.append(invalid_value("spec.user", "", "at least one of user or group must be specified"))
     _refuse_if(kind, causes)
     user = User(spec.user or "", tuple(spec.groups or ()), spec.uid or "")
     return _decide(user, spec.resource_attributes, spec.non_resource_attributes, authorizer)
@@ -172,20 +173,14 @@ def _attributes(resource: ResourceAttributes | None, path: NonResourceAttributes
 
 def _check_question(resource: ResourceAttributes | None, path: NonResourceAttributes | None) -> list[Cause]:
     if resource is not None and path is not None:
-        return [_invalid("spec.nonResourceAttributes", "cannot be specified in combination with resourceAttributes")]
+        words = "cannot be specified in combination with resourceAttributes"
+        return [invalid_value("spec.nonResourceAttributes", None, words)]
     if resource is None and path is None:
         words = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        return [_invalid("spec.resourceAttributes", words)]
+        return [invalid_value("spec.resourceAttributes", None, words)]
     return []
 
 
-def _invalid(field: str, words: str, value: str = "null") -> Cause:
-    return Cause("FieldValueInvalid", f"Invalid value: {value}: {words}", field)
-
-
 def _refuse_if(kind: str, causes: Sequence[Cause]) -> None:
-    if not causes:
-        return
-    problems = [f"{cause.field}: {cause.message}" for cause in causes]
-    what = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-    raise StatusError(422, "Invalid", f'{kind}.{_GROUP} "" is invalid: {what}', causes).about(_GROUP, kind)
+    if causes:
+        raise refuse_invalid(_GROUP, kind, "", causes)

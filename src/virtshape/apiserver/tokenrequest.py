@@ -10,10 +10,11 @@ from uuid import uuid4
 import msgspec
 
 from virtshape.api.meta import ObjectMeta
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from virtshape.apiserver.authentication import FindUid, account_user_name
 from virtshape.apiserver.tokens import ISSUER, Claims, KubernetesClaims, NamedObject, TokenSigner
+from virtshape.apiserver.violation import invalid_value, refuse_invalid
 
 DEFAULT_SECONDS = 3600
 LEAST_SECONDS = 600
@@ -59,13 +60,8 @@ def _check(spec: TokenRequestSpec) -> None:
     if seconds is None or LEAST_SECONDS <= seconds <= MOST_SECONDS:
         return
     bound = "less than 10 minutes" if seconds < LEAST_SECONDS else "larger than 2^32 seconds"
-    message = f"Invalid value: {seconds}: may not specify a duration {bound}"
-    raise StatusError(
-        422,
-        "Invalid",
-        f'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: {message}',
-        [Cause("FieldValueInvalid", message, "spec.expirationSeconds")],
-    )
+    cause = invalid_value("spec.expirationSeconds", seconds, f"may not specify a duration {bound}")
+    raise refuse_invalid("authentication.k8s.io", "TokenRequest", "", [cause])
 
 
 def _kubernetes_claims(
