@@ -5,12 +5,12 @@ A kind's metadata and whatever lies below its spec and status are references to 
 paths and verbs.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from msgspec import Struct, inspect
 
-from virtshape.api.meta import ListMeta, ObjectMeta
+from virtshape.api.meta import ListMeta
 from virtshape.api.schema import Schema, WriteStruct, inspect_struct, write_kind, write_struct
 
 _IN_V3 = "#/components/schemas/"
@@ -96,10 +96,18 @@ def _package_name(struct: type[Struct]) -> str:
 
 def _write_served(kind: ServedKind, refer: WriteStruct) -> Schema:
     # Clients look for what a kind requires right in its schema, so its spec and status stand in place.
+    in_place = {part.cls for part in _find_parts(kind.struct)}
     schema = write_kind(
-        kind.struct, lambda nested: refer(nested) if nested.cls is ObjectMeta else write_struct(nested, refer)
+        kind.struct, lambda nested: write_struct(nested, refer) if nested.cls in in_place else refer(nested)
     )
     return schema | _kind_extension(kind, kind.kind)
+
+
+def _find_parts(struct: type[Struct]) -> Iterator[inspect.StructType]:
+    for field in inspect_struct(struct).fields:
+        if field.encode_name in ("spec", "status"):
+            types = field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,)
+            yield from (type_ for type_ in types if isinstance(type_, inspect.StructType))
 
 
 def _write_list(kind: ServedKind, refer: WriteStruct) -> Schema:
