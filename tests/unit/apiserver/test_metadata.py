@@ -89,7 +89,8 @@ CREATED: dict[str, tuple[Tree, str]] = {
         (
             'metadata.ownerReferences: Invalid value: [{"apiVersion":"v1","controller":true,"kind":"ConfigMap",'
             '"name":"o","uid":"2"},{"apiVersion":"v1","controller":true,"kind":"ConfigMap","name":"p","uid":"2"}]: '
-            'Only one reference can have Controller set to true. Found "true" in references for ConfigMap/o and ConfigMap/p'
+            "Only one reference can have Controller set to true. "
+            'Found "true" in references for ConfigMap/o and ConfigMap/p'
         ),
     ),
     "event as owner": (

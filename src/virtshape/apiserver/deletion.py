@@ -1,0 +1,165 @@
+"""
+What a DELETE does to an object: remove it, or mark it and keep it until its finalizers are gone; or nothing at all.
+
+Decides, and never stores or removes. Grace periods are read and ignored: nothing here dies slowly.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from virtshape.api.kinds import Kind
+from virtshape.api.status import Cause, StatusError
+from virtshape.apiserver.metadata import FOREGROUND, ORPHAN
+from virtshape.apiserver.violation import invalid_value, refuse_invalid, unsupported_value
+
+Tree = dict[str, Any]
+
+_POLICIES: Final = ("Foreground", "Background", "Orphan")
+
+
+class Preconditions(Struct):
+    """What must be true of the object for it to be deleted."""
+
+    uid: str | None = None
+    resource_version: str | None = msgspec.field(default=None, name="resourceVersion")
+
+
+class DeleteOptions(Struct, rename="camel"):
+    """How to delete; unknown options are ignored, as Kubernetes does."""
+
+    kind: str = "DeleteOptions"
+    propagation_policy: str | None = None
+    orphan_dependents: bool | None = None
+    grace_period_seconds: int | None = None
+    preconditions: Preconditions | None = None
+    dry_run: list[str] | None = None
+
+
+class Deletion(NamedTuple):
+    """What is to happen: the object goes, or this is what it becomes; the very same tree if nothing changes."""
+
+    gone: bool
+    tree: Tree
+
+
+def read_delete_options(body: bytes, query: Mapping[str, Sequence[str]]) -> DeleteOptions:
+    """The options in the body of a DELETE, or in its query if it has no body; refused if they make no sense."""
+    try:
+        options = msgspec.json.decode(body, type=DeleteOptions) if body else _read_query(query)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise StatusError(400, "BadRequest", f"error decoding delete options: {error}") from error
+    if options.kind != "DeleteOptions":
+        raise StatusError(400, "BadRequest", f"expected DeleteOptions, got {options.kind}")
+    if causes := _check_options(options):
+        raise refuse_invalid("meta.k8s.io", "DeleteOptions", "", causes)
+    return options
+
+
+def decide_deletion(tree: Tree, options: DeleteOptions, kind: Kind, now: str) -> Deletion:
+    """What the options do to the object; 409 if their preconditions are not met."""
+    metadata = tree["metadata"]
+    _check_preconditions(metadata, options.preconditions or Preconditions(), kind)
+    finalizers = _choose_finalizers(metadata.get("finalizers") or [], options)
+    if not finalizers and not _has_namespace_finalizers(tree, kind):
+        return Deletion(True, tree)
+    return Deletion(False, _mark(tree, finalizers, kind, now))
+
+
+def is_finished(tree: Tree, kind: Kind) -> bool:
+    """Whether an update leaves nothing that keeps a deleted object from going."""
+    metadata = tree["metadata"]
+    if not metadata.get("deletionTimestamp") or metadata.get("finalizers"):
+        return False
+    return not _has_namespace_finalizers(tree, kind)
+
+
+def _read_query(query: Mapping[str, Sequence[str]]) -> DeleteOptions:
+    given: Tree = {
+        name: query[name][0]
+        for name in ("propagationPolicy", "orphanDependents", "gracePeriodSeconds")
+        if query.get(name)
+    }
+    if query.get("dryRun"):
+        given["dryRun"] = list(query["dryRun"])
+    return msgspec.convert(given, DeleteOptions, strict=False)
+
+
+def _check_options(options: DeleteOptions) -> list[Cause]:
+    causes = []
+    policy = options.propagation_policy
+    if policy is not None and options.orphan_dependents is not None:
+        words = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(invalid_value("propagationPolicy", policy, words))
+    if policy not in (None, *_POLICIES):
+        causes.append(unsupported_value("propagationPolicy", policy, (*_POLICIES, "nil")))
+    if options.dry_run and options.dry_run != ["All"] * len(options.dry_run):
+        causes.append(unsupported_value("dryRun", options.dry_run, ["All"]))
+    return causes
+
+
+def _check_preconditions(metadata: Tree, wanted: Preconditions, kind: Kind) -> None:
+    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+    words = ""
+    if wanted.uid is not None and wanted.uid != uid:
+        words = (
+            f"the UID in the precondition ({wanted.uid}) does not match the UID in record ({uid}). "
+            "The object might have been deleted and then recreated"
+        )
+    elif wanted.resource_version is not None and wanted.resource_version != version:
+        words = (
+            f"the ResourceVersion in the precondition ({wanted.resource_version}) does not match "
+            f"the ResourceVersion in record ({version}). The object might have been modified"
+        )
+    if words:
+        name = metadata["name"]
+        qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
+        message = f'Operation cannot be fulfilled on {qualified} "{name}": {words}'
+        raise StatusError(409, "Conflict", message).about(kind.group, kind.kind, name)
+
+
+def _choose_finalizers(finalizers: list[str], options: DeleteOptions) -> list[str]:
+    """The finalizers that the object needs while dependents are dealt with as the options say."""
+    match options:
+        case DeleteOptions(orphan_dependents=bool(orphan)):
+            wanted = [ORPHAN] if orphan else []
+        case DeleteOptions(propagation_policy="Orphan"):
+            wanted = [ORPHAN]
+        case DeleteOptions(propagation_policy="Foreground"):
+            wanted = [FOREGROUND]
+        case DeleteOptions(propagation_policy="Background"):
+            wanted = []
+        case _:
+            return finalizers
+    return [name for name in finalizers if name not in (ORPHAN, FOREGROUND)] + wanted
+
+
+def _has_namespace_finalizers(tree: Tree, kind: Kind) -> bool:
+    """Whether the object is a namespace that still has content, for all that its own finalizers tell."""
+    return _is_namespace(kind) and bool((tree.get("spec") or {}).get("finalizers"))
+
+
+def _is_namespace(kind: Kind) -> bool:
+    return kind.group == "" and kind.kind == "Namespace"
+
+
+def _mark(tree: Tree, finalizers: list[str], kind: Kind, now: str) -> Tree:
+    """The object with the mark of deletion, once."""
+    metadata = tree["metadata"]
+    changes: Tree = {}
+    if finalizers != (metadata.get("finalizers") or []):
+        changes["finalizers"] = finalizers or None
+    if not metadata.get("deletionTimestamp"):
+        changes["deletionTimestamp"] = now
+        if not _is_namespace(kind):
+            changes["deletionGracePeriodSeconds"] = 0
+        if metadata.get("generation"):
+            changes["generation"] = metadata["generation"] + 1
+    if not changes:
+        return tree
+    marked = {**tree, "metadata": {name: value for name, value in {**metadata, **changes}.items() if value is not None}}
+    if _is_namespace(kind):
+        marked["status"] = {**(tree.get("status") or {}), "phase": "Terminating"}
+    return marked

@@ -1,0 +1,223 @@
+"""Deleting removes an object at once, or marks it until its finalizers are gone."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from tests.build import Tree
+
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.status import StatusError
+from virtshape.apiserver.deletion import (
+    DeleteOptions,
+    Deletion,
+    Preconditions,
+    decide_deletion,
+    is_finished,
+    read_delete_options,
+)
+
+
+def kind(name: str, api_version: str = "v1") -> Kind:
+    found = find_kind(api_version, name)
+    assert found is not None
+    return found
+
+
+VM = kind("VirtualMachine", "kubevirt.io/v1")
+INSTANCETYPE = kind("VirtualMachineInstancetype", "instancetype.kubevirt.io/v1beta1")
+NAMESPACE = kind("Namespace")
+NOW = "2026-01-01T00:00:00Z"
+EARLIER = "2025-01-01T00:00:00Z"
+
+
+def build(*finalizers: str, **metadata: Any) -> Tree:
+    held = {"finalizers": list(finalizers)} if finalizers else {}
+    return {
+        "metadata": {"name": "a", "uid": "1", "resourceVersion": "7", "generation": 1, **held, **metadata},
+        "spec": {},
+    }
+
+
+def marked(*finalizers: str, generation: int = 2, when: str = NOW) -> Tree:
+    return build(*finalizers, deletionTimestamp=when, deletionGracePeriodSeconds=0, generation=generation)
+
+
+def policy(name: str) -> DeleteOptions:
+    return DeleteOptions(propagation_policy=name)
+
+
+NONE = DeleteOptions()
+MARKED_BEFORE = marked("foregroundDeletion", when=EARLIER)
+
+DECIDED: dict[str, tuple[Tree, DeleteOptions, Tree | None]] = {
+    "nothing holds it": (build(), NONE, None),
+    "in the background": (build(), policy("Background"), None),
+    "with a grace period": (build(), DeleteOptions(grace_period_seconds=30), None),
+    "with a negative grace period": (build(), DeleteOptions(grace_period_seconds=-5), None),
+    "a finalizer holds it": (build("a/b"), NONE, marked("a/b")),
+    "in the foreground": (build(), policy("Foreground"), marked("foregroundDeletion")),
+    "in the foreground, held": (build("a/b"), policy("Foreground"), marked("a/b", "foregroundDeletion")),
+    "leaving orphans": (build(), policy("Orphan"), marked("orphan")),
+    "leaving orphans, the old way": (build(), DeleteOptions(orphan_dependents=True), marked("orphan")),
+    "leaving no orphans, the old way": (build("orphan"), DeleteOptions(orphan_dependents=False), None),
+    "no generation": (
+        {"metadata": {"name": "a", "finalizers": ["a/b"]}},
+        NONE,
+        {
+            "metadata": {
+                "name": "a",
+                "finalizers": ["a/b"],
+                "deletionTimestamp": NOW,
+                "deletionGracePeriodSeconds": 0,
+            }
+        },
+    ),
+    "once more": (MARKED_BEFORE, NONE, MARKED_BEFORE),
+    "once more, leaving orphans": (MARKED_BEFORE, policy("Orphan"), marked("orphan", when=EARLIER)),
+    "once more, in the background": (MARKED_BEFORE, policy("Background"), None),
+    "as it should be": (build(), DeleteOptions(preconditions=Preconditions("1", "7")), None),
+}
+
+
+@pytest.mark.parametrize(("tree", "options", "expected"), DECIDED.values(), ids=DECIDED)
+def test_decides(tree: Tree, options: DeleteOptions, expected: Tree | None) -> None:
+    before = deepcopy(tree)
+    assert decide_deletion(tree, options, VM, NOW) == Deletion(expected is None, tree if expected is None else expected)
+    assert tree == before
+
+
+def test_an_object_that_is_marked_already_stays_the_same() -> None:
+    assert decide_deletion(MARKED_BEFORE, NONE, VM, NOW).tree is MARKED_BEFORE
+
+
+CONFLICTS: dict[str, tuple[Preconditions, str]] = {
+    "another uid": (
+        Preconditions(uid="2"),
+        (
+            'Operation cannot be fulfilled on VirtualMachineInstancetype.instancetype.kubevirt.io "a": '
+            "the UID in the precondition (2) does not match the UID in record (1). "
+            "The object might have been deleted and then recreated"
+        ),
+    ),
+    "another version": (
+        Preconditions(uid="1", resource_version="6"),
+        (
+            'Operation cannot be fulfilled on VirtualMachineInstancetype.instancetype.kubevirt.io "a": '
+            "the ResourceVersion in the precondition (6) does not match the ResourceVersion in record (7). "
+            "The object might have been modified"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("preconditions", "message"), CONFLICTS.values(), ids=CONFLICTS)
+def test_preconditions_must_be_met(preconditions: Preconditions, message: str) -> None:
+    with pytest.raises(StatusError) as caught:
+        decide_deletion(build(), DeleteOptions(preconditions=preconditions), INSTANCETYPE, NOW)
+    error = caught.value
+    assert (error.code, error.reason, error.message) == (409, "Conflict", message)
+    assert (error.details.kind, error.details.name) == ("VirtualMachineInstancetype", "a")
+
+
+def namespace(*finalizers: str, phase: str = "Active", **metadata: Any) -> Tree:
+    spec = {"finalizers": list(finalizers)} if finalizers else {}
+    return {"metadata": {"name": "n", **metadata}, "spec": spec, "status": {"phase": phase}}
+
+
+def test_a_namespace_becomes_terminating() -> None:
+    decided = decide_deletion(namespace("kubernetes"), NONE, NAMESPACE, NOW)
+    assert decided == Deletion(False, namespace("kubernetes", phase="Terminating", deletionTimestamp=NOW))
+
+
+def test_a_terminating_namespace_stays_the_same() -> None:
+    terminating = namespace("kubernetes", phase="Terminating", deletionTimestamp=EARLIER, finalizers=[])
+    assert decide_deletion(terminating, NONE, NAMESPACE, NOW).tree is terminating
+
+
+def test_a_namespace_without_finalizers_goes() -> None:
+    assert decide_deletion(namespace(), NONE, NAMESPACE, NOW).gone
+
+
+FINISHED: dict[str, tuple[Kind, Tree, bool]] = {
+    "alive": (VM, build(), False),
+    "alive and held": (VM, build("a/b"), False),
+    "still held": (VM, marked("a/b"), False),
+    "let go": (VM, marked(), True),
+    "let go with an empty list": (VM, build(deletionTimestamp=NOW, finalizers=[]), True),
+    "namespace with content": (NAMESPACE, namespace("kubernetes", deletionTimestamp=NOW), False),
+    "empty namespace": (NAMESPACE, namespace(deletionTimestamp=NOW), True),
+    "empty namespace, held": (NAMESPACE, namespace(deletionTimestamp=NOW, finalizers=["a/b"]), False),
+}
+
+
+@pytest.mark.parametrize(("kind", "tree", "expected"), FINISHED.values(), ids=FINISHED)
+def test_an_update_finishes_a_deletion_when_nothing_holds_the_object(kind: Kind, tree: Tree, expected: bool) -> None:
+    assert is_finished(tree, kind) is expected
+
+
+Query = dict[str, list[str]]
+
+READ: dict[str, tuple[bytes, Query, DeleteOptions]] = {
+    "nothing": (b"", {}, DeleteOptions()),
+    "query": (
+        b"",
+        {"propagationPolicy": ["Foreground"], "gracePeriodSeconds": ["5"], "dryRun": ["All"], "pretty": ["true"]},
+        DeleteOptions(propagation_policy="Foreground", grace_period_seconds=5, dry_run=["All"]),
+    ),
+    "old query": (b"", {"orphanDependents": ["true"]}, DeleteOptions(orphan_dependents=True)),
+    "body": (
+        b'{"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"1","resourceVersion":"7"},"dryRun":["All"]}',
+        {},
+        DeleteOptions(preconditions=Preconditions("1", "7"), dry_run=["All"]),
+    ),
+    "body rather than query": (b"{}", {"propagationPolicy": ["Orphan"]}, DeleteOptions()),
+    "unknown option": (b'{"bogusOption":true}', {}, DeleteOptions()),
+    "nulls": (b'{"propagationPolicy":null,"preconditions":null}', {}, DeleteOptions()),
+}
+
+
+@pytest.mark.parametrize(("body", "query", "expected"), READ.values(), ids=READ)
+def test_reads_options(body: bytes, query: Query, expected: DeleteOptions) -> None:
+    assert read_delete_options(body, query) == expected
+
+
+REFUSED: dict[str, tuple[bytes, Query, int, str]] = {
+    "no JSON": (b"{", {}, 400, "error decoding delete options: "),
+    "no object": (b"[]", {}, 400, "error decoding delete options: "),
+    "wrong type": (b'{"gracePeriodSeconds":"x"}', {}, 400, "error decoding delete options: "),
+    "wrong kind": (b'{"kind":"Pod"}', {}, 400, "expected DeleteOptions, got Pod"),
+    "no number": (b"", {"gracePeriodSeconds": ["x"]}, 400, "error decoding delete options: "),
+    "unknown policy": (
+        b"",
+        {"propagationPolicy": ["Later"]},
+        422,
+        (
+            'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "Later": '
+            'supported values: "Foreground", "Background", "Orphan", "nil"'
+        ),
+    ),
+    "two policies": (
+        b"",
+        {"propagationPolicy": ["Orphan"], "orphanDependents": ["false"]},
+        422,
+        (
+            'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Invalid value: "Orphan": '
+            "orphanDependents and deletionPropagation cannot be both set"
+        ),
+    ),
+    "half a dry run": (
+        b"",
+        {"dryRun": ["yes"]},
+        422,
+        'DeleteOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["yes"]: supported values: "All"',
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "query", "code", "words"), REFUSED.values(), ids=REFUSED)
+def test_refuses_options_that_make_no_sense(body: bytes, query: Query, code: int, words: str) -> None:
+    with pytest.raises(StatusError) as caught:
+        read_delete_options(body, query)
+    assert caught.value.code == code
+    assert caught.value.message.startswith(words)
