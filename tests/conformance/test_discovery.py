@@ -1,0 +1,113 @@
+"""Discovery says what a real Kubernetes API server says of the same kinds, wherever both have them."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from virtshape.apiserver import aggregated
+from virtshape.apiserver.discovery import write_discovery
+from virtshape.apiserver.document import Document
+from virtshape.apiserver.health import ENDPOINTS, list_health_paths
+from virtshape.apiserver.openapi import write_v2, write_v3_index
+from virtshape.apiserver.version import write_root
+
+Tree = dict[str, Any]
+
+FOLDER = os.environ.get("VIRTSHAPE_WIRE")
+AGGREGATED = f"as={aggregated.KIND}"
+
+# Kinds of KubeVirt that we have no use for.
+LEFT_OUT = {
+    "virtualmachineinstancemigrations",
+    "virtualmachineinstancepresets",
+    "virtualmachineinstancereplicasets",
+}
+# What the comparison leaves aside: words, and what differs from server to server.
+NOT_COMPARED = {"description", "storageVersionHash"}
+
+
+@pytest.fixture(autouse=True)
+def _recordings() -> None:
+    if FOLDER is None:
+        give_up = pytest.fail if "CI" in os.environ else pytest.skip
+        give_up("VIRTSHAPE_WIRE names no folder with recordings")
+
+
+def list_exchanges() -> Iterator[Any]:
+    """The requests for documents that were answered with one."""
+    for path in sorted(Path(FOLDER).glob("*discovery*.json")) if FOLDER else []:
+        for number, step in enumerate(json.loads(path.read_text())["steps"]):
+            if step["request"]["path"].removeprefix("/") not in ENDPOINTS and step["response"]["status"] == 200:
+                yield pytest.param(step, id=f"{path.stem} step {number}")
+
+
+def find_document(path: str, accept: str) -> Document:
+    plain = write_discovery("127.0.0.1:6443")
+    if AGGREGATED in accept and f"v={aggregated.VERSION};" in accept:
+        return aggregated.write_aggregated_discovery()[path]
+    others = ["/openapi/v2", "/openapi/v3", "/version", *list_health_paths(["ping"])]
+    match path:
+        case "/":
+            return write_root([*plain, *others])
+        case "/openapi/v2":
+            return write_v2()
+        case "/openapi/v3":
+            return write_v3_index()
+        case _:
+            return plain[path]
+
+
+def find_missing(expected: Any, actual: Any, place: str = "") -> Iterator[str]:
+    """Where `actual` lacks what `expected` has; elements of lists may stand anywhere."""
+    match expected, actual:
+        case dict(), dict():
+            for key in expected.keys() - NOT_COMPARED:
+                if key not in actual:
+                    yield f"{place}.{key} is missing"
+                else:
+                    yield from find_missing(expected[key], actual[key], f"{place}.{key}")
+        case list(), list():
+            for element in expected:
+                if is_left_out(element) or any(not list(find_missing(element, other)) for other in actual):
+                    continue
+                twin = find_twin(element, actual)
+                yield from find_missing(element, twin, f"{place}[{identify(element)}]")
+        case _:
+            if expected != actual:
+                yield f"{place} is {actual!r}, not {expected!r}"
+
+
+def identify(element: Any) -> Any:
+    """What an element of a list is known by."""
+    if isinstance(element, dict):
+        named = element.get("metadata", element)
+        return next((named[key] for key in ("name", "resource", "version", "groupVersion") if key in named), None)
+    return element
+
+
+def find_twin(element: Any, others: list[Any]) -> Any:
+    return next((other for other in others if identify(other) == identify(element)), None)
+
+
+def is_left_out(element: Any) -> bool:
+    return isinstance(element, dict) and str(identify(element)).partition("/")[0] in LEFT_OUT
+
+
+@pytest.mark.parametrize("step", list(list_exchanges()))
+def test_documents_hold_what_was_recorded(step: Tree) -> None:
+    accept = step["request"].get("headers", {}).get("Accept", "")
+    document = find_document(step["request"]["path"], accept)
+    assert list(find_missing(step["response"]["body"], json.loads(document.body))) == []
+    assert document.content_type == step["response"]["headers"]["content-type"]
+
+
+def test_the_order_of_verbs_is_the_recorded_one() -> None:
+    assert FOLDER is not None
+    recorded = json.loads(Path(FOLDER, "discovery-gv-instancetype.json").read_text())["steps"][0]
+    document = find_document(recorded["request"]["path"], "")
+    verbs = {resource["name"]: resource["verbs"] for resource in json.loads(document.body)["resources"]}
+    assert verbs == {resource["name"]: resource["verbs"] for resource in recorded["response"]["body"]["resources"]}
