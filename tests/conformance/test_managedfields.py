@@ -39,7 +39,7 @@ class Exchange:
     def __init__(self, request: Tree, response: Tree) -> None:
         self.method: str = request["method"]
         self.query = dict(request.get("query") or ())
-        self.body = request.get("body")
+        self.body: Any = request.get("body")
         self.answer: Tree = response["body"]
         self.status: int = response["status"]
         self.path: str = request["path"]
@@ -125,7 +125,7 @@ def test_an_apply_that_was_refused_is_refused_in_the_same_words(path: Path) -> N
 
 def _written(exchange: Exchange) -> Tree:
     """What was to be stored, before admission had its say."""
-    new = exchange.body
+    new: Tree | None = exchange.body
     if exchange.method == "PATCH" or new is None:
         new = exchange.answer
     elif exchange.method == "POST":

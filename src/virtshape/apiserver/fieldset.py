@@ -47,7 +47,7 @@ def is_member(node: FieldSet) -> bool:
 
 def union(one: FieldSet, other: FieldSet) -> FieldSet:
     """Collect the paths that are in either set."""
-    if not one:
+    if not one and other:
         return other
     result = one
     for key, node in other.items():

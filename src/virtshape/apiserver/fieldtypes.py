@@ -64,11 +64,15 @@ class ListType:
         self.element = element
         """The type of every item."""
 
-    def index(self, items: list[Any] | None) -> dict[str, Any] | None:
-        """Find the items by their steps; those that share one are a list. None if an item lacks its keys."""
+    def index(self, items: Any) -> dict[str, Any] | None:
+        """Find the items by their steps; those that share one are a list. None if it is no list of such items."""
+        if items is None:
+            return {}
+        if items.__class__ is not list:
+            return None
         found: dict[str, Any] = {}
         repeated: set[str] = set()
-        for item in items or ():
+        for item in items:
             if (step := self.step(item)) is None:
                 return None
             if step in repeated:

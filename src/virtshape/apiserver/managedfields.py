@@ -7,6 +7,9 @@ Entries stay plain trees. One that a write does not touch is the same object bef
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
+from virtshape.api.meta import ManagedFieldsEntry
 from virtshape.apiserver.fieldset import FieldSet, FieldSetError, difference, parse_fields, union
 from virtshape.apiserver.fieldtypes import ObjectType
 from virtshape.apiserver.ownership import Change, Tree, compare, owned_part
@@ -116,11 +119,9 @@ def keep_times(old: Tree, new: Tree) -> None:
 
 def parse_entries(entries: object) -> list[Entry] | None:
     """Read the entries that a client sent; None if they are no such thing."""
-    if not isinstance(entries, list):
-        return None
     try:
-        parsed = [_parse_entry(entry) for entry in entries]
-    except (FieldSetError, KeyError, TypeError):
+        parsed = [_parse_entry(entry) for entry in msgspec.convert(entries, list[ManagedFieldsEntry])]
+    except (FieldSetError, msgspec.ValidationError):
         return None
     return sort_entries(list({_identity(entry): entry for entry in parsed}.values()))
 
@@ -167,10 +168,12 @@ def _limit_updaters(entries: list[Entry]) -> list[Entry]:
     return [*kept, *former.values()]
 
 
-def _parse_entry(entry: Any) -> Entry:
-    if entry["operation"] not in ("Apply", "Update") or entry["fieldsType"] != "FieldsV1" or not entry["apiVersion"]:
-        raise KeyError("operation, fieldsType or apiVersion")
-    return {"manager": "", **entry, "fieldsV1": parse_fields(entry.get("fieldsV1") or {})}
+def _parse_entry(entry: ManagedFieldsEntry) -> Entry:
+    if entry.operation not in ("Apply", "Update") or entry.fields_type != "FieldsV1" or not entry.api_version:
+        raise FieldSetError("operation, fieldsType or apiVersion is missing or unknown")
+    write = Write(entry.manager or "", entry.api_version, entry.time or "", entry.subresource or "")
+    parsed = make_entry(entry.operation, parse_fields(entry.fields_v1 or {}), write)
+    return parsed if entry.time else {name: value for name, value in parsed.items() if name != "time"}
 
 
 def _rank(entry: Entry) -> tuple[str, ...]:

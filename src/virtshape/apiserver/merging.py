@@ -47,25 +47,28 @@ def _merge_items(live: list[Any], applied: list[Any], type_: ListType) -> list[A
     ours, theirs = type_.index(applied), type_.index(live)
     if ours is None or theirs is None:
         return applied
-    shared = [step for step in ours if step in theirs]
-    shared.reverse()
-    waiting = list(theirs)
-    waiting.reverse()
+    shared = [step for step in reversed(ours) if step in theirs]
+    waiting = list(reversed(theirs))
     merged: list[Any] = []
     for step, item in ours.items():
         while waiting and not (shared and waiting[-1] == shared[-1]):
             passed = waiting.pop()
             if passed not in ours:
-                merged.append(theirs[passed])
+                merged += _each(theirs[passed])
         if step in theirs:
             shared.pop()
             if waiting:
                 waiting.pop()
-            merged.append(merge(theirs[step], item, type_.element))
-        else:
-            merged.append(item)
-    merged += [theirs[step] for step in reversed(waiting) if step not in ours]
+            item = merge(theirs[step], item, type_.element)
+        merged += _each(item)
+    for step in reversed(waiting):
+        merged += _each(theirs[step])
     return merged
+
+
+def _each(found: Any) -> list[Any]:
+    """List the items at one step of an index."""
+    return found if found.__class__ is list else [found]
 
 
 def _prune_fields(value: dict[str, Any], type_: MapType, last: FieldSet, kept: FieldSet) -> dict[str, Any]:

@@ -87,31 +87,7 @@ def declare(value: Any, type_: FieldType) -> FieldSet | None:
 
 def compare(old: Any, new: Any, type_: FieldType) -> Change:
     """Find the fields in which a value that is there before and after differs."""
-    if old is new or old == new:
-        return _UNCHANGED
-    if type_ is None:
-        return Change({}, None)
-    if isinstance(type_, ListType):
-        return _compare_items(old, new, type_)
-    if old.__class__ is not dict or new.__class__ is not dict:
-        return _compare_unlike(old, new, type_)
-    taken: FieldSet = {}
-    lost: FieldSet = {}
-    types, element, standing = type_.fields, type_.element, type_.standing
-    for name, part in new.items():
-        before = old.get(name)
-        if before is part or before == part:
-            continue
-        if name in old or (name in standing and part):
-            _note(taken, lost, "f:" + name, compare(before, part, types.get(name, element)))
-        elif name not in standing:
-            taken["f:" + name] = claim(part, types.get(name, element))
-    for name in old.keys() - new.keys():
-        if name in standing:
-            _note(taken, lost, "f:" + name, compare(old[name], None, types.get(name, element)))
-        else:
-            lost["f:" + name] = claim(old[name], types.get(name, element))
-    return Change(taken or None, lost or None)
+    return _UNCHANGED if old is new or old == new else _compare_unequal(old, new, type_)
 
 
 def _with_metadata(part: Tree, tree: Tree) -> Tree:
@@ -130,6 +106,34 @@ def _note(taken: FieldSet, lost: FieldSet, step: str, change: Change) -> None:
         lost[step] = change.lost
 
 
+def _compare_unequal(old: Any, new: Any, type_: FieldType) -> Change:
+    if type_ is None:
+        return Change({}, None)
+    if isinstance(type_, ListType):
+        return _compare_items(old, new, type_)
+    if old.__class__ is not dict or new.__class__ is not dict:
+        return _compare_unlike(old, new, type_)
+    taken: FieldSet = {}
+    lost: FieldSet = {}
+    types, element, standing = type_.fields, type_.element, type_.standing
+    for name, part in new.items():
+        before = old.get(name)
+        if before is part or before == part:
+            continue
+        if name in old or (name in standing and part):
+            _note(taken, lost, "f:" + name, _compare_unequal(before, part, types.get(name, element)))
+        elif name not in standing:
+            taken["f:" + name] = claim(part, types.get(name, element))
+    for name, before in old.items():
+        if name in new:
+            continue
+        if name not in standing:
+            lost["f:" + name] = claim(before, types.get(name, element))
+        elif before:
+            _note(taken, lost, "f:" + name, _compare_unequal(before, None, types.get(name, element)))
+    return Change(taken or None, lost or None)
+
+
 def _compare_unlike(old: Any, new: Any, type_: FieldType) -> Change:
     """Compare values of which one at least cannot be taken apart; an absent one counts as empty."""
     before = old if old.__class__ is dict else {}
@@ -141,7 +145,7 @@ def _compare_unlike(old: Any, new: Any, type_: FieldType) -> Change:
 
 
 def _claim_items(items: Any, type_: ListType) -> FieldSet:
-    found = type_.index(items) if items.__class__ is list else None
+    found = type_.index(items)
     if found is None:
         return {}
     element = type_.element
@@ -149,7 +153,7 @@ def _claim_items(items: Any, type_: ListType) -> FieldSet:
 
 
 def _declare_items(items: Any, type_: ListType) -> FieldSet | None:
-    found = type_.index(items) if items.__class__ is list else None
+    found = type_.index(items)
     if found is None:
         return {}
     owned: FieldSet = {}
@@ -160,7 +164,7 @@ def _declare_items(items: Any, type_: ListType) -> FieldSet | None:
 
 
 def _compare_items(old: Any, new: Any, type_: ListType) -> Change:
-    before, after = type_.index(old or []), type_.index(new or [])
+    before, after = type_.index(old), type_.index(new)
     if before is None or after is None or not (before or after):
         return Change({}, None)
     taken: FieldSet = {}

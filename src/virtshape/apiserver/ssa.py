@@ -25,7 +25,7 @@ from virtshape.apiserver.managedfields import (
     sort_entries,
 )
 from virtshape.apiserver.merging import merge, prune
-from virtshape.apiserver.ownership import UNOWNED_METADATA, Change, Tree, compare, declare, owned_part
+from virtshape.apiserver.ownership import Change, Tree, compare, declare, owned_part
 
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
@@ -86,7 +86,7 @@ def apply(live: Tree | None, applied: Tree, write: Write, kind: ObjectType, *, f
 
 def _bare(applied: Tree) -> Tree:
     metadata = applied.get("metadata") or {}
-    named = {name: value for name, value in metadata.items() if name in UNOWNED_METADATA}
+    named = {name: metadata[name] for name in ("name", "namespace") if name in metadata}
     return {"apiVersion": applied["apiVersion"], "kind": applied["kind"], "metadata": named}
 
 
