@@ -3,10 +3,11 @@
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 from tests.build import SourceKind, Tree, build_source, build_vm
 
 from virtshape.api.codec import to_tree
-from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.kubevirt.machine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.offline.objects import Objects
@@ -366,3 +367,16 @@ def test_an_inferred_matcher_is_a_name_and_a_kind() -> None:
     assert vm.spec.instancetype is not None
     vm.spec.instancetype.revision_name = "r"
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
+
+
+def test_inferred_matchers_are_of_their_roles() -> None:
+    vm = build_asking_vm(preference={"inferFromVolume": "root"})
+    infer(vm, mark("PersistentVolumeClaim", "base", BOTH))
+    assert isinstance(vm.spec.instancetype, InstancetypeMatcher)
+    assert isinstance(vm.spec.preference, PreferenceMatcher)
+
+
+def test_an_object_without_metadata_says_nothing() -> None:
+    bare = replace(mark("PersistentVolumeClaim", "base"), metadata=None)
+    with pytest.raises(StatusError, match="unable to find required"):
+        infer_matchers(build_asking_vm(), lambda _: bare)
