@@ -470,5 +470,5 @@ def _plain(tree: Any) -> Any:
         parts = {name: _plain(value) for name, value in tree.items()}
         return {name: part for name, part in parts.items() if part not in ({}, [])}
     if isinstance(tree, list):
-        return sorted((_plain(item) for item in tree), key=repr)
+        return sorted((_plain(item) for item in tree), key=lambda item: json.dumps(item, sort_keys=True))
     return tree
