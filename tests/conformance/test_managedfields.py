@@ -23,7 +23,7 @@ _PATH = re.compile(
 _SERVER_SET = ("creationTimestamp", "generation", "managedFields", "namespace", "resourceVersion", "uid")
 _AGENT = "wire-recorder/1.0"
 FOLDER = os.environ.get("VIRTSHAPE_WIRE")
-FILES = sorted(Path(FOLDER).glob("*.json")) if FOLDER else []
+FILES = sorted(Path(FOLDER).glob("*.json")) if FOLDER else [Path("recordings")]
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ Never checks an object: what does not fit its type is taken as a whole.
 from functools import cache, cached_property
 from typing import Any, Final, TypeAlias, Union
 
-from msgspec import Struct, inspect
+from msgspec.inspect import StructType
 
 from virtshape.api.kinds import KINDS, Kind
 from virtshape.api.schema import Schema, inspect_struct, write_struct
@@ -26,7 +26,8 @@ from virtshape.apiserver.listtypes import (
 FieldType: TypeAlias = Union["MapType", "ListType", None]
 """How to take a value apart; None if it belongs to one manager as a whole."""
 
-_STRUCT: Final = "$struct"
+_types: Final[dict[tuple[type, bool], "MapType"]] = {}
+_schemas: Final[dict[type, Schema]] = {}
 
 
 class MapType:
@@ -35,7 +36,7 @@ class MapType:
     def __init__(
         self,
         element: FieldType = None,
-        struct: type[Struct] | None = None,
+        struct: StructType | None = None,
         *,
         built_in: bool = False,
         standing: frozenset[str] = frozenset(),
@@ -104,11 +105,12 @@ class ObjectType:
 
     def __init__(self, kind: Kind) -> None:
         built_in = kind.group in BUILT_IN_GROUPS
-        names = {field.encode_name for field in inspect_struct(kind.struct).fields}
-        standing = STANDING_FIELDS.get(kind.kind, frozenset()) | {"metadata"}
+        struct = inspect_struct(kind.struct)
+        names = {field.encode_name for field in struct.fields}
+        standing = frozenset({"metadata"})
         if built_in:
-            standing |= names & {"spec", "status"}
-        self.fields = MapType(UNKNOWN, kind.struct, built_in=built_in, standing=standing)
+            standing |= STANDING_FIELDS.get(kind.kind, frozenset()) | (names & {"spec", "status"})
+        self.fields = MapType(UNKNOWN, struct, built_in=built_in, standing=standing)
         """The types of the fields."""
         self.api_versions = frozenset(k.api_version for k in KINDS if (k.group, k.kind) == (kind.group, kind.kind))
         """The versions at which an owner may have written."""
@@ -124,15 +126,19 @@ def object_type(kind: Kind) -> ObjectType:
     return ObjectType(kind)
 
 
-@cache
-def _struct_type(struct: type[Struct], *, built_in: bool) -> MapType:
-    standing = STANDING_FIELDS.get(struct.__name__, frozenset()) if built_in else frozenset()
-    return MapType(UNKNOWN, struct, built_in=built_in, standing=standing)
+def _struct_type(struct: StructType, *, built_in: bool) -> MapType:
+    key = (struct.cls, built_in)
+    if key not in _types:
+        standing = STANDING_FIELDS.get(struct.cls.__name__, frozenset()) if built_in else frozenset()
+        _types[key] = MapType(UNKNOWN, struct, built_in=built_in, standing=standing)
+    return _types[key]
 
 
-def _field_types(struct: type[Struct], *, built_in: bool) -> dict[str, FieldType]:
+def _field_types(struct: StructType, *, built_in: bool) -> dict[str, FieldType]:
     properties = _schema(struct).get("properties", {})
-    return {name: _read_field(struct.__name__, name, schema, built_in=built_in) for name, schema in properties.items()}
+    return {
+        name: _read_field(struct.cls.__name__, name, schema, built_in=built_in) for name, schema in properties.items()
+    }
 
 
 def _read_field(owner: str, name: str, schema: Schema, *, built_in: bool) -> FieldType:
@@ -141,7 +147,7 @@ def _read_field(owner: str, name: str, schema: Schema, *, built_in: bool) -> Fie
     if (owner, name) in ATOMIC_FIELDS:
         return None
     if (owner, name) in GRANULAR_FIELDS:
-        return _struct_type(schema[_STRUCT], built_in=built_in)
+        return _struct_type(schema["$struct"], built_in=built_in)
     if (keys := MERGED_LISTS.get(owner, {}).get(name)) is not None:
         return ListType(tuple(sorted(keys)), _read_type(schema["items"], built_in=built_in))
     return _read_type(schema, built_in=built_in)
@@ -150,7 +156,7 @@ def _read_field(owner: str, name: str, schema: Schema, *, built_in: bool) -> Fie
 def _read_type(schema: Schema, *, built_in: bool) -> FieldType:
     match schema:
         case {"$struct": struct}:
-            atomic = "x-kubernetes-map-type" in _schema(struct) or (built_in and struct.__name__ in ATOMIC_STRUCTS)
+            atomic = "x-kubernetes-map-type" in _schema(struct) or (built_in and struct.cls.__name__ in ATOMIC_STRUCTS)
             return None if atomic else _struct_type(struct, built_in=built_in)
         case {"x-kubernetes-list-type": "set", "items": items}:
             return ListType((), _read_type(items, built_in=built_in))
@@ -164,9 +170,7 @@ def _read_type(schema: Schema, *, built_in: bool) -> FieldType:
             return None
 
 
-@cache
-def _schema(struct: type[Struct]) -> Schema:
-    def refer(nested: inspect.StructType) -> Schema:
-        return {_STRUCT: nested.cls}
-
-    return write_struct(inspect_struct(struct), refer)
+def _schema(struct: StructType) -> Schema:
+    if struct.cls not in _schemas:
+        _schemas[struct.cls] = write_struct(struct, lambda nested: {"$struct": nested})
+    return _schemas[struct.cls]
