@@ -7,6 +7,7 @@ Only words: what is wrong, and where, others find out.
 import json
 from collections.abc import Iterable
 
+from virtshape.api.kinds import Kind
 from virtshape.api.status import Cause, StatusError
 
 _TYPE_NAMES = {
@@ -73,6 +74,11 @@ def refuse_invalid(group: str, kind: str, name: str, causes: Iterable[Cause]) ->
     qualified = f"{kind}.{group}" if group else kind
     message = f'{qualified} "{name}" is invalid: {list_causes(causes)}'
     return StatusError(422, "Invalid", message, causes).about(group, kind, name)
+
+
+def refuse_object(kind: Kind, name: str, causes: Iterable[Cause]) -> StatusError:
+    """Refuse an object of a kind that we serve for all these causes."""
+    return refuse_invalid(kind.group, kind.kind, name, causes)
 
 
 def refuse_patch(given: object, wanted: str) -> StatusError:
