@@ -61,11 +61,6 @@ def compile_field_selector(text: str, kind: Kind) -> ObjectPredicate:
     return compile_terms(parse_field_selector(text, kind), kind)
 
 
-def find_exact(terms: Iterable[Term], field: str) -> str | None:
-    """The only value that the field can have, if the terms say so."""
-    return next((term.value for term in terms if term.field == field and term.equal), None)
-
-
 def _refuse(words: str) -> StatusError:
     return StatusError(400, "BadRequest", words)
 

@@ -5,7 +5,7 @@ from tests.build import Tree
 
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.status import StatusError
-from virtshape.apiserver.fieldselector import NAME, compile_field_selector, find_exact, parse_field_selector
+from virtshape.apiserver.fieldselector import compile_field_selector, parse_field_selector
 
 
 def kind(name: str, api_version: str = "v1") -> Kind:
@@ -84,11 +84,3 @@ def test_refuses(kind: Kind, text: str, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         parse_field_selector(text, kind)
     assert (caught.value.code, caught.value.reason, caught.value.message) == (400, "BadRequest", message)
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [("metadata.name=a", "a"), ("metadata.namespace=n", None), ("metadata.name!=a", None), ("", None)],
-)
-def test_tells_when_only_one_name_can_match(text: str, name: str | None) -> None:
-    assert find_exact(parse_field_selector(text, VM), NAME) == name
