@@ -45,6 +45,13 @@ def test_the_machine_follows_the_architecture(own: str | None, default: str, exp
 
 
 @pytest.mark.parametrize(
+    ("own", "machine"), [(None, "q35"), ({}, "q35"), ({"type": ""}, "q35"), ({"type": "pc"}, "pc")]
+)
+def test_a_machine_with_a_type_keeps_it(own: Tree | None, machine: str) -> None:
+    assert complete({"machine": own})["domain"]["machine"] == {"type": machine}
+
+
+@pytest.mark.parametrize(
     ("own", "configured", "expected"),
     [
         (None, None, "None"),

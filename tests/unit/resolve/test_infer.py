@@ -213,17 +213,23 @@ def test_metadata_of_a_data_volume_template_say_nothing(metadata: Tree) -> None:
     assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
 
-@pytest.mark.parametrize(
-    ("source", "namespace"),
-    [("images", "images"), ("", "lab")],
-    ids=["of its own", "of the VM"],
-)
-def test_a_source_stands_in_its_namespace_or_the_vms(source: str, namespace: str) -> None:
-    spec = {"source": {"pvc": {"name": "base", "namespace": source}}}
+@pytest.mark.parametrize(("named", "namespace"), [("images", "images"), ("", "lab")], ids=["its own", "the VMs"])
+@pytest.mark.parametrize(("kind", "source"), [("PersistentVolumeClaim", "pvc"), ("VolumeSnapshot", "snapshot")])
+@pytest.mark.parametrize("through", ["DataVolume", "DataSource"])
+def test_a_source_stands_in_its_namespace_or_the_vms(
+    through: SourceKind, kind: SourceKind, source: str, named: str, namespace: str
+) -> None:
+    spec: Tree = {"source": {source: {"name": "base", "namespace": named}}}
+    chain = [mark("DataVolume", "dv", namespace="lab", **(spec if through == "DataVolume" else FROM_DATA_SOURCE))]
+    if through == "DataSource":
+        chain.append(mark("DataSource", "ds", namespace="lab", **spec))
     vm = build_asking_vm(DATA_VOLUME, namespace="lab")
-    volume = mark("DataVolume", "dv", namespace="lab", **spec)
-    claim = mark("PersistentVolumeClaim", "base", BOTH, namespace=namespace)
-    assert infer(vm, volume, claim) == (SMALL, None)
+    assert infer(vm, *chain, mark(kind, "base", BOTH, namespace=namespace)) == (SMALL, None)
+
+
+def test_a_data_volume_template_without_a_name_is_passed_over() -> None:
+    vm = build_asking_vm(DATA_VOLUME, dataVolumeTemplates=[{"spec": FROM_SNAPSHOT}, TEMPLATE])
+    assert infer(vm, mark("PersistentVolumeClaim", "base", BOTH)) == (SMALL, None)
 
 
 UNUSABLE = [
