@@ -1,0 +1,1 @@
+"""The API: every kind as typed structs, and how texts become them and back."""

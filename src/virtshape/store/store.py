@@ -49,6 +49,7 @@ class Store:
         self._reader = open_for_reading(path)
         self._loop = asyncio.get_running_loop()
         self._hub = Hub()
+        self._observers: list[Callable[[Event], None]] = []
         self._window_seconds = window_seconds
         self._window_revisions = window_revisions
         self._clock = clock
@@ -124,9 +125,16 @@ class Store:
         events = [outcome for outcome in outcomes if isinstance(outcome, Event)]
         if events:
             self.revision = events[-1].revision
+            for observe in self._observers:
+                for event in events:
+                    observe(event)
             self._hub.publish(events)
         if not done.done():
             done.set_result(outcomes)
+
+    def observe(self, observer: Callable[[Event], None]) -> None:
+        """Have every change told to a function, before any watch and before the write returns."""
+        self._observers.append(observer)
 
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
         """The changes after a revision that is still kept, and a subscription to those that follow them."""

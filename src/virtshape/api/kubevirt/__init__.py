@@ -1,0 +1,1 @@
+"""The group kubevirt.io: virtual machines, their instances and the configuration."""

@@ -1,0 +1,64 @@
+"""The server's own say in writes: namespaces must be there, and some kinds get what every cluster gives them."""
+
+from virtshape.api.status import Cause, StatusError
+from virtshape.apiserver.authentication import User
+from virtshape.apiserver.objects import Tree, metadata_of
+from virtshape.apiserver.resource import read_tree
+from virtshape.apiserver.route import Route
+from virtshape.store.record import Key
+from virtshape.store.store import Store
+
+_PERMANENT = frozenset({"default", "kube-system", "kube-public"})
+
+
+class BasicAdmission:
+    """What kube-apiserver does without any webhook."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def admit(
+        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
+    ) -> tuple[Tree | None, list[str]]:
+        """Refuse what has no namespace to be in; complete namespaces and secrets."""
+        del user, old, dry_run
+        if operation == "CREATE" and new is not None:
+            if route.namespace:
+                self._check_namespace(route, new)
+            return complete(route, new), []
+        if operation == "DELETE" and route.kind.kind == "Namespace" and route.name in _PERMANENT:
+            words = f'namespaces "{route.name}" is forbidden: this namespace may not be deleted'
+            raise StatusError(403, "Forbidden", words).about("", "namespaces", route.name)
+        return new, []
+
+    def _check_namespace(self, route: Route, new: Tree) -> None:
+        record = self._store.get(Key("namespaces", "", route.namespace))
+        if record is None:
+            error = StatusError(404, "NotFound", f'namespaces "{route.namespace}" not found')
+            raise error.about("", "namespaces", route.namespace)
+        if b'"deletionTimestamp"' in record.value and metadata_of(read_tree(record.value)).get("deletionTimestamp"):
+            name = new["metadata"]["name"]
+            words = f"unable to create new content in namespace {route.namespace} because it is being terminated"
+            cause = Cause(
+                "NamespaceTerminating", f"namespace {route.namespace} is being terminated", "metadata.namespace"
+            )
+            message = f'{route.resource} "{name}" is forbidden: {words}'
+            raise StatusError(403, "Forbidden", message, [cause]).about(route.kind.group, route.kind.plural, name)
+
+
+def complete(route: Route, new: Tree) -> Tree:
+    """What a new object of a core kind gets from the server."""
+    if route.kind.group:
+        return new
+    match route.kind.kind:
+        case "Namespace":
+            metadata = new["metadata"]
+            labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
+            spec = {"finalizers": ["kubernetes"], **(new.get("spec") or {})}
+            return {**new, "metadata": {**metadata, "labels": labels}, "spec": spec, "status": {"phase": "Active"}}
+        case "PersistentVolumeClaim" | "PersistentVolume" | "Pod":
+            return {**new, "status": {"phase": "Pending"}}
+        case "Secret":
+            return {"type": "Opaque", **new}
+        case _:
+            return new

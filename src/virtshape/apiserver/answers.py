@@ -1,0 +1,67 @@
+"""
+Answers from what handlers have: objects, lists, refusals; compressed where that pays.
+
+Decides how an answer is written, never what it says.
+"""
+
+import gzip
+from typing import Final
+
+import msgspec
+
+from virtshape.api.codec import encode
+from virtshape.api.status import Cause, StatusError
+from virtshape.api.yaml import write_yaml
+from virtshape.apiserver.message import JSON, Request, Response
+from virtshape.apiserver.negotiation import Form
+from virtshape.store.errors import CompactedError, FutureError
+
+COMPRESS_FROM: Final = 128 * 1024
+NO_CACHE: Final = (("cache-control", "no-cache, private"),)
+
+
+def answer_bytes(
+    request: Request, form: Form, body: bytes, status: int = 200, warnings: list[str] | None = None
+) -> Response:
+    """An answer with a JSON body; as YAML, compressed or with warnings, if need be."""
+    headers: tuple[tuple[str, str], ...] = NO_CACHE
+    content_type = JSON
+    if warnings:
+        headers += tuple(("warning", f"299 - {quote(text)}") for text in warnings)
+    if form.yaml:
+        body, content_type = write_yaml(msgspec.json.decode(body)).encode(), "application/yaml"
+    if len(body) > COMPRESS_FROM and "gzip" in request.headers.get("accept-encoding", ""):
+        body = gzip.compress(body, 1, mtime=0)
+        headers += (("content-encoding", "gzip"), ("vary", "Accept-Encoding"))
+    return Response(status, body, content_type, headers)
+
+
+def quote(text: str) -> str:
+    """A text as a quoted string of a header."""
+    safe = "".join(character if character.isprintable() else " " for character in text)
+    return '"' + safe.replace("\\", "\\\\").replace('"', '\\"').encode("ascii", "backslashreplace").decode() + '"'
+
+
+def answer_error(error: StatusError) -> Response:
+    """A refusal."""
+    headers: tuple[tuple[str, str], ...] = NO_CACHE
+    if error.details.retry_after_seconds:
+        headers += (("retry-after", str(error.details.retry_after_seconds)),)
+    return Response(error.code, encode(error.status), JSON, headers)
+
+
+def answer_not_found() -> Response:
+    """What there is to say of a path that is none."""
+    headers = (*NO_CACHE, ("x-content-type-options", "nosniff"))
+    return Response(404, b"404 page not found\n", "text/plain; charset=utf-8", headers)
+
+
+def refuse_future(error: FutureError) -> StatusError:
+    """A revision that is still to come."""
+    cause = Cause("ResourceVersionTooLarge", "Too large resource version", "")
+    return StatusError(504, "Timeout", f"Timeout: {error}", [cause]).retry_after(1)
+
+
+def refuse_expired(error: CompactedError) -> StatusError:
+    """A revision that is forgotten."""
+    return StatusError(410, "Expired", str(error))

@@ -1,0 +1,97 @@
+"""Delete and delete many: objects go, or are marked and stay until their finalizers are done."""
+
+from datetime import UTC, datetime
+
+from virtshape.api.codec import encode
+from virtshape.api.meta import ListMeta
+from virtshape.api.status import Status, StatusDetails
+from virtshape.apiserver.answers import answer_bytes
+from virtshape.apiserver.authentication import User
+from virtshape.apiserver.deletion import DeleteOptions, decide_deletion, read_delete_options
+from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.negotiation import choose_form
+from virtshape.apiserver.objects import Tree, make_write
+from virtshape.apiserver.options import read_options
+from virtshape.apiserver.reading import find_page, not_found, render_list, render_object
+from virtshape.apiserver.resource import Resource, read_tree, resource_of
+from virtshape.apiserver.route import Route
+from virtshape.apiserver.selection import compile_selection
+from virtshape.apiserver.writing import MOST_TRIES, Desk, conflict
+from virtshape.store.errors import StaleError
+from virtshape.store.record import Event, Record
+
+
+async def delete_object(desk: Desk, request: Request, route: Route, user: User) -> Response:
+    """Delete one object."""
+    options = read_delete_options(request.body, request.query)
+    form = choose_form(request.headers.get("accept", ""))
+    resource = resource_of(route.kind)
+    key = resource.key(route.namespace, route.name)
+    for _ in range(MOST_TRIES):
+        record = desk.store.get(key)
+        if record is None:
+            raise not_found(resource, route.name)
+        try:
+            left = await _delete(desk, resource, route, user, options, record)
+        except StaleError:
+            continue
+        if left is not None:
+            return answer_bytes(request, form, render_object(resource, form, left, request))
+        tree = read_tree(record.value)
+        return answer_bytes(request, form, _success(route, tree["metadata"]["uid"]))
+    raise conflict(resource, route.name)
+
+
+async def _delete(
+    desk: Desk, resource: Resource, route: Route, user: User, options: DeleteOptions, record: Record
+) -> Record | None:
+    """What is left of the object, if anything is."""
+    old = read_tree(record.value)
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    deletion = decide_deletion(old, options, route.kind, now)
+    dry_run = bool(options.dry_run)
+    await desk.admission.admit("DELETE", route, user, None, old, dry_run=dry_run)
+    if not deletion.gone and deletion.tree is old:
+        return record
+    if dry_run:
+        return None if deletion.gone else record
+    stored: Tree = {**deletion.tree, "apiVersion": resource.stored.api_version}
+    event = await desk.store.write(make_write(record.key, record.revision, stored, removes=deletion.gone))
+    return None if deletion.gone else Record(record.key, event.revision, event.value)
+
+
+def _success(route: Route, uid: str) -> bytes:
+    details = StatusDetails(name=route.name, group=route.kind.group or None, kind=route.kind.plural, uid=uid)
+    return encode(Status(api_version="v1", kind="Status", metadata=ListMeta(), status="Success", details=details))
+
+
+async def delete_collection(desk: Desk, request: Request, route: Route, user: User) -> Response:
+    """Delete all objects that match, in one commit; whatever changes meanwhile is tried once more."""
+    options = read_delete_options(request.body, request.query)
+    form = choose_form(request.headers.get("accept", ""))
+    resource = resource_of(route.kind)
+    listing = read_options(request, watch=False)
+    page = find_page(desk.store, resource, route.namespace or None, listing, compile_selection(resource, listing))
+    if not options.dry_run:
+        await _delete_all(desk, resource, route, user, options, page.records)
+    values = [resource.outward(record.value) for record in page.records]
+    return answer_bytes(request, form, render_list(resource, form, values, request, str(page.revision)))
+
+
+async def _delete_all(
+    desk: Desk, resource: Resource, route: Route, user: User, options: DeleteOptions, records: list[Record]
+) -> None:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    writes = []
+    for record in records:
+        old = read_tree(record.value)
+        deletion = decide_deletion(old, options, route.kind, now)
+        await desk.admission.admit("DELETE", route, user, None, old, dry_run=False)
+        if deletion.gone or deletion.tree is not old:
+            stored = {**deletion.tree, "apiVersion": resource.stored.api_version}
+            writes.append(make_write(record.key, record.revision, stored, removes=deletion.gone))
+    outcomes = await desk.store.write_all(writes) if writes else []
+    for write, outcome in zip(writes, outcomes, strict=True):
+        again = None if isinstance(outcome, Event) else desk.store.get(write.key)
+        if again is not None:
+            await _delete(desk, resource, route, user, options, again)

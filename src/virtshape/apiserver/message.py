@@ -1,0 +1,75 @@
+"""
+HTTP messages as the server's handlers see them: a request, an answer, an answer that goes on.
+
+No sockets here.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from functools import cached_property
+from urllib.parse import parse_qs, unquote
+
+JSON = "application/json"
+
+
+class Request:
+    """One request, its body read whole."""
+
+    def __init__(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        peer: str = "",
+        certificate: Mapping[str, object] | None = None,
+    ) -> None:
+        self.method = method
+        path, _, self.query_text = target.partition("?")
+        self.path = unquote(path) if "%" in path else path
+        self.headers = headers
+        self.body = body
+        self.peer = peer
+        self.certificate = certificate
+
+    @cached_property
+    def query(self) -> dict[str, list[str]]:
+        """The parameters behind the question mark; one without a value has an empty one."""
+        return parse_qs(self.query_text, keep_blank_values=True) if self.query_text else {}
+
+    def parameter(self, name: str, default: str = "") -> str:
+        """The first value of a parameter."""
+        values = self.query.get(name)
+        return values[0] if values else default
+
+
+class Response:
+    """An answer that is all there."""
+
+    __slots__ = ("body", "content_type", "headers", "status")
+
+    def __init__(
+        self, status: int, body: bytes, content_type: str = JSON, headers: tuple[tuple[str, str], ...] = ()
+    ) -> None:
+        self.status = status
+        self.body = body
+        self.content_type = content_type
+        self.headers = headers
+
+
+class Stream:
+    """An answer that goes on until its chunks end, the client leaves or the server stops."""
+
+    __slots__ = ("chunks", "content_type", "headers", "status")
+
+    def __init__(
+        self,
+        chunks: AsyncIterator[bytes],
+        content_type: str = JSON,
+        headers: tuple[tuple[str, str], ...] = (),
+        status: int = 200,
+    ) -> None:
+        self.status = status
+        self.chunks = chunks
+        self.content_type = content_type
+        self.headers = headers

@@ -1,0 +1,56 @@
+"""
+Which form of an answer the client wants: the object, a Table, only metadata; as JSON or as YAML.
+
+Only reads headers.
+"""
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from virtshape.api.status import StatusError
+
+ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+Shape = Literal["object", "table", "partial"]
+_SHAPES: Final[dict[tuple[str, str], Shape]] = {
+    ("Table", "v1"): "table",
+    ("Table", "v1beta1"): "table",
+    ("PartialObjectMetadata", "v1"): "partial",
+    ("PartialObjectMetadata", "v1beta1"): "partial",
+    ("PartialObjectMetadataList", "v1"): "partial",
+    ("PartialObjectMetadataList", "v1beta1"): "partial",
+}
+
+
+class Form(Struct, frozen=True):
+    """What is sent; `version` is that of the meta.k8s.io kind, if it is one."""
+
+    shape: Shape = "object"
+    version: str = ""
+    yaml: bool = False
+
+
+PLAIN: Final = Form()
+
+
+def choose_form(accept: str) -> Form:
+    """The first form the client would take that there is."""
+    if not accept or accept == "application/json":
+        return PLAIN
+    for offer in accept.split(","):
+        media, *parameters = (part.strip() for part in offer.split(";"))
+        if media not in ("application/json", "application/yaml", "application/*", "*/*"):
+            continue
+        given = dict(parameter.split("=", 1) for parameter in parameters if "=" in parameter)
+        yaml = media == "application/yaml"
+        if "as" not in given:
+            return Form(yaml=yaml)
+        shape = _SHAPES.get((given["as"], given.get("v", "")))
+        if shape is not None and given.get("g") == "meta.k8s.io":
+            return Form(shape, given["v"], yaml)
+    raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {ACCEPTED}")
+
+
+def media_type(content_type: str) -> str:
+    """The type of a body, without its parameters."""
+    return content_type.partition(";")[0].strip().lower()

@@ -1,0 +1,106 @@
+"""
+Objects between request and store: what metadata the server gives, what a write may change, and the bytes of the result.
+
+Works on plain trees and never changes those it is given; what a client wrote is stored as it was written.
+"""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from virtshape.apiserver.metadata import restore_metadata
+from virtshape.apiserver.resource import Resource
+from virtshape.store.record import Key
+from virtshape.store.writer import Write
+
+Tree = dict[str, Any]
+
+_PLACEHOLDER: Final = "~"
+_MARK: Final = f'"resourceVersion":"{_PLACEHOLDER}"'.encode()
+_SPLIT: Final = len(_MARK) - len(_PLACEHOLDER) - 1
+_ORDER: Final = (
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
+_HEAD: Final = ("apiVersion", "kind", "metadata")
+
+
+def metadata_of(tree: Mapping[str, Any]) -> Tree:
+    """An object's metadata."""
+    metadata: Tree = tree.get("metadata") or {}
+    return metadata
+
+
+def assemble(tree: Mapping[str, Any], metadata: Mapping[str, Any], **parts: object) -> Tree:
+    """The object with this metadata and these parts, None for none; in the order in which objects are written."""
+    ordered = {name: metadata[name] for name in _ORDER if metadata.get(name) is not None}
+    ordered["resourceVersion"] = metadata.get("resourceVersion", "")
+    whole = {"apiVersion": tree["apiVersion"], "kind": tree["kind"], "metadata": ordered}
+    whole |= {name: value for name, value in tree.items() if name not in _HEAD}
+    whole |= parts
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def begin(resource: Resource, tree: Tree, namespace: str, name: str, now: str) -> Tree:
+    """A new object, with what the server says of it."""
+    own = metadata_of(tree)
+    metadata = {
+        **own,
+        "name": name,
+        "namespace": namespace or None,
+        "uid": str(uuid.uuid4()),
+        "creationTimestamp": now,
+        "generation": 1 if resource.has_generation else None,
+        "resourceVersion": "",
+        "deletionTimestamp": None,
+        "deletionGracePeriodSeconds": None,
+    }
+    return assemble(tree, metadata)
+
+
+def replace(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> Tree:
+    """What becomes of an object when a client writes `new` over it: its spec and metadata, or its status alone."""
+    if subresource == "status":
+        return assemble(old, metadata_of(old), status=new.get("status"))
+    before = metadata_of(old)
+    metadata = {**restore_metadata(metadata_of(new), before), "resourceVersion": before["resourceVersion"]}
+    status = {"status": old.get("status")} if resource.has_status else {}
+    result = assemble(new, metadata, **status)
+    if resource.has_generation and not same_content(old, result):
+        result["metadata"]["generation"] = (before.get("generation") or 0) + 1
+    return result
+
+
+def same_content(old: Tree, new: Tree) -> bool:
+    """Whether two objects say the same apart from metadata and status."""
+    apart = (*_HEAD, "status")
+    return {n: v for n, v in old.items() if n not in apart} == {n: v for n, v in new.items() if n not in apart}
+
+
+def make_write(key: Key, expected: int, tree: Tree, *, removes: bool = False) -> Write:
+    """The change that stores an object."""
+    data = msgspec.json.encode({**tree, "metadata": {**tree["metadata"], "resourceVersion": _PLACEHOLDER}})
+    at = data.index(_MARK) + _SPLIT
+    return Write(key, expected, data[:at], data[at + len(_PLACEHOLDER) :], removes)
+
+
+def encode_tree(tree: Tree) -> bytes:
+    """An object that is not stored, as bytes; one without a revision states none."""
+    if not tree["metadata"].get("resourceVersion"):
+        metadata = {name: value for name, value in tree["metadata"].items() if name != "resourceVersion"}
+        tree = {**tree, "metadata": metadata}
+    return msgspec.json.encode(tree)

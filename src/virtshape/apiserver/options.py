@@ -1,0 +1,132 @@
+"""The parameters of lists and watches, read and checked together."""
+
+import base64
+import binascii
+from typing import Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from virtshape.api.status import Cause, StatusError
+from virtshape.apiserver.message import Request
+from virtshape.store.record import Key
+
+DEFAULT_WATCH_SECONDS: Final = 1800.0
+_TRUE: Final = frozenset({"1", "true", "t", "True", "TRUE", "T"})
+Match = Literal["", "Exact", "NotOlderThan"]
+
+
+class ListOptions(Struct):
+    """What to list or watch, from when, and how much."""
+
+    label_selector: str
+    field_selector: str
+    limit: int
+    continuation: str
+    revision: str
+    match: str
+    timeout_seconds: float
+    bookmarks: bool
+    initial_events: bool | None
+
+
+def read_options(request: Request, *, watch: bool) -> ListOptions:
+    """The options of a request; combinations that mean nothing are refused, all at once."""
+    parameter = request.parameter
+    initial = parameter("sendInitialEvents")
+    options = ListOptions(
+        label_selector=parameter("labelSelector"),
+        field_selector=parameter("fieldSelector"),
+        limit=max(0, _read_number(parameter("limit", "0"))),
+        continuation=parameter("continue"),
+        revision=parameter("resourceVersion"),
+        match=parameter("resourceVersionMatch"),
+        timeout_seconds=float(_read_number(parameter("timeoutSeconds", "0"))) or DEFAULT_WATCH_SECONDS,
+        bookmarks=parameter("allowWatchBookmarks") in _TRUE,
+        initial_events=initial in _TRUE if initial else None,
+    )
+    causes = _check_watch(options) if watch else _check_list(options)
+    if causes:
+        words = ", ".join(f"{cause.field}: {cause.message}" for cause in causes)
+        listed = f"[{words}]" if len(causes) > 1 else words
+        message = f'ListOptions.meta.k8s.io "" is invalid: {listed}'
+        raise StatusError(422, "Invalid", message, causes).about("meta.k8s.io", "ListOptions")
+    return options
+
+
+def _read_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise StatusError(400, "BadRequest", f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+def read_revision(text: str) -> int:
+    """A resourceVersion; empty means 0."""
+    if not text:
+        return 0
+    if not text.isdecimal():
+        words = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise StatusError(400, "BadRequest", f"invalid resource version: {words}")
+    return int(text)
+
+
+def _forbidden(field: str, words: str) -> Cause:
+    return Cause("FieldValueForbidden", f"Forbidden: {words}", field)
+
+
+def _check_list(options: ListOptions) -> list[Cause]:
+    causes = []
+    if options.match:
+        if not options.revision:
+            words = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+            causes.append(_forbidden("resourceVersionMatch", words))
+        if options.continuation:
+            words = "resourceVersionMatch is forbidden when continue is provided"
+            causes.append(_forbidden("resourceVersionMatch", words))
+        if options.match not in ("Exact", "NotOlderThan"):
+            words = f'Unsupported value: "{options.match}": supported values: "Exact", "NotOlderThan", ""'
+            causes.append(Cause("FieldValueNotSupported", words, "resourceVersionMatch"))
+        if options.match == "Exact" and options.revision == "0":
+            words = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+            causes.append(_forbidden("resourceVersionMatch", words))
+    if options.initial_events is not None:
+        causes.append(_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return causes
+
+
+def _check_watch(options: ListOptions) -> list[Cause]:
+    causes = []
+    if options.initial_events is not None and options.match != "NotOlderThan":
+        words = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        causes.append(_forbidden("resourceVersionMatch", words))
+        if options.match:
+            words = f'Unsupported value: "{options.match}": supported values: "NotOlderThan"'
+            causes.append(Cause("FieldValueNotSupported", words, "resourceVersionMatch"))
+    if options.match and options.initial_events is None:
+        words = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        causes.append(_forbidden("resourceVersionMatch", words))
+    return causes
+
+
+class _Token(Struct):
+    v: str
+    rv: int
+    start: str
+
+
+def format_continuation(revision: int, last: Key, *, namespaced: bool) -> str:
+    """The token that continues a list behind a key, as of a revision; -1 is whatever is there by then."""
+    start = f"/{last.name}" if namespaced else f"/{last.namespace}/{last.name}"
+    token = _Token(v="meta.k8s.io/v1", rv=revision, start=f"{start}\0")
+    return base64.urlsafe_b64encode(msgspec.json.encode(token)).rstrip(b"=").decode()
+
+
+def parse_continuation(text: str, resource: str, namespace: str) -> tuple[int, Key]:
+    """The revision and the last key of a token."""
+    try:
+        token = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Token)
+        *above, name = token.start.removeprefix("/").removesuffix("\0").split("/")
+    except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
+        raise StatusError(400, "BadRequest", f"invalid continue token: continue key is not valid: {error}") from None
+    return token.rv, Key(resource, above[0] if above else namespace, name)

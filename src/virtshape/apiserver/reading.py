@@ -1,0 +1,161 @@
+"""Get and list: stored bytes to the client, decoded only where a selector, a Table or another form needs it."""
+
+from typing import Final
+
+import msgspec
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.answers import answer_bytes, refuse_future
+from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.negotiation import Form, choose_form
+from virtshape.apiserver.options import (
+    ListOptions,
+    format_continuation,
+    parse_continuation,
+    read_options,
+    read_revision,
+)
+from virtshape.apiserver.partial import partial_list, partial_object
+from virtshape.apiserver.resource import Resource, resource_of
+from virtshape.apiserver.route import Route
+from virtshape.apiserver.selection import Selection, compile_selection
+from virtshape.apiserver.table import render_table
+from virtshape.store.errors import CompactedError, FutureError
+from virtshape.store.record import Key, Page, Record
+from virtshape.store.store import Store
+
+_EXPIRED: Final = (
+    "The provided continue parameter is too old to display a consistent list result. "
+    "You can start a new list without the continue parameter, or use the continue token in this response to retrieve "
+    "the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that "
+    "were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+
+def not_found(resource: Resource, name: str) -> StatusError:
+    """There is no such object."""
+    error = StatusError(404, "NotFound", f'{resource.name} "{name}" not found')
+    return error.about(resource.kind.group, resource.kind.plural, name)
+
+
+def get_object(store: Store, request: Request, route: Route) -> Response:
+    """One object."""
+    form = choose_form(request.headers.get("accept", ""))
+    resource = resource_of(route.kind)
+    record = store.get(resource.key(route.namespace, route.name))
+    if record is None:
+        raise not_found(resource, route.name)
+    return answer_bytes(request, form, render_object(resource, form, record, request))
+
+
+def render_object(resource: Resource, form: Form, record: Record, request: Request) -> bytes:
+    """One object in the form asked for."""
+    value = resource.outward(record.value)
+    if form.shape == "partial":
+        return partial_object(value, form.version)
+    if form.shape == "table":
+        include = request.parameter("includeObject", "Metadata")
+        return render_table(resource.kind, [value], str(record.revision), form.version, include)
+    return value
+
+
+def list_objects(store: Store, request: Request, route: Route) -> Response:
+    """All objects that match, or a page of them."""
+    form = choose_form(request.headers.get("accept", ""))
+    options = read_options(request, watch=False)
+    resource = resource_of(route.kind)
+    selection = compile_selection(resource, options)
+    page = find_page(store, resource, route.namespace or None, options, selection)
+    values = [resource.outward(record.value) for record in page.records]
+    continuation = ""
+    remaining = 0
+    if options.limit and page.remaining:
+        last = page.records[-1].key
+        continuation = format_continuation(page.revision, last, namespaced=bool(route.namespace))
+        remaining = 0 if selection.selects else page.remaining
+    body = render_list(resource, form, values, request, str(page.revision), continuation, remaining)
+    return answer_bytes(request, form, body)
+
+
+def find_page(
+    store: Store, resource: Resource, namespace: str | None, options: ListOptions, selection: Selection
+) -> Page:
+    """The records of a list; with a selector and a limit, enough pages to fill one."""
+    at, after = None, None
+    if options.continuation:
+        if options.revision and options.revision != "0":
+            raise StatusError(400, "BadRequest", "specifying resource version is not allowed when using continue")
+        revision, after = parse_continuation(options.continuation, resource.name, namespace or "")
+        at = None if revision < 0 else revision
+    elif options.revision:
+        asked = read_revision(options.revision)
+        if options.match == "Exact" or (asked and options.limit and not options.match):
+            at = asked
+        elif asked > store.revision:
+            raise refuse_future(FutureError(asked, store.revision))
+    try:
+        return _select(store, resource, namespace, options.limit or -1, selection, at, after)
+    except FutureError as error:
+        raise refuse_future(error) from None
+    except CompactedError as error:
+        if after is None:
+            raise StatusError(410, "Expired", "The resourceVersion for the provided list is too old.") from None
+        expired = StatusError(410, "Expired", _EXPIRED)
+        expired.continuation = format_continuation(-1, after, namespaced=namespace is not None)
+        raise expired from error
+
+
+def _select(
+    store: Store,
+    resource: Resource,
+    namespace: str | None,
+    limit: int,
+    selection: Selection,
+    at: int | None,
+    after: Key | None,
+) -> Page:
+    by_key = namespace is not None or not resource.kind.namespaced
+    if selection.name is not None and by_key and at is None and after is None:
+        record = store.get(resource.key(namespace or "", selection.name))
+        return Page([record] if record and selection.matches(record.value) else [], store.revision, 0)
+    page = store.list(resource.name, namespace, after=after, limit=limit, at=at)
+    if not selection.selects:
+        return page
+    kept = _keep(page, selection)
+    while limit > 0 and len(kept) < limit and page.remaining:
+        page = store.list(resource.name, namespace, after=page.records[-1].key, limit=limit, at=page.revision)
+        kept += _keep(page, selection)
+    cut = len(kept) - limit if limit > 0 else 0
+    return Page(kept[:limit] if cut > 0 else kept, page.revision, max(page.remaining, cut))
+
+
+def _keep(page: Page, selection: Selection) -> list[Record]:
+    return [r for r in page.records if selection.may_match(r.key) and selection.matches(r.value)]
+
+
+def render_list(
+    resource: Resource,
+    form: Form,
+    values: list[bytes],
+    request: Request,
+    revision: str,
+    continuation: str = "",
+    remaining: int = 0,
+) -> bytes:
+    """A list in the form asked for."""
+    metadata: dict[str, object] = {"resourceVersion": revision}
+    if continuation or (resource.custom and form.shape == "object"):
+        metadata["continue"] = continuation
+    if remaining:
+        metadata["remainingItemCount"] = remaining
+    if form.shape == "partial":
+        return partial_list(values, metadata, form.version)
+    if form.shape == "table":
+        include = request.parameter("includeObject", "Metadata")
+        return render_table(resource.kind, values, revision, form.version, include, metadata)
+    head = b'{"kind":"%bList","apiVersion":"%b","metadata":%b,"items":[' % (
+        resource.kind.kind.encode(),
+        resource.kind.api_version.encode(),
+        msgspec.json.encode(metadata),
+    )
+    return b"".join((head, b",".join(values), b"]}"))

@@ -1,0 +1,61 @@
+"""
+A kind as it is stored and as it is asked for: keys, versions, and the bytes between them.
+
+All versions of a kind are one resource, stored at the newest of them.
+"""
+
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from virtshape.api.conversion import VERSIONS, convert_bytes
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.apiserver.capability import is_defined, list_subresources
+from virtshape.store.record import Key
+
+Tree = dict[str, Any]
+
+
+class Resource:
+    """One kind at the version that a client uses."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        stored = VERSIONS[kind.group][-1] if kind.group in VERSIONS else kind.version
+        found = find_kind(f"{kind.group}/{stored}" if kind.group else stored, kind.kind)
+        self.stored = found if found is not None else kind
+        self.name = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+        self.converts = self.stored.version != kind.version
+        self.custom = is_defined(kind)
+        self.subresources = frozenset(subresource.name for subresource in list_subresources(kind))
+        self.has_status = "status" in self.subresources
+        self.has_generation = self.custom or kind.kind in _COUNTED
+
+    def key(self, namespace: str, name: str) -> Key:
+        """Where an object of this kind is stored."""
+        return Key(self.name, namespace, name)
+
+    def outward(self, value: bytes) -> bytes:
+        """Stored bytes, at the version asked for."""
+        return convert_bytes(value, self.kind.api_version) if self.converts else value
+
+
+_COUNTED: Final = frozenset({"Deployment", "Pod"})
+
+
+@cache
+def resource_of(kind: Kind) -> Resource:
+    """The resource of a kind."""
+    return Resource(kind)
+
+
+def with_revision(value: bytes, old: int, new: int) -> bytes:
+    """Stored bytes that state another revision."""
+    return value.replace(b'"resourceVersion":"%d"' % old, b'"resourceVersion":"%d"' % new, 1)
+
+
+def read_tree(value: bytes) -> Tree:
+    """Stored bytes as plain dicts and lists."""
+    tree: Tree = msgspec.json.decode(value)
+    return tree

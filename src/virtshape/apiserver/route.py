@@ -1,0 +1,72 @@
+"""
+What a request is about: which kind, which namespace and name, which subresource, and what is to be done.
+
+Only reads paths and methods.
+"""
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from virtshape.api.kinds import Kind, find_resource
+from virtshape.apiserver.message import Request
+
+Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
+
+_VERBS: Final[dict[tuple[str, bool], Verb]] = {
+    ("GET", True): "get",
+    ("HEAD", True): "get",
+    ("GET", False): "list",
+    ("HEAD", False): "list",
+    ("POST", True): "create",
+    ("POST", False): "create",
+    ("PUT", True): "update",
+    ("PUT", False): "update",
+    ("PATCH", True): "patch",
+    ("PATCH", False): "patch",
+    ("DELETE", True): "delete",
+    ("DELETE", False): "deletecollection",
+}
+_TRUE: Final = frozenset({"1", "true", "t", "True", "TRUE", "T"})
+
+
+class Route(Struct, frozen=True):
+    """One resource of the API and what is asked of it; `verb` is None for a method that no resource has."""
+
+    verb: Verb | None
+    kind: Kind
+    namespace: str
+    name: str
+    subresource: str
+
+    @property
+    def resource(self) -> str:
+        """The plural with its group, as messages and storage keys have it."""
+        return f"{self.kind.plural}.{self.kind.group}" if self.kind.group else self.kind.plural
+
+
+def find_route(request: Request) -> Route | None:
+    """The resource that the path names, if there is such a one."""
+    parts = request.path.strip("/").split("/")
+    match parts:
+        case ["api", version, *rest]:
+            group = ""
+        case ["apis", group, version, *rest]:
+            pass
+        case _:
+            return None
+    namespace = ""
+    if len(rest) >= 3 and rest[0] == "namespaces" and find_resource(group, version, rest[2]) is not None:
+        _, namespace, *rest = rest
+    if not 1 <= len(rest) <= 3 or not all(rest):
+        return None
+    kind = find_resource(group, version, rest[0])
+    if kind is None or (namespace and not kind.namespaced):
+        return None
+    name, subresource = [*rest[1:], "", ""][:2]
+    verb = _VERBS.get((request.method, bool(name)))
+    if kind.namespaced and not namespace and verb != "list":
+        return None
+    if verb == "list" and request.parameter("watch") in _TRUE:
+        verb = "watch"
+    return Route(verb, kind, namespace, name, subresource)

@@ -1,0 +1,196 @@
+"""
+Watches: a stream of changes, each encoded once however many clients get it.
+
+An object that begins or ceases to match a selector is added or deleted for that watch, whatever it is for others.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Final
+
+import msgspec
+
+from virtshape.api.codec import encode
+from virtshape.api.status import StatusError
+from virtshape.apiserver.answers import NO_CACHE, refuse_expired, refuse_future
+from virtshape.apiserver.message import JSON, Request, Stream
+from virtshape.apiserver.negotiation import Form, choose_form
+from virtshape.apiserver.options import ListOptions, read_options, read_revision
+from virtshape.apiserver.partial import partial_object
+from virtshape.apiserver.resource import Resource, resource_of, with_revision
+from virtshape.apiserver.route import Route
+from virtshape.apiserver.selection import Selection, compile_selection
+from virtshape.apiserver.table import render_table
+from virtshape.store.errors import CompactedError, FutureError
+from virtshape.store.record import Event
+from virtshape.store.store import Store
+from virtshape.store.watch import Subscription
+
+BOOKMARK_SECONDS: Final = 60.0
+LAST_BOOKMARK_SECONDS: Final = 2.0
+
+
+def watch_objects(store: Store, request: Request, route: Route) -> Stream:
+    """A stream of changes, from a revision or from the present state."""
+    form = choose_form(request.headers.get("accept", ""))
+    options = read_options(request, watch=True)
+    resource = resource_of(route.kind)
+    selection = compile_selection(resource, options)
+    watch = Watch(store, request, resource, route.namespace or None, form, selection, options)
+    return Stream(watch.run(), JSON, NO_CACHE)
+
+
+class Watch:
+    """One client's watch."""
+
+    def __init__(
+        self,
+        store: Store,
+        request: Request,
+        resource: Resource,
+        namespace: str | None,
+        form: Form,
+        selection: Selection,
+        options: ListOptions,
+    ) -> None:
+        self._store = store
+        self._resource = resource
+        self._namespace = namespace
+        self._form = form
+        self._selection = selection
+        self._options = options
+        self._include = request.parameter("includeObject", "Metadata")
+        self._cache_key = (resource.kind.api_version, form.shape, form.version, self._include)
+        self._columns_sent = False
+        self._sent_revision = 0
+        since = read_revision(options.revision)
+        from_present = not since if options.initial_events is None else options.initial_events
+        self._first: list[bytes] = []
+        self._subscription: Subscription | None = None
+        try:
+            self._open(since, from_present=from_present)
+        except FutureError as error:
+            raise refuse_future(error) from None
+        except CompactedError as error:
+            self._first = [self._error(refuse_expired(error))]
+
+    def _open(self, since: int, *, from_present: bool) -> None:
+        """Subscribe, and gather what is to be told at once."""
+        store = self._store
+        if since > store.revision:
+            raise FutureError(since, store.revision)
+        missed: Sequence[Event]
+        if from_present:
+            page = store.list(self._resource.name, self._namespace)
+            missed, self._subscription = store.watch(self._resource.name, self._namespace, page.revision)
+            self._first = [
+                self._line("ADDED", record.value)
+                for record in page.records
+                if self._selection.may_match(record.key) and self._selection.matches(record.value)
+            ]
+            self._sent_revision = page.revision
+            if self._options.initial_events and self._options.bookmarks:
+                self._first.append(self._bookmark(page.revision, initial_end=True))
+        else:
+            missed, self._subscription = store.watch(self._resource.name, self._namespace, since or store.revision)
+            self._sent_revision = since
+        self._first += [line for event in missed for line in self._tell(event)]
+
+    async def run(self) -> AsyncIterator[bytes]:
+        """The chunks to send, until the client's time is up."""
+        subscription = self._subscription
+        try:
+            if self._first:
+                yield b"".join(self._first)
+                self._first = []
+            if subscription is None:
+                return
+            loop = asyncio.get_running_loop()
+            deadline = loop.time() + self._options.timeout_seconds
+            bookmark_at = self._next_bookmark(loop.time(), deadline)
+            while (now := loop.time()) < deadline:
+                events = await subscription.next(min(bookmark_at, deadline) - now)
+                if subscription.overrun:
+                    yield self._error(
+                        StatusError(410, "Expired", "the watch fell too far behind: list and watch again")
+                    )
+                    return
+                lines = [line for event in events for line in self._tell(event)]
+                if loop.time() >= bookmark_at:
+                    lines += self._bookmark_if_moved()
+                    bookmark_at = self._next_bookmark(loop.time(), deadline)
+                if lines:
+                    yield b"".join(lines)
+        finally:
+            if subscription is not None:
+                subscription.close()
+
+    def _next_bookmark(self, now: float, deadline: float) -> float:
+        if not self._options.bookmarks:
+            return deadline
+        last = deadline - LAST_BOOKMARK_SECONDS
+        return min(now + BOOKMARK_SECONDS, last) if now < last else deadline
+
+    def _bookmark_if_moved(self) -> list[bytes]:
+        revision = self._store.revision
+        return [self._bookmark(revision)] if self._options.bookmarks and revision > self._sent_revision else []
+
+    def _tell(self, event: Event) -> list[bytes]:
+        """What this watch says of a change: a line, or nothing."""
+        if not self._selection.may_match(event.key):
+            return []
+        self._sent_revision = event.revision
+        if not self._selection.looks_inside:
+            return [self._shared_line(event)]
+        was = self._previous(event)
+        did_match = was is not None and self._selection.matches(was)
+        does_match = event.type != "DELETED" and self._selection.matches(event.value)
+        if does_match and did_match == (event.type == "MODIFIED"):
+            return [self._shared_line(event)]
+        if does_match:
+            return [self._line("ADDED", event.value)]
+        if not did_match:
+            return []
+        if was is None or event.type == "DELETED":
+            return [self._shared_line(event)]
+        return [self._line("DELETED", with_revision(was, event.previous, event.revision))]
+
+    def _previous(self, event: Event) -> bytes | None:
+        if not event.previous:
+            return None
+        if "previous" not in event.notes:
+            event.notes["previous"] = self._store.get_revision(event.previous)
+        previous: bytes | None = event.notes["previous"]
+        return previous
+
+    def _shared_line(self, event: Event) -> bytes:
+        if self._form.shape == "table" and not self._columns_sent:
+            return self._line(event.type, event.value)
+        line: bytes | None = event.notes.get(self._cache_key)
+        if line is None:
+            line = event.notes[self._cache_key] = self._line(event.type, event.value)
+        return line
+
+    def _line(self, kind: str, value: bytes) -> bytes:
+        value = self._resource.outward(value)
+        if self._form.shape == "partial":
+            value = partial_object(value, self._form.version)
+        elif self._form.shape == "table":
+            columns = not self._columns_sent
+            self._columns_sent = True
+            value = render_table(self._resource.kind, [value], "", self._form.version, self._include, columns=columns)
+        return b'{"type":"%b","object":%b}\n' % (kind.encode(), value)
+
+    def _bookmark(self, revision: int, *, initial_end: bool = False) -> bytes:
+        self._sent_revision = revision
+        kind = self._resource.kind
+        metadata: dict[str, object] = {"resourceVersion": str(revision)}
+        if initial_end:
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+        about = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+        if self._form.shape == "partial":
+            about |= {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{self._form.version}"}
+        return b'{"type":"BOOKMARK","object":%b}\n' % msgspec.json.encode(about)
+
+    def _error(self, error: StatusError) -> bytes:
+        return b'{"type":"ERROR","object":%b}\n' % encode(error.status)

@@ -1,0 +1,1 @@
+"""Composition: the parts put together into something that runs."""

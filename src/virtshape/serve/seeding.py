@@ -1,0 +1,63 @@
+"""
+What a new data directory holds before anybody writes to it: namespaces, roles, the catalogue.
+
+Runs at every start and adds what is missing; what somebody has changed or deleted by hand since is theirs.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from virtshape import catalog
+from virtshape.api.codec import to_tree
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.apiserver.builtinroles import build_bindings, build_roles
+from virtshape.apiserver.fieldtypes import object_type
+from virtshape.apiserver.managedfields import Write as Authorship
+from virtshape.apiserver.managedfields import record_update
+from virtshape.apiserver.objects import assemble, begin, make_write
+from virtshape.apiserver.resource import resource_of
+from virtshape.store.store import Store
+from virtshape.store.writer import Write
+
+NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system", "kubevirt")
+MANAGER: Final = "virtshape"
+
+
+async def seed(store: Store, *, with_catalog: bool) -> None:
+    """Store everything that is missing, in one commit."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    trees = [_namespace(name) for name in NAMESPACES]
+    trees += [to_tree(item) for item in (*build_roles(), *build_bindings())]
+    if with_catalog:
+        trees += [to_tree(item) for item in catalog.load()]
+    writes = list(_missing(store, trees, now))
+    if writes:
+        await store.write_all(writes)
+
+
+def _namespace(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
+
+
+def _missing(store: Store, trees: Iterable[dict[str, Any]], now: str) -> Iterable[Write]:
+    for tree in trees:
+        kind = find_kind(tree["apiVersion"], tree["kind"])
+        if kind is not None:
+            metadata = tree["metadata"]
+            key = resource_of(kind).key(metadata.get("namespace") or "", metadata["name"])
+            if store.get(key) is None:
+                yield make_write(key, 0, _complete(kind, tree, now))
+
+
+def _complete(kind: Kind, tree: dict[str, Any], now: str) -> dict[str, Any]:
+    metadata = tree["metadata"]
+    new = begin(resource_of(kind), tree, metadata.get("namespace") or "", metadata["name"], now)
+    entries = record_update(None, new, Authorship(MANAGER, kind.api_version, now), object_type(kind))
+    return assemble(new, {**new["metadata"], "managedFields": entries})
