@@ -82,7 +82,7 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
             compaction.cancel()
             await listener.stop()
     finally:
-        store.close()
+        await store.close()
 
 
 def _build_server(store: Store, directory: Directory, settings: Settings) -> Server:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from virtshape.store.cache import Cache
 from virtshape.store.database import backup, find_faults, last_revision, open_for_reading, open_for_writing
 from virtshape.store.errors import CompactedError, FutureError, StoreError
 from virtshape.store.record import Event, Key, Page, Record
@@ -49,6 +50,8 @@ class Store:
         self._reader = open_for_reading(path)
         self._loop = asyncio.get_running_loop()
         self._hub = Hub()
+        self._cache = Cache()
+        self._seen = 0  # a reader may be ahead of what the loop was told; then the cache is not asked
         self._observers: list[Callable[[Event], None]] = []
         self._window_seconds = window_seconds
         self._window_revisions = window_revisions
@@ -57,12 +60,21 @@ class Store:
 
     def get(self, key: Key) -> Record | None:
         """The object at a key."""
+        is_current = self.revision >= self._seen
+        if is_current and (known := self._cache.get(key)) is not None:
+            return known
         row = self._reader.execute(
             "SELECT c.revision, l.value FROM current c JOIN log l ON l.revision = c.revision "
             "WHERE c.resource = ? AND c.namespace = ? AND c.name = ?",
             (key.resource, key.namespace, key.name),
         ).fetchone()
-        return Record(key, *row) if row else None
+        if row is None:
+            return None
+        record = Record(key, *row)
+        self._seen = max(self._seen, record.revision)
+        if is_current and record.revision <= self.revision:
+            self._cache.put(record)
+        return record
 
     def list(
         self,
@@ -78,6 +90,7 @@ class Store:
         reader.execute("BEGIN")  # so that all that follows is of one moment
         try:
             revision = last_revision(reader)
+            self._seen = max(self._seen, revision)
             if at is not None:
                 self._check_kept(at, revision)
             where = _EVERYWHERE if namespace is None else _IN_NAMESPACE
@@ -118,19 +131,27 @@ class Store:
     async def write_all(self, writes: Sequence[Write]) -> Sequence[Outcome]:
         """Make changes in one commit; each that cannot be made has its error as its outcome."""
         done: asyncio.Future[Sequence[Outcome]] = self._loop.create_future()
-        self._writer.submit(writes, lambda outcomes: self._loop.call_soon_threadsafe(self._finish, done, outcomes))
+        self._writer.submit(writes, lambda outcomes: self._finish(done, outcomes))
         return await asyncio.shield(done)
 
     def _finish(self, done: "asyncio.Future[Sequence[Outcome]]", outcomes: Sequence[Outcome]) -> None:
         events = [outcome for outcome in outcomes if isinstance(outcome, Event)]
         if events:
             self.revision = events[-1].revision
+            self._remember(events)
             for observe in self._observers:
                 for event in events:
                     observe(event)
             self._hub.publish(events)
         if not done.done():
             done.set_result(outcomes)
+
+    def _remember(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if event.type == "DELETED":
+                self._cache.drop(event.key)
+            else:
+                self._cache.put(Record(event.key, event.revision, event.value))
 
     def observe(self, observer: Callable[[Event], None]) -> None:
         """Have every change told to a function, before any watch and before the write returns."""
@@ -171,17 +192,15 @@ class Store:
             ).fetchone()
             before = min(row[0] if row else 0, self.revision - self._window_revisions)
         if before > self.oldest:
-            done: asyncio.Future[None] = self._loop.create_future()
-            self._writer.compact(before, lambda: self._loop.call_soon_threadsafe(done.set_result, None))
-            await done
+            await self._writer.compact(before)
 
     def backup(self, target: Path) -> None:
         """Copy the whole store, as it is at this moment, into a new file."""
         backup(self._reader, target)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Finish the writes under way and close the file."""
-        self._writer.close()
+        await self._writer.close()
         self._reader.close()
 
 

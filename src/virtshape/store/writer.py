@@ -1,9 +1,12 @@
 """
-The one thread that writes: takes all waiting writes, commits them together, and only then says so.
+The one writer: takes all waiting writes, commits them together, and only then says so.
 
-A write that finds its object at another revision than it expects changes nothing and fails alone.
+Statements run on the event loop, where they take microseconds. The commit, which waits for the disk, runs in a thread,
+and whatever comes meanwhile waits for the next. A write that finds its object at another revision than it expects
+changes nothing and fails alone.
 """
 
+import asyncio
 import queue
 import sqlite3
 import threading
@@ -17,8 +20,11 @@ from virtshape.store.database import last_revision
 from virtshape.store.errors import StaleError, StoreError
 from virtshape.store.record import Event, EventType, Key
 
-MOST_WRITES_A_COMMIT: Final = 512
-ROWS_A_COMPACTION: Final = 2000
+MOST_WRITES_A_COMMIT: Final = 256
+ROWS_A_COMPACTION: Final = 1000
+
+Outcome = Event | StoreError
+Job = Callable[[], None]
 
 
 class Write(Struct):
@@ -38,65 +44,111 @@ class Write(Struct):
         return "MODIFIED" if self.expected else "ADDED"
 
 
-Outcome = Event | StoreError
-Report = Callable[[Sequence[Outcome]], object]
+class _Batch(Struct):
+    writes: Sequence[Write]
+    report: Callable[[Sequence[Outcome]], None]
 
 
 class Writer:
-    """Runs in a thread of its own from start to close; reports outcomes there, so a report must hand them over."""
+    """Belongs to one event loop, where it also reports."""
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float] = time.time) -> None:
         self._connection = connection
         self._clock = clock
+        self._loop = asyncio.get_running_loop()
         self._revision = last_revision(connection)
-        self._waiting: queue.SimpleQueue[tuple[Sequence[Write], Report] | Callable[[], None] | None] = (
-            queue.SimpleQueue()
-        )
-        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+        self._waiting: list[_Batch] = []
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._chores: list[tuple[Job, asyncio.Future[None]]] = []
+        self._jobs: queue.SimpleQueue[tuple[Job, Callable[[sqlite3.Error | None], None]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="store-commit", daemon=True)
         self._thread.start()
 
-    def submit(self, writes: Sequence[Write], report: Report) -> None:
+    def submit(self, writes: Sequence[Write], report: Callable[[Sequence[Outcome]], None]) -> None:
         """Have the writes made, all in one commit; the report gets an outcome for each."""
-        self._waiting.put((writes, report))
+        self._waiting.append(_Batch(writes, report))
+        self._wake()
 
-    def compact(self, before: int, report: Callable[[], object]) -> None:
-        """Have history before a revision forgotten, a bit at a time between other writes."""
-        self._waiting.put(lambda: self._compact(before, report))
+    async def compact(self, before: int) -> None:
+        """Forget history before a revision, a bit at a time between other writes."""
+        more = True
+        while more:
+            found: list[bool] = []
+            done: asyncio.Future[None] = self._loop.create_future()
+            self._chores.append((lambda: found.append(self._compact(before)), done))  # noqa: B023 - run before the next
+            self._wake()
+            await done
+            more = found[0]
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Finish what is waiting, then stop."""
-        self._waiting.put(None)
+        while not self._idle.is_set():
+            await self._idle.wait()
+        self._jobs.put(None)
         self._thread.join()
         self._connection.close()
 
-    def _run(self) -> None:
-        while True:
-            jobs = [self._waiting.get()]
-            while len(jobs) < MOST_WRITES_A_COMMIT and not self._waiting.empty():
-                jobs.append(self._waiting.get())
-            writes = [job for job in jobs if isinstance(job, tuple)]
-            if writes:
-                self._commit(writes)
-            for job in jobs:
-                if callable(job):
-                    job()
-            if None in jobs:
-                return
+    def _wake(self) -> None:
+        if self._idle.is_set():
+            self._idle.clear()
+            self._loop.call_soon(self._next)  # not at once: whoever else is about to write joins in
 
-    def _commit(self, batch: list[tuple[Sequence[Write], Report]]) -> None:
-        connection, before, now = self._connection, self._revision, int(self._clock())
+    def _next(self) -> None:
+        if self._chores:
+            job, done = self._chores.pop(0)
+            self._jobs.put((job, lambda error: self._finish_chore(done, error)))
+        elif self._waiting:
+            self._begin_commit()
+        else:
+            self._idle.set()
+
+    def _begin_commit(self) -> None:
+        batches, count = [], 0
+        while self._waiting and count < MOST_WRITES_A_COMMIT:
+            batches.append(self._waiting.pop(0))
+            count += len(batches[-1].writes)
+        before, now = self._revision, int(self._clock())
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            outcomes = [[self._write(write, now) for write in writes] for writes, _ in batch]
-            connection.execute("COMMIT")
+            self._connection.execute("BEGIN IMMEDIATE")
+            outcomes = [[self._write(write, now) for write in batch.writes] for batch in batches]
         except sqlite3.Error as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            self._finish_commit(batches, [], before, error)
+            return
+        self._jobs.put((self._commit, lambda error: self._finish_commit(batches, outcomes, before, error)))
+
+    def _commit(self) -> None:
+        self._connection.execute("COMMIT")
+
+    def _finish_commit(
+        self, batches: list[_Batch], outcomes: list[list[Outcome]], before: int, error: sqlite3.Error | None
+    ) -> None:
+        if error is not None:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             self._revision = before
             failure = StoreError(f"the database could not be written: {error}")
-            outcomes = [[failure for _ in writes] for writes, _ in batch]
-        for (_, report), outcome in zip(batch, outcomes, strict=True):
-            report(outcome)
+            outcomes = [[failure for _ in batch.writes] for batch in batches]
+        self._next()
+        for batch, outcome in zip(batches, outcomes, strict=True):
+            batch.report(outcome)
+
+    def _finish_chore(self, done: "asyncio.Future[None]", error: sqlite3.Error | None) -> None:
+        self._next()
+        if error is not None:
+            done.set_exception(StoreError(f"the database could not be written: {error}"))
+        else:
+            done.set_result(None)
+
+    def _work(self) -> None:
+        """Do jobs that wait for the disk, one at a time, and report each to the loop."""
+        while (job := self._jobs.get()) is not None:
+            error: sqlite3.Error | None = None
+            try:
+                job[0]()
+            except sqlite3.Error as raised:
+                error = raised
+            self._loop.call_soon_threadsafe(job[1], error)
 
     def _write(self, write: Write, now: int) -> Outcome:
         execute = self._connection.execute
@@ -121,7 +173,8 @@ class Writer:
             execute("INSERT OR REPLACE INTO current VALUES (?, ?, ?, ?)", (*at, revision))
         return Event(write.type, key, revision, value, actual, {})
 
-    def _compact(self, before: int, report: Callable[[], object]) -> None:
+    def _compact(self, before: int) -> bool:
+        """Forget some; whether there may be more."""
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         gone = 0
@@ -130,7 +183,4 @@ class Writer:
             gone += connection.execute(f"DELETE FROM log WHERE revision IN ({rows})", (before,)).rowcount
         connection.execute("UPDATE meta SET number = max(number, ?) WHERE name = 'compacted'", (before,))
         connection.execute("COMMIT")
-        if gone >= ROWS_A_COMPACTION:
-            self.compact(before, report)
-        else:
-            report()
+        return gone >= ROWS_A_COMPACTION

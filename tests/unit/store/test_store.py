@@ -35,7 +35,7 @@ async def opened(directory: Path, **options: Any) -> AsyncIterator[Store]:
     try:
         yield store
     finally:
-        store.close()
+        await store.close()
 
 
 def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
