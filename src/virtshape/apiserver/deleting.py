@@ -1,7 +1,5 @@
 """Delete and delete many: objects go, or are marked and stay until their finalizers are done."""
 
-from datetime import UTC, datetime
-
 from virtshape.api.codec import encode
 from virtshape.api.meta import ListMeta
 from virtshape.api.status import Status, StatusDetails
@@ -9,6 +7,7 @@ from virtshape.apiserver.answers import answer_bytes
 from virtshape.apiserver.authentication import User
 from virtshape.apiserver.deletion import DeleteOptions, decide_deletion, read_delete_options
 from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.moment import now
 from virtshape.apiserver.negotiation import choose_form
 from virtshape.apiserver.objects import Tree, make_write
 from virtshape.apiserver.options import read_options
@@ -47,8 +46,7 @@ async def _delete(
 ) -> Record | None:
     """What is left of the object, if anything is."""
     old = read_tree(record.value)
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    deletion = decide_deletion(old, options, route.kind, now)
+    deletion = decide_deletion(old, options, route.kind, now())
     dry_run = bool(options.dry_run)
     await desk.admission.admit("DELETE", route, user, None, old, dry_run=dry_run)
     if not deletion.gone and deletion.tree is old:
@@ -81,11 +79,10 @@ async def delete_collection(desk: Desk, request: Request, route: Route, user: Us
 async def _delete_all(
     desk: Desk, resource: Resource, route: Route, user: User, options: DeleteOptions, records: list[Record]
 ) -> None:
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     writes = []
     for record in records:
         old = read_tree(record.value)
-        deletion = decide_deletion(old, options, route.kind, now)
+        deletion = decide_deletion(old, options, route.kind, now())
         await desk.admission.admit("DELETE", route, user, None, old, dry_run=False)
         if deletion.gone or deletion.tree is not old:
             stored = {**deletion.tree, "apiVersion": resource.stored.api_version}

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import httptools
 
-from virtshape.apiserver.message import Request, Response, Stream
+from virtshape.apiserver.message import LINE, PERSONAL, Request, Response, Stream
 
 LARGEST_BODY: Final = 3 * 1024 * 1024
 LARGEST_HEAD: Final = 64 * 1024
@@ -107,7 +107,9 @@ class Connection(asyncio.Protocol):
         """Take one of its headers; several of one name become a list."""
         self._grow_head(len(name) + len(value))
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        self._headers[key] = f"{self._headers[key]},{text}" if key in self._headers else text
+        if key in self._headers:
+            text = f"{self._headers[key]}{LINE if key.startswith(PERSONAL) else ','}{text}"
+        self._headers[key] = text
 
     def _grow_head(self, size: int) -> None:
         self._head_size += size

@@ -9,6 +9,10 @@ from functools import cached_property
 from urllib.parse import parse_qs, unquote
 
 JSON = "application/json"
+PERSONAL = "impersonate-"
+"""How headers begin that name people and groups."""
+LINE = "\n"
+"""What stands between several such headers of one name: the names in them may have commas."""
 
 
 class Request:

@@ -4,7 +4,6 @@ Answers to TokenRequests: what `kubectl create token` gets.
 Decides nothing about permission, and stores nothing: a token is good by its signature and while its account lives.
 """
 
-from datetime import UTC, datetime
 from uuid import uuid4
 
 import msgspec
@@ -13,6 +12,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from virtshape.apiserver.authentication import FindUid, account_user_name
+from virtshape.apiserver.moment import format_moment
 from virtshape.apiserver.tokens import ISSUER, Claims, KubernetesClaims, NamedObject, TokenSigner
 from virtshape.apiserver.violation import invalid_value, refuse_invalid
 
@@ -44,8 +44,8 @@ def answer_token_request(
         nbf=issued,
         sub=account_user_name(namespace, name),
     )
-    expires = datetime.fromtimestamp(claims.exp, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    created = datetime.fromtimestamp(issued, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    expires = format_moment(int(claims.exp))
+    created = format_moment(int(issued))
     return TokenRequest(
         api_version=request.api_version,
         kind=request.kind,

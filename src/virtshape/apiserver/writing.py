@@ -5,7 +5,6 @@ A write that changes nothing is answered and not made.
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -24,6 +23,7 @@ from virtshape.apiserver.managedfields import keep_times, name_manager, record_u
 from virtshape.apiserver.mergepatch import patch_merge
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.metadata import allows_blind_update, check_address, check_created, check_updated
+from virtshape.apiserver.moment import now
 from virtshape.apiserver.names import generate_name
 from virtshape.apiserver.negotiation import choose_form, media_type
 from virtshape.apiserver.objects import Tree, assemble, begin, encode_tree, make_write, metadata_of, replace
@@ -104,7 +104,7 @@ def read_write_options(request: Request, kind: str) -> WriteOptions:
         dry_run=bool(dry_run),
         validation=validation,
         force=request.parameter("force") in _TRUE,
-        now=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        now=now(),
     )
 
 
@@ -143,7 +143,7 @@ async def _store_new(
     if causes:
         raise refuse_invalid(route.kind.group, route.kind.kind, name, causes)
     key = resource.key(route.namespace, name)
-    if desk.store.get(key) is not None:
+    if options.dry_run and desk.store.get(key) is not None:
         return None, []
     admitted, warnings = await desk.admission.admit("CREATE", route, user, new, None, dry_run=options.dry_run)
     new = admitted if admitted is not None else new

@@ -5,7 +5,6 @@ Runs at every start and adds what is missing; what somebody has changed or delet
 """
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from virtshape import catalog
@@ -15,6 +14,7 @@ from virtshape.apiserver.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.fieldtypes import object_type
 from virtshape.apiserver.managedfields import Write as Authorship
 from virtshape.apiserver.managedfields import record_update
+from virtshape.apiserver.moment import now
 from virtshape.apiserver.objects import assemble, begin, make_write
 from virtshape.apiserver.resource import resource_of
 from virtshape.store.store import Store
@@ -26,12 +26,12 @@ MANAGER: Final = "virtshape"
 
 async def seed(store: Store, *, with_catalog: bool) -> None:
     """Store everything that is missing, in one commit."""
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = now()
     trees = [_namespace(name) for name in NAMESPACES]
     trees += [to_tree(item) for item in (*build_roles(), *build_bindings())]
     if with_catalog:
         trees += [to_tree(item) for item in catalog.load()]
-    writes = list(_missing(store, trees, now))
+    writes = list(_missing(store, trees, moment))
     if writes:
         await store.write_all(writes)
 
@@ -46,18 +46,18 @@ def _namespace(name: str) -> dict[str, Any]:
     }
 
 
-def _missing(store: Store, trees: Iterable[dict[str, Any]], now: str) -> Iterable[Write]:
+def _missing(store: Store, trees: Iterable[dict[str, Any]], moment: str) -> Iterable[Write]:
     for tree in trees:
         kind = find_kind(tree["apiVersion"], tree["kind"])
         if kind is not None:
             metadata = tree["metadata"]
             key = resource_of(kind).key(metadata.get("namespace") or "", metadata["name"])
             if store.get(key) is None:
-                yield make_write(key, 0, _complete(kind, tree, now))
+                yield make_write(key, 0, _complete(kind, tree, moment))
 
 
-def _complete(kind: Kind, tree: dict[str, Any], now: str) -> dict[str, Any]:
+def _complete(kind: Kind, tree: dict[str, Any], moment: str) -> dict[str, Any]:
     metadata = tree["metadata"]
-    new = begin(resource_of(kind), tree, metadata.get("namespace") or "", metadata["name"], now)
-    entries = record_update(None, new, Authorship(MANAGER, kind.api_version, now), object_type(kind))
+    new = begin(resource_of(kind), tree, metadata.get("namespace") or "", metadata["name"], moment)
+    entries = record_update(None, new, Authorship(MANAGER, kind.api_version, moment), object_type(kind))
     return assemble(new, {**new["metadata"], "managedFields": entries})
