@@ -10,7 +10,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -24,6 +24,7 @@ from virtshape.apiserver.tokens import TokenSigner
 from virtshape.apiserver.users import Directory, ensure_admin
 from virtshape.apiserver.writing import Desk
 from virtshape.serve.access import Access
+from virtshape.serve.logs import is_access_logged, log_requests
 from virtshape.serve.seeding import seed
 from virtshape.store.lock import Lock
 from virtshape.store.store import Store
@@ -48,6 +49,14 @@ class Ready(Struct):
     kubeconfig: Path
 
 
+class System(NamedTuple):
+    """The parts that make up a running system."""
+
+    store: Store
+    directory: Directory
+    server: Server
+
+
 async def run(settings: Settings, announce: Callable[[Ready], None]) -> None:
     """Serve until told to stop by a signal; then finish what is in flight."""
     stopping = asyncio.Event()
@@ -68,21 +77,36 @@ async def run(settings: Settings, announce: Callable[[Ready], None]) -> None:
 @contextlib.asynccontextmanager
 async def serve(settings: Settings) -> AsyncIterator[Ready]:
     """The server, running for as long as the block does."""
+    async with assemble(settings) as system:
+        handle = system.server.handle
+        listener = Listener(log_requests(handle) if is_access_logged() else handle)
+        tls = system.directory.pki.build_server_context([settings.host])
+        port = await listener.start(settings.host, settings.port, tls)
+        url = format_url(settings.host, port)
+        compaction = asyncio.create_task(_compact_forever(system.store))
+        try:
+            yield Ready(url, ensure_admin(system.directory, url))
+        finally:
+            compaction.cancel()
+            await listener.stop()
+
+
+@contextlib.asynccontextmanager
+async def assemble(settings: Settings) -> AsyncIterator[System]:
+    """All parts in their places, and nothing listening yet."""
     store = Store(settings.directory)
     try:
         await seed(store, with_catalog=settings.catalog)
         directory = Directory(settings.directory)
-        listener = Listener(_build_server(store, directory, settings).handle)
-        port = await listener.start(settings.host, settings.port, directory.pki.build_server_context([settings.host]))
-        url = f"https://{settings.host}:{port}"
-        compaction = asyncio.create_task(_compact_forever(store))
-        try:
-            yield Ready(url, ensure_admin(directory, url))
-        finally:
-            compaction.cancel()
-            await listener.stop()
+        yield System(store, directory, _build_server(store, directory, settings))
     finally:
         await store.close()
+
+
+def format_url(host: str, port: int) -> str:
+    """The address for clients on this machine; an address that means all of them is none to connect to."""
+    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - not bound here
+    return f"https://[{reachable}]:{port}" if ":" in reachable else f"https://{reachable}:{port}"
 
 
 def _build_server(store: Store, directory: Directory, settings: Settings) -> Server:

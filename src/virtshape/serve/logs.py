@@ -1,0 +1,96 @@
+"""
+Logging of a running server to standard error: lines for people, or objects for programs.
+
+Decides how records look, never what is worth one.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import Awaitable
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+import msgspec
+
+from virtshape.apiserver.http import Answer, Handler
+from virtshape.apiserver.message import Request, Response, Stream
+
+LEVELS: Final = ("debug", "info", "warning", "error")
+
+_log = logging.getLogger("virtshape.access")
+
+
+class TextFormatter(logging.Formatter):
+    """One line per record, traceback below."""
+
+    default_msec_format = "%s.%03dZ"
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+        self.converter = time.gmtime
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object per record; what a record tells of beside its message stands beside it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write the object."""
+        tree = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "facts", {}),
+        }
+        if record.exc_info:
+            tree["traceback"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(tree, enc_hook=str).decode()
+
+
+def set_up_logs(level: str, form: Literal["text", "json"]) -> None:
+    """Send everything of this level and above to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.getLogger("asyncio").setLevel(max(logging.INFO, logging.getLogger().level))
+
+
+def is_access_logged() -> bool:
+    """Whether requests are worth a record each."""
+    return _log.isEnabledFor(logging.DEBUG)
+
+
+def log_requests(handle: Handler) -> Handler:
+    """The same handler, with a record of each request and its answer."""
+
+    def handle_and_tell(request: Request) -> Answer | Awaitable[Answer]:
+        began = time.perf_counter()
+        answer = handle(request)
+        if isinstance(answer, Response | Stream):
+            _tell(request, answer, began)
+            return answer
+        return _tell_later(request, answer, began)
+
+    return handle_and_tell
+
+
+async def _tell_later(request: Request, promise: Awaitable[Answer], began: float) -> Answer:
+    answer = await promise
+    _tell(request, answer, began)
+    return answer
+
+
+def _tell(request: Request, answer: Answer, began: float) -> None:
+    milliseconds = round((time.perf_counter() - began) * 1000, 2)
+    target = f"{request.path}?{request.query_text}" if request.query_text else request.path
+    facts = {
+        "method": request.method,
+        "target": target,
+        "status": answer.status,
+        "ms": milliseconds,
+        "peer": request.peer,
+        "agent": request.headers.get("user-agent", ""),
+    }
+    _log.debug("%s %s %d %.2fms", request.method, target, answer.status, milliseconds, extra={"facts": facts})

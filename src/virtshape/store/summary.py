@@ -1,0 +1,45 @@
+"""
+What a database file holds, in figures: for people who look at a system from outside, running or not.
+
+Only reads.
+"""
+
+import sqlite3
+from pathlib import Path
+
+from msgspec import Struct
+
+from virtshape.store.database import VERSION, last_revision, open_for_reading
+from virtshape.store.errors import DatabaseError
+
+
+class Summary(Struct, frozen=True):
+    """A database in figures."""
+
+    revision: int
+    """The newest revision."""
+    objects: dict[str, int]
+    """How many objects there are of each resource, such as `virtualmachines.kubevirt.io`."""
+    size: int
+    """Bytes on disk, with what is not yet in the main file."""
+
+
+def summarize(path: Path) -> Summary:
+    """Count what is in a file; raises DatabaseError if it cannot be read."""
+    try:
+        connection = open_for_reading(path)
+        try:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version > VERSION:
+                raise DatabaseError(f"{path} was written by a newer virtshape (format {version})")
+            rows = connection.execute("SELECT resource, count(*) FROM current GROUP BY resource ORDER BY resource")
+            return Summary(last_revision(connection), dict(rows.fetchall()), _measure(path))
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise DatabaseError(f"{path} is not a readable database: {error}") from error
+
+
+def _measure(path: Path) -> int:
+    files = [path, path.with_name(f"{path.name}-wal")]
+    return sum(file.stat().st_size for file in files if file.exists())
