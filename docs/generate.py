@@ -1,0 +1,140 @@
+"""
+Writes docs/reference: every command from its own help, every kind from its structs.
+
+    python docs/generate.py           writes the files
+    python docs/generate.py --check   says which of them are out of date, exit status 1 if any is
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from msgspec import inspect
+
+from virtshape.api.description import describe
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.cli.virtctl import virtctl
+from virtshape.cli.virtshape import virtshape
+
+FOLDER = Path(__file__).parent / "reference"
+KINDS = (
+    ("kubevirt.io/v1", "VirtualMachine"),
+    ("kubevirt.io/v1", "VirtualMachineInstance"),
+    ("kubevirt.io/v1", "KubeVirt"),
+    ("instancetype.kubevirt.io/v1beta2", "VirtualMachineInstancetype"),
+    ("instancetype.kubevirt.io/v1beta2", "VirtualMachinePreference"),
+    ("flavor.kubevirt.io/v1alpha1", "VirtualMachineFlavor"),
+    ("cdi.kubevirt.io/v1beta1", "DataVolume"),
+    ("cdi.kubevirt.io/v1beta1", "DataSource"),
+)
+WIDTH = 100
+
+
+def main() -> int:
+    """Write or check all files."""
+    pages = {f"{name}.md": text for name, text in write_pages()}
+    stale = [name for name, text in pages.items() if _read(FOLDER / name) != text]
+    if "--check" in sys.argv:
+        sys.stdout.writelines(f"docs/reference/{name} is out of date: run make docs\n" for name in stale)
+        return 1 if stale else 0
+    FOLDER.mkdir(exist_ok=True)
+    for name in stale:
+        (FOLDER / name).write_text(pages[name])
+    return 0
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text() if path.exists() else None
+
+
+def write_pages() -> Iterator[tuple[str, str]]:
+    """Each page's name and text."""
+    yield "virtctl", write_commands("virtctl", virtctl)
+    yield "virtshape", write_commands("virtshape", virtshape)
+    for api_version, name in KINDS:
+        kind = find_kind(api_version, name)
+        if kind is not None:
+            yield name.lower(), write_kind(kind)
+
+
+def write_commands(program: str, group: click.Group) -> str:
+    """A page with the help of a program and of all its commands."""
+    parts = [f"# {program}\n"]
+    for path, command in _walk_commands((program,), group):
+        context = click.Context(command, info_name=" ".join(path), terminal_width=WIDTH, max_content_width=WIDTH)
+        text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+        heading = f"## {' '.join(path)}\n\n" if len(path) > 1 else ""
+        parts.append(f"{heading}```text\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+def _walk_commands(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            if found is not None:
+                yield from _walk_commands((*path, name), found)
+
+
+def write_kind(kind: Kind) -> str:
+    """A page with all fields of a kind, struct by struct."""
+    scope = "namespaced" if kind.namespaced else "cluster-wide"
+    names = ", ".join(f"`{name}`" for name in (kind.plural, *kind.short_names))
+    parts = [f"# {kind.kind}\n\n`{kind.api_version}`, {scope}; {names}.\n"]
+    seen: dict[str, type] = {}
+    waiting = [kind.struct]
+    while waiting:
+        struct = waiting.pop(0)
+        if struct.__name__ in seen:
+            continue
+        seen[struct.__name__] = struct
+        text, inner = _write_struct(struct)
+        parts.append(text)
+        waiting += inner
+    return "\n".join(parts)
+
+
+def _write_struct(struct: type) -> tuple[str, list[type]]:
+    shape = inspect.type_info(struct)
+    if not isinstance(shape, inspect.StructType):
+        raise TypeError(f"{struct.__name__} is no struct")
+    texts = describe(struct)
+    inner: list[type] = []
+    rows = []
+    for field in shape.fields:
+        name = _name_type(field.type, inner)
+        needed = " (required)" if field.required else ""
+        words = texts.fields.get(field.name, "").replace("|", "\\|").replace("\n", " ")
+        rows.append(f"| `{field.encode_name}` | {name}{needed} | {words} |")
+    table = ["| field | type | |", "| --- | --- | --- |", *rows] if rows else ["No fields."]
+    return "\n".join([f"## {struct.__name__}\n", f"{texts.summary}\n", *table, ""]), inner
+
+
+def _name_type(shape: inspect.Type, inner: list[type]) -> str:
+    match shape:
+        case inspect.UnionType(types=types):
+            names = [_name_type(part, inner) for part in types if not isinstance(part, inspect.NoneType)]
+            return " or ".join(names)
+        case inspect.ListType(item_type=item):
+            return f"list of {_name_type(item, inner)}"
+        case inspect.DictType(value_type=value):
+            return f"map of {_name_type(value, inner)}"
+        case inspect.StructType(cls=struct):
+            inner.append(struct)
+            return f"[{struct.__name__}](#{struct.__name__.lower()})"
+        case inspect.LiteralType(values=values):
+            return ", ".join(f"`{value}`" for value in values)
+        case inspect.CustomType(cls=custom):
+            return custom.__name__.lower()
+        case inspect.Metadata(type=wrapped):
+            return _name_type(wrapped, inner)
+        case _:
+            plain = {inspect.StrType: "string", inspect.IntType: "integer", inspect.BoolType: "boolean"}
+            return plain.get(type(shape), "number" if isinstance(shape, inspect.FloatType) else "anything")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+"""The reference is what the commands and structs say now."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_reference_is_up_to_date() -> None:
+    ran = subprocess.run(
+        [sys.executable, "docs/generate.py", "--check"], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
