@@ -5,10 +5,28 @@ from virtshape.apiserver.authentication import User
 from virtshape.apiserver.objects import Tree, metadata_of
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
+from virtshape.apiserver.writing import Admission
 from virtshape.store.record import Key
 from virtshape.store.store import Store
 
 _PERMANENT = frozenset({"default", "kube-system", "kube-public"})
+
+
+class Chain:
+    """Several that have a say, one after the other; each sees what the one before made of the object."""
+
+    def __init__(self, *links: Admission) -> None:
+        self._links = links
+
+    async def admit(
+        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
+    ) -> tuple[Tree | None, list[str]]:
+        """Let all have their say."""
+        warnings: list[str] = []
+        for link in self._links:
+            new, more = await link.admit(operation, route, user, new, old, dry_run=dry_run)
+            warnings += more
+        return new, warnings
 
 
 class BasicAdmission:

@@ -19,10 +19,10 @@ from virtshape.apiserver.partial import partial_list, partial_object
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.selection import Selection, compile_selection
+from virtshape.apiserver.source import Source
 from virtshape.apiserver.table import render_table
 from virtshape.store.errors import CompactedError, FutureError
 from virtshape.store.record import Key, Page, Record
-from virtshape.store.store import Store
 
 _EXPIRED: Final = (
     "The provided continue parameter is too old to display a consistent list result. "
@@ -38,7 +38,7 @@ def not_found(resource: Resource, name: str) -> StatusError:
     return error.about(resource.kind.group, resource.kind.plural, name)
 
 
-def get_object(store: Store, request: Request, route: Route) -> Response:
+def get_object(store: Source, request: Request, route: Route) -> Response:
     """One object."""
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
@@ -59,7 +59,7 @@ def render_object(resource: Resource, form: Form, record: Record, request: Reque
     return value
 
 
-def list_objects(store: Store, request: Request, route: Route) -> Response:
+def list_objects(store: Source, request: Request, route: Route) -> Response:
     """All objects that match, or a page of them."""
     form = choose_form(request.headers.get("accept", ""))
     options = read_options(request, watch=False)
@@ -78,7 +78,7 @@ def list_objects(store: Store, request: Request, route: Route) -> Response:
 
 
 def find_page(
-    store: Store, resource: Resource, namespace: str | None, options: ListOptions, selection: Selection
+    store: Source, resource: Resource, namespace: str | None, options: ListOptions, selection: Selection
 ) -> Page:
     """The records of a list; with a selector and a limit, enough pages to fill one."""
     at, after = None, None
@@ -106,7 +106,7 @@ def find_page(
 
 
 def _select(
-    store: Store,
+    store: Source,
     resource: Resource,
     namespace: str | None,
     limit: int,

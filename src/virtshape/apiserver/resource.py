@@ -28,7 +28,7 @@ class Resource:
         self.name = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
         self.converts = self.stored.version != kind.version
         self.custom = is_defined(kind)
-        self.subresources = frozenset(subresource.name for subresource in list_subresources(kind))
+        self.subresources = {subresource.name: subresource.verbs for subresource in list_subresources(kind)}
         self.has_status = "status" in self.subresources
         self.has_generation = self.custom or kind.kind in _COUNTED
 

@@ -1,31 +1,42 @@
 """
 One request to one answer: who asks, what for, whether they may, and who answers.
 
-Reads are answered at once; writes and everything else that waits are answered when they are done.
+Reads are answered at once; writes are answered when they are done, and put on record.
 """
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 from virtshape.api.codec import decode, encode
 from virtshape.api.status import StatusError
+from virtshape.api.tokenrequest import TokenRequest
 from virtshape.apiserver.answers import answer_bytes, answer_error, answer_not_found
-from virtshape.apiserver.authentication import Authenticator, User, read_certificate
-from virtshape.apiserver.authorization import Attributes, Authorizer
+from virtshape.apiserver.audit import AuditLog
+from virtshape.apiserver.auditing import CLIENT_LEFT, Asker, describe_write
+from virtshape.apiserver.authentication import User, read_certificate
+from virtshape.apiserver.authorization import Attributes
 from virtshape.apiserver.capability import is_question, list_verbs
 from virtshape.apiserver.deleting import delete_collection, delete_object
+from virtshape.apiserver.fieldselector import NAME, parse_field_selector
 from virtshape.apiserver.http import Answer
-from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.impersonation import impersonate
+from virtshape.apiserver.limits import InFlight, check_nesting
+from virtshape.apiserver.message import LINE, PERSONAL, Request, Response
 from virtshape.apiserver.negotiation import choose_form
 from virtshape.apiserver.publishing import Publisher
 from virtshape.apiserver.reading import get_object, list_objects, not_found
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.reviews import Judge, answer_review
 from virtshape.apiserver.route import Route, find_route
+from virtshape.apiserver.source import Source
 from virtshape.apiserver.watching import watch_objects
 from virtshape.apiserver.writing import Desk, create_object, patch_object, update_object
 
 Writer = Callable[[Desk, Request, Route, User], Awaitable[Response]]
+IssueToken = Callable[[TokenRequest, str, str], TokenRequest]
+"""Answers a TokenRequest for the service account of a namespace and name."""
 
 _WRITERS: Final[dict[str, Writer]] = {
     "create": create_object,
@@ -40,59 +51,105 @@ _OPEN_TO_ALL: Final = frozenset({"healthz", "livez", "readyz", "version"})
 class Server:
     """Answers requests."""
 
-    def __init__(self, desk: Desk, authenticator: Authenticator, authorizer: Authorizer, publisher: Publisher) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        judge: Judge,
+        *,
+        publisher: Publisher,
+        definitions: Source,
+        issue_token: IssueToken,
+        audit: AuditLog,
+    ) -> None:
         self._desk = desk
-        self._authenticator = authenticator
-        self._authorizer = authorizer
+        self._judge = judge
+        self._authorizer = judge.authorizer
         self._publisher = publisher
-        self._judge = Judge(authenticator, authorizer)
+        self._definitions = definitions
+        self._issue_token = issue_token
+        self._audit = audit
+        self._in_flight = InFlight()
 
     def handle(self, request: Request) -> Answer | Awaitable[Answer]:
         """The answer to a request, or the promise of one."""
-        try:
-            answer = self._dispatch(request)
-        except StatusError as error:
-            return answer_error(error)
-        return self._finish(answer) if isinstance(answer, Awaitable) else answer
-
-    async def _finish(self, answer: Awaitable[Answer]) -> Answer:
-        try:
-            return await answer
-        except StatusError as error:
-            return answer_error(error)
-
-    def _dispatch(self, request: Request) -> Answer | Awaitable[Answer]:
-        if request.path.split("/")[1] in _OPEN_TO_ALL:
+        if request.path[1:].partition("/")[0] in _OPEN_TO_ALL:
             return self._publisher.answer(request) or answer_not_found()
-        user = self._authenticator.authenticate(
-            request.headers.get("authorization"), read_certificate(request.certificate)
+        try:
+            asker = self._identify(request)
+        except StatusError as error:
+            return answer_error(error)
+        return self.handle_as(request, asker)
+
+    def handle_as(self, request: Request, asker: Asker) -> Answer | Awaitable[Answer]:
+        """The same, for someone who is known already."""
+        try:
+            route = find_route(request)
+            if route is None:
+                wanted = Attributes(verb=request.method.lower(), path=request.path)
+                self._authorizer.require(asker.user, wanted)
+                return self._publisher.answer(request) or answer_not_found()
+            if route.verb is None:
+                raise _not_allowed(route)
+            if route.verb in _WRITERS and not is_question(route.kind):
+                return self._write(request, route, asker)
+            self._authorizer.require(asker.user, _attributes(request, route))
+            return self._read(request, route, asker.user)
+        except StatusError as error:
+            return answer_error(error)
+
+    def _identify(self, request: Request) -> Asker:
+        headers = request.headers
+        user = self._judge.authenticator.authenticate(
+            headers.get("authorization"), read_certificate(request.certificate)
         )
-        route = find_route(request)
-        if route is None:
-            self._authorizer.require(user, Attributes(verb=request.method.lower(), path=request.path))
-            return self._publisher.answer(request) or answer_not_found()
-        if route.verb is None:
-            raise _not_allowed(route)
-        self._authorizer.require(user, _attributes(route))
-        return self._answer(request, route, user)
+        personal = {name: text.split(LINE) for name, text in headers.items() if name.startswith(PERSONAL)}
+        if not personal:
+            return Asker(user)
+        return Asker(impersonate(user, personal, self._authorizer), user.name)
 
-    def _answer(self, request: Request, route: Route, user: User) -> Answer | Awaitable[Answer]:
+    def _read(self, request: Request, route: Route, user: User) -> Answer:
         if is_question(route.kind):
             return self._review(request, route, user)
-        if route.verb not in list_verbs(route.kind) and not route.subresource:
-            raise _not_allowed(route)
-        resource = resource_of(route.kind)
-        if route.subresource and route.subresource not in resource.subresources:
-            raise not_found(resource, route.name)
+        _check_served(route)
+        source = self._definitions if route.kind.kind == "CustomResourceDefinition" else self._desk.store
         match route.verb:
             case "get":
-                return get_object(self._desk.store, request, route)
+                return get_object(source, request, route)
             case "list":
-                return list_objects(self._desk.store, request, route)
-            case "watch":
-                return watch_objects(self._desk.store, request, route)
+                return list_objects(source, request, route)
             case _:
-                return _WRITERS[str(route.verb)](self._desk, request, route, user)
+                return watch_objects(source, request, route)
+
+    async def _write(self, request: Request, route: Route, asker: Asker) -> Response:
+        began = time.time()
+        try:
+            answer = await self._answer_write(request, route, asker.user)
+        except BaseException as error:
+            code = CLIENT_LEFT if isinstance(error, asyncio.CancelledError) else 500
+            self._audit.record(describe_write(request, route, asker, code, began))
+            raise
+        self._audit.record(describe_write(request, route, asker, answer, began))
+        return answer
+
+    async def _answer_write(self, request: Request, route: Route, user: User) -> Response:
+        try:
+            with self._in_flight.writes:
+                return await self._change(request, route, user)
+        except StatusError as error:
+            return answer_error(error)
+
+    async def _change(self, request: Request, route: Route, user: User) -> Response:
+        self._authorizer.require(user, _attributes(request, route))
+        _check_served(route)
+        check_nesting(request.body)
+        if route.subresource == "token":
+            return self._answer_token_request(request, route)
+        return await _WRITERS[str(route.verb)](self._desk, request, route, user)
+
+    def _answer_token_request(self, request: Request, route: Route) -> Response:
+        form = choose_form(request.headers.get("accept", ""))
+        answered = self._issue_token(decode(request.body, TokenRequest), route.namespace, route.name)
+        return answer_bytes(request, form, encode(answered), 201)
 
     def _review(self, request: Request, route: Route, user: User) -> Response:
         form = choose_form(request.headers.get("accept", ""))
@@ -101,15 +158,43 @@ class Server:
         return answer_bytes(request, form, encode(answered), 201)
 
 
-def _attributes(route: Route) -> Attributes:
+def _check_served(route: Route) -> None:
+    resource = resource_of(route.kind)
+    if not route.subresource:
+        if route.verb not in list_verbs(route.kind):
+            raise _not_allowed(route)
+    elif route.subresource not in resource.subresources:
+        raise not_found(resource, route.name)
+    elif route.verb not in resource.subresources[route.subresource]:
+        raise _not_allowed(route)
+
+
+def _attributes(request: Request, route: Route) -> Attributes:
+    name, namespace = route.name, route.namespace
+    if route.verb in ("list", "watch"):
+        name = _find_selected_name(request, route)
+    elif route.kind.kind == "Namespace":
+        namespace = name  # so that a role in a namespace can speak of the namespace itself
     return Attributes(
         verb=str(route.verb),
         group=route.kind.group,
         resource=route.kind.plural,
         subresource=route.subresource,
-        namespace=route.namespace,
-        name=route.name,
+        namespace=namespace,
+        name=name,
     )
+
+
+def _find_selected_name(request: Request, route: Route) -> str:
+    """The name of the one object that a list or watch is about, if there is only one."""
+    text = request.parameter("fieldSelector")
+    if NAME not in text:
+        return ""
+    try:
+        terms = parse_field_selector(text, route.kind)
+    except StatusError:  # which whoever may list at all is told later
+        return ""
+    return next((term.value for term in terms if term.field == NAME and term.equal), "")
 
 
 def _not_allowed(route: Route) -> StatusError:

@@ -20,17 +20,17 @@ from virtshape.apiserver.partial import partial_object
 from virtshape.apiserver.resource import Resource, resource_of, with_revision
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.selection import Selection, compile_selection
+from virtshape.apiserver.source import Source
 from virtshape.apiserver.table import render_table
 from virtshape.store.errors import CompactedError, FutureError
 from virtshape.store.record import Event
-from virtshape.store.store import Store
 from virtshape.store.watch import Subscription
 
 BOOKMARK_SECONDS: Final = 60.0
 LAST_BOOKMARK_SECONDS: Final = 2.0
 
 
-def watch_objects(store: Store, request: Request, route: Route) -> Stream:
+def watch_objects(store: Source, request: Request, route: Route) -> Stream:
     """A stream of changes, from a revision or from the present state."""
     form = choose_form(request.headers.get("accept", ""))
     options = read_options(request, watch=True)
@@ -45,7 +45,7 @@ class Watch:
 
     def __init__(
         self,
-        store: Store,
+        store: Source,
         request: Request,
         resource: Resource,
         namespace: str | None,

@@ -30,7 +30,7 @@ class Access:
 
     def __init__(self, store: Store, authorizer: Authorizer) -> None:
         self._store = store
-        self._authorizer = authorizer
+        self.authorizer = authorizer
         self.authenticator: Authenticator | None = None
         for plural in _RULED:
             for record in store.list(f"{plural}.{_GROUP}").records:
@@ -47,7 +47,7 @@ class Access:
         kind = find_resource(_GROUP, "v1", key.resource.partition(".")[0])
         if kind is not None:
             item = decode(value, kind.struct) if value is not None else None
-            self._authorizer.update(kind.kind, key.namespace, key.name, item)  # type: ignore[arg-type]  # one of the four
+            self.authorizer.update(kind.kind, key.namespace, key.name, item)  # type: ignore[arg-type]  # one of the four
 
     def find_uid(self, resource: str, namespace: str, name: str) -> str | None:
         """The uid of an object that a token may be bound to."""

@@ -8,25 +8,37 @@ import asyncio
 import contextlib
 import logging
 import signal
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from virtshape.apiserver.admission import BasicAdmission
+from virtshape.apiserver.admission import BasicAdmission, Chain
+from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.authentication import Authenticator
 from virtshape.apiserver.authorization import Authorizer
+from virtshape.apiserver.definitions import list_definitions, write_served_definition
+from virtshape.apiserver.granting import AccessAdmission
 from virtshape.apiserver.http import Listener
+from virtshape.apiserver.moment import now
+from virtshape.apiserver.objects import encode_tree, metadata_of
 from virtshape.apiserver.publishing import Publisher
+from virtshape.apiserver.resource import read_tree
+from virtshape.apiserver.reviews import Judge
 from virtshape.apiserver.server import Server
+from virtshape.apiserver.source import FIXED_REVISION, FixedSource
+from virtshape.apiserver.tokenrequest import answer_token_request
 from virtshape.apiserver.tokens import TokenSigner
 from virtshape.apiserver.users import Directory, ensure_admin
 from virtshape.apiserver.writing import Desk
 from virtshape.serve.access import Access
 from virtshape.serve.logs import is_access_logged, log_requests
 from virtshape.serve.seeding import seed
+from virtshape.serve.upkeep import Upkeep
 from virtshape.store.lock import Lock
+from virtshape.store.record import Key
 from virtshape.store.store import Store
 
 COMPACTION_SECONDS: Final = 30.0
@@ -98,7 +110,18 @@ async def assemble(settings: Settings) -> AsyncIterator[System]:
     try:
         await seed(store, with_catalog=settings.catalog)
         directory = Directory(settings.directory)
-        yield System(store, directory, _build_server(store, directory, settings))
+        authorizer = Authorizer()
+        access = Access(store, authorizer)
+        upkeep = Upkeep(store, authorizer)
+        store.observe(access.observe)
+        store.observe(upkeep.observe)
+        await upkeep.settle()
+        tidying = asyncio.create_task(upkeep.run())
+        try:
+            with AuditLog(settings.directory / "audit.log") as audit:
+                yield System(store, directory, _build_server(store, directory, access, audit, settings))
+        finally:
+            tidying.cancel()
     finally:
         await store.close()
 
@@ -109,14 +132,32 @@ def format_url(host: str, port: int) -> str:
     return f"https://[{reachable}]:{port}" if ":" in reachable else f"https://{reachable}:{port}"
 
 
-def _build_server(store: Store, directory: Directory, settings: Settings) -> Server:
-    authorizer = Authorizer()
-    access = Access(store, authorizer)
-    store.observe(access.observe)
+def _build_server(store: Store, directory: Directory, access: Access, audit: AuditLog, settings: Settings) -> Server:
     signer = TokenSigner(directory.pki.ensure_signing_key())
-    access.authenticator = Authenticator(directory.register, signer, access.find_uid)
-    publisher = Publisher(f"{settings.host}:{settings.port}", lambda: {"ping": True, "store": True})
-    return Server(Desk(store, BasicAdmission(store)), access.authenticator, authorizer, publisher)
+    authenticator = Authenticator(directory.register, signer, access.find_uid)
+    access.authenticator = authenticator
+    return Server(
+        Desk(store, Chain(BasicAdmission(store), AccessAdmission(access.authorizer))),
+        Judge(authenticator, access.authorizer),
+        publisher=Publisher(f"{settings.host}:{settings.port}", lambda: {"ping": True, "store": True}),
+        definitions=_build_definitions(store),
+        issue_token=lambda request, namespace, name: answer_token_request(
+            request, namespace=namespace, name=name, signer=signer, find_uid=access.find_uid, now=time.time()
+        ),
+        audit=audit,
+    )
+
+
+def _build_definitions(store: Store) -> FixedSource:
+    """The definitions of our kinds, as old as the store."""
+    oldest = store.get(Key("namespaces", "", "default"))
+    born = metadata_of(read_tree(oldest.value))["creationTimestamp"] if oldest is not None else now()
+
+    def write(name: str) -> bytes:
+        tree = write_served_definition(name, born)
+        return encode_tree({**tree, "metadata": {**tree["metadata"], "resourceVersion": str(FIXED_REVISION)}})
+
+    return FixedSource(store, "customresourcedefinitions.apiextensions.k8s.io", list_definitions(), write)
 
 
 async def _compact_forever(store: Store) -> None:

@@ -21,6 +21,7 @@ from virtshape.store.store import Store
 from virtshape.store.writer import Write
 
 NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system", "kubevirt")
+CONFIGURATION: Final = "kubevirt"
 MANAGER: Final = "virtshape"
 
 
@@ -28,6 +29,7 @@ async def seed(store: Store, *, with_catalog: bool) -> None:
     """Store everything that is missing, in one commit."""
     moment = now()
     trees = [_namespace(name) for name in NAMESPACES]
+    trees.append(_configuration(moment))
     trees += [to_tree(item) for item in (*build_roles(), *build_bindings())]
     if with_catalog:
         trees += [to_tree(item) for item in catalog.load()]
@@ -46,6 +48,22 @@ def _namespace(name: str) -> dict[str, Any]:
     }
 
 
+def _configuration(moment: str) -> dict[str, Any]:
+    """The object that holds the system's configuration, with all of it at its defaults, of a system that is up."""
+    state = {"Available": "True", "Created": "True", "Progressing": "False", "Degraded": "False"}
+    conditions = [
+        {"type": fact, "status": status, "reason": "AllComponentsReady", "lastTransitionTime": moment}
+        for fact, status in state.items()
+    ]
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "KubeVirt",
+        "metadata": {"name": CONFIGURATION, "namespace": CONFIGURATION},
+        "spec": {"configuration": {}},
+        "status": {"phase": "Deployed", "conditions": conditions},
+    }
+
+
 def _missing(store: Store, trees: Iterable[dict[str, Any]], moment: str) -> Iterable[Write]:
     for tree in trees:
         kind = find_kind(tree["apiVersion"], tree["kind"])
@@ -53,10 +71,11 @@ def _missing(store: Store, trees: Iterable[dict[str, Any]], moment: str) -> Iter
             metadata = tree["metadata"]
             key = resource_of(kind).key(metadata.get("namespace") or "", metadata["name"])
             if store.get(key) is None:
-                yield make_write(key, 0, _complete(kind, tree, moment))
+                yield make_write(key, 0, complete(kind, tree, moment))
 
 
-def _complete(kind: Kind, tree: dict[str, Any], moment: str) -> dict[str, Any]:
+def complete(kind: Kind, tree: dict[str, Any], moment: str) -> dict[str, Any]:
+    """A new object, with what the server says of it."""
     metadata = tree["metadata"]
     new = begin(resource_of(kind), tree, metadata.get("namespace") or "", metadata["name"], moment)
     entries = record_update(None, new, Authorship(MANAGER, kind.api_version, moment), object_type(kind))

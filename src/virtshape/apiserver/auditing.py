@@ -1,0 +1,71 @@
+"""
+Lines for the audit log out of what a write was and how it was answered.
+
+Only says what happened; whether the line is kept is the log's business.
+"""
+
+import time
+
+import msgspec
+
+from virtshape.apiserver.audit import Audited, format_time, shorten
+from virtshape.apiserver.authentication import User
+from virtshape.apiserver.message import JSON, Request, Response
+from virtshape.apiserver.route import Route
+
+CLIENT_LEFT = 499
+"""The code of a write whose client did not wait for the answer; it may have been made."""
+
+
+class Asker(msgspec.Struct, frozen=True):
+    """Who asks, and who stands behind that name if it was taken on."""
+
+    user: User
+    impersonator: str = ""
+
+
+class _Named(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Answered(msgspec.Struct):
+    """What objects and refusals have in common: each says which object it is about."""
+
+    metadata: _Named = _Named()
+    details: _Named = _Named()
+    reason: str = ""
+
+
+_read_answer = msgspec.json.Decoder(_Answered).decode
+
+
+def describe_write(request: Request, route: Route, asker: Asker, answer: Response | int, began: float) -> Audited:
+    """The line about a write; the answer is only a code where there was none. `began` is in seconds since 1970."""
+    said = _read(answer)
+    return Audited(
+        time=format_time(began),
+        user=asker.user.name,
+        groups=asker.user.groups,
+        impersonated_by=asker.impersonator,
+        verb=str(route.verb),
+        group=route.kind.group,
+        resource=route.kind.plural,
+        subresource=shorten(route.subresource),
+        namespace=shorten(route.namespace),
+        name=shorten(route.name or said.metadata.name or said.details.name),
+        dry_run="dryRun" in request.query,
+        code=answer if isinstance(answer, int) else answer.status,
+        reason=said.reason,
+        latency_ms=round((time.time() - began) * 1000, 3),
+        source_ip=request.peer,
+        user_agent=shorten(request.headers.get("user-agent", "")),
+    )
+
+
+def _read(answer: Response | int) -> _Answered:
+    if isinstance(answer, int) or answer.content_type != JSON:
+        return _Answered()
+    try:
+        return _read_answer(answer.body)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # a compressed answer
+        return _Answered()
