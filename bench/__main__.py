@@ -7,12 +7,12 @@ Each is a module with a `main()` that checks its results before it measures.
 import importlib
 import sys
 
-NAMES = ("expand", "lint")
+NAMES = ("expand", "lint", "server")
 
 
 def main() -> int:
     """Run what the command line names."""
-    wanted = sys.argv[1:] or ["all"]
+    wanted = [word for word in sys.argv[1:] if not word.startswith("--")] or ["all"]
     names = NAMES if wanted == ["all"] else wanted
     unknown = [name for name in names if name not in NAMES]
     if unknown:
