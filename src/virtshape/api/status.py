@@ -100,6 +100,7 @@ class StatusError(Exception):
             StatusCause(reason=c.type or None, message=c.message or None, field=c.field or None) for c in self.causes
         ]
         details = replace(self.details, causes=causes or None)
+        is_bare = details == StatusDetails() and self.reason != "Invalid"  # which has details even if they say nothing
         return Status(
             api_version="v1",
             kind="Status",
@@ -107,6 +108,6 @@ class StatusError(Exception):
             status="Failure",
             message=self.message,
             reason=self.reason or None,
-            details=None if details == StatusDetails() else details,
+            details=None if is_bare else details,
             code=self.code,
         )

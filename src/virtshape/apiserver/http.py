@@ -12,23 +12,34 @@ import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import httptools
 
+from virtshape.api.status import StatusError
+from virtshape.apiserver.answers import answer_error
+from virtshape.apiserver.limits import LARGEST_BODY, check_size
 from virtshape.apiserver.message import LINE, PERSONAL, Request, Response, Stream
 
-LARGEST_BODY: Final = 3 * 1024 * 1024
 LARGEST_HEAD: Final = 64 * 1024
 MOST_PIPELINED: Final = 64
 IDLE_SECONDS: Final = 180.0
 HEAD_SECONDS: Final = 30.0
+LINGER_SECONDS: Final = 2.0
 
 Answer = Response | Stream
 Handler = Callable[[Request], Answer | Awaitable[Answer]]
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 _log = logging.getLogger(__name__)
+
+
+class _Turn(NamedTuple):
+    """A request that waits for its answer, or for the refusal that it got before it was read whole."""
+
+    request: Request
+    keep_alive: bool
+    refusal: Response | None = None
 
 
 class Connection(asyncio.Protocol):
@@ -39,7 +50,7 @@ class Connection(asyncio.Protocol):
         self._connections = connections
         self._loop = asyncio.get_running_loop()
         self._parser = httptools.HttpRequestParser(self)
-        self._waiting: deque[tuple[Request, bool]] = deque()
+        self._waiting: deque[_Turn] = deque()
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._writable = asyncio.Event()
@@ -48,6 +59,7 @@ class Connection(asyncio.Protocol):
         self._stopping = False
         self._streaming = False
         self._busy = False
+        self._refused = False
         self._begin()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -71,13 +83,15 @@ class Connection(asyncio.Protocol):
             self._task.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what came."""
+        """Take in what came; after a refusal, only to throw it away."""
+        if self._refused:
+            return
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            self._refuse(501, "protocol upgrades are not supported")
+            self._refuse(StatusError(501, "NotImplemented", "protocol upgrades are not supported"))
         except httptools.HttpParserError as error:
-            self._refuse(400, str(error))
+            self._refuse(StatusError(400, "BadRequest", f"this is not HTTP: {error}"))
 
     def pause_writing(self) -> None:
         """Note that the client is slow to read."""
@@ -114,24 +128,31 @@ class Connection(asyncio.Protocol):
     def _grow_head(self, size: int) -> None:
         self._head_size += size
         if self._head_size > LARGEST_HEAD:
-            self._refuse(431, "the request's head is too large")
+            self._refuse(StatusError(431, "BadRequest", "the request's head is too large"))
 
     def on_headers_complete(self) -> None:
-        """Tell a client that waits to be told to send the body."""
-        if self._headers.get("expect", "").lower() == "100-continue" and not self._closing:
+        """Refuse a body that says it is too large; tell a client that waits to be told to send its body."""
+        length = self._headers.get("content-length", "")
+        self._check_size(int(length) if length.isdecimal() else 0)
+        if self._headers.get("expect", "").lower() == "100-continue" and not self._closing and not self._refused:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of its body."""
         self._body_size += len(body)
-        if self._body_size > LARGEST_BODY:
-            self._refuse(413, f"Request entity too large: limit is {LARGEST_BODY}")
-        else:
+        self._check_size(self._body_size)
+        if not self._refused:
             self._body.append(body)
+
+    def _check_size(self, size: int) -> None:
+        try:
+            check_size(size, LARGEST_BODY)
+        except StatusError as error:
+            self._refuse(error)
 
     def on_message_complete(self) -> None:
         """Answer the request, or let it wait for its turn."""
-        if self._closing:
+        if self._closing or self._refused:
             return
         request = Request(
             self._parser.get_method().decode("ascii"),
@@ -141,7 +162,10 @@ class Connection(asyncio.Protocol):
             peer=self._peer,
             certificate=self._certificate,
         )
-        self._waiting.append((request, self._parser.should_keep_alive()))
+        self._enqueue(_Turn(request, self._parser.should_keep_alive()))
+
+    def _enqueue(self, turn: _Turn) -> None:
+        self._waiting.append(turn)
         if len(self._waiting) >= MOST_PIPELINED:
             self._transport.pause_reading()
         if not self._busy:
@@ -151,12 +175,12 @@ class Connection(asyncio.Protocol):
         """Answer requests for as long as the answers are there at once."""
         while self._waiting and not self._closing:
             self._busy = True
-            request, keep_alive = self._waiting.popleft()
+            request, keep_alive, refusal = self._waiting.popleft()
             try:
-                answer = self._handler(request)
+                answer = refusal or self._handler(request)
             except Exception:  # noqa: BLE001 - nobody else can answer any more
                 _log.exception("%s %s failed", request.method, request.path)
-                answer = Response(500, b"internal error\n", "text/plain; charset=utf-8")
+                answer = _answer_failure()
             if isinstance(answer, Response):
                 self._send(request, answer, keep_alive)
             else:
@@ -178,7 +202,7 @@ class Connection(asyncio.Protocol):
             await self._stream(request, answer)
         except Exception:  # noqa: BLE001 - nobody else can answer any more
             _log.exception("%s %s failed", request.method, request.path)
-            self._send(request, Response(500, b"internal error\n", "text/plain; charset=utf-8"), keep_alive=False)
+            self._send(request, _answer_failure(), keep_alive=False)
         finally:
             self._task = None
             self._busy = False
@@ -199,7 +223,9 @@ class Connection(asyncio.Protocol):
         head.append("\r\n" if keep_alive else "connection: close\r\n\r\n")
         body = b"" if request.method == "HEAD" else response.body
         self._transport.write("".join(head).encode("latin-1") + body)
-        if not keep_alive:
+        if self._refused and not self._waiting:
+            self._linger()
+        elif not keep_alive:
             self.close()
 
     async def _stream(self, request: Request, stream: Stream) -> None:
@@ -221,12 +247,17 @@ class Connection(asyncio.Protocol):
             with contextlib.suppress(Exception):
                 await stream.chunks.aclose()  # type: ignore[attr-defined]  # every stream here is a generator
 
-    def _refuse(self, status: int, message: str) -> None:
-        """Answer what cannot be read as a request, and hang up."""
-        if not self._closing:
-            self._send(
-                Request("GET", "/", {}), Response(status, f"{message}\n".encode(), "text/plain; charset=utf-8"), False
-            )
+    def _refuse(self, error: StatusError) -> None:
+        """Answer what cannot be read as a request, in its turn, and read no more."""
+        if not self._closing and not self._refused:
+            self._refused = True
+            self._enqueue(_Turn(Request("GET", "/", {}), keep_alive=False, refusal=answer_error(error)))
+
+    def _linger(self) -> None:
+        """Hang up once the client could read the refusal: one that is still sending might not see it otherwise."""
+        self._closing = True
+        self._stop_clock()
+        self._timer = self._loop.call_later(LINGER_SECONDS, self._transport.close)
 
     def stop(self) -> None:
         """End a stream or an idle connection now, any other after the answer it is at."""
@@ -256,6 +287,10 @@ class Connection(asyncio.Protocol):
     def _time_out(self) -> None:
         if not self._busy:
             self.close()
+
+
+def _answer_failure() -> Response:
+    return answer_error(StatusError(500, "InternalError", "Internal error occurred: the server's log says which"))
 
 
 class Listener:

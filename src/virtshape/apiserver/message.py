@@ -46,6 +46,11 @@ class Request:
         values = self.query.get(name)
         return values[0] if values else default
 
+    def flag(self, name: str) -> bool | None:
+        """Whether a parameter says yes, which all do but `false` and `0`; None where it is absent."""
+        values = self.query.get(name)
+        return values[0].lower() not in ("false", "0") if values else None
+
 
 class Response:
     """An answer that is all there."""

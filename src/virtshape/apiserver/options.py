@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from typing import Final, Literal
 
 import msgspec
@@ -12,7 +13,9 @@ from virtshape.apiserver.message import Request
 from virtshape.store.record import Key
 
 DEFAULT_WATCH_SECONDS: Final = 1800.0
-_TRUE: Final = frozenset({"1", "true", "t", "True", "TRUE", "T"})
+LONGEST_WATCH_SECONDS: Final = 24 * 3600.0
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,30}")
+_LARGEST_INTEGER: Final = 2**63 - 1
 Match = Literal["", "Exact", "NotOlderThan"]
 
 
@@ -33,7 +36,6 @@ class ListOptions(Struct):
 def read_options(request: Request, *, watch: bool) -> ListOptions:
     """The options of a request; combinations that mean nothing are refused, all at once."""
     parameter = request.parameter
-    initial = parameter("sendInitialEvents")
     options = ListOptions(
         label_selector=parameter("labelSelector"),
         field_selector=parameter("fieldSelector"),
@@ -41,9 +43,10 @@ def read_options(request: Request, *, watch: bool) -> ListOptions:
         continuation=parameter("continue"),
         revision=parameter("resourceVersion"),
         match=parameter("resourceVersionMatch"),
-        timeout_seconds=float(_read_number(parameter("timeoutSeconds", "0"))) or DEFAULT_WATCH_SECONDS,
-        bookmarks=parameter("allowWatchBookmarks") in _TRUE,
-        initial_events=initial in _TRUE if initial else None,
+        timeout_seconds=float(min(_read_number(parameter("timeoutSeconds", "0")), LONGEST_WATCH_SECONDS))
+        or DEFAULT_WATCH_SECONDS,
+        bookmarks=bool(request.flag("allowWatchBookmarks")),
+        initial_events=request.flag("sendInitialEvents"),
     )
     causes = _check_watch(options) if watch else _check_list(options)
     if causes:
@@ -55,17 +58,19 @@ def read_options(request: Request, *, watch: bool) -> ListOptions:
 
 
 def _read_number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise StatusError(400, "BadRequest", f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    if not _INTEGER.fullmatch(text):
+        raise StatusError(400, "BadRequest", f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    number = int(text)
+    if not -_LARGEST_INTEGER <= number <= _LARGEST_INTEGER:
+        raise StatusError(400, "BadRequest", f'strconv.ParseInt: parsing "{text}": value out of range')
+    return number
 
 
 def read_revision(text: str) -> int:
     """A resourceVersion; empty means 0."""
     if not text:
         return 0
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()):
         words = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
         raise StatusError(400, "BadRequest", f"invalid resource version: {words}")
     return int(text)
@@ -100,11 +105,16 @@ def _check_watch(options: ListOptions) -> list[Cause]:
     if options.initial_events is not None and options.match != "NotOlderThan":
         words = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
         causes.append(_forbidden("resourceVersionMatch", words))
-        if options.match:
-            words = f'Unsupported value: "{options.match}": supported values: "NotOlderThan"'
-            causes.append(Cause("FieldValueNotSupported", words, "resourceVersionMatch"))
-    if options.match and options.initial_events is None:
+    if not options.match:
+        return causes
+    if options.initial_events is None:
         words = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        causes.append(_forbidden("resourceVersionMatch", words))
+    if options.match != "NotOlderThan":
+        words = f'Unsupported value: "{options.match}": supported values: "NotOlderThan"'
+        causes.append(Cause("FieldValueNotSupported", words, "resourceVersionMatch"))
+    if options.continuation:
+        words = "resourceVersionMatch is forbidden when continue is provided"
         causes.append(_forbidden("resourceVersionMatch", words))
     return causes
 
@@ -129,4 +139,7 @@ def parse_continuation(text: str, resource: str, namespace: str) -> tuple[int, K
         *above, name = token.start.removeprefix("/").removesuffix("\0").split("/")
     except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
         raise StatusError(400, "BadRequest", f"invalid continue token: continue key is not valid: {error}") from None
+    if token.rv == 0:
+        words = "incorrect encoded start resourceVersion (version meta.k8s.io/v1)"
+        raise StatusError(400, "BadRequest", f"invalid continue token: {words}")
     return token.rv, Key(resource, above[0] if above else namespace, name)

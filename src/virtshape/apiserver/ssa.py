@@ -57,7 +57,7 @@ def find_undeclared(applied: Tree, kind: Kind) -> StatusError | None:
     metadata = applied.get("metadata") or {}
     name = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
     what = f"{name}; {_format_type(kind.api_version, kind.kind)}"
-    return StatusError(500, "", f"failed to create typed patch object ({what}): {text}")
+    return StatusError(400, "BadRequest", f"failed to create typed patch object ({what}): {text}")
 
 
 def apply(live: Tree | None, applied: Tree, write: Write, kind: ObjectType, *, force: bool = False) -> Tree:

@@ -410,7 +410,7 @@ def test_fields_that_a_kind_does_not_have_are_told(spec: Tree, problems: str) ->
     error = find_undeclared(applied, kind_of(applied))
     assert error is not None
     what = f"(/small; {INSTANCETYPES}, Kind=VirtualMachineInstancetype)"
-    assert (error.code, error.message) == (500, f"failed to create typed patch object {what}: {problems}")
+    assert (error.code, error.message) == (400, f"failed to create typed patch object {what}: {problems}")
 
 
 LABELS = st.dictionaries(st.sampled_from("abc"), st.sampled_from("12"), max_size=3)
