@@ -1,0 +1,40 @@
+"""Records at hand, within their bounds, and never older than what was told."""
+
+from virtshape.store.cache import Cache
+from virtshape.store.record import Key, Record
+
+
+def record(name: str, size: int = 10, revision: int = 1) -> Record:
+    return Record(Key("r", "", name), revision, b"x" * size)
+
+
+def test_what_was_not_used_for_longest_goes_first() -> None:
+    cache = Cache(most_bytes=30)
+    for name in ("a", "b", "c"):
+        cache.put(record(name))
+    assert cache.get(Key("r", "", "a")) is not None
+    cache.put(record("d"))
+    assert [name for name in "abcd" if cache.get(Key("r", "", name)) is not None] == ["a", "c", "d"]
+
+
+def test_a_newer_record_takes_the_place_of_the_older() -> None:
+    cache = Cache(most_bytes=30)
+    cache.put(record("a", 20))
+    cache.put(record("a", 25, revision=2))
+    found = cache.get(Key("r", "", "a"))
+    assert found is not None
+    assert found.revision == 2
+
+
+def test_a_record_too_large_is_not_kept() -> None:
+    cache = Cache(most_bytes=30)
+    cache.put(record("a", 31))
+    assert cache.get(Key("r", "", "a")) is None
+
+
+def test_a_dropped_record_is_gone() -> None:
+    cache = Cache()
+    cache.put(record("a"))
+    cache.drop(Key("r", "", "a"))
+    cache.drop(Key("r", "", "a"))
+    assert cache.get(Key("r", "", "a")) is None

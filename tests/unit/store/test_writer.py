@@ -1,0 +1,64 @@
+"""The writer: batches, failures that hurt nobody else, and a full disk."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from virtshape.store.database import open_for_writing
+from virtshape.store.errors import StoreError
+from virtshape.store.record import Event, Key
+from virtshape.store.writer import Outcome, Write, Writer
+
+
+def write(name: str, size: int = 10) -> Write:
+    return Write(Key("r", "", name), 0, b"", b"x" * size)
+
+
+async def make(writer: Writer, writes: Sequence[Write]) -> Sequence[Outcome]:
+    done: asyncio.Future[Sequence[Outcome]] = asyncio.get_running_loop().create_future()
+    writer.submit(writes, done.set_result)
+    return await done
+
+
+def test_a_full_disk_fails_the_write_and_the_next_one_that_fits_is_made(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        connection = open_for_writing(tmp_path / "x.db")
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages + 4}")
+        writer = Writer(connection)
+        (first,) = await make(writer, [write("small")])
+        (refused,) = await make(writer, [write("large", 1_000_000)])
+        (second,) = await make(writer, [write("small-too")])
+        assert isinstance(first, Event)
+        assert isinstance(refused, StoreError)
+        assert "could not be written" in str(refused)
+        assert isinstance(second, Event)
+        assert second.revision == first.revision + 1, "a revision that was never committed is not skipped"
+        await writer.close()
+
+    asyncio.run(scenario())
+
+
+def test_writes_that_wait_together_are_committed_together(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        connection = open_for_writing(tmp_path / "x.db")
+        commits: list[str] = []
+        connection.set_trace_callback(lambda statement: commits.append(statement) if statement == "COMMIT" else None)
+        writer = Writer(connection)
+        outcomes = await asyncio.gather(*(make(writer, [write(f"n{number}")]) for number in range(50)))
+        assert all(isinstance(outcome, Event) for (outcome,) in outcomes)
+        assert len(commits) <= 2
+        await writer.close()
+
+    asyncio.run(scenario())
+
+
+def test_closing_finishes_what_is_waiting(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        writer = Writer(open_for_writing(tmp_path / "x.db"))
+        promises = [asyncio.ensure_future(make(writer, [write(f"n{number}")])) for number in range(20)]
+        await asyncio.sleep(0)
+        await writer.close()
+        assert all(isinstance((await promise)[0], Event) for promise in promises)
+
+    asyncio.run(scenario())
