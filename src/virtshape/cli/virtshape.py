@@ -11,6 +11,12 @@ from virtshape.cli.errors import run
 from virtshape.cli.group import SETTINGS, Entry, LazyGroup
 
 ENTRIES = {
+    "up": Entry("virtshape.cli.up", "Run the API server in this terminal."),
+    "down": Entry("virtshape.cli.down", "Stop a running system."),
+    "status": Entry("virtshape.cli.status", "Show whether a system runs, and what it holds."),
+    "user": Entry("virtshape.cli.user", "Give people access, and take it back."),
+    "backup": Entry("virtshape.cli.backup", "Copy a system, also while it runs."),
+    "check": Entry("virtshape.cli.check", "Check that a database is sound."),
     "lint": Entry("virtshape.cli.lint", "Check VMs, instance types and preferences in files."),
     "catalog": Entry("virtshape.cli.catalog", "Show the built-in instance types and preferences."),
     "completion": Entry("virtshape.cli.completion", "Print the completion script for a shell."),
@@ -22,6 +28,7 @@ ENTRIES = {
     cls=LazyGroup,
     entries=ENTRIES,
     examples=[
+        Example("Run the system in this terminal", "virtshape up"),
         Example("Check the manifests of a folder", "virtshape lint manifests/"),
         Example("See which sizes there are", "virtshape catalog"),
     ],

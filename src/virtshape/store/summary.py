@@ -5,12 +5,14 @@ Only reads.
 """
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
 from virtshape.store.database import VERSION, last_revision, open_for_reading
 from virtshape.store.errors import DatabaseError
+from virtshape.store.record import Key, Record
 
 
 class Summary(Struct, frozen=True):
@@ -38,6 +40,19 @@ def summarize(path: Path) -> Summary:
             connection.close()
     except sqlite3.Error as error:
         raise DatabaseError(f"{path} is not a readable database: {error}") from error
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """Every object of a file."""
+    connection = open_for_reading(path)
+    try:
+        for resource, namespace, name, revision, value in connection.execute(
+            "SELECT c.resource, c.namespace, c.name, c.revision, l.value "
+            "FROM current c JOIN log l ON l.revision = c.revision"
+        ):
+            yield Record(Key(resource, namespace, name), revision, value)
+    finally:
+        connection.close()
 
 
 def _measure(path: Path) -> int:

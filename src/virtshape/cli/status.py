@@ -1,0 +1,87 @@
+"""
+`virtshape status`: whether a system runs, how it is, and what it holds.
+
+Only output; the looking is done elsewhere.
+"""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from virtshape.cli.command import Command, Example
+from virtshape.cli.datadir import data_directory_option
+
+if TYPE_CHECKING:
+    from virtshape.serve.inspection import Condition
+
+
+@click.command(
+    "status",
+    cls=Command,
+    short_help="Show whether a system runs, and what it holds.",
+    examples=[
+        Example("Look at it", "virtshape status"),
+        Example("Use it in a script", "virtshape status -o json | jq -r .url"),
+    ],
+)
+@data_directory_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json", "yaml"]),
+    default="table",
+    show_default=True,
+    help="How to print it.",
+)
+def command(directory: Path, output: str) -> int:
+    """
+    Show whether the system of a data directory runs, since when and where, whether it is healthy, and what it holds.
+
+    Exit status: 0 it runs and is healthy, 1 it does not or is not.
+    """
+    # Imported now, since reading help needs no server.
+    from virtshape.cli.output import print_object
+    from virtshape.serve.inspection import inspect
+
+    condition = inspect(directory.absolute())
+    if output == "table":
+        print_condition(condition)
+    else:
+        print_object(condition, output)
+    return 0 if condition.healthy else 1
+
+
+def print_condition(condition: "Condition") -> None:
+    """Print what there is to know, in two columns, and then how many objects there are of each resource."""
+    from virtshape.cli.output import print_table
+
+    facts = {
+        "STATE": describe_state(condition),
+        "DATA": condition.data_directory,
+        "PROCESS": condition.pid and f"{condition.pid}, since {condition.since} ({describe_age(condition)})",
+        "ADDRESS": condition.url if condition.running else None,
+        "KUBECONFIG": condition.kubeconfig,
+        "REVISION": condition.revision,
+        "DATABASE": condition.database_bytes and f"{condition.database_bytes / 1024**2:.1f} MiB",
+    }
+    for name, fact in facts.items():
+        if fact is not None:
+            click.echo(f"{name:<11} {fact}")
+    if condition.objects:
+        click.echo()
+        print_table(["RESOURCE", "OBJECTS"], list(condition.objects.items()))
+
+
+def describe_state(condition: "Condition") -> str:
+    """Say in a word how it is, and why if it is not well."""
+    state = ("healthy" if condition.healthy else "unhealthy") if condition.running else "not running"
+    return f"{state}: {condition.problem}" if condition.problem else state
+
+
+def describe_age(condition: "Condition") -> str:
+    """Say for how long it has been running, as kubectl would."""
+    from virtshape.apiserver.age import format_age
+
+    return format_age(condition.since, time.time())

@@ -1,0 +1,92 @@
+"""
+`virtshape user list`: who has access, how, and until when.
+
+Only output.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from virtshape.cli.command import Command, Example
+from virtshape.cli.datadir import data_directory_option, name_flag
+from virtshape.cli.errors import Refusal
+
+if TYPE_CHECKING:
+    from virtshape.apiserver.register import Entry
+
+HEADERS = ("NAME", "BY", "ROLE", "NAMESPACE", "GROUPS", "ISSUED", "EXPIRES")
+NOTHING = "<none>"
+
+
+@click.command(
+    "list",
+    cls=Command,
+    short_help="Show who has access.",
+    examples=[
+        Example("For people", "virtshape user list"),
+        Example("For programs", "virtshape user list -o json"),
+    ],
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json", "yaml"]),
+    default="table",
+    show_default=True,
+    help="How to print it.",
+)
+@data_directory_option
+def command(output: str, directory: Path) -> None:
+    """Show everyone who has access, how they get in, the role they were given, and until when."""
+    # Imported now, since reading help needs no server.
+    from virtshape.apiserver.users import Directory, list_users
+    from virtshape.cli.output import print_object, print_table
+
+    if not (directory / "pki").exists():
+        flag = name_flag(directory)
+        raise Refusal(f"there is no system in {directory}", next_step=f"Start one first: virtshape up{flag}")
+    entries = list_users(Directory(directory))
+    if output == "table":
+        print_table(HEADERS, [describe(entry) for entry in entries])
+    else:
+        print_object({"users": [show(entry) for entry in entries]}, output)
+
+
+def describe(entry: "Entry") -> list[str]:
+    """The row of the table."""
+    return [
+        entry.name,
+        entry.kind,
+        entry.role or NOTHING,
+        entry.namespace or NOTHING,
+        ",".join(entry.groups) or NOTHING,
+        format_day(entry.issued),
+        format_day(entry.expires) if entry.expires is not None else "never",
+    ]
+
+
+def show(entry: "Entry") -> dict[str, object]:
+    """The object for programs; what they get in with is no part of it."""
+    facts = {
+        "name": entry.name,
+        "by": entry.kind,
+        "role": entry.role,
+        "namespace": entry.namespace,
+        "groups": list(entry.groups),
+        "issued": format_time(entry.issued),
+        "expires": format_time(entry.expires) if entry.expires is not None else None,
+    }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def format_day(seconds: float) -> str:
+    """The day, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+def format_time(seconds: float) -> str:
+    """The second, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

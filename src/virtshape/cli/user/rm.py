@@ -1,0 +1,40 @@
+"""
+`virtshape user rm`: takes back what someone was given.
+
+Only flags and output.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from virtshape.cli.command import Command, Example
+from virtshape.cli.datadir import data_directory_option
+
+
+@click.command(
+    "rm",
+    cls=Command,
+    short_help="Take someone's access back.",
+    examples=[
+        Example("Take back all that bob was given", "virtshape user rm bob"),
+        Example("Several at once", "virtshape user rm bob carol"),
+    ],
+)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@data_directory_option
+def command(names: Sequence[str], directory: Path) -> None:
+    """
+    Take back every certificate and token that NAME was given, and the bindings that came with them.
+
+    A running server refuses them within seconds.
+    """
+    # Imported now, since reading help needs no server.
+    from virtshape.cli.user.system import reach_system
+    from virtshape.serve.users import dismiss_user
+
+    with reach_system(directory) as door:
+        for name in names:
+            dismiss_user(door, directory, name)
+            click.echo(f"{name} has no access any more")
