@@ -59,6 +59,7 @@ def test_closing_finishes_what_is_waiting(tmp_path: Path) -> None:
         promises = [asyncio.ensure_future(make(writer, [write(f"n{number}")])) for number in range(20)]
         await asyncio.sleep(0)
         await writer.close()
-        assert all(isinstance((await promise)[0], Event) for promise in promises)
+        outcomes = await asyncio.gather(*promises)
+        assert all(isinstance(outcome, Event) for (outcome,) in outcomes)
 
     asyncio.run(scenario())
