@@ -7,6 +7,7 @@ Keeps of what it has seen only what tells a second object of the same name.
 from collections.abc import Iterator
 from typing import Any, Final
 
+from virtshape.admission.rules.machine import check_machine
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.yaml import Document, YAMLError, scan_documents
@@ -14,7 +15,6 @@ from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.offline.files import shapes_vms
 from virtshape.offline.lint.finding import Finding, Remark, Subject, place_remark
 from virtshape.offline.lint.fit import check_fit
-from virtshape.offline.lint.machine import check_machine
 from virtshape.offline.lint.reading import (
     check_identity,
     check_kind,
@@ -78,7 +78,8 @@ class Linter:
 
     def _check_decoded(self, found: Any) -> Iterator[Remark]:
         if isinstance(found, VirtualMachine):
-            yield from check_machine(found)
+            for violation in check_machine(found):
+                yield Remark(violation.rule, violation.field, violation.message)
             yield from check_fit(found, self._around, self._architecture)
         else:
             yield from check_sizing(found)

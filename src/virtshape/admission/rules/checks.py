@@ -1,0 +1,91 @@
+"""
+Checks that many topics share: names that must differ or belong together, one of several members, known values.
+
+Pure: each yields violations.
+"""
+
+from collections.abc import Collection, Generator, Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+from msgspec.structs import fields
+
+from virtshape.admission.violation import Violation
+from virtshape.api.diagnosis import quote, suggest
+from virtshape.api.model import Model
+
+
+class Named(Protocol):
+    """Something with a name."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+
+class Members(NamedTuple):
+    """Members of a struct of which one says what it is: attributes, and what they are called on the wire."""
+
+    attributes: tuple[str, ...]
+    names: tuple[str, ...]
+
+    def list_present(self, item: object) -> list[str]:
+        """The wire names of those that an item has."""
+        return [name for attribute, name in zip(*self, strict=True) if getattr(item, attribute) is not None]
+
+
+def list_members(struct: type[Model], *wanted: str) -> Members:
+    """The members of a struct with these attributes; all but the name where none are given."""
+    found = [each for each in fields(struct) if each.name in wanted or (not wanted and each.name != "name")]
+    return Members(tuple(each.name for each in found), tuple(each.encode_name for each in found))
+
+
+def check_names(what: str, items: Iterable[Named], at: str) -> Generator[Violation, None, set[str]]:
+    """Tell of each name that was there before; returns all names."""
+    seen: dict[str, int] = {}
+    for index, item in enumerate(items):
+        if item.name in seen:
+            words = f"two {what}s are named {quote(item.name)}: rename or remove one"
+            message = f"{at}[{index}] and {at}[{seen[item.name]}] must not have the same Name: {words}"
+            yield Violation("duplicate-name", f"{at}[{index}].name", message)
+        seen.setdefault(item.name, index)
+    return set(seen)
+
+
+def check_partners(
+    what: str, items: Iterable[Named], at: str, partner: str, known: Collection[str]
+) -> Iterator[Violation]:
+    """Tell of each item that has no partner of its name."""
+    for index, item in enumerate(items):
+        if item.name not in known:
+            hint = suggest(item.name, known) or f": add one, or remove the {what}"
+            words = f"the {what} {quote(item.name)} has no {partner} of that name{hint}"
+            field = f"{at}[{index}].name"
+            yield Violation(f"missing-{partner}", field, f"{field} '{item.name}' not found: {words}")
+
+
+def check_one_of(what: str, item: Named, members: Members, at: str, *, least: int) -> Iterator[Violation]:
+    """Tell of an item that is several things at once, or none where it must be one."""
+    present = members.list_present(item)
+    if len(present) > 1:
+        words = f"the {what} {quote(item.name)} has {' and '.join(present)}: keep one of them"
+        yield Violation("one-of", f"{at}.{present[1]}", f"{_rule(at, least)}: {words}")
+    elif len(present) < least:
+        such_as = f"{', '.join(members.names[:2])} or {members.names[2]}"
+        words = f"the {what} {quote(item.name)} does not say where it comes from: add a source such as {such_as}"
+        yield Violation("one-of", at, f"{_rule(at, least)}: {words}")
+
+
+def _rule(at: str, least: int) -> str:
+    return f"{at} must have exactly one source type set" if least else f"{at} can only have a single type defined"
+
+
+def check_value(field: str, value: str | None, allowed: tuple[str, ...]) -> Iterator[Violation]:
+    """Tell of a value that is none of those allowed; an empty one is none at all."""
+    if value and value not in allowed:
+        yield Violation("unsupported-value", field, describe_unsupported(value, allowed))
+
+
+def describe_unsupported(value: str, allowed: tuple[str, ...]) -> str:
+    """Say that a value is none of those allowed, and which one may be meant."""
+    words = f"{quote(value)} is not supported{suggest(value, allowed)}"
+    return words if words.endswith("?") else f"{words}: use one of {', '.join(allowed)}"

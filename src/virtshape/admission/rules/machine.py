@@ -1,0 +1,34 @@
+"""
+Everything that is wrong with a VM by itself, topic by topic.
+
+Pure: looks at one VM and at nothing that it names.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from virtshape.admission.rules.checks import check_value
+from virtshape.admission.rules.instance import check_instance
+from virtshape.admission.rules.running import check_running
+from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.engine.apply import TEMPLATE_ROOT
+from virtshape.engine.conflict import VALUE_REQUIRED
+
+_VOLUME_STRATEGIES: Final = ("Replacement", "Migration")
+
+
+def check_machine(vm: VirtualMachine) -> Iterator[Violation]:
+    """Everything that is wrong with the VM, whatever it names."""
+    yield from check_machine_alone(vm)
+    if vm.spec.template.spec is not None:
+        yield from check_instance(vm.spec.template.spec, TEMPLATE_ROOT)
+
+
+def check_machine_alone(vm: VirtualMachine) -> Iterator[Violation]:
+    """The same without its guest."""
+    yield from check_running(vm.spec)
+    yield from check_value("spec.updateVolumesStrategy", vm.spec.update_volumes_strategy, _VOLUME_STRATEGIES)
+    if vm.spec.template.spec is None:
+        message = 'missing required field "spec": the template describes no guest'
+        yield Violation("missing-field", TEMPLATE_ROOT, message, VALUE_REQUIRED)

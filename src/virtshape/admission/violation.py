@@ -1,0 +1,27 @@
+"""
+What is wrong with an object by itself, as data: which rule, in which field, in words.
+
+Pure: returned by checks, never raised. Admission refuses for it, lint reports it.
+"""
+
+from typing import Final, NamedTuple
+
+from virtshape.api.status import Cause
+from virtshape.engine.conflict import VALUE_INVALID
+
+DEPRECATED: Final = "deprecated-field"
+"""The rule that is broken by what still works: it warrants a warning, no refusal."""
+
+
+class Violation(NamedTuple):
+    """One rule broken in one field, the words for it, and what Kubernetes calls it."""
+
+    rule: str
+    field: str
+    message: str
+    type: str = VALUE_INVALID
+
+    @property
+    def cause(self) -> Cause:
+        """The violation as a cause of a refusal."""
+        return Cause(self.type, self.message, self.field)
