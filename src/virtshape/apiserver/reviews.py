@@ -6,8 +6,9 @@ Whether the asker may ask at all was decided before.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from virtshape.api.authentication import (
@@ -30,11 +31,14 @@ from virtshape.api.authorization import (
     SubjectAccessReviewStatus,
     SubjectRulesReviewStatus,
 )
+from virtshape.api.keeping import decode_keeping
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.authentication import Authenticator, User
 from virtshape.apiserver.authorization import Attributes, Authorizer
 from virtshape.apiserver.tokens import TokenError
 from virtshape.apiserver.violation import invalid_value, refuse_invalid
+
+T = TypeVar("T")
 
 _GROUP = "authorization.k8s.io"
 
@@ -54,6 +58,16 @@ class Judge(NamedTuple):
 
     authenticator: Authenticator
     authorizer: Authorizer
+
+
+def read_question(body: bytes, struct: type[T]) -> T:
+    """The question in a body; an answer that it may bring along, and fields that we do not know, do not matter."""
+    try:
+        tree = msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise StatusError(400, "BadRequest", f"couldn't get version/kind; json parse error: {error}") from None
+    tree.pop("status", None)
+    return decode_keeping(tree, struct)[0]
 
 
 def answer_review(review: Review, user: User, judge: Judge, namespace: str = "") -> Review:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from virtshape.api.codec import decode, encode
+from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import TokenRequest
 from virtshape.apiserver.answers import answer_bytes, answer_error, answer_not_found
@@ -17,18 +17,20 @@ from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.auditing import CLIENT_LEFT, Asker, describe_write
 from virtshape.apiserver.authentication import User, read_certificate
 from virtshape.apiserver.authorization import Attributes
-from virtshape.apiserver.capability import is_question, list_verbs
+from virtshape.apiserver.capability import is_defined, is_question, list_verbs
 from virtshape.apiserver.deleting import delete_collection, delete_object
 from virtshape.apiserver.fieldselector import NAME, parse_field_selector
 from virtshape.apiserver.http import Answer
 from virtshape.apiserver.impersonation import impersonate
 from virtshape.apiserver.limits import InFlight, check_nesting
-from virtshape.apiserver.message import LINE, PERSONAL, Request, Response
+from virtshape.apiserver.message import JSON, LINE, PERSONAL, Request, Response
 from virtshape.apiserver.negotiation import choose_form
+from virtshape.apiserver.protobuf import CONTENT_TYPE as PROTOBUF
+from virtshape.apiserver.protobuf import translate
 from virtshape.apiserver.publishing import Publisher
 from virtshape.apiserver.reading import get_object, list_objects, not_found
 from virtshape.apiserver.resource import resource_of
-from virtshape.apiserver.reviews import Judge, answer_review
+from virtshape.apiserver.reviews import Judge, answer_review, read_question
 from virtshape.apiserver.route import Route, find_route
 from virtshape.apiserver.source import Source
 from virtshape.apiserver.watching import watch_objects
@@ -141,6 +143,7 @@ class Server:
     async def _change(self, request: Request, route: Route, user: User) -> Response:
         self._authorizer.require(user, _attributes(request, route))
         _check_served(route)
+        _accept_protobuf(request, route)
         check_nesting(request.body)
         if route.subresource == "token":
             return self._answer_token_request(request, route)
@@ -148,14 +151,24 @@ class Server:
 
     def _answer_token_request(self, request: Request, route: Route) -> Response:
         form = choose_form(request.headers.get("accept", ""))
-        answered = self._issue_token(decode(request.body, TokenRequest), route.namespace, route.name)
+        answered = self._issue_token(read_question(request.body, TokenRequest), route.namespace, route.name)
         return answer_bytes(request, form, encode(answered), 201)
 
     def _review(self, request: Request, route: Route, user: User) -> Response:
         form = choose_form(request.headers.get("accept", ""))
-        review = decode(request.body, route.kind.struct)
+        _accept_protobuf(request, route)
+        review = read_question(request.body, route.kind.struct)
         answered = answer_review(review, user, self._judge, route.namespace)  # type: ignore[arg-type]  # a review
         return answer_bytes(request, form, encode(answered), 201)
+
+
+def _accept_protobuf(request: Request, route: Route) -> None:
+    """Go on with JSON where a client sends protobuf and may; custom resources have no such form."""
+    if request.headers.get("content-type") == PROTOBUF and (
+        route.verb in ("delete", "deletecollection") or not is_defined(route.kind)
+    ):
+        request.headers = {**request.headers, "content-type": JSON}
+        request.body = translate(request.body)
 
 
 def _check_served(route: Route) -> None:
