@@ -42,6 +42,11 @@ def check_networks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
 
 def _check_interface(interface: Interface, network: Network | None, at: str) -> Iterator[Violation]:
     yield from check_one_of("interface", interface, _BINDINGS, at, least=0)
+    if interface.masquerade is not None and (network is None or network.pod is None):
+        message = (
+            "Masquerade interface only implemented with pod network: give its network pod, or take another binding"
+        )
+        yield Violation("impossible-combination", f"{at}.name", message)
     for binding, instead in _GONE_BINDINGS.items():
         if getattr(interface, binding) is not None:
             message = f"the binding {binding} is deprecated and no longer works: use {instead}"

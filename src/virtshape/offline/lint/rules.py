@@ -109,6 +109,12 @@ _MACHINES: Final = (
         "Keep exactly one of the members that the message lists.",
     ),
     Rule(
+        "impossible-combination",
+        "error",
+        "Fields of a VM need each other, or exclude each other",
+        "Add what the message says is missing, or remove what does not go with it.",
+    ),
+    Rule(
         "own-vcpus",
         "error",
         "The VM's domain.cpu.guest is misused",

@@ -75,6 +75,14 @@ CASES = {
         vm(template="networks: [{name: lan, pod: {}}]", devices="interfaces:\n- name: lan\n  §slirp: {}"),
         "the binding slirp is deprecated and no longer works: use masquerade or passtBinding",
     ),
+    "masquerade off the pod network": Case(
+        "impossible-combination",
+        vm(
+            template="networks: [{name: lan, multus: {networkName: n}}]",
+            devices="interfaces:\n- §name: lan\n  masquerade: {}",
+        ),
+        "Masquerade interface only implemented with pod network",
+    ),
     "vCPUs and cores": Case(
         "own-vcpus", vm(domain="memory: {guest: 1Gi}\ncpu: {guest: 2, §cores: 2}"), "are mutually exclusive"
     ),
