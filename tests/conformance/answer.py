@@ -133,7 +133,7 @@ def _validate(question: Tree, judge: Callable[[Any], Verdict]) -> Tree:
 
 def _refusal(error: StatusError) -> Tree:
     refusal: Tree = {"allowed": False, "message": error.message, "code": error.code}
-    if error.causes:
+    if error.code == 422 and error.causes:  # KubeVirt gives no causes with other codes
         refusal |= {"reason": error.reason, "causes": _causes(error.causes)}
     return refusal
 

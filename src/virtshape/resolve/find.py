@@ -27,6 +27,7 @@ from virtshape.resolve.matcher import (
     check_sole_size,
     find_status_ref,
     full_kind,
+    list_recaptured,
 )
 from virtshape.resolve.reference import Lookup, NotFoundError, Reference
 
@@ -94,7 +95,7 @@ def _find_revision(vm: VirtualMachine, role: Role, matcher: Matcher, lookup: Loo
     """The stored revision to use, if any: a status says one only of the object it was captured from."""
     if matcher.revision_name:
         return _get_revision(vm, matcher.revision_name, f"spec.{role}.revisionName", lookup)
-    ref = find_status_ref(vm, role)
+    ref = find_status_ref(vm, role) if role not in list_recaptured(vm) else None
     captured = ref.controller_revision_ref.name if ref and ref.controller_revision_ref else None
     if not captured:
         return None

@@ -12,7 +12,7 @@ from virtshape.api.kubevirt.machine import InstancetypeMatcher, PreferenceMatche
 from virtshape.api.kubevirt.volume import Volume
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
-from virtshape.api.status import StatusError
+from virtshape.api.status import Cause, StatusError
 from virtshape.resolve.find import namespace_of
 from virtshape.resolve.matcher import KINDS
 from virtshape.resolve.reference import Lookup, NotFoundError, Reference
@@ -54,6 +54,7 @@ def infer_matchers(vm: VirtualMachine, lookup: Lookup) -> list[str]:
         return []
     inferred: list[tuple[InferredRole, InstancetypeMatcher | PreferenceMatcher | None, bool]] = []
     warnings = []
+    failed: dict[InferredRole, StatusError] = {}
     for role in _ROLES:
         matcher: InstancetypeMatcher | PreferenceMatcher | None = getattr(vm.spec, role)
         if matcher is None or not matcher.infer_from_volume:
@@ -61,17 +62,34 @@ def infer_matchers(vm: VirtualMachine, lookup: Lookup) -> list[str]:
         ignoring = matcher.infer_from_volume_failure_policy == IGNORE
         try:
             inferred.append((role, infer_matcher_from_volume(vm, role, matcher.infer_from_volume, lookup), ignoring))
-        except CannotInferError as error:
-            if not ignoring:
-                raise
+        except StatusError as error:
+            if not ignoring or not isinstance(error, CannotInferError):
+                failed[role] = error
+                continue
             inferred.append((role, None, False))
             policy = f"ignored as inferFromVolumeFailurePolicy asks, the VM has no {role}"
             warnings.append(f"spec.{role}: {error.message}; {policy}")
+    if failed:
+        raise _tell_all(failed)
     for role, answer, ignoring in inferred:
         setattr(vm.spec, role, answer)
         if ignoring and role == "instancetype" and vm.spec.template.spec is not None:
             vm.spec.template.spec.domain.memory = None  # it stood in for an instance type that might not be inferred
     return warnings
+
+
+def _tell_all(failed: dict[InferredRole, StatusError]) -> StatusError:
+    """The first error, with a cause for each matcher that cannot be inferred."""
+    first = next(iter(failed.values()))
+    first.causes = tuple(
+        Cause(
+            "FieldValueNotFound" if error.code == 404 else "FieldValueInvalid",
+            error.message,
+            f"spec.{role}.inferFromVolume",
+        )
+        for role, error in failed.items()
+    )
+    return first
 
 
 def infer_matcher_from_volume(

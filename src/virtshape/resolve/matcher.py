@@ -20,6 +20,8 @@ Role = Literal["instancetype", "preference", "flavor"]
 
 INSTANCETYPE_GROUP: Final = "instancetype.kubevirt.io"
 FLAVOR_GROUP: Final = "flavor.kubevirt.io"
+RECAPTURE_ANNOTATION: Final = "virtshape.io/recapture"
+"""On a VM: the roles, parted by commas, whose objects are to be captured anew, whatever its status says."""
 
 
 class MatcherKinds(NamedTuple):
@@ -65,6 +67,13 @@ def find_status_ref(vm: VirtualMachine, role: Role) -> InstancetypeStatusRef | N
     """What the status says the VM was last resolved to in this role."""
     ref: InstancetypeStatusRef | None = getattr(vm.status, f"{role}_ref") if vm.status else None
     return ref
+
+
+def list_recaptured(vm: VirtualMachine) -> list[str]:
+    """The roles whose objects are to be captured anew."""
+    annotations = vm.metadata.annotations if vm.metadata else None
+    marked = annotations.get(RECAPTURE_ANNOTATION) if annotations else None
+    return [role.strip() for role in marked.split(",")] if marked else []
 
 
 def find_full_kind(matcher: Matcher, role: Role) -> str | None:

@@ -263,7 +263,7 @@ def test_several_vms_are_explained_by_name() -> None:
             ],
             [
                 "all.yaml:9:5: spec.instancetype.kind: got unexpected kind in InstancetypeMatcher: Typo",
-                "all.yaml:15:1: unable to find volume none to infer defaults",
+                "all.yaml:22:5: spec.preference.inferFromVolume: unable to find volume none to infer defaults",
             ],
             id="several VMs",
         ),

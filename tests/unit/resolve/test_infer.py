@@ -386,3 +386,13 @@ def test_an_object_without_metadata_says_nothing() -> None:
     bare = replace(mark("PersistentVolumeClaim", "base"), metadata=None)
     with pytest.raises(StatusError, match="unable to find required"):
         infer_matchers(build_asking_vm(), lambda _: bare)
+
+
+def test_both_matchers_that_cannot_be_inferred_are_told() -> None:
+    vm = build_vm(instancetype={"inferFromVolume": "none"}, preference={"inferFromVolume": "none"})
+    with pytest.raises(StatusError) as refused:
+        infer_matchers(vm, Objects().find)
+    assert [cause.field for cause in refused.value.causes] == [
+        "spec.instancetype.inferFromVolume",
+        "spec.preference.inferFromVolume",
+    ]

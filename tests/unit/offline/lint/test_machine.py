@@ -78,7 +78,7 @@ CASES = {
     "masquerade off the pod network": Case(
         "impossible-combination",
         vm(
-            template="networks: [{name: lan, multus: {networkName: n}}]",
+            template="networks: [{name: lan, multus: {networkName: net}}]",
             devices="interfaces:\n- §name: lan\n  masquerade: {}",
         ),
         "Masquerade interface only implemented with pod network",
