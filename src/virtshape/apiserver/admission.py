@@ -40,11 +40,11 @@ class BasicAdmission:
     ) -> tuple[Tree | None, list[str]]:
         """Refuse what has no namespace to be in; complete namespaces and secrets."""
         del user, old, dry_run
-        if operation == "CREATE" and new is not None:
-            if route.namespace:
+        if new is not None:
+            if operation == "CREATE" and route.namespace:
                 self._check_namespace(route, new)
             return complete(route, new), []
-        if operation == "DELETE" and route.kind.kind == "Namespace" and route.name in _PERMANENT:
+        if route.kind.kind == "Namespace" and route.name in _PERMANENT:
             words = f'namespaces "{route.name}" is forbidden: this namespace may not be deleted'
             raise StatusError(403, "Forbidden", words).about("", "namespaces", route.name)
         return new, []
@@ -65,18 +65,13 @@ class BasicAdmission:
 
 
 def complete(route: Route, new: Tree) -> Tree:
-    """What a new object of a core kind gets from the server."""
-    if route.kind.group:
-        return new
-    match route.kind.kind:
-        case "Namespace":
+    """An object of a core kind with what it gets where it does not say."""
+    match route.kind.group, route.kind.kind:
+        case "", "Namespace":
             metadata = new["metadata"]
             labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
-            spec = {"finalizers": ["kubernetes"], **(new.get("spec") or {})}
-            return {**new, "metadata": {**metadata, "labels": labels}, "spec": spec, "status": {"phase": "Active"}}
-        case "PersistentVolumeClaim" | "PersistentVolume" | "Pod":
-            return {**new, "status": {"phase": "Pending"}}
-        case "Secret":
+            return {**new, "metadata": {**metadata, "labels": labels}}
+        case "", "Secret":
             return {"type": "Opaque", **new}
         case _:
             return new

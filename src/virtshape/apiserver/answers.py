@@ -12,7 +12,7 @@ import msgspec
 from virtshape.api.codec import encode
 from virtshape.api.status import Cause, StatusError
 from virtshape.api.yaml import write_yaml
-from virtshape.apiserver.message import JSON, Request, Response
+from virtshape.apiserver.message import JSON, Request, Response, Stream
 from virtshape.apiserver.negotiation import Form
 from virtshape.store.errors import CompactedError, FutureError
 
@@ -27,13 +27,24 @@ def answer_bytes(
     headers: tuple[tuple[str, str], ...] = NO_CACHE
     content_type = JSON
     if warnings:
-        headers += tuple(("warning", f"299 - {quote(text)}") for text in warnings)
+        headers += tuple(("warning", format_warning(text)) for text in warnings)
     if form.yaml:
-        body, content_type = write_yaml(msgspec.json.decode(body)).encode(), "application/yaml"
+        tree = msgspec.to_builtins(msgspec.json.decode(body), order="deterministic")
+        body, content_type = write_yaml(tree).encode(), "application/yaml"
     if len(body) > COMPRESS_FROM and "gzip" in request.headers.get("accept-encoding", ""):
         body = gzip.compress(body, 1, mtime=0)
         headers += (("content-encoding", "gzip"), ("vary", "Accept-Encoding"))
     return Response(status, body, content_type, headers)
+
+
+def add_warning(answer: Response | Stream, text: str) -> None:
+    """Have the client told something beside the answer."""
+    answer.headers = (*answer.headers, ("warning", format_warning(text)))
+
+
+def format_warning(text: str) -> str:
+    """A text as the value of a Warning header."""
+    return f"299 - {quote(text)}"
 
 
 def quote(text: str) -> str:

@@ -85,7 +85,7 @@ async def collect_body(chunks: AsyncIterable[bytes], declared: int | None = None
 
 def check_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:
     """Refuse JSON that is nested deeper than anything that objects need, before it is decoded."""
-    if body.count(b"{") + body.count(b"[") <= deepest:
+    if body.count(b"{") + body.count(b"[") <= deepest or body.lstrip()[:1] not in (b"{", b"["):
         return
     brackets = _STRING.sub(b"", body).translate(None, _OTHERS)
     if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > deepest:

@@ -47,13 +47,12 @@ def metadata_of(tree: Mapping[str, Any]) -> Tree:
 
 
 def assemble(tree: Mapping[str, Any], metadata: Mapping[str, Any], **parts: object) -> Tree:
-    """The object with this metadata and these parts, None for none; in the order in which objects are written."""
+    """The object with this metadata, and these parts in place of its own, None for none; in the order of writing."""
     ordered = {name: metadata[name] for name in _ORDER if metadata.get(name) is not None}
     ordered["resourceVersion"] = metadata.get("resourceVersion", "")
     whole = {"apiVersion": tree["apiVersion"], "kind": tree["kind"], "metadata": ordered}
-    whole |= {name: value for name, value in tree.items() if name not in _HEAD}
-    whole |= parts
-    return {name: value for name, value in whole.items() if value is not None}
+    whole |= {name: value for name, value in tree.items() if name not in _HEAD and name not in parts}
+    return whole | {name: value for name, value in parts.items() if value is not None}
 
 
 def make_uid() -> str:
@@ -82,6 +81,9 @@ def replace(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> 
     """What becomes of an object when a client writes `new` over it: its spec and metadata, or its status alone."""
     if subresource == "status":
         return assemble(old, metadata_of(old), status=new.get("status"))
+    if subresource == "finalize":
+        spec = {**(old.get("spec") or {}), "finalizers": (new.get("spec") or {}).get("finalizers") or None}
+        return assemble(old, metadata_of(old), spec={name: value for name, value in spec.items() if value is not None})
     before = metadata_of(old)
     metadata = {**restore_metadata(metadata_of(new), before), "resourceVersion": before["resourceVersion"]}
     status = {"status": old.get("status")} if resource.has_status else {}
@@ -92,9 +94,8 @@ def replace(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> 
 
 
 def same_content(old: Tree, new: Tree) -> bool:
-    """Whether two objects say the same apart from metadata and status."""
-    apart = (*_HEAD, "status")
-    return {n: v for n, v in old.items() if n not in apart} == {n: v for n, v in new.items() if n not in apart}
+    """Whether two objects say the same apart from metadata."""
+    return {n: v for n, v in old.items() if n not in _HEAD} == {n: v for n, v in new.items() if n not in _HEAD}
 
 
 def make_write(key: Key, expected: int, tree: Tree, *, removes: bool = False) -> Write:

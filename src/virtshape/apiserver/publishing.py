@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.aggregated import CONTENT_TYPE, GROUP, KIND, VERSION, write_aggregated_discovery
+from virtshape.apiserver.aggregated import GROUP, KIND, VERSION, write_aggregated_discovery
 from virtshape.apiserver.answers import NO_CACHE
 from virtshape.apiserver.discovery import write_discovery
 from virtshape.apiserver.document import Document
@@ -30,12 +30,19 @@ class Publisher:
 
     def answer(self, request: Request) -> Response | None:
         """The document at a path, if there is one."""
+        if not request.path.startswith("/"):
+            return None
         path = request.path.rstrip("/") or "/"
         first = path.split("/")[1]
         if first in ENDPOINTS:
             return self._answer_health(request, path, first)
         document = self._find(request, path)
-        return _send(request, document) if document is not None else None
+        if document is None:
+            return None
+        if request.method not in ("GET", "HEAD"):
+            words = "the server does not allow this method on the requested resource"
+            raise StatusError(405, "MethodNotAllowed", words)
+        return _send(request, document)
 
     def _find(self, request: Request, path: str) -> Document | None:
         accept = request.headers.get("accept", "")
@@ -67,9 +74,7 @@ class Publisher:
             if (given.get("g"), given.get("v"), given["as"]) == (GROUP, VERSION, KIND):
                 return self._aggregated[path]
         if not choose_plain(accept):
-            raise StatusError(
-                406, "NotAcceptable", f"only the following media types are accepted: {ACCEPTED}, {CONTENT_TYPE}"
-            )
+            raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {ACCEPTED}")
         return self._plain[path]
 
     def _answer_health(self, request: Request, path: str, endpoint: str) -> Response | None:

@@ -24,6 +24,7 @@ from virtshape.apiserver.table import render_table
 from virtshape.store.errors import CompactedError, FutureError
 from virtshape.store.record import Key, Page, Record
 
+SELECTED_AT_ONCE: Final = 500
 _EXPIRED: Final = (
     "The provided continue parameter is too old to display a consistent list result. "
     "You can start a new list without the continue parameter, or use the continue token in this response to retrieve "
@@ -91,8 +92,8 @@ def find_page(
         asked = read_revision(options.revision)
         if options.match == "Exact" or (asked and options.limit and not options.match):
             at = asked
-        elif asked > store.revision:
-            raise refuse_future(FutureError(asked, store.revision))
+        elif asked > store.newest:
+            raise refuse_future(FutureError(asked, store.newest))
     try:
         return _select(store, resource, namespace, options.limit or -1, selection, at, after)
     except FutureError as error:
@@ -117,13 +118,14 @@ def _select(
     by_key = namespace is not None or not resource.kind.namespaced
     if selection.name is not None and by_key and at is None and after is None:
         record = store.get(resource.key(namespace or "", selection.name))
-        return Page([record] if record and selection.matches(record.value) else [], store.revision, 0)
-    page = store.list(resource.name, namespace, after=after, limit=limit, at=at)
+        return Page([record] if record and selection.matches(record.value) else [], store.newest, 0)
     if not selection.selects:
-        return page
+        return store.list(resource.name, namespace, after=after, limit=limit, at=at)
+    step = max(limit, SELECTED_AT_ONCE) if limit > 0 else -1
+    page = store.list(resource.name, namespace, after=after, limit=step, at=at)
     kept = _keep(page, selection)
-    while limit > 0 and len(kept) < limit and page.remaining:
-        page = store.list(resource.name, namespace, after=page.records[-1].key, limit=limit, at=page.revision)
+    while len(kept) < limit and page.remaining:
+        page = store.list(resource.name, namespace, after=page.records[-1].key, limit=step, at=page.revision)
         kept += _keep(page, selection)
     cut = len(kept) - limit if limit > 0 else 0
     return Page(kept[:limit] if cut > 0 else kept, page.revision, max(page.remaining, cut))
@@ -158,4 +160,12 @@ def render_list(
         resource.kind.api_version.encode(),
         msgspec.json.encode(metadata),
     )
-    return b"".join((head, b",".join(values), b"]}"))
+    return b"".join((head, b",".join(_without_type(values, resource)), b"]}"))
+
+
+def _without_type(values: list[bytes], resource: Resource) -> list[bytes]:
+    """Items as they stand in a list: those of Kubernetes' own kinds leave it to the list to say what they are."""
+    if resource.custom:
+        return values
+    head = b'{"apiVersion":"%b","kind":"%b",' % (resource.kind.api_version.encode(), resource.kind.kind.encode())
+    return [b"{" + value.removeprefix(head) if value.startswith(head) else value for value in values]

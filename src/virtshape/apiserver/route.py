@@ -27,7 +27,6 @@ _VERBS: Final[dict[tuple[str, bool], Verb]] = {
     ("DELETE", True): "delete",
     ("DELETE", False): "deletecollection",
 }
-_TRUE: Final = frozenset({"1", "true", "t", "True", "TRUE", "T"})
 
 
 class Route(Struct, frozen=True):
@@ -48,6 +47,8 @@ class Route(Struct, frozen=True):
 def find_route(request: Request) -> Route | None:
     """The resource that the path names, if there is such a one."""
     parts = request.path.strip("/").split("/")
+    if not all(parts):
+        return None
     match parts:
         case ["api", version, *rest]:
             group = ""
@@ -58,7 +59,7 @@ def find_route(request: Request) -> Route | None:
     namespace = ""
     if len(rest) >= 3 and rest[0] == "namespaces" and find_resource(group, version, rest[2]) is not None:
         _, namespace, *rest = rest
-    if not 1 <= len(rest) <= 3 or not all(rest):
+    if not 1 <= len(rest) <= 3:
         return None
     kind = find_resource(group, version, rest[0])
     if kind is None or (namespace and not kind.namespaced):
@@ -67,6 +68,6 @@ def find_route(request: Request) -> Route | None:
     verb = _VERBS.get((request.method, bool(name)))
     if kind.namespaced and not namespace and verb != "list":
         return None
-    if verb == "list" and request.parameter("watch") in _TRUE:
+    if verb == "list" and request.flag("watch"):
         verb = "watch"
     return Route(verb, kind, namespace, name, subresource)

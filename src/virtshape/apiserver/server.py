@@ -12,12 +12,13 @@ from typing import Final
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import TokenRequest
-from virtshape.apiserver.answers import answer_bytes, answer_error, answer_not_found
+from virtshape.apiserver.answers import add_warning, answer_bytes, answer_error, answer_not_found
 from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.auditing import CLIENT_LEFT, Asker, describe_write
 from virtshape.apiserver.authentication import User, read_certificate
 from virtshape.apiserver.authorization import Attributes
-from virtshape.apiserver.capability import is_defined, is_question, list_verbs
+from virtshape.apiserver.capability import find_deprecation, is_defined, is_question, list_verbs
+from virtshape.apiserver.creating import create_object
 from virtshape.apiserver.deleting import delete_collection, delete_object
 from virtshape.apiserver.fieldselector import NAME, parse_field_selector
 from virtshape.apiserver.http import Answer
@@ -25,6 +26,7 @@ from virtshape.apiserver.impersonation import impersonate
 from virtshape.apiserver.limits import InFlight, check_nesting
 from virtshape.apiserver.message import JSON, LINE, PERSONAL, Request, Response
 from virtshape.apiserver.negotiation import choose_form
+from virtshape.apiserver.patching import patch_object
 from virtshape.apiserver.protobuf import CONTENT_TYPE as PROTOBUF
 from virtshape.apiserver.protobuf import translate
 from virtshape.apiserver.publishing import Publisher
@@ -33,8 +35,9 @@ from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.reviews import Judge, answer_review, read_question
 from virtshape.apiserver.route import Route, find_route
 from virtshape.apiserver.source import Source
+from virtshape.apiserver.updating import update_object
 from virtshape.apiserver.watching import watch_objects
-from virtshape.apiserver.writing import Desk, create_object, patch_object, update_object
+from virtshape.apiserver.writing import Desk
 
 Writer = Callable[[Desk, Request, Route, User], Awaitable[Response]]
 IssueToken = Callable[[TokenRequest, str, str], TokenRequest]
@@ -74,9 +77,9 @@ class Server:
 
     def handle(self, request: Request) -> Answer | Awaitable[Answer]:
         """The answer to a request, or the promise of one."""
-        if request.path[1:].partition("/")[0] in _OPEN_TO_ALL:
-            return self._publisher.answer(request) or answer_not_found()
         try:
+            if request.path[1:].partition("/")[0] in _OPEN_TO_ALL:
+                return self._publisher.answer(request) or answer_not_found()
             asker = self._identify(request)
         except StatusError as error:
             return answer_error(error)
@@ -90,14 +93,19 @@ class Server:
                 wanted = Attributes(verb=request.method.lower(), path=request.path)
                 self._authorizer.require(asker.user, wanted)
                 return self._publisher.answer(request) or answer_not_found()
-            if route.verb is None:
-                raise _not_allowed(route)
-            if route.verb in _WRITERS and not is_question(route.kind):
-                return self._write(request, route, asker)
-            self._authorizer.require(asker.user, _attributes(request, route))
-            return self._read(request, route, asker.user)
+            answer = self._answer(request, route, asker)
         except StatusError as error:
             return answer_error(error)
+        deprecation = find_deprecation(route.kind)
+        return answer if deprecation is None else _warn(answer, deprecation)
+
+    def _answer(self, request: Request, route: Route, asker: Asker) -> Answer | Awaitable[Answer]:
+        if route.verb is None:
+            raise _not_allowed(route)
+        if route.verb in _WRITERS and not is_question(route.kind):
+            return self._write(request, route, asker)
+        self._authorizer.require(asker.user, _attributes(request, route))
+        return self._read(request, route, asker.user)
 
     def _identify(self, request: Request) -> Asker:
         headers = request.headers
@@ -110,9 +118,9 @@ class Server:
         return Asker(impersonate(user, personal, self._authorizer), user.name)
 
     def _read(self, request: Request, route: Route, user: User) -> Answer:
+        _check_served(route)
         if is_question(route.kind):
             return self._review(request, route, user)
-        _check_served(route)
         source = self._definitions if route.kind.kind == "CustomResourceDefinition" else self._desk.store
         match route.verb:
             case "get":
@@ -157,9 +165,23 @@ class Server:
     def _review(self, request: Request, route: Route, user: User) -> Response:
         form = choose_form(request.headers.get("accept", ""))
         _accept_protobuf(request, route)
+        check_nesting(request.body)
         review = read_question(request.body, route.kind.struct)
         answered = answer_review(review, user, self._judge, route.namespace)  # type: ignore[arg-type]  # a review
         return answer_bytes(request, form, encode(answered), 201)
+
+
+def _warn(answer: Answer | Awaitable[Answer], warning: str) -> Answer | Awaitable[Answer]:
+    if isinstance(answer, Awaitable):
+        return _warn_later(answer, warning)
+    add_warning(answer, warning)
+    return answer
+
+
+async def _warn_later(answer: Awaitable[Answer], warning: str) -> Answer:
+    awaited = await answer
+    add_warning(awaited, warning)
+    return awaited
 
 
 def _accept_protobuf(request: Request, route: Route) -> None:

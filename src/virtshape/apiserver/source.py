@@ -19,7 +19,11 @@ class Source(Protocol):
 
     @property
     def revision(self) -> int:
-        """The newest revision."""
+        """The newest revision that watches were told of."""
+
+    @property
+    def newest(self) -> int:
+        """The newest revision that anyone can have read."""
 
     def get(self, key: Key) -> Record | None:
         """The object at a key."""
@@ -56,6 +60,11 @@ class FixedSource:
     def revision(self) -> int:
         """The store's, so that lists and watches of all resources agree on the time."""
         return self._store.revision
+
+    @property
+    def newest(self) -> int:
+        """The store's, as above."""
+        return self._store.newest
 
     def get(self, key: Key) -> Record | None:
         """The object at a key."""

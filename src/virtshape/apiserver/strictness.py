@@ -18,6 +18,7 @@ from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.capability import is_defined
 from virtshape.apiserver.constraints import check_constraints
 from virtshape.apiserver.shape import Settled, settle_shape
+from virtshape.apiserver.ssa import find_undeclared
 from virtshape.apiserver.violation import invalid_value, refuse_invalid, refuse_object
 
 Tree = dict[str, Any]
@@ -52,6 +53,20 @@ def admit_fields(
         name = (settled.tree.get("metadata") or {}).get("name") or ""
         raise refuse_object(kind, name, causes)
     return settled.tree, limit_warnings(problems) if validation == "Warn" else []
+
+
+def check_part(tree: Tree, kind: Kind) -> None:
+    """Refuse a part of an object that says what no object of the kind can say; it need not have what they must have."""
+    if _fits(tree, None, kind):
+        return
+    settled = settle_shape(tree, kind)
+    if settled.unknown and (undeclared := find_undeclared(tree, kind)) is not None:
+        raise undeclared
+    if settled.misfits:
+        raise _refuse_body(tree, kind, settled.misfits[0], patching=True)
+    mistyped = [cause for cause in settled.causes if cause.type == "FieldValueTypeInvalid"]
+    if mistyped:
+        raise refuse_object(kind, (tree.get("metadata") or {}).get("name") or "", mistyped)
 
 
 def find_duplicates(text: bytes, tree: Tree) -> list[str]:

@@ -33,6 +33,8 @@ LAST_BOOKMARK_SECONDS: Final = 2.0
 def watch_objects(store: Source, request: Request, route: Route) -> Stream:
     """A stream of changes, from a revision or from the present state."""
     form = choose_form(request.headers.get("accept", ""))
+    if form.yaml:
+        raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {JSON};stream=watch")
     options = read_options(request, watch=True)
     resource = resource_of(route.kind)
     selection = compile_selection(resource, options)
@@ -61,69 +63,67 @@ class Watch:
         self._options = options
         self._include = request.parameter("includeObject", "Metadata")
         self._cache_key = (resource.kind.api_version, form.shape, form.version, self._include)
+        self._type = {"apiVersion": resource.kind.api_version, "kind": resource.kind.kind}
         self._columns_sent = False
-        self._sent_revision = 0
-        since = read_revision(options.revision)
-        from_present = not since if options.initial_events is None else options.initial_events
-        self._first: list[bytes] = []
-        self._subscription: Subscription | None = None
-        try:
-            self._open(since, from_present=from_present)
-        except FutureError as error:
-            raise refuse_future(error) from None
-        except CompactedError as error:
-            self._first = [self._error(refuse_expired(error))]
-
-    def _open(self, since: int, *, from_present: bool) -> None:
-        """Subscribe, and gather what is to be told at once."""
-        store = self._store
-        if since > store.revision:
-            raise FutureError(since, store.revision)
-        missed: Sequence[Event]
-        if from_present:
-            page = store.list(self._resource.name, self._namespace)
-            missed, self._subscription = store.watch(self._resource.name, self._namespace, page.revision)
-            self._first = [
-                self._line("ADDED", record.value)
-                for record in page.records
-                if self._selection.may_match(record.key) and self._selection.matches(record.value)
-            ]
-            self._sent_revision = page.revision
-            if self._options.initial_events and self._options.bookmarks:
-                self._first.append(self._bookmark(page.revision, initial_end=True))
-        else:
-            missed, self._subscription = store.watch(self._resource.name, self._namespace, since or store.revision)
-            self._sent_revision = since
-        self._first += [line for event in missed for line in self._tell(event)]
+        self._since = read_revision(options.revision)
+        if self._since > store.newest:
+            raise refuse_future(FutureError(self._since, store.newest))
+        self._sent_revision = self._since or store.revision
 
     async def run(self) -> AsyncIterator[bytes]:
-        """The chunks to send, until the client's time is up."""
-        subscription = self._subscription
+        """The chunks to send, until the client's time is up. Nothing is held before the first is asked for."""
         try:
-            if self._first:
-                yield b"".join(self._first)
-                self._first = []
-            if subscription is None:
-                return
-            loop = asyncio.get_running_loop()
-            deadline = loop.time() + self._options.timeout_seconds
-            bookmark_at = self._next_bookmark(loop.time(), deadline)
-            while (now := loop.time()) < deadline:
-                events = await subscription.next(min(bookmark_at, deadline) - now)
-                if subscription.overrun:
-                    yield self._error(
-                        StatusError(410, "Expired", "the watch fell too far behind: list and watch again")
-                    )
-                    return
-                lines = [line for event in events for line in self._tell(event)]
-                if loop.time() >= bookmark_at:
-                    lines += self._bookmark_if_moved()
-                    bookmark_at = self._next_bookmark(loop.time(), deadline)
-                if lines:
-                    yield b"".join(lines)
+            first = self._tell_present() if self._begins_with_present else []
+            missed, subscription = self._store.watch(self._resource.name, self._namespace, self._sent_revision)
+        except CompactedError as error:
+            yield self._error(refuse_expired(error))
+            return
+        try:
+            first += self._tell_all(missed)
+            if first:
+                yield b"".join(first)
+            async for chunk in self._follow(subscription):
+                yield chunk
+        except CompactedError as error:
+            yield self._error(refuse_expired(error))
         finally:
-            if subscription is not None:
-                subscription.close()
+            subscription.close()
+
+    @property
+    def _begins_with_present(self) -> bool:
+        wanted = self._options.initial_events
+        return not self._since if wanted is None else wanted
+
+    def _tell_present(self) -> list[bytes]:
+        """What there is at the beginning."""
+        page = self._store.list(self._resource.name, self._namespace)
+        selection = self._selection
+        lines = [
+            self._line("ADDED", record.value)
+            for record in page.records
+            if selection.may_match(record.key) and selection.matches(record.value)
+        ]
+        self._sent_revision = page.revision
+        if self._options.initial_events and self._options.bookmarks:
+            lines.append(self._bookmark(page.revision, initial_end=True))
+        return lines
+
+    async def _follow(self, subscription: Subscription) -> AsyncIterator[bytes]:
+        """What happens from then on."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._options.timeout_seconds
+        bookmark_at = self._next_bookmark(loop.time(), deadline)
+        while (now := loop.time()) < deadline:
+            events = await subscription.next(min(bookmark_at, deadline) - now)
+            if subscription.overrun:
+                yield self._error(StatusError(410, "Expired", "the watch fell too far behind: list and watch again"))
+                return
+            lines = self._tell_all(events)
+            if loop.time() >= bookmark_at:
+                lines += self._bookmark_if_moved()
+                bookmark_at = self._next_bookmark(loop.time(), deadline)
+            if lines:
+                yield b"".join(lines)
 
     def _next_bookmark(self, now: float, deadline: float) -> float:
         if not self._options.bookmarks:
@@ -135,32 +135,41 @@ class Watch:
         revision = self._store.revision
         return [self._bookmark(revision)] if self._options.bookmarks and revision > self._sent_revision else []
 
-    def _tell(self, event: Event) -> list[bytes]:
-        """What this watch says of a change: a line, or nothing."""
-        if not self._selection.may_match(event.key):
-            return []
-        self._sent_revision = event.revision
-        if not self._selection.looks_inside:
-            return [self._shared_line(event)]
+    def _tell_all(self, events: Sequence[Event]) -> list[bytes]:
+        """What this watch says of changes: a line each, or nothing."""
+        lines = []
+        for event in events:
+            if self._selection.may_match(event.key):
+                line = self._judge(event) if self._selection.looks_inside else self._shared_line(event)
+                if line is not None:
+                    lines.append(line)
+                    self._sent_revision = event.revision
+        return lines
+
+    def _judge(self, event: Event) -> bytes | None:
+        """The line about a change to an object that may have begun or ceased to match."""
         was = self._previous(event)
         did_match = was is not None and self._selection.matches(was)
         does_match = event.type != "DELETED" and self._selection.matches(event.value)
         if does_match and did_match == (event.type == "MODIFIED"):
-            return [self._shared_line(event)]
+            return self._shared_line(event)
         if does_match:
-            return [self._line("ADDED", event.value)]
+            return self._line("ADDED", event.value)
         if not did_match:
-            return []
+            return None
         if was is None or event.type == "DELETED":
-            return [self._shared_line(event)]
-        return [self._line("DELETED", with_revision(was, event.previous, event.revision))]
+            return self._shared_line(event)
+        return self._line("DELETED", with_revision(was, event.previous, event.revision))
 
     def _previous(self, event: Event) -> bytes | None:
         if not event.previous:
             return None
         if "previous" not in event.notes:
-            event.notes["previous"] = self._store.get_revision(event.previous)
-        previous: bytes | None = event.notes["previous"]
+            value = self._store.get_revision(event.previous)
+            if value is None:  # the client is so far behind that nobody can tell it what it missed
+                raise CompactedError(event.previous, event.revision)
+            event.notes["previous"] = value
+        previous: bytes = event.notes["previous"]
         return previous
 
     def _shared_line(self, event: Event) -> bytes:
@@ -183,14 +192,10 @@ class Watch:
 
     def _bookmark(self, revision: int, *, initial_end: bool = False) -> bytes:
         self._sent_revision = revision
-        kind = self._resource.kind
         metadata: dict[str, object] = {"resourceVersion": str(revision)}
         if initial_end:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-        about = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
-        if self._form.shape == "partial":
-            about |= {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{self._form.version}"}
-        return b'{"type":"BOOKMARK","object":%b}\n' % msgspec.json.encode(about)
+        return self._line("BOOKMARK", msgspec.json.encode({**self._type, "metadata": metadata}))
 
     def _error(self, error: StatusError) -> bytes:
         return b'{"type":"ERROR","object":%b}\n' % encode(error.status)

@@ -159,7 +159,7 @@ class Store:
 
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
         """The changes after a revision that is still kept, and a subscription to those that follow them."""
-        self._check_kept(since, self.revision)
+        self._check_kept(since, self.newest)
         subscription = self._hub.subscribe(resource, namespace)
         rows = self._reader.execute(
             "SELECT type, namespace, name, revision, value, previous FROM log "
@@ -176,6 +176,11 @@ class Store:
         oldest = self.oldest
         if asked < oldest:
             raise CompactedError(asked, oldest)
+
+    @property
+    def newest(self) -> int:
+        """The newest revision that anyone can have read, of which the loop may be told only in a moment."""
+        return max(self.revision, self._seen)
 
     @property
     def oldest(self) -> int:

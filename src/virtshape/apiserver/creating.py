@@ -1,0 +1,58 @@
+"""Create: what a client sends becomes a new object, under the name that it gives or that is made up for it."""
+
+from typing import Final
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.answers import answer_bytes
+from virtshape.apiserver.authentication import User
+from virtshape.apiserver.bodies import read_object
+from virtshape.apiserver.fieldtypes import object_type
+from virtshape.apiserver.managedfields import record_update
+from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.metadata import check_address
+from virtshape.apiserver.names import generate_name
+from virtshape.apiserver.negotiation import choose_form
+from virtshape.apiserver.objects import Tree, begin, metadata_of
+from virtshape.apiserver.reading import render_object
+from virtshape.apiserver.resource import resource_of
+from virtshape.apiserver.route import Route
+from virtshape.apiserver.writeoptions import read_write_options
+from virtshape.apiserver.writing import Desk, authorship_of, store_new
+
+MOST_NAME_TRIES: Final = 8
+
+
+async def create_object(desk: Desk, request: Request, route: Route, user: User) -> Response:
+    """Store a new object."""
+    options = read_write_options(request, "CreateOptions")
+    form = choose_form(request.headers.get("accept", ""))
+    resource = resource_of(route.kind)
+    body, warnings = read_object(request, route.kind, options.validation)
+    sent = _address(body, route)
+    authorship = authorship_of(route, options)
+
+    def claim(new: Tree) -> list[Tree]:
+        if sent.get("managedFields") == []:  # whoever sends an empty list wants no tracking
+            return []
+        return record_update(None, new, authorship, object_type(route.kind))
+
+    name = sent.get("name") or ""
+    for _ in range(1 if name else MOST_NAME_TRIES):
+        name = sent.get("name") or (generate_name(sent["generateName"]) if sent.get("generateName") else "")
+        new = begin(resource, {**body, "metadata": sent}, route.namespace, name, options.now)
+        record, more = await store_new(desk, route, user, new, options, claim)
+        if record is not None:
+            return answer_bytes(request, form, render_object(resource, form, record, request), 201, warnings + more)
+    error = StatusError(409, "AlreadyExists", f'{resource.name} "{name}" already exists')
+    raise error.about(route.kind.group, route.kind.plural, name)
+
+
+def _address(body: Tree, route: Route) -> Tree:
+    """The metadata sent, with the name of the path if there is one; refused if it contradicts the path."""
+    sent = metadata_of(body)
+    if route.name and not sent.get("name"):
+        sent = {**sent, "name": route.name}
+    check_address(sent, name=route.name, namespace=route.namespace)
+    if sent.get("resourceVersion"):
+        raise StatusError(400, "BadRequest", "resourceVersion should not be set on objects to be created")
+    return sent

@@ -1,0 +1,65 @@
+"""Patch: an object changed as a JSON patch, a merge patch or a strategic merge patch says, or applied in part."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from virtshape.api.kinds import Kind
+from virtshape.api.status import StatusError
+from virtshape.apiserver.applying import apply_object
+from virtshape.apiserver.authentication import User
+from virtshape.apiserver.bodies import read_json, refuse_media
+from virtshape.apiserver.jsonpatch import patch_json
+from virtshape.apiserver.mergepatch import patch_merge
+from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.metadata import check_address
+from virtshape.apiserver.negotiation import media_type
+from virtshape.apiserver.objects import Tree, metadata_of
+from virtshape.apiserver.resource import Resource, resource_of
+from virtshape.apiserver.route import Route
+from virtshape.apiserver.strategic import patch_strategic
+from virtshape.apiserver.strictness import admit_fields
+from virtshape.apiserver.writeoptions import APPLY_PATCH, read_write_options
+from virtshape.apiserver.writing import Desk, change_object, conflict
+from virtshape.store.record import Record
+
+STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
+
+_PATCHERS: Final[dict[str, Callable[[Tree, Any, Kind], Tree]]] = {
+    "application/json-patch+json": lambda old, patch, _: patch_json(old, patch),
+    "application/merge-patch+json": lambda old, patch, _: patch_merge(old, patch),
+    STRATEGIC_PATCH: lambda old, patch, kind: patch_strategic(old, patch, kind.struct),
+}
+
+
+async def patch_object(desk: Desk, request: Request, route: Route, user: User) -> Response:
+    """Change an object as a patch says, or apply a part of one."""
+    if not route.name:
+        raise StatusError(400, "BadRequest", "name must be provided")
+    resource = resource_of(route.kind)
+    media = media_type(request.headers.get("content-type", ""))
+    accepted = _list_accepted(resource)
+    if media not in accepted:
+        raise refuse_media(", ".join(accepted))
+    options = read_write_options(request, "PatchOptions")
+    if media == APPLY_PATCH:
+        return await apply_object(desk, request, route, user, options)
+    patch = read_json(request.body)
+    warnings: list[str] = []
+
+    def change(old: Tree, record: Record) -> Tree:
+        patched = _PATCHERS[media](old, patch, route.kind)
+        if patched is old:
+            return old
+        admitted, warnings[:] = admit_fields(patched, None, route.kind, options.validation, patching=True)
+        stated = metadata_of(admitted)
+        check_address(stated, name=route.name, namespace=route.namespace)
+        if stated.get("resourceVersion") not in (None, "", str(record.revision)):
+            raise conflict(resource, route.name)
+        return admitted
+
+    return await change_object(desk, request, route, user, options, change, warnings, retries=True)
+
+
+def _list_accepted(resource: Resource) -> list[str]:
+    """What bodies a patch may have; that of custom resources cannot be strategic."""
+    return [media for media in (*_PATCHERS, APPLY_PATCH) if media != STRATEGIC_PATCH or not resource.custom]

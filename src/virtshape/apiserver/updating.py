@@ -1,0 +1,46 @@
+"""Update: what a client sends replaces an object, or its status, if it is still the one that the client has seen."""
+
+from virtshape.api.status import Cause, StatusError
+from virtshape.apiserver.authentication import User
+from virtshape.apiserver.bodies import read_object
+from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.metadata import allows_blind_update, check_address
+from virtshape.apiserver.objects import Tree, metadata_of
+from virtshape.apiserver.resource import resource_of
+from virtshape.apiserver.route import Route
+from virtshape.apiserver.violation import refuse_object
+from virtshape.apiserver.writeoptions import read_write_options
+from virtshape.apiserver.writing import Desk, change_object, conflict
+from virtshape.store.record import Record
+
+
+async def update_object(desk: Desk, request: Request, route: Route, user: User) -> Response:
+    """Replace an object, or its status."""
+    if not route.name:
+        raise StatusError(400, "BadRequest", "name must be provided")
+    options = read_write_options(request, "UpdateOptions")
+    body, warnings = read_object(request, route.kind, options.validation)
+    sent = metadata_of(body)
+    check_address(sent, name=route.name, namespace=route.namespace)
+    stated = sent.get("resourceVersion") or ""
+
+    def change(old: Tree, record: Record) -> Tree:
+        _check_seen(sent, old, record, route)
+        return body
+
+    return await change_object(desk, request, route, user, options, change, warnings, retries=not stated)
+
+
+def _check_seen(sent: Tree, old: Tree, record: Record, route: Route) -> None:
+    """Refuse what was made of another object than the one that is there, or of an older state of it."""
+    resource = resource_of(route.kind)
+    uid, there = sent.get("uid"), metadata_of(old).get("uid")
+    if uid and uid != there:
+        words = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {there}"
+        raise conflict(resource, route.name, words)
+    stated = sent.get("resourceVersion")
+    if stated and stated != str(record.revision):
+        raise conflict(resource, route.name)
+    if not stated and not allows_blind_update(route.kind):
+        words = "Invalid value: 0x0: must be specified for an update"
+        raise refuse_object(route.kind, route.name, [Cause("FieldValueInvalid", words, "metadata.resourceVersion")])

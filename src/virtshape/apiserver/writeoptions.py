@@ -1,0 +1,72 @@
+"""The parameters of writes, read and checked together."""
+
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from virtshape.api.status import Cause
+from virtshape.apiserver.managedfields import name_manager
+from virtshape.apiserver.message import Request
+from virtshape.apiserver.moment import now
+from virtshape.apiserver.negotiation import media_type
+from virtshape.apiserver.violation import forbidden_value, invalid_value, refuse_invalid, required_value, too_long_value
+
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+LONGEST_MANAGER: Final = 128
+_VALIDATIONS: Final = ("Ignore", "Warn", "Strict")
+
+
+class WriteOptions(Struct):
+    """How to write: for whom, whether for real, and how strict to be with fields that the kind does not have."""
+
+    manager: str
+    dry_run: bool
+    validation: str
+    force: bool
+    now: str
+
+
+def read_write_options(request: Request, kind: str) -> WriteOptions:
+    """The parameters of a write; `kind` is what messages call them. All that is wrong with them is told at once."""
+    manager = request.parameter("fieldManager")
+    validation = request.parameter("fieldValidation") or "Warn"
+    causes = [*_check_dry_run(request), *_check_manager(manager)]
+    if validation not in _VALIDATIONS:
+        words = f'Unsupported value: "{validation}": supported values: "", "Ignore", "Strict", "Warn"'
+        causes.append(Cause("FieldValueNotSupported", words, "fieldValidation"))
+    if kind == "PatchOptions":
+        causes += _check_patch(request, manager)
+    if causes:
+        raise refuse_invalid("meta.k8s.io", kind, "", causes)
+    return WriteOptions(
+        manager=name_manager(manager, request.headers.get("user-agent", "")),
+        dry_run="dryRun" in request.query,
+        validation=validation,
+        force=bool(request.flag("force")),
+        now=now(),
+    )
+
+
+def _check_dry_run(request: Request) -> list[Cause]:
+    given = request.query.get("dryRun", [])
+    if all(value == "All" for value in given):
+        return []
+    shown = msgspec.json.encode(given).decode()
+    return [Cause("FieldValueNotSupported", f'Unsupported value: {shown}: supported values: "All"', "dryRun")]
+
+
+def _check_manager(manager: str) -> list[Cause]:
+    if len(manager.encode(errors="replace")) > LONGEST_MANAGER:
+        return [too_long_value("fieldManager", LONGEST_MANAGER)]
+    if not manager.isprintable():
+        return [invalid_value("fieldManager", manager, "should only contain printable characters")]
+    return []
+
+
+def _check_patch(request: Request, manager: str) -> list[Cause]:
+    if media_type(request.headers.get("content-type", "")) == APPLY_PATCH:
+        return [] if manager else [required_value("fieldManager", "is required for apply patch")]
+    if request.flag("force") is not None:
+        return [forbidden_value("force", "may not be specified for non-apply patch")]
+    return []
