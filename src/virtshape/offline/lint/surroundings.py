@@ -6,14 +6,17 @@ Remembers what it was asked, since many VMs make the same mistake. Never changes
 
 from collections.abc import Iterable
 from functools import cache
+from typing import Final
 
 from virtshape import catalog as builtin
+from virtshape.admission.missing import describe_missing, explain_missing, list_candidates
 from virtshape.api.model import Model
 from virtshape.engine.nearest import Candidate
 from virtshape.offline.objects import Objects
-from virtshape.resolve.find import instancetype_spec
-from virtshape.resolve.matcher import FLAVOR_GROUP, KINDS, Role
-from virtshape.resolve.reference import NotFoundError, Reference
+from virtshape.resolve.matcher import Role
+from virtshape.resolve.reference import Reference
+
+_ADVICE: Final = "correct the name, or check the file that defines it too"
 
 
 class Surroundings:
@@ -41,37 +44,19 @@ class Surroundings:
         """Whether the object is there, with mistakes of its own."""
         return reference in self._broken
 
-    def _list_names(self, group: str, kind: str, namespace: str) -> list[str]:
+    def list_names(self, group: str, kind: str, namespace: str) -> list[str]:
+        """The names of all objects of a kind, in a namespace if it is a namespaced one."""
         own, built_in = (held.names(group, kind, namespace) for held in (self._objects, self._catalog))
         return list(dict.fromkeys([*own, *built_in]))
 
     def _describe_missing(self, reference: Reference) -> str:
-        """Say that an object is not there, and which others have a name near to it."""
-        names = self._list_names(reference.group, reference.kind, reference.namespace)
-        return NotFoundError(reference, "").suggest(names).message
+        return describe_missing(reference, self)
 
     def _explain_missing(self, reference: Reference, role: Role, namespace: str) -> str:
-        """Say that an object is not there, and what a VM of the namespace may mean instead."""
-        message = self.describe_missing(reference)
-        kinds = KINDS[role]
-        other = kinds.namespaced if reference.kind == kinds.cluster else kinds.cluster
-        elsewhere = Reference(reference.group, other, namespace if other == kinds.namespaced else "", reference.name)
-        if self.find(elsewhere) is not None:
-            return f"{message}; there is a {other} of this name: set spec.{role}.kind to it"
-        return (
-            message if message.endswith("?") else f"{message}: correct the name, or check the file that defines it too"
-        )
+        return explain_missing(reference, role, namespace, self, _ADVICE)
 
     def _list_candidates(self, group: str, namespace: str) -> tuple[Candidate, ...]:
-        """All instance types, or flavors, that a VM of the namespace may name."""
-        kinds = KINDS["flavor" if group == FLAVOR_GROUP else "instancetype"]
-        candidates = []
-        for kind, where in ((kinds.cluster, ""), (kinds.namespaced, namespace)):
-            for name in self._list_names(group, kind, where):
-                spec = instancetype_spec(self.find(Reference(group, kind, where, name)))
-                if spec is not None:
-                    candidates.append(Candidate(f"{name} ({kind})" if where else name, spec))
-        return tuple(candidates)
+        return list_candidates(group, namespace, self)
 
 
 @cache

@@ -1,0 +1,86 @@
+"""
+Whether a VM fits what shapes it, all of it at once: requirements count even where there are conflicts to resolve first.
+
+Pure: looks at a draft, which it never changes.
+"""
+
+from collections.abc import Iterable
+from copy import copy
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.kubevirt.devices import Devices
+from virtshape.api.kubevirt.domain import DomainSpec, Memory, ResourceRequirements
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.engine.apply import TEMPLATE_ROOT, check_instancetype
+from virtshape.engine.conflict import Conflict
+from virtshape.engine.cpu import check_vcpus_spread
+from virtshape.engine.defaults import apply_defaults
+from virtshape.engine.draft import Draft
+from virtshape.engine.memory import check_memory_given
+from virtshape.engine.nearest import Candidate, find_nearest
+from virtshape.engine.requirements import check_requirements
+
+
+class Fit(NamedTuple):
+    """A VM, and what it is to fit."""
+
+    draft: Draft
+    instancetype: VirtualMachineInstancetypeSpec | None
+    preference: VirtualMachinePreferenceSpec | None
+    architecture: str
+
+    def check_sizes(self) -> list[Conflict]:
+        """What the VM and its instance type both say, and memory that nobody gives."""
+        if self.instancetype is not None:
+            return check_instancetype(self.draft, self.instancetype, TEMPLATE_ROOT)
+        missing = check_memory_given(self.draft.spec.domain, TEMPLATE_ROOT, None)
+        return [missing] if missing else []
+
+    def check_spread(self) -> Conflict | None:
+        """Whether the vCPUs can be spread as the preference asks."""
+        given = self.instancetype.cpu if self.instancetype else None
+        return check_vcpus_spread(self.draft.spec.domain.cpu, TEMPLATE_ROOT, given, self.preference)
+
+    def check_requirements(self) -> list[Conflict]:
+        """The requirements that the VM would not meet once its conflicts are resolved in the instance type's favour."""
+        if self.preference is None or self.preference.requirements is None:
+            return []
+        cpu = self.draft.spec.domain.cpu
+        own_vcpus = cpu.guest if cpu else None
+        return check_requirements(self.instancetype, self.preference, self._predict(self.preference), own_vcpus)
+
+    def _predict(self, preference: VirtualMachinePreferenceSpec) -> VirtualMachineInstanceSpec:
+        """What is to be started, as far as requirements look at it."""
+        spec = self.draft.spec
+        given = self.instancetype.memory.guest if self.instancetype and self.instancetype.memory else None
+        domain = DomainSpec(
+            cpu=copy(spec.domain.cpu),
+            memory=copy(spec.domain.memory) if given is None else Memory(guest=given),
+            resources=_copy_resources(spec.domain.resources),
+            devices=Devices(),
+        )
+        architecture = spec.architecture or preference.preferred_architecture
+        predicted = VirtualMachineInstanceSpec(architecture=architecture, domain=domain)
+        apply_defaults(predicted, None, self.architecture)
+        return predicted
+
+    def advise(self, candidates: Iterable[Candidate], near_to: str) -> str:
+        """Name the instance types that would do in place of the one there is."""
+        present = {conflict.fields for conflict in self.check_sizes()}
+
+        def would_do(candidate: VirtualMachineInstancetypeSpec) -> bool:
+            other = self._replace(instancetype=candidate)
+            if other.check_requirements() or other.check_spread():
+                return False
+            return all(conflict.fields in present for conflict in other.check_sizes())
+
+        names = find_nearest(candidates, would_do, near_to)
+        return f"; {' or '.join(names)} would do" if names else "; no instance type known here would do"
+
+
+def _copy_resources(resources: ResourceRequirements | None) -> ResourceRequirements | None:
+    return replace(resources, requests=dict(resources.requests or {})) if resources else None

@@ -1,0 +1,40 @@
+"""
+What to say of an object that a VM names and that is not there: what has a name near to it, and what else is meant.
+
+Never raises.
+"""
+
+from virtshape.admission.world import Finder
+from virtshape.engine.nearest import Candidate
+from virtshape.resolve.find import instancetype_spec
+from virtshape.resolve.matcher import FLAVOR_GROUP, KINDS, Role
+from virtshape.resolve.reference import NotFoundError, Reference
+
+
+def describe_missing(reference: Reference, finder: Finder) -> str:
+    """Say that an object is not there, and which others have a name near to it."""
+    names = finder.list_names(reference.group, reference.kind, reference.namespace)
+    return NotFoundError(reference, "").suggest(list(names)).message
+
+
+def explain_missing(reference: Reference, role: Role, namespace: str, finder: Finder, advice: str) -> str:
+    """Say that an object is not there, and what a VM of the namespace may mean instead; else give the advice."""
+    message = describe_missing(reference, finder)
+    kinds = KINDS[role]
+    other = kinds.namespaced if reference.kind == kinds.cluster else kinds.cluster
+    elsewhere = Reference(reference.group, other, namespace if other == kinds.namespaced else "", reference.name)
+    if finder.find(elsewhere) is not None:
+        return f"{message}; there is a {other} of this name: set spec.{role}.kind to it"
+    return message if message.endswith("?") else f"{message}: {advice}"
+
+
+def list_candidates(group: str, namespace: str, finder: Finder) -> tuple[Candidate, ...]:
+    """All instance types, or flavors, that a VM of the namespace may name."""
+    kinds = KINDS["flavor" if group == FLAVOR_GROUP else "instancetype"]
+    candidates = []
+    for kind, where in ((kinds.cluster, ""), (kinds.namespaced, namespace)):
+        for name in finder.list_names(group, kind, where):
+            spec = instancetype_spec(finder.find(Reference(group, kind, where, name)))
+            if spec is not None:
+                candidates.append(Candidate(f"{name} ({kind})" if where else name, spec))
+    return tuple(candidates)
