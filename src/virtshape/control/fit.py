@@ -1,0 +1,142 @@
+"""
+Whether an instance fits a node: vCPUs, memory, huge pages, CPUs of its own and devices, against what is left.
+
+Pure: amounts in, a verdict with its reasons out. Amounts are integers: CPU in thousandths, the rest in units.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.api.core.node import Node
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.quantity import Quantity
+from virtshape.control.vmstatus import measure
+
+CPU: Final = "cpu"
+MEMORY: Final = "memory"
+HUGEPAGES: Final = "hugepages-"
+DEDICATED: Final = "dedicated CPUs"
+CPU_MANAGER_LABEL: Final = "cpumanager"
+"""On a node: whether it gives instances CPUs of their own."""
+_DEFAULT_ALLOCATION_RATIO: Final = 10
+
+
+class Demand(Struct, frozen=True):
+    """What an instance takes of a node."""
+
+    amounts: Mapping[str, int]
+    dedicated: bool = False
+    node_selector: Mapping[str, str] = {}
+
+
+def measure_demand(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None = None) -> Demand:
+    """What the instance asks of a node: CPU shares unless CPUs are its own, huge pages in place of memory."""
+    domain = spec.domain
+    dedicated = bool(domain.cpu and domain.cpu.dedicated_cpu_placement)
+    amounts: Counter[str] = Counter({CPU: _cpu_demand(spec, configuration, dedicated=dedicated)})
+    guest = domain.memory.guest if domain.memory else None
+    requests = (domain.resources.requests if domain.resources else None) or {}
+    if domain.memory is not None and domain.memory.hugepages is not None:
+        amounts[f"{HUGEPAGES}{domain.memory.hugepages.page_size}"] = (
+            guest or requests.get(MEMORY, Quantity("0"))
+        ).value()
+    else:
+        amounts[MEMORY] = (requests.get(MEMORY) or guest or Quantity("0")).value()
+    amounts.update(device.device_name for device in domain.devices.gpus or () if device.device_name)
+    amounts.update(device.device_name for device in domain.devices.host_devices or () if device.device_name)
+    return Demand(dict(amounts), dedicated, spec.node_selector or {})
+
+
+def _cpu_demand(
+    spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None, *, dedicated: bool
+) -> int:
+    vcpus = measure(spec).vcpus or 1
+    if dedicated:
+        isolated = spec.domain.cpu is not None and spec.domain.cpu.isolate_emulator_thread
+        return (vcpus + bool(isolated)) * 1000
+    requests = (spec.domain.resources.requests if spec.domain.resources else None) or {}
+    if CPU in requests:
+        return requests[CPU].milli_value()
+    developer = configuration.developer_configuration if configuration else None
+    ratio = (developer.cpu_allocation_ratio if developer else None) or _DEFAULT_ALLOCATION_RATIO
+    return -(-vcpus * 1000 // ratio)
+
+
+def check_fit(demand: Demand, node: Node, used: Mapping[str, int]) -> list[str]:
+    """Why the node cannot take the instance; nothing if it can."""
+    return list(_find_lacks(demand, node, used))
+
+
+def _find_lacks(demand: Demand, node: Node, used: Mapping[str, int]) -> Iterator[str]:
+    metadata, spec = node.metadata, node.spec
+    labels = (metadata.labels if metadata else None) or {}
+    if spec is not None and spec.unschedulable:
+        yield "takes no new instances (unschedulable)"
+    for key, value in demand.node_selector.items():
+        if labels.get(key) != value:
+            yield f"lacks the label {key}={value} that the node selector asks for"
+    if demand.dedicated and labels.get(CPU_MANAGER_LABEL) != "true":
+        yield f"gives no CPUs to one instance alone (no label {CPU_MANAGER_LABEL}=true)"
+    offered = (node.status.allocatable if node.status else None) or {}
+    for name, amount in demand.amounts.items():
+        free = _read_amount(name, offered.get(name)) - used.get(name, 0)
+        if amount > free:
+            yield f"has {_show(name, max(free, 0))} of {name} left, {_show(name, amount)} needed"
+
+
+def _read_amount(name: str, quantity: Quantity | None) -> int:
+    if quantity is None:
+        return 0
+    return quantity.milli_value() if name == CPU else quantity.value()
+
+
+def _show(name: str, amount: int) -> str:
+    if name == CPU:
+        return f"{amount}m" if amount % 1000 else str(amount // 1000)
+    if name == MEMORY or name.startswith(HUGEPAGES):
+        return str(Quantity.of(amount, "BinarySI"))
+    return str(amount)
+
+
+def explain_lacks(lacks: Mapping[str, list[str]]) -> str:
+    """Why no node can take the instance, node by node."""
+    if not lacks:
+        return "no node runs instances: no launcher is at work"
+    return f"0/{len(lacks)} nodes are available: " + "; ".join(
+        f"{node} {', '.join(reasons)}" for node, reasons in lacks.items()
+    )
+
+
+class Ledger:
+    """What placed instances take of each node; kept up to date one instance at a time."""
+
+    def __init__(self) -> None:
+        self._placed: dict[str, tuple[str, Demand]] = {}
+        self._used: dict[str, Counter[str]] = {}
+
+    def place(self, uid: str, node: str, demand: Demand) -> None:
+        """Count the instance on this node, and nowhere else."""
+        if self._placed.get(uid) == (node, demand):
+            return
+        self.release(uid)
+        self._placed[uid] = (node, demand)
+        self._used.setdefault(node, Counter()).update(demand.amounts)
+
+    def release(self, uid: str) -> None:
+        """Count the instance no more."""
+        node, demand = self._placed.pop(uid, ("", None))
+        if demand is not None:
+            self._used[node].subtract(demand.amounts)
+
+    def used(self, node: str) -> Mapping[str, int]:
+        """What is taken of the node."""
+        return self._used.get(node, {})
+
+    def keep_only(self, uids: set[str]) -> None:
+        """Count none but these instances."""
+        for uid in self._placed.keys() - uids:
+            self.release(uid)

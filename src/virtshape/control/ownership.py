@@ -1,0 +1,42 @@
+"""
+Who owns what: owner references made, found and told apart.
+
+Pure: looks at metadata only.
+"""
+
+from typing import Protocol
+
+from virtshape.api.meta import ObjectMeta, OwnerReference
+
+
+class Object(Protocol):
+    """A struct that says what it is and carries metadata."""
+
+    api_version: str
+    kind: str
+    metadata: ObjectMeta | None
+
+
+def make_owner_reference(owner: Object) -> OwnerReference:
+    """A reference by which the owner manages what carries it, and waits for it when deleted in the foreground."""
+    metadata = owner.metadata or ObjectMeta()
+    return OwnerReference(
+        name=metadata.name or "",
+        api_version=owner.api_version,
+        kind=owner.kind,
+        uid=metadata.uid or "",
+        controller=True,
+        block_owner_deletion=True,
+    )
+
+
+def find_controller(metadata: ObjectMeta | None) -> OwnerReference | None:
+    """The owner that manages the object, if one does."""
+    owners = (metadata.owner_references if metadata else None) or ()
+    return next((owner for owner in owners if owner.controller), None)
+
+
+def is_controlled_by(metadata: ObjectMeta | None, owner: Object) -> bool:
+    """Whether this very owner manages the object."""
+    found = find_controller(metadata)
+    return found is not None and owner.metadata is not None and found.uid == owner.metadata.uid

@@ -1,0 +1,59 @@
+"""
+Builders of instances and nodes for tests of controllers: what a test is about as keywords, all else left out.
+
+Trees are plain JSON; phases that an instance went through are given in order.
+"""
+
+from typing import Any
+
+from tests.build import Tree
+
+from virtshape.api.codec import from_tree
+from virtshape.api.core.node import Node
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+
+NOW = 1_800_000_000.0
+STAMP = "2027-01-15T08:00:00Z"
+EARLIER = "2027-01-15T07:59:00Z"
+LATER = "2027-01-15T08:01:00Z"
+
+
+def build_vmi(
+    *phases: str,
+    uid: str = "i1",
+    name: str = "vm1",
+    going: bool = False,
+    conditions: list[Tree] | None = None,
+    annotations: dict[str, str] | None = None,
+    domain: Tree | None = None,
+    **spec: Any,
+) -> VirtualMachineInstance:
+    """An instance that went through these phases and is in the last."""
+    metadata: Tree = {"name": name, "namespace": "default", "uid": uid, "annotations": annotations}
+    if going:
+        metadata["deletionTimestamp"] = EARLIER
+    stamps = [{"phase": phase, "phaseTransitionTimestamp": EARLIER} for phase in phases]
+    status = {"phase": phases[-1], "phaseTransitionTimestamps": stamps, "conditions": conditions} if phases else None
+    tree = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": metadata,
+        "spec": {"domain": {"devices": {}, **(domain or {})}, **spec},
+        "status": status,
+    }
+    return from_tree(tree, VirtualMachineInstance)
+
+
+def build_node(
+    name: str = "node1", *, labels: dict[str, str] | None = None, spec: Tree | None = None, **has: Any
+) -> Node:
+    """A node that offers 4 CPUs and 8Gi, unless said otherwise."""
+    offered = {"cpu": "4", "memory": "8Gi", **has}
+    tree = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": spec,
+        "status": {"allocatable": offered},
+    }
+    return from_tree(tree, Node)
