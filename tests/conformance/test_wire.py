@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.serving import Serving
+from tests.loopback import Serving
 
 FOLDER = os.environ.get("VIRTSHAPE_WIRE")
 PATIENCE = 240.0
@@ -59,8 +59,10 @@ def replay(system: Serving, directory: Path) -> dict[str, Any]:
         "--compact-cmd": f"kill -USR1 {os.getpid()}; sleep 1",
         "--json": str(results),
     }
-    command = [sys.executable, Path(FOLDER or "", "replay.py"), *(word for pair in words.items() for word in pair)]
-    subprocess.run([*command, *list_recordings()], check=False, timeout=PATIENCE, stdout=subprocess.DEVNULL)
+    script = str(Path(FOLDER or "", "replay.py"))
+    options = [word for pair in words.items() for word in pair]
+    command = [sys.executable, script, *options, *map(str, list_recordings())]
+    subprocess.run(command, check=False, timeout=PATIENCE, stdout=subprocess.DEVNULL)
     outcomes: dict[str, Any] = json.loads(results.read_text())
     return outcomes
 
