@@ -1,0 +1,82 @@
+"""Objects as clients send them, and the paths they are sent to."""
+
+from typing import Any, NamedTuple
+
+from tests.loopback import Client
+
+Tree = dict[str, Any]
+GROUP = "instancetype.kubevirt.io"
+CLUSTER_INSTANCETYPES = f"/apis/{GROUP}/v1beta1/virtualmachineclusterinstancetypes"
+
+
+class Place(NamedTuple):
+    """The paths of a namespace."""
+
+    namespace: str
+
+    def instancetypes(self, name: str = "", version: str = "v1beta1") -> str:
+        return _join(f"/apis/{GROUP}/{version}/namespaces/{self.namespace}/virtualmachineinstancetypes", name)
+
+    def vms(self, name: str = "", version: str = "v1") -> str:
+        return _join(f"/apis/kubevirt.io/{version}/namespaces/{self.namespace}/virtualmachines", name)
+
+    def core(self, plural: str, name: str = "") -> str:
+        return _join(f"/api/v1/namespaces/{self.namespace}/{plural}", name)
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}/{name}" if name else path
+
+
+def build_instancetype(
+    name: str = "small",
+    *,
+    guest: int | None = 1,
+    memory: str | None = "1Gi",
+    version: str = "v1beta1",
+    kind: str = "VirtualMachineInstancetype",
+    **metadata: Any,
+) -> Tree:
+    """An instance type; further keywords go to its metadata."""
+    sizes = {"cpu": {"guest": guest} if guest is not None else {}, "memory": {"guest": memory} if memory else {}}
+    return {
+        "apiVersion": f"{GROUP}/{version}",
+        "kind": kind,
+        "metadata": {"name": name, **metadata},
+        "spec": sizes,
+    }
+
+
+def build_vm(name: str = "vm1", *, status: Tree | None = None, version: str = "v1", **metadata: Any) -> Tree:
+    """A VM that fits the schema and is not to run; further keywords go to its metadata."""
+    template = {"spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}}}
+    return {
+        "apiVersion": f"kubevirt.io/{version}",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name, **metadata},
+        "spec": {"runStrategy": "Halted", "template": template},
+        **({"status": status} if status else {}),
+    }
+
+
+def build_config(name: str = "settings", *, data: dict[str, str] | None = None, **metadata: Any) -> Tree:
+    """A ConfigMap; further keywords go to its metadata."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": data or {"a": "1"}}
+
+
+def create(client: Client, path: str, *bodies: Tree) -> list[Tree]:
+    """Store new objects; what became of them."""
+    replies = [client.post(path, body) for body in bodies]
+    assert [reply.status for reply in replies] == [201] * len(bodies), [reply.body for reply in replies]
+    return [reply.tree for reply in replies]
+
+
+def names(listing: Tree) -> list[str]:
+    """The names of a list's items, in their order."""
+    return [item["metadata"]["name"] for item in listing["items"]]
+
+
+def revision(tree: Tree) -> str:
+    """An object's or list's resourceVersion."""
+    version: str = tree["metadata"]["resourceVersion"]
+    return version

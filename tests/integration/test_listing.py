@@ -1,0 +1,213 @@
+"""Lists: pages of one snapshot, revisions asked for and forgotten, selectors, and what a list says of itself."""
+
+import pytest
+from tests.integration.objects import (
+    CLUSTER_INSTANCETYPES,
+    Place,
+    build_config,
+    build_instancetype,
+    create,
+    names,
+    revision,
+)
+from tests.loopback import Client, Serving, Tree
+
+
+def fill(client: Client, place: Place, count: int = 5) -> list[Tree]:
+    return create(client, place.instancetypes(), *(build_instancetype(f"it-{number}") for number in range(count)))
+
+
+def test_an_empty_list_has_items_and_says_what_it_is(client: Client, place: Place) -> None:
+    listing = client.get(place.instancetypes()).tree
+    assert listing["items"] == []
+    assert (listing["kind"], listing["metadata"]["continue"]) == ("VirtualMachineInstancetypeList", "")
+
+
+def test_pages_show_one_moment_whatever_happens_meanwhile(client: Client, place: Place) -> None:
+    fill(client, place)
+    first = client.get(place.instancetypes(), limit=2).tree
+    create(client, place.instancetypes(), build_instancetype("it-2b"))
+    client.delete(place.instancetypes("it-4"))
+    client.patch(place.instancetypes("it-3"), {"spec": {"cpu": {"guest": 8}}})
+    second = client.get(place.instancetypes(), limit=2, **{"continue": first["metadata"]["continue"]}).tree
+    third = client.get(place.instancetypes(), limit=2, **{"continue": second["metadata"]["continue"]}).tree
+    assert [names(page) for page in (first, second, third)] == [["it-0", "it-1"], ["it-2", "it-3"], ["it-4"]]
+    assert {revision(page) for page in (first, second, third)} == {revision(first)}
+    assert second["items"][1]["spec"]["cpu"] == {"guest": 1}
+    assert [page["metadata"].get("remainingItemCount") for page in (first, second, third)] == [3, 1, None]
+    assert third["metadata"]["continue"] == ""
+
+
+def test_a_limit_that_everything_fits_in_gives_one_page(client: Client, place: Place) -> None:
+    fill(client, place, 3)
+    page = client.get(place.instancetypes(), limit=3).tree
+    assert (names(page), page["metadata"]["continue"]) == (["it-0", "it-1", "it-2"], "")
+
+
+def test_pages_of_all_namespaces_go_on_behind_the_last_object(client: Client, place: Place) -> None:
+    fill(client, place, 3)
+    path = "/apis/instancetype.kubevirt.io/v1beta1/virtualmachineinstancetypes"
+    query: Tree = {"limit": 2, "labelSelector": ""}
+    found: list[tuple[str, str]] = []
+    while True:
+        page = client.get(path, **query).tree
+        found += [(item["metadata"]["namespace"], item["metadata"]["name"]) for item in page["items"]]
+        if not page["metadata"]["continue"]:
+            break
+        query["continue"] = page["metadata"]["continue"]
+    assert found == sorted(set(found))
+    assert [name for namespace, name in found if namespace == place.namespace] == ["it-0", "it-1", "it-2"]
+
+
+def test_pages_of_what_a_selector_matches_are_full_and_do_not_count_the_rest(client: Client, place: Place) -> None:
+    bodies = [build_instancetype(f"it-{number}", labels={"odd": str(number % 2)}) for number in range(7)]
+    create(client, place.instancetypes(), *bodies)
+    first = client.get(place.instancetypes(), limit=2, labelSelector="odd=1").tree
+    rest = client.get(
+        place.instancetypes(), limit=2, labelSelector="odd=1", **{"continue": first["metadata"]["continue"]}
+    ).tree
+    assert (names(first), names(rest)) == (["it-1", "it-3"], ["it-5"])
+    assert "remainingItemCount" not in first["metadata"]
+    assert rest["metadata"]["continue"] == ""
+
+
+def test_a_continuation_of_forgotten_history_is_410_with_a_token_to_go_on_with(
+    serving: Serving, client: Client, place: Place
+) -> None:
+    fill(client, place)
+    first = client.get(place.instancetypes(), limit=2).tree
+    create(client, place.instancetypes(), build_instancetype("it-9"))
+    serving.compact()
+    expired = client.get(place.instancetypes(), limit=2, **{"continue": first["metadata"]["continue"]})
+    assert expired.reason == (410, "Expired")
+    fresh = client.get(place.instancetypes(), limit=9, **{"continue": expired.tree["metadata"]["continue"]}).tree
+    assert names(fresh) == ["it-2", "it-3", "it-4", "it-9"]
+    assert int(revision(fresh)) > int(revision(first))
+
+
+def test_a_list_at_an_exact_revision_is_the_list_of_then(client: Client, place: Place) -> None:
+    fill(client, place, 2)
+    then = client.get(place.instancetypes()).tree
+    client.delete(place.instancetypes("it-0"))
+    client.patch(place.instancetypes("it-1"), {"metadata": {"labels": {"a": "b"}}})
+    again = client.get(place.instancetypes(), resourceVersion=revision(then), resourceVersionMatch="Exact").tree
+    assert again == then
+    with_limit = client.get(place.instancetypes(), resourceVersion=revision(then), limit=1).tree
+    assert with_limit["items"] == then["items"][:1]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param({"resourceVersion": "0"}, id="any"),
+        pytest.param({"resourceVersion": "1"}, id="legacy not older than"),
+        pytest.param({"resourceVersion": "1", "resourceVersionMatch": "NotOlderThan"}, id="not older than"),
+        pytest.param({"resourceVersion": "0", "resourceVersionMatch": "NotOlderThan", "limit": 9}, id="any, cut"),
+    ],
+)
+def test_a_list_that_may_be_newer_is_the_present_one(client: Client, place: Place, query: Tree) -> None:
+    fill(client, place, 2)
+    assert names(client.get(place.instancetypes(), **query).tree) == ["it-0", "it-1"]
+
+
+def test_an_exact_revision_that_is_forgotten_is_410(serving: Serving, client: Client, place: Place) -> None:
+    then = client.get(place.instancetypes()).tree
+    fill(client, place, 2)
+    serving.compact()
+    gone = client.get(place.instancetypes(), resourceVersion=revision(then), resourceVersionMatch="Exact")
+    assert gone.reason == (410, "Expired")
+
+
+@pytest.mark.parametrize("match", ["", "NotOlderThan", "Exact"])
+def test_a_revision_in_the_future_is_504_and_to_be_asked_for_again(client: Client, place: Place, match: str) -> None:
+    query = {"resourceVersionMatch": match} if match else {}
+    reply = client.get(place.instancetypes(), resourceVersion="999999999", **query)
+    assert reply.reason == (504, "Timeout")
+    assert reply.headers["retry-after"] == "1"
+    assert reply.tree["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+
+
+@pytest.mark.parametrize(
+    ("query", "refusal"),
+    [
+        pytest.param({"limit": "abc"}, (400, "BadRequest"), id="a limit that is no number"),
+        pytest.param({"limit": "9" * 25}, (400, "BadRequest"), id="a limit that no number holds"),
+        pytest.param({"limit": "1_0"}, (400, "BadRequest"), id="a limit as Python writes numbers"),
+        pytest.param({"continue": "garbage"}, (400, "BadRequest"), id="a continuation that is none"),
+        pytest.param({"continue": "e30"}, (400, "BadRequest"), id="a continuation that says nothing"),
+        pytest.param({"resourceVersion": "abc"}, (400, "BadRequest"), id="a revision that is no number"),
+        pytest.param({"resourceVersion": "-1"}, (400, "BadRequest"), id="a revision below zero"),
+        pytest.param({"resourceVersionMatch": "Exact"}, (422, "Invalid"), id="a match of no revision"),
+        pytest.param(
+            {"resourceVersion": "0", "resourceVersionMatch": "Exact"}, (422, "Invalid"), id="exactly any revision"
+        ),
+        pytest.param({"resourceVersion": "1", "resourceVersionMatch": "odd"}, (422, "Invalid"), id="an odd match"),
+        pytest.param({"sendInitialEvents": "true"}, (422, "Invalid"), id="initial events of a list"),
+        pytest.param({"labelSelector": "a in (b"}, (400, "BadRequest"), id="a broken label selector"),
+        pytest.param({"fieldSelector": "spec.nope=1"}, (400, "BadRequest"), id="a field that cannot be selected by"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(
+    client: Client, place: Place, query: Tree, refusal: tuple[int, str]
+) -> None:
+    assert client.get(place.instancetypes(), **query).reason == refusal
+
+
+def test_a_continuation_cannot_be_of_another_revision(client: Client, place: Place) -> None:
+    fill(client, place, 3)
+    token = client.get(place.instancetypes(), limit=1).tree["metadata"]["continue"]
+    reply = client.get(place.instancetypes(), limit=1, resourceVersion="5", **{"continue": token})
+    assert reply.reason == (400, "BadRequest")
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        pytest.param("tier=a", ["one", "two"], id="equal"),
+        pytest.param("tier!=a", ["three", "zero"], id="not equal, also where it is absent"),
+        pytest.param("tier in (a,b)", ["one", "three", "two"], id="in"),
+        pytest.param("tier notin (a),tier", ["three"], id="not in, and there"),
+        pytest.param("!tier", ["zero"], id="absent"),
+    ],
+)
+def test_labels_select(client: Client, place: Place, selector: str, expected: list[str]) -> None:
+    labels = {"zero": None, "one": {"tier": "a"}, "two": {"tier": "a"}, "three": {"tier": "b"}}
+    create(client, place.instancetypes(), *(build_instancetype(name, labels=own) for name, own in labels.items()))
+    assert names(client.get(place.instancetypes(), labelSelector=selector).tree) == expected
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        pytest.param("metadata.name=it-1", ["it-1"], id="a name"),
+        pytest.param("metadata.name!=it-1", ["it-0", "it-2"], id="not a name"),
+        pytest.param("metadata.name=it-1,metadata.name=it-2", [], id="two names"),
+        pytest.param("metadata.name=nope", [], id="a name that nothing has"),
+        pytest.param("metadata.namespace=elsewhere", [], id="another namespace"),
+    ],
+)
+def test_fields_select(client: Client, place: Place, selector: str, expected: list[str]) -> None:
+    fill(client, place, 3)
+    listing = client.get(place.instancetypes(), fieldSelector=selector).tree
+    assert names(listing) == expected
+    assert int(revision(listing)) > 0
+
+
+def test_a_list_of_one_namespace_has_nothing_of_others(client: Client, place: Place) -> None:
+    fill(client, place, 1)
+    assert names(client.get(Place("default").instancetypes()).tree) == []
+
+
+def test_items_of_kubernetes_own_kinds_leave_it_to_the_list_to_say_what_they_are(client: Client, place: Place) -> None:
+    create(client, place.core("configmaps"), build_config())
+    listing = client.get(place.core("configmaps")).tree
+    assert (listing["apiVersion"], listing["kind"]) == ("v1", "ConfigMapList")
+    assert not {"apiVersion", "kind"} & listing["items"][0].keys()
+    assert "continue" not in listing["metadata"]
+
+
+def test_cluster_wide_kinds_are_listed_without_a_namespace(client: Client) -> None:
+    body = build_instancetype("listed", kind="VirtualMachineClusterInstancetype")
+    create(client, CLUSTER_INSTANCETYPES, body)
+    assert names(client.get(CLUSTER_INSTANCETYPES, fieldSelector="metadata.name=listed").tree) == ["listed"]
+    client.delete(f"{CLUSTER_INSTANCETYPES}/listed")
