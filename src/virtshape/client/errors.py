@@ -1,0 +1,84 @@
+"""
+What can go wrong between a client and its server.
+
+    Exception
+    ├── StatusError         the server refused: code, reason, causes
+    │   └── GoneError       history that old is forgotten: list again
+    ├── UnreachableError    no answer: nobody listens, the connection broke, it took too long
+    └── ConfigError         a kubeconfig, or a program that it names, that does not work
+"""
+
+import msgspec
+
+from virtshape.api.status import Cause, StatusDetails, StatusError
+
+_READ_AS = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed", 409: "Conflict"}
+
+
+class GoneError(StatusError):
+    """History that old is forgotten: list again, and go on from there."""
+
+
+class UnreachableError(Exception):
+    """No answer: nobody listens, the connection broke, it took too long."""
+
+
+class ConfigError(Exception):
+    """A kubeconfig, or a program that it names, that does not work."""
+
+
+class _Cause(msgspec.Struct):
+    reason: str | None = None
+    message: str | None = None
+    field: str | None = None
+
+
+class _Details(msgspec.Struct, rename="camel"):
+    name: str | None = None
+    group: str | None = None
+    kind: str | None = None
+    uid: str | None = None
+    causes: list[_Cause] | None = None
+    retry_after_seconds: int | None = None
+
+
+class _Metadata(msgspec.Struct):
+    continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+class _Status(msgspec.Struct):
+    """A Status as any server may send it: what we do not know is passed over."""
+
+    status: str | None = None
+    message: str | None = None
+    reason: str | None = None
+    details: _Details | None = None
+    code: int | None = None
+    metadata: _Metadata | None = None
+
+
+_status_decoder = msgspec.json.Decoder(_Status)
+
+
+def read_refusal(body: bytes, code: int = 0) -> StatusError:
+    """The refusal in an answer's body; one with no Status in it, such as a proxy's, in its own words."""
+    try:
+        status = _status_decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        status = _Status()
+    if status.status is None:
+        status.message = body[:512].decode(errors="replace").strip() or f"the server answered {code}"
+    code = status.code or code
+    details = status.details or _Details()
+    causes = [Cause(cause.reason or "", cause.message or "", cause.field or "") for cause in details.causes or ()]
+    kind = GoneError if code == 410 else StatusError
+    error = kind(code, status.reason or _READ_AS.get(code, ""), status.message or "", causes)
+    error.details = StatusDetails(
+        name=details.name,
+        group=details.group,
+        kind=details.kind,
+        uid=details.uid,
+        retry_after_seconds=details.retry_after_seconds,
+    )
+    error.continuation = status.metadata.continue_ if status.metadata else None
+    return error

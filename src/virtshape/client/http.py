@@ -1,0 +1,199 @@
+"""
+Requests over HTTP/1.1, with connections kept open for the next one.
+
+Comes again by itself only where nothing can have happened twice; a secret that has ended is asked for anew, once. More
+requests than there may be connections wait for their turn; streams have connections of their own.
+"""
+
+import asyncio
+import socket
+import ssl
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+from urllib.parse import urlsplit
+
+from virtshape.client.access import Access, Identity, build_context
+from virtshape.client.connection import Connection
+from virtshape.client.errors import ConfigError, UnreachableError, read_refusal
+from virtshape.client.transport import Call, Reply
+
+CONNECT_SECONDS: Final = 10.0
+CALL_SECONDS: Final = 60.0
+IDLE_SECONDS: Final = 90.0
+MOST_AT_ONCE: Final = 32
+
+
+class HttpTransport:
+    """Carries requests to one server."""
+
+    def __init__(
+        self, access: Access, *, call_seconds: float = CALL_SECONDS, connect_seconds: float = CONNECT_SECONDS
+    ) -> None:
+        url = urlsplit(access.server)
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise ConfigError(f'"{access.server}" is no address of a server, such as https://127.0.0.1:6443')
+        self._access = access
+        self._secure = url.scheme == "https"
+        self._host = url.hostname
+        self._port = url.port or (443 if self._secure else 80)
+        self._authority = url.netloc.rpartition("@")[2]
+        self._prefix = url.path.rstrip("/")
+        self._call_seconds = call_seconds
+        self._connect_seconds = connect_seconds
+        self._idle: list[Connection] = []
+        self._room = asyncio.Semaphore(MOST_AT_ONCE)
+        self._tls: tuple[Identity | None, ssl.SSLContext] | None = None
+
+    async def call(self, call: Call) -> Reply:
+        """The answer to a request; UnreachableError if there is none."""
+        reply = await self._exchange(call)
+        if reply.status == 401 and self._access.secrets.forget():
+            reply = await self._exchange(call)
+        return reply
+
+    @asynccontextmanager
+    async def stream(self, call: Call, *, patience: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The lines of an answer that goes on, as they come; StatusError if it is a refusal."""
+        connection = await self._open_stream(call)
+        if connection.status == 401 and self._access.secrets.forget():
+            connection.close()
+            connection = await self._open_stream(call)
+        try:
+            if connection.status >= 400:
+                async with self._limit(self._call_seconds):
+                    raise read_refusal(await connection.read(), connection.status)
+            yield self._read_lines(connection, patience)
+        finally:
+            connection.close()
+
+    async def close(self) -> None:
+        """Hang up."""
+        for connection in self._idle:
+            connection.close()
+        self._idle.clear()
+        await asyncio.sleep(0)  # for the transports to see it
+
+    async def _exchange(self, call: Call) -> Reply:
+        data = await self._write(call, (("accept-encoding", "gzip"),))
+        async with self._room:
+            return await self._send(call, data)
+
+    async def _send(self, call: Call, data: bytes) -> Reply:
+        connection = self._take_idle()
+        if connection is not None:
+            try:
+                return await self._converse(connection, data)
+            except UnreachableError:
+                # The server may have hung up just when we began; what it never answered to, a read may repeat.
+                if connection.answered or call.method != "GET":
+                    raise
+        return await self._converse(await self._connect(), data)
+
+    async def _converse(self, connection: Connection, data: bytes) -> Reply:
+        try:
+            async with self._limit(self._call_seconds):
+                await connection.send(data)
+                body = await connection.read()
+        except BaseException:
+            connection.close()
+            raise
+        reply = Reply(connection.status, connection.headers, _unpack(body, connection.headers))
+        self._put_back(connection)
+        return reply
+
+    async def _open_stream(self, call: Call) -> Connection:
+        data = await self._write(call)
+        connection = await self._connect()
+        try:
+            async with self._limit(self._call_seconds):
+                await connection.send(data)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    async def _read_lines(self, connection: Connection, patience: float | None) -> AsyncIterator[bytes]:
+        chunks = aiter(connection.chunks())
+        rest = b""
+        while True:
+            async with self._limit(patience):
+                chunk = await anext(chunks, None)
+            if chunk is None:
+                break
+            *lines, rest = (rest + chunk).split(b"\n") if rest else chunk.split(b"\n")
+            for line in lines:
+                if line:
+                    yield line
+        if rest.strip():
+            yield rest
+
+    async def _write(self, call: Call, more: tuple[tuple[str, str], ...] = ()) -> bytes:
+        secret = await self._access.secrets.fetch()
+        headers = [*call.headers.items(), *more, *secret.headers(), *self._access.acting_as.headers()]
+        if call.body:
+            headers.append(("content-length", str(len(call.body))))
+        lines = [f"{call.method} {self._prefix}{call.target} HTTP/1.1", f"host: {self._authority}"]
+        lines += [f"{name}: {value}" for name, value in headers]
+        return "\r\n".join([*lines, "", ""]).encode("latin-1") + call.body
+
+    def _take_idle(self) -> Connection | None:
+        now = asyncio.get_running_loop().time()
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.reusable and now - connection.idle_since < IDLE_SECONDS:
+                return connection
+            connection.close()
+        return None
+
+    def _put_back(self, connection: Connection) -> None:
+        if not connection.reusable:
+            connection.close()
+            return
+        connection.idle_since = asyncio.get_running_loop().time()
+        self._idle.append(connection)
+
+    async def _connect(self) -> Connection:
+        loop = asyncio.get_running_loop()
+        tls = await self._find_tls() if self._secure else None
+        try:
+            async with self._limit(self._connect_seconds):
+                transport, connection = await loop.create_connection(
+                    Connection,
+                    self._host,
+                    self._port,
+                    ssl=tls,
+                    server_hostname=(self._access.server_name or self._host) if tls is not None else None,
+                )
+        except OSError as error:  # which TLS's errors are too
+            raise UnreachableError(f"cannot connect to {self._access.server}: {error}") from error
+        # So that a server that is gone without a word is noticed, also by a watch that waits for hours.
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return connection
+
+    async def _find_tls(self) -> ssl.SSLContext:
+        identity = (await self._access.secrets.fetch()).identity
+        if self._tls is None or self._tls[0] != identity:
+            for connection in self._idle:  # they were made as someone else
+                connection.close()
+            self._idle.clear()
+            self._tls = identity, build_context(self._access, identity)
+        return self._tls[1]
+
+    @asynccontextmanager
+    async def _limit(self, seconds: float | None) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(seconds):
+                yield
+        except TimeoutError:
+            raise UnreachableError(f"{self._access.server} did not answer within {seconds:g} seconds") from None
+
+
+def _unpack(body: bytes, headers: dict[str, str]) -> bytes:
+    if headers.get("content-encoding") != "gzip":
+        return body
+    try:
+        return zlib.decompress(body, 16 + zlib.MAX_WBITS)
+    except zlib.error as error:
+        raise UnreachableError(f"the answer cannot be decompressed: {error}") from error

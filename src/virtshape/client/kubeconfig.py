@@ -1,0 +1,226 @@
+"""
+Kubeconfigs as kubectl reads them: $KUBECONFIG, ~/.kube/config, or what every pod is given.
+
+Reads files, connects to nothing. Of several files the first to say something counts; paths in a file start from it.
+"""
+
+import binascii
+import os
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Struct, field
+
+from virtshape.api.status import StatusError
+from virtshape.api.yaml import read_documents
+from virtshape.client.access import Access, FixedSecret, Identity, Impersonation, Secret, SecretSource
+from virtshape.client.errors import ConfigError
+from virtshape.client.plugin import ExecConfig, Plugin, describe_cluster
+from virtshape.client.tokenfile import TokenFile
+
+ACCOUNT_DIRECTORY: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+DEFAULT_NAMESPACE: Final = "default"
+
+T = TypeVar("T")
+
+
+class Cluster(Struct, rename="kebab"):
+    """A server and whom to trust."""
+
+    server: str = ""
+    certificate_authority: str = ""
+    certificate_authority_data: str = ""
+    insecure_skip_tls_verify: bool = False
+    tls_server_name: str = ""
+    proxy_url: str = ""
+
+
+class User(Struct, rename="kebab"):
+    """Who is asking."""
+
+    token: str = ""
+    token_file: str = field(default="", name="tokenFile")
+    client_certificate: str = ""
+    client_certificate_data: str = ""
+    client_key: str = ""
+    client_key_data: str = ""
+    username: str = ""
+    password: str = ""
+    exec: ExecConfig | None = None
+    auth_provider: Any = None
+    as_: str = field(default="", name="as")
+    as_uid: str = ""
+    as_groups: list[str] | None = None
+    as_user_extra: dict[str, list[str]] | None = None
+
+
+class Context(Struct):
+    """A user at a cluster, and the namespace that is meant where none is named."""
+
+    cluster: str = ""
+    user: str = ""
+    namespace: str = ""
+
+
+class _Named(Struct):
+    name: str
+    cluster: Any = None
+    user: Any = None
+    context: Any = None
+
+
+class _File(Struct):
+    current_context: str | None = field(default=None, name="current-context")
+    clusters: list[_Named] | None = None
+    users: list[_Named] | None = None
+    contexts: list[_Named] | None = None
+
+
+class Config(Struct):
+    """All clusters, users and contexts, each with the directory of the file that it comes from."""
+
+    current_context: str = ""
+    clusters: dict[str, tuple[Cluster, Path]] = {}
+    users: dict[str, tuple[User, Path]] = {}
+    contexts: dict[str, tuple[Context, Path]] = {}
+
+
+def find_access(
+    *, path: str = "", context: str = "", environment: Mapping[str, str] = os.environ, account: Path = ACCOUNT_DIRECTORY
+) -> Access:
+    """The server and user that kubectl would take; ConfigError if there are none."""
+    config = load_config([Path(path)] if path else list_paths(environment), must_exist=bool(path))
+    if not config.contexts and not config.clusters and not path:
+        access = find_account(environment, account)
+        if access is not None:
+            return access
+        raise ConfigError("no server is known: set KUBECONFIG to the path of a kubeconfig, or write ~/.kube/config")
+    return choose_access(config, context)
+
+
+def list_paths(environment: Mapping[str, str]) -> list[Path]:
+    """The files that count, the first one most."""
+    stated = [Path(part) for part in environment.get("KUBECONFIG", "").split(os.pathsep) if part]
+    return stated or [Path(environment.get("HOME", "~")).expanduser() / ".kube" / "config"]
+
+
+def load_config(paths: Sequence[Path], *, must_exist: bool = False) -> Config:
+    """All files together; those that are not there are passed over, unless they must be."""
+    config = Config(clusters={}, users={}, contexts={})
+    for path in paths:
+        try:
+            text = path.read_text()
+        except FileNotFoundError:
+            if must_exist:
+                raise ConfigError(f"{path}: there is no such kubeconfig") from None
+            continue
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path} cannot be read: {error}") from error
+        try:
+            _merge(config, text, path)
+        except (StatusError, msgspec.ValidationError) as error:
+            raise ConfigError(f"{path} is no kubeconfig: {error}") from error
+    return config
+
+
+def _merge(config: Config, text: str, path: Path) -> None:
+    for document in read_documents(text, str(path)):
+        file = msgspec.convert(_without_nulls(document.tree), _File)
+        config.current_context = config.current_context or file.current_context or ""
+        home = path.absolute().parent
+        for entry in file.clusters or ():
+            config.clusters.setdefault(entry.name, (msgspec.convert(entry.cluster or {}, Cluster), home))
+        for entry in file.users or ():
+            config.users.setdefault(entry.name, (msgspec.convert(entry.user or {}, User), home))
+        for entry in file.contexts or ():
+            config.contexts.setdefault(entry.name, (msgspec.convert(entry.context or {}, Context), home))
+
+
+def _without_nulls(tree: Any) -> Any:
+    """What Go's decoder makes of nulls: nothing."""
+    if isinstance(tree, dict):
+        return {key: _without_nulls(value) for key, value in tree.items() if value is not None}
+    return [_without_nulls(value) for value in tree] if isinstance(tree, list) else tree
+
+
+def choose_access(config: Config, context: str = "") -> Access:
+    """What a context comes down to; the current one if none is named."""
+    name = context or config.current_context
+    if not name:
+        raise ConfigError("the kubeconfig has no current-context, and no other was named")
+    chosen, _ = _find(config.contexts, name, "context")
+    cluster, cluster_home = _find(config.clusters, chosen.cluster, "cluster")
+    user, user_home = _find(config.users, chosen.user, "user") if chosen.user else (User(), Path())
+    if cluster.proxy_url:
+        raise ConfigError(f'cluster "{chosen.cluster}" is behind a proxy (proxy-url), which is not supported')
+    authority = _read_either(cluster.certificate_authority_data, cluster.certificate_authority, cluster_home)
+    return Access(
+        server=cluster.server,
+        secrets=_find_secrets(user, user_home, chosen.user, cluster, authority),
+        authority=authority,
+        insecure=cluster.insecure_skip_tls_verify,
+        server_name=cluster.tls_server_name,
+        namespace=chosen.namespace or DEFAULT_NAMESPACE,
+        acting_as=Impersonation(user.as_, user.as_uid, user.as_groups or (), user.as_user_extra or {}),
+    )
+
+
+def find_account(environment: Mapping[str, str], directory: Path = ACCOUNT_DIRECTORY) -> Access | None:
+    """The service account of the pod that we are in, if we are in one."""
+    host, port = environment.get("KUBERNETES_SERVICE_HOST", ""), environment.get("KUBERNETES_SERVICE_PORT", "")
+    token = directory / "token"
+    if not host or not port or not token.exists():
+        return None
+    authority, namespace = directory / "ca.crt", directory / "namespace"
+    return Access(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        secrets=TokenFile(token),
+        authority=authority.read_bytes() if authority.exists() else b"",
+        namespace=namespace.read_text().strip() if namespace.exists() else DEFAULT_NAMESPACE,
+    )
+
+
+def _find_secrets(user: User, home: Path, name: str, cluster: Cluster, authority: bytes) -> SecretSource:
+    if user.auth_provider is not None:
+        words = "uses an auth-provider, which Kubernetes no longer has: use an exec credential plugin"
+        raise ConfigError(f'user "{name}" {words}')
+    if user.exec is not None:
+        described = describe_cluster(
+            cluster.server, cluster.tls_server_name, authority, cluster.insecure_skip_tls_verify
+        )
+        return Plugin(user.exec, home, described)
+    identity = _find_identity(user, home, name)
+    if user.token_file:
+        return TokenFile(home / user.token_file, identity)
+    basic = (user.username, user.password) if user.username else None
+    return FixedSecret(Secret(user.token.strip(), identity, basic))
+
+
+def _find_identity(user: User, home: Path, name: str) -> Identity | None:
+    certificate = _read_either(user.client_certificate_data, user.client_certificate, home)
+    key = _read_either(user.client_key_data, user.client_key, home)
+    if not certificate and not key:
+        return None
+    if not certificate or not key:
+        raise ConfigError(f'user "{name}" has only one of client certificate and key')
+    return Identity(certificate, key)
+
+
+def _read_either(data: str, path: str, home: Path) -> bytes:
+    """What stands in the file itself, else what is in the file that it names."""
+    try:
+        if data:
+            return b64decode(data, validate=True)
+        return (home / path).read_bytes() if path else b""
+    except (OSError, binascii.Error) as error:
+        raise ConfigError(f"a certificate or key cannot be read: {error}") from error
+
+
+def _find(named: Mapping[str, tuple[T, Path]], name: str, what: str) -> tuple[T, Path]:
+    if name not in named:
+        known = f"; there are {', '.join(sorted(named))}" if named else ""
+        raise ConfigError(f'the kubeconfig has no {what} "{name}"{known}')
+    return named[name]

@@ -1,0 +1,148 @@
+"""
+Exec credential plugins: programs that a kubeconfig names and that print a token or a certificate.
+
+Runs one when a secret is needed, and again when that secret ends or is refused. Never asks on a terminal.
+"""
+
+import asyncio
+import os
+import time
+from base64 import b64encode
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct, field
+
+from virtshape.client.access import Identity, Secret
+from virtshape.client.errors import ConfigError
+
+PLUGIN_SECONDS: Final = 60.0
+API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+
+
+class Variable(Struct):
+    """A variable of the environment."""
+
+    name: str
+    value: str = ""
+
+
+class ExecConfig(Struct, rename="camel"):
+    """Which program to run, and how."""
+
+    command: str
+    api_version: str
+    args: list[str] | None = None
+    env: list[Variable] | None = None
+    install_hint: str = ""
+    provide_cluster_info: bool = False
+    interactive_mode: str = ""
+
+
+class _Status(Struct, rename="camel"):
+    token: str = ""
+    client_certificate_data: str = ""
+    client_key_data: str = ""
+    expiration_timestamp: datetime | None = None
+
+
+class _Credential(Struct, rename="camel"):
+    api_version: str
+    status: _Status = field(default_factory=_Status)
+
+
+class Plugin:
+    """The secret that a program prints."""
+
+    def __init__(self, config: ExecConfig, home: Path, cluster: Mapping[str, Any]) -> None:
+        if config.api_version not in API_VERSIONS:
+            raise ConfigError(f'{config.command}: exec plugin with apiVersion "{config.api_version}" is not supported')
+        if config.interactive_mode == "Always":
+            raise ConfigError(f"{config.command}: this exec plugin needs a terminal, and there is none")
+        self._config = config
+        self._home = home
+        self._cluster = cluster
+        self._secret: Secret | None = None
+        self._expires: float | None = None
+        self._running = asyncio.Lock()
+
+    async def fetch(self) -> Secret:
+        """The secret; the program runs if there is none that is still good."""
+        async with self._running:
+            if self._secret is None or (self._expires is not None and time.time() >= self._expires):
+                self._secret, self._expires = _read(await self._run(), self._config)
+            return self._secret
+
+    def forget(self) -> bool:
+        """Whether asking again may help: yes, the program may print another."""
+        self._secret = None
+        return True
+
+    async def _run(self) -> bytes:
+        config = self._config
+        command = str(self._home / config.command) if os.sep in config.command else config.command
+        environment = {**os.environ, **{variable.name: variable.value for variable in config.env or ()}}
+        environment["KUBERNETES_EXEC_INFO"] = self._describe()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                command,
+                *(config.args or ()),
+                env=environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+        except OSError as error:
+            hint = f"\n{config.install_hint}" if config.install_hint else ""
+            raise ConfigError(f"the credential plugin {config.command} cannot be run: {error}{hint}") from error
+        try:
+            async with asyncio.timeout(PLUGIN_SECONDS):
+                output, errors = await process.communicate()
+        except TimeoutError:
+            raise ConfigError(f"the credential plugin {config.command} took over {PLUGIN_SECONDS:g} seconds") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode:
+            words = errors.decode(errors="replace").strip()
+            raise ConfigError(f"the credential plugin {config.command} failed with {process.returncode}: {words}")
+        return output
+
+    def _describe(self) -> str:
+        spec: dict[str, Any] = {"interactive": False}
+        if self._config.provide_cluster_info:
+            spec["cluster"] = self._cluster
+        about = {"kind": "ExecCredential", "apiVersion": self._config.api_version, "spec": spec}
+        return msgspec.json.encode(about).decode()
+
+
+def describe_cluster(server: str, server_name: str, authority: bytes, insecure: bool) -> dict[str, Any]:
+    """The cluster as plugins that ask for it are told."""
+    about = {
+        "server": server,
+        "tls-server-name": server_name,
+        "certificate-authority-data": b64encode(authority).decode(),
+        "insecure-skip-tls-verify": insecure,
+    }
+    return {key: value for key, value in about.items() if value}
+
+
+def _read(output: bytes, config: ExecConfig) -> tuple[Secret, float | None]:
+    try:
+        credential = msgspec.json.decode(output, type=_Credential)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the credential plugin {config.command} printed no ExecCredential: {error}") from error
+    status = credential.status
+    if credential.api_version != config.api_version:
+        words = f"printed apiVersion {credential.api_version} where {config.api_version} was asked for"
+        raise ConfigError(f"the credential plugin {config.command} {words}")
+    has_key = bool(status.client_certificate_data and status.client_key_data)
+    if not status.token and not has_key:
+        raise ConfigError(f"the credential plugin {config.command} printed neither a token nor a certificate with key")
+    identity = Identity(status.client_certificate_data.encode(), status.client_key_data.encode()) if has_key else None
+    expires = status.expiration_timestamp.timestamp() if status.expiration_timestamp is not None else None
+    return Secret(status.token, identity), expires

@@ -1,0 +1,93 @@
+"""
+Objects out of a server's answers, also of a newer server: fields that we do not know are kept aside.
+
+An object that is written back gets them back, so that an update never deletes what only the server knows of.
+"""
+
+from collections import OrderedDict
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from virtshape.api.codec import decode, encode, to_tree
+from virtshape.api.keeping import Unknown, decode_keeping, restore
+from virtshape.api.kinds import Kind
+from virtshape.api.model import Model
+from virtshape.api.problems import DecodeError
+from virtshape.client.protocol import Listing
+from virtshape.client.resources import kind_of
+
+MOST_KEPT: Final = 10_000
+
+T = TypeVar("T", bound=Model)
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    revision: str = msgspec.field(default="", name="resourceVersion")
+    continuation: str = msgspec.field(default="", name="continue")
+    remaining: int | None = msgspec.field(default=None, name="remainingItemCount")
+
+
+class _Answer(msgspec.Struct):
+    """A list; items as they came."""
+
+    items: list[msgspec.Raw] | None = None
+    metadata: _Metadata = _Metadata()
+
+
+class Reader:
+    """Reads and writes objects for one client."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str], Unknown] = OrderedDict()
+
+    def read(self, data: bytes, struct: type[T]) -> T:
+        """The object in a text."""
+        try:
+            return decode(data, struct)
+        except DecodeError:
+            item, unknown = decode_keeping(msgspec.json.decode(data), struct)
+        self._keep(item, unknown)
+        return item
+
+    def read_list(self, data: bytes, struct: type[T]) -> Listing[T]:
+        """The objects of a list."""
+        answer = _list_decoder.decode(data)
+        head = _write_head(kind_of(struct))
+        items = [self.read(_complete(bytes(item), head), struct) for item in answer.items or ()]
+        about = answer.metadata
+        return Listing(items, about.revision, about.continuation, about.remaining)
+
+    def write(self, item: Model) -> bytes:
+        """An object as text, with what it came with."""
+        unknown = self._kept.get(_identify(item))
+        return encode(item) if unknown is None else msgspec.json.encode(restore(to_tree(item), unknown))
+
+    def _keep(self, item: Model, unknown: Unknown) -> None:
+        key = _identify(item)
+        if not unknown or not all(key):
+            return
+        self._kept[key] = unknown
+        self._kept.move_to_end(key)
+        if len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+
+
+def _identify(item: Any) -> tuple[str, str]:
+    metadata = getattr(item, "metadata", None)
+    return (metadata.uid or "", metadata.resource_version or "") if metadata is not None else ("", "")
+
+
+def _write_head(kind: Kind) -> bytes:
+    return msgspec.json.encode({"apiVersion": kind.api_version, "kind": kind.kind})[:-1]
+
+
+def _complete(item: bytes, head: bytes) -> bytes:
+    """An item of a list, saying what it is: Kubernetes leaves that out for its own kinds."""
+    if item.startswith((b'{"apiVersion"', b'{"kind"')):
+        return item
+    rest = item[1:].lstrip()
+    return head + (rest if rest.startswith(b"}") else b"," + rest)
+
+
+_list_decoder = msgspec.json.Decoder(_Answer)

@@ -1,0 +1,55 @@
+"""
+Where objects are on a server: paths by kind, namespace and name, and what stands behind the question mark.
+
+Only text.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from urllib.parse import quote, urlencode
+
+from virtshape.api.kinds import KINDS, Kind, find_kind
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import Model
+
+_API = "virtshape.api."
+
+
+@cache
+def kind_of(struct: type[Model]) -> Kind:
+    """The kind that a struct holds, at the version to prefer of those it is good for."""
+    path = f"{struct.__module__.removeprefix(_API)}:{struct.__name__}"
+    try:
+        return next(kind for kind in KINDS if kind.struct_path == path)
+    except StopIteration:
+        raise TypeError(f"{struct.__name__} is no kind that a server has") from None
+
+
+def stated_kind(item: Model) -> Kind:
+    """The kind that an object says it is."""
+    kind = find_kind(getattr(item, "api_version", ""), getattr(item, "kind", ""))
+    return kind if kind is not None else kind_of(type(item))
+
+
+def metadata_of(item: Model) -> ObjectMeta:
+    """An object's metadata; TypeError if it is no object of an API server."""
+    metadata = getattr(item, "metadata", None)
+    if not isinstance(metadata, ObjectMeta):
+        raise TypeError(f"a {type(item).__name__} without metadata cannot be on a server")
+    return metadata
+
+
+def format_target(
+    kind: Kind, namespace: str = "", name: str = "", subresource: str = "", query: Mapping[str, str] | None = None
+) -> str:
+    """The path of an object, of all of its kind in a namespace, or everywhere; empty parameters are left out."""
+    parts = ["/apis", kind.group, kind.version] if kind.group else ["/api", kind.version]
+    if namespace and kind.namespaced:
+        parts += ["namespaces", quote(namespace, safe="")]
+    parts.append(kind.plural)
+    if name:
+        parts.append(quote(name, safe=":"))
+    if subresource:
+        parts.append(subresource)
+    given = {key: value for key, value in (query or {}).items() if value}
+    return "/".join(parts) + (f"?{urlencode(given)}" if given else "")

@@ -1,0 +1,242 @@
+"""
+The Client in Kubernetes' REST protocol, over any transport.
+
+Every method is one request. What to do about a refusal is the caller's business, except to come again when told so.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from importlib.metadata import version
+from typing import Any, Final, Literal, TypeVar
+
+import msgspec
+
+from virtshape.api.codec import to_tree
+from virtshape.api.model import Model
+from virtshape.client.errors import read_refusal
+from virtshape.client.protocol import Listing, PatchType, Propagation, WatchEvent
+from virtshape.client.reading import Reader
+from virtshape.client.resources import format_target, kind_of, metadata_of, stated_kind
+from virtshape.client.transport import Call, Reply, Transport
+from virtshape.client.warnings import parse_warnings
+
+T = TypeVar("T", bound=Model)
+
+USER_AGENT: Final = f"virtshape/{version('virtshape')}"
+MOST_TRIES: Final = 10
+LONGEST_PAUSE: Final = 60.0
+MARGIN_SECONDS: Final = 30.0
+_MEDIA_TYPES: Final[Mapping[PatchType, str]] = {
+    "json": "application/json-patch+json",
+    "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+    "apply": "application/apply-patch+yaml",
+}
+_JSON: Final = "application/json"
+_INITIAL_END: Final = "k8s.io/initial-events-end"
+
+
+class _Line(msgspec.Struct):
+    """One line of a watch."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
+    object: msgspec.Raw
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    revision: str = msgspec.field(default="", name="resourceVersion")
+    annotations: dict[str, str] = {}
+
+
+class _Marked(msgspec.Struct):
+    """What bookmarks and answers to a DELETE are looked at for."""
+
+    kind: str = ""
+    metadata: _Metadata = _Metadata()
+
+
+class RestClient:
+    """Talks to the server at the other end of a transport; `manager` owns the fields that it writes."""
+
+    def __init__(
+        self, transport: Transport, *, manager: str = "", warn: Callable[[str], object] = lambda _: None
+    ) -> None:
+        self._transport = transport
+        self._manager = manager
+        self._warn = warn
+        self._reader = Reader()
+
+    async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
+        """One object; StatusError 404 if there is none."""
+        reply = await self._call("GET", format_target(kind_of(kind), namespace, name))
+        return self._reader.read(reply.body, kind)
+
+    async def list(
+        self,
+        kind: type[T],
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        limit: int = 0,
+        continuation: str = "",
+        revision: str = "",
+        match: Literal["", "Exact", "NotOlderThan"] = "",
+    ) -> Listing[T]:
+        """Objects that both selectors match, in a namespace or everywhere; GoneError if that past is forgotten."""
+        query = {
+            "labelSelector": labels,
+            "fieldSelector": fields,
+            "limit": str(limit) if limit else "",
+            "continue": continuation,
+            "resourceVersion": revision,
+            "resourceVersionMatch": match,
+        }
+        reply = await self._call("GET", format_target(kind_of(kind), namespace, query=query))
+        return self._reader.read_list(reply.body, kind)
+
+    async def watch(
+        self,
+        kind: type[T],
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        revision: str = "",
+        bookmarks: bool = True,
+        initial: bool = False,
+        timeout: int = 0,
+    ) -> AsyncGenerator[WatchEvent[T], None]:
+        """Changes after a revision as they happen, until the server ends it; close it when done."""
+        query = {
+            "watch": "true",
+            "labelSelector": labels,
+            "fieldSelector": fields,
+            "resourceVersion": revision,
+            "resourceVersionMatch": "NotOlderThan" if initial else "",
+            "sendInitialEvents": "true" if initial else "",
+            "allowWatchBookmarks": "true" if bookmarks else "",
+            "timeoutSeconds": str(timeout) if timeout else "",
+        }
+        call = Call("GET", format_target(kind_of(kind), namespace, query=query), self._headers(""))
+        async with self._transport.stream(call, patience=timeout + MARGIN_SECONDS if timeout else None) as lines:
+            async for line in lines:
+                yield self._read_event(line, kind)
+
+    async def create(self, item: T, *, dry_run: bool = False) -> T:
+        """Store a new object; what the server made of it."""
+        target = format_target(stated_kind(item), metadata_of(item).namespace or "", query=self._query(dry_run))
+        reply = await self._call("POST", target, self._reader.write(item))
+        return self._reader.read(reply.body, type(item))
+
+    async def update(self, item: T, *, dry_run: bool = False) -> T:
+        """Replace an object; StatusError 409 if it states a resourceVersion and is not at it any more."""
+        return await self._put(item, "", dry_run)
+
+    async def update_status(self, item: T) -> T:
+        """Replace an object's status alone."""
+        return await self._put(item, "status", dry_run=False)
+
+    async def patch(
+        self,
+        kind: type[T],
+        name: str,
+        namespace: str = "",
+        *,
+        patch: Any,
+        how: PatchType = "merge",
+        subresource: str = "",
+        manager: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> T:
+        """Change an object in part; the patch is a tree, or with `apply` also an object."""
+        query = self._query(dry_run) | ({"fieldManager": manager} if manager else {})
+        if force:
+            query["force"] = "true"
+        target = format_target(kind_of(kind), namespace, name, subresource, query)
+        body = msgspec.json.encode(to_tree(patch))
+        reply = await self._call("PATCH", target, body, _MEDIA_TYPES[how])
+        return self._reader.read(reply.body, kind)
+
+    async def delete(
+        self,
+        kind: type[T],
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        revision: str = "",
+        propagation: Propagation | None = None,
+        grace_seconds: int | None = None,
+        dry_run: bool = False,
+    ) -> T | None:
+        """Delete an object, if it still has that uid and revision; what is left of it while finalizers hold it."""
+        preconditions = {"uid": uid, "resourceVersion": revision}
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {key: value for key, value in preconditions.items() if value} or None,
+            "propagationPolicy": propagation,
+            "gracePeriodSeconds": grace_seconds,
+            "dryRun": ["All"] if dry_run else None,
+        }
+        body = msgspec.json.encode({key: value for key, value in options.items() if value is not None})
+        reply = await self._call("DELETE", format_target(kind_of(kind), namespace, name), body)
+        left = _marked_decoder.decode(reply.body)
+        return None if left.kind == "Status" else self._reader.read(reply.body, kind)
+
+    async def close(self) -> None:
+        """Hang up."""
+        await self._transport.close()
+
+    async def _put(self, item: T, subresource: str, dry_run: bool) -> T:
+        metadata = metadata_of(item)
+        kind, query = stated_kind(item), self._query(dry_run)
+        target = format_target(kind, metadata.namespace or "", metadata.name or "", subresource, query)
+        reply = await self._call("PUT", target, self._reader.write(item))
+        return self._reader.read(reply.body, type(item))
+
+    def _query(self, dry_run: bool) -> dict[str, str]:
+        return {"fieldManager": self._manager, "dryRun": "All" if dry_run else ""}
+
+    def _headers(self, content_type: str) -> dict[str, str]:
+        headers = {"accept": _JSON, "user-agent": USER_AGENT}
+        return {**headers, "content-type": content_type} if content_type else headers
+
+    async def _call(self, method: str, target: str, body: bytes = b"", content_type: str = _JSON) -> Reply:
+        call = Call(method, target, self._headers(content_type if body else ""), body)
+        for attempt in range(1, MOST_TRIES + 1):
+            reply = await self._transport.call(call)
+            pause = _find_pause(reply)
+            if pause is None or attempt == MOST_TRIES:
+                break
+            await asyncio.sleep(pause)
+        for warning in parse_warnings(reply.headers.get("warning", "")):
+            self._warn(warning)
+        if reply.status >= 400:
+            raise read_refusal(reply.body, reply.status)
+        return reply
+
+    def _read_event(self, line: bytes, kind: type[T]) -> WatchEvent[T]:
+        event = _line_decoder.decode(line)
+        data = bytes(event.object)
+        if event.type == "ERROR":
+            raise read_refusal(data)
+        if event.type == "BOOKMARK":
+            about = _marked_decoder.decode(data).metadata
+            return WatchEvent("BOOKMARK", about.revision, is_initial_end=_INITIAL_END in about.annotations)
+        item = self._reader.read(data, kind)
+        return WatchEvent(event.type, metadata_of(item).resource_version or "", item)
+
+
+def _find_pause(reply: Reply) -> float | None:
+    """How long the server asks to wait before coming again; None if it does not."""
+    after = reply.headers.get("retry-after", "")
+    if (reply.status != 429 and reply.status < 500) or not after.isdecimal():
+        return None
+    return min(float(after), LONGEST_PAUSE)
+
+
+_line_decoder = msgspec.json.Decoder(_Line)
+_marked_decoder = msgspec.json.Decoder(_Marked)

@@ -1,0 +1,495 @@
+"""
+What every Client does, whichever way it reaches its server.
+
+Each test runs on each form; none may know which one it has.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.build import build_vm
+from tests.worlds import FORMS, Form, World, opened, run
+
+from virtshape.api.codec import from_tree
+from virtshape.api.core.config import ConfigMap, Secret
+from virtshape.api.core.namespace import Namespace
+from virtshape.api.instancetype import v1beta1, v1beta2
+from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStatus
+from virtshape.api.rbac import ClusterRole
+from virtshape.api.status import StatusError
+from virtshape.client.errors import GoneError
+from virtshape.client.protocol import Client, Listing, PatchType, WatchEvent
+
+Scenario = Callable[[Client], Awaitable[object]]
+NS = "default"
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest) -> Form:
+    chosen: Form = request.param
+    return chosen
+
+
+def build_map(name: str, labels: dict[str, str] | None = None, **data: str) -> ConfigMap:
+    metadata = {"name": name, "namespace": NS, "labels": labels}
+    return from_tree({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}, ConfigMap)
+
+
+def on(form: Form, directory: Path, scenario: Scenario) -> None:
+    async def play() -> None:
+        async with opened(form, directory) as world:
+            await scenario(world.client)
+
+    run(play())
+
+
+def names(listing: Listing[Any]) -> list[str]:
+    return [item.metadata.name for item in listing.items]
+
+
+def meta(item: Any) -> Any:
+    assert item is not None
+    assert item.metadata is not None
+    return item.metadata
+
+
+async def refusal(attempt: Awaitable[object]) -> StatusError:
+    with pytest.raises(StatusError) as caught:
+        await attempt
+    return caught.value
+
+
+async def take(events: AsyncIterator[WatchEvent[Any]], count: int) -> list[WatchEvent[Any]]:
+    taken: list[WatchEvent[Any]] = []
+    async with asyncio.timeout(10):
+        while len(taken) < count:
+            taken.append(await anext(events))
+    return taken
+
+
+def told(events: list[WatchEvent[Any]]) -> list[tuple[str, str]]:
+    return [(event.type, event.item.metadata.name if event.item is not None else "") for event in events]
+
+
+def test_what_is_created_is_read_back(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        made = await client.create(build_map("a", x="1"))
+        assert meta(made).uid
+        assert meta(made).resource_version
+        assert made.data == {"x": "1"}
+        assert await client.get(ConfigMap, "a", NS) == made
+
+    on(form, tmp_path, scenario)
+
+
+def test_objects_of_the_whole_cluster_need_no_namespace(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        assert meta(await client.get(Namespace, NS)).name == NS
+        assert meta(await client.get(ClusterRole, "kubevirt.io:view")).name == "kubevirt.io:view"
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_generated_name_comes_back(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        item = build_map("x")
+        made = await client.create(replace(item, metadata=replace(meta(item), name=None, generate_name="some-")))
+        assert (meta(made).name or "").startswith("some-")
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_dry_run_stores_nothing(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        assert meta(await client.create(build_map("a"), dry_run=True)).uid
+        assert (await refusal(client.get(ConfigMap, "a", NS))).reason == "NotFound"
+        made = await client.create(build_map("a", x="1"))
+        assert (await client.update(replace(made, data={"x": "2"}), dry_run=True)).data == {"x": "2"}
+        assert await client.delete(ConfigMap, "a", NS, dry_run=True) is None
+        assert await client.get(ConfigMap, "a", NS) == made
+
+    on(form, tmp_path, scenario)
+
+
+REFUSALS: dict[str, tuple[Scenario, int, str]] = {
+    "nothing there": (lambda client: client.get(ConfigMap, "nope", NS), 404, "NotFound"),
+    "there already": (lambda client: client.create(build_map("a")), 409, "AlreadyExists"),
+    "no such namespace": (lambda client: client.create(_elsewhere("nowhere")), 404, "NotFound"),
+    "nothing to update": (lambda client: client.update(build_map("nope")), 404, "NotFound"),
+    "nothing to patch": (lambda client: client.patch(ConfigMap, "nope", NS, patch={}), 404, "NotFound"),
+    "nothing to delete": (lambda client: client.delete(ConfigMap, "nope", NS), 404, "NotFound"),
+    "a bad selector": (lambda client: client.list(ConfigMap, NS, labels="a in"), 400, "BadRequest"),
+    "a bad name": (lambda client: client.create(build_map("No Good")), 422, "Invalid"),
+}
+
+
+def _elsewhere(namespace: str) -> ConfigMap:
+    item = build_map("x")
+    return replace(item, metadata=replace(meta(item), namespace=namespace))
+
+
+@pytest.mark.parametrize(("attempt", "code", "reason"), REFUSALS.values(), ids=REFUSALS.keys())
+def test_a_refusal_says_why(form: Form, tmp_path: Path, attempt: Scenario, code: int, reason: str) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create(build_map("a"))
+        error = await refusal(attempt(client))
+        assert (error.code, error.reason) == (code, reason)
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_refusal_names_the_object_and_every_cause(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        missing = await refusal(client.get(ConfigMap, "nope", NS))
+        assert (missing.details.kind, missing.details.name) == ("configmaps", "nope")
+        assert missing.message == 'configmaps "nope" not found'
+        invalid = await refusal(client.create(build_map("a", {"l" * 64: "ok", "b": "not ok"})))
+        assert {cause.field for cause in invalid.causes} == {"metadata.labels"}
+        assert len(invalid.causes) == 2
+        assert {cause.type for cause in invalid.causes} == {"FieldValueInvalid"}
+
+    on(form, tmp_path, scenario)
+
+
+def test_an_update_replaces_the_object(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        made = await client.create(build_map("a", x="1", y="1"))
+        updated = await client.update(replace(made, data={"x": "2"}))
+        assert updated.data == {"x": "2"}
+        assert meta(updated).resource_version != meta(made).resource_version
+        assert meta(updated).uid == meta(made).uid
+
+    on(form, tmp_path, scenario)
+
+
+def test_an_update_of_an_older_state_conflicts(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        made = await client.create(build_map("a", x="1"))
+        await client.update(replace(made, data={"x": "2"}))
+        error = await refusal(client.update(replace(made, data={"x": "3"})))
+        assert (error.code, error.reason) == (409, "Conflict")
+        assert (await client.get(ConfigMap, "a", NS)).data == {"x": "2"}
+
+    on(form, tmp_path, scenario)
+
+
+def test_an_update_that_changes_nothing_keeps_the_version(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        made = await client.create(build_map("a", x="1"))
+        assert await client.update(made) == made
+
+    on(form, tmp_path, scenario)
+
+
+def test_status_is_written_apart_from_the_rest(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        made = await client.create(build_vm(namespace=NS, memory="1Gi"))
+        changed = replace(
+            made,
+            spec=replace(made.spec, run_strategy="Halted"),
+            status=VirtualMachineStatus(printable_status="Stopped"),
+        )
+        stated = await client.update_status(changed)
+        assert (stated.spec.run_strategy, meta(stated).generation) == ("Always", 1)
+        assert stated.status == VirtualMachineStatus(printable_status="Stopped")
+        stopped = await client.update(replace(stated, spec=changed.spec, status=None))
+        assert (stopped.spec.run_strategy, meta(stopped).generation) == ("Halted", 2)
+        assert stopped.status == stated.status
+
+    on(form, tmp_path, scenario)
+
+
+PATCHES: dict[PatchType, Any] = {
+    "merge": {"data": {"x": "2", "y": None}},
+    "strategic": {"data": {"x": "2", "y": None}},
+    "json": [{"op": "replace", "path": "/data/x", "value": "2"}, {"op": "remove", "path": "/data/y"}],
+}
+
+
+@pytest.mark.parametrize(("how", "patch"), PATCHES.items(), ids=PATCHES.keys())
+def test_a_patch_changes_a_part(form: Form, tmp_path: Path, how: PatchType, patch: Any) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create(build_map("a", x="1", y="1", z="1"))
+        patched = await client.patch(ConfigMap, "a", NS, patch=patch, how=how)
+        assert patched.data == {"x": "2", "z": "1"}
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_patch_with_a_version_is_refused_when_it_is_old(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        made = await client.create(build_map("a", x="1"))
+        await client.patch(ConfigMap, "a", NS, patch={"data": {"x": "2"}})
+        stale = {"metadata": {"resourceVersion": meta(made).resource_version}, "data": {"x": "3"}}
+        assert (await refusal(client.patch(ConfigMap, "a", NS, patch=stale))).reason == "Conflict"
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_patch_reaches_the_status(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create(build_vm(name="vm1", namespace=NS, memory="1Gi"))
+        patch = {"status": {"printableStatus": "Running"}, "spec": {"runStrategy": "Halted"}}
+        vm = await client.patch(VirtualMachine, "vm1", NS, patch=patch, subresource="status")
+        assert vm.status == VirtualMachineStatus(printable_status="Running")
+        assert vm.spec.run_strategy == "Always"
+
+    on(form, tmp_path, scenario)
+
+
+def test_an_apply_creates_changes_and_removes(form: Form, tmp_path: Path) -> None:
+    async def apply(client: Client, **data: str) -> ConfigMap:
+        return await client.patch(ConfigMap, "a", NS, patch=build_map("a", None, **data), how="apply", manager="me")
+
+    async def scenario(client: Client) -> None:
+        made = await apply(client, x="1", y="1")
+        assert made.data == {"x": "1", "y": "1"}
+        assert await apply(client, x="1", y="1") == made
+        assert (await apply(client, x="2")).data == {"x": "2"}
+
+    on(form, tmp_path, scenario)
+
+
+def test_an_apply_conflicts_with_another_manager_unless_forced(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.patch(ConfigMap, "a", NS, patch=build_map("a", x="1"), how="apply", manager="me")
+        theirs = build_map("a", x="2")
+        error = await refusal(client.patch(ConfigMap, "a", NS, patch=theirs, how="apply", manager="them"))
+        assert (error.code, error.reason) == (409, "Conflict")
+        assert [(cause.type, cause.field) for cause in error.causes] == [("FieldManagerConflict", ".data.x")]
+        forced = await client.patch(ConfigMap, "a", NS, patch=theirs, how="apply", manager="them", force=True)
+        assert forced.data == {"x": "2"}
+
+    on(form, tmp_path, scenario)
+
+
+def test_the_manager_of_a_client_owns_what_it_writes(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        made = await client.create(build_map("a", x="1"))
+        assert [entry.manager for entry in meta(made).managed_fields] == ["tester"]
+
+    on(form, tmp_path, scenario)
+
+
+SELECTORS: dict[str, tuple[dict[str, str], list[str]]] = {
+    "none": ({}, ["a", "b", "c"]),
+    "a label": ({"labels": "color=red"}, ["a", "b"]),
+    "labels": ({"labels": "color in (red,blue),size!=big"}, ["a", "c"]),
+    "a name": ({"fields": "metadata.name=b"}, ["b"]),
+    "both": ({"labels": "color=red", "fields": "metadata.name!=a"}, ["b"]),
+    "nothing": ({"labels": "color=green"}, []),
+}
+
+
+@pytest.mark.parametrize(("selectors", "found"), SELECTORS.values(), ids=SELECTORS.keys())
+def test_selectors_choose(form: Form, tmp_path: Path, selectors: dict[str, str], found: list[str]) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create(build_map("a", {"color": "red"}))
+        await client.create(build_map("b", {"color": "red", "size": "big"}))
+        last = await client.create(build_map("c", {"color": "blue"}))
+        labels, fields = selectors.get("labels", ""), selectors.get("fields", "")
+        listing = await client.list(ConfigMap, NS, labels=labels, fields=fields)
+        assert names(listing) == found
+        assert int(listing.revision) >= int(meta(last).resource_version)
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_list_is_of_one_namespace_or_of_all(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create(build_map("a"))
+        await client.create(_elsewhere("kube-public"))
+        assert names(await client.list(ConfigMap, NS)) == ["a"]
+        assert names(await client.list(ConfigMap, labels="")) == ["a", "x"]
+
+    on(form, tmp_path, scenario)
+
+
+def test_pages_are_of_one_moment(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        for name in "abcde":
+            await client.create(build_map(name))
+        first = await client.list(ConfigMap, NS, limit=2)
+        assert (names(first), first.remaining) == (["a", "b"], 3)
+        await client.delete(ConfigMap, "d", NS)
+        await client.create(build_map("cc"))
+        second = await client.list(ConfigMap, NS, limit=2, continuation=first.continuation)
+        third = await client.list(ConfigMap, NS, limit=2, continuation=second.continuation)
+        assert (names(second), names(third)) == (["c", "d"], ["e"])
+        assert first.revision == second.revision == third.revision
+        assert third.continuation == ""
+        past = await client.list(ConfigMap, NS, revision=first.revision, match="Exact")
+        assert names(past) == ["a", "b", "c", "d", "e"]
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_watch_tells_every_change_after_a_revision(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        made = await client.create(build_map("a", x="1"))
+        start = (await client.list(ConfigMap, NS)).revision
+        changed = await client.update(replace(made, data={"x": "2"}))
+        async with aclosing(client.watch(ConfigMap, NS, revision=start)) as events:
+            await client.create(build_map("b"))
+            await client.delete(ConfigMap, "a", NS)
+            seen = await take(events, 3)
+        assert told(seen) == [("MODIFIED", "a"), ("ADDED", "b"), ("DELETED", "a")]
+        assert seen[0].item == changed
+        assert seen[0].revision == meta(changed).resource_version
+        assert int(seen[0].revision) < int(seen[1].revision) < int(seen[2].revision)
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_watch_with_a_selector_tells_of_entering_and_leaving_it(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        made = await client.create(build_map("a"))
+        start = meta(made).resource_version
+        async with aclosing(client.watch(ConfigMap, NS, revision=start, labels="color=red")) as events:
+            await client.patch(ConfigMap, "a", NS, patch={"data": {"x": "1"}})
+            await client.patch(ConfigMap, "a", NS, patch={"metadata": {"labels": {"color": "red"}}})
+            await client.patch(ConfigMap, "a", NS, patch={"metadata": {"labels": {"color": "blue"}}})
+            seen = await take(events, 2)
+        assert told(seen) == [("ADDED", "a"), ("DELETED", "a")]
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_watch_can_begin_with_what_is_there(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create(build_map("a"))
+        await client.create(build_map("b"))
+        async with aclosing(client.watch(ConfigMap, NS, initial=True)) as events:
+            seen = await take(events, 3)
+            assert told(seen) == [("ADDED", "a"), ("ADDED", "b"), ("BOOKMARK", "")]
+            assert seen[2].is_initial_end
+            await client.create(build_map("c"))
+            assert told(await take(events, 1)) == [("ADDED", "c")]
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_watch_ends_when_its_time_is_up_with_a_bookmark_of_how_far_it_came(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        start = (await client.list(ConfigMap, NS)).revision
+        async with aclosing(client.watch(ConfigMap, NS, revision=start, timeout=3)) as events:
+            other = await client.create(
+                from_tree({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": NS}}, Secret)
+            )
+            seen = [event async for event in events]
+        assert told(seen) == [("BOOKMARK", "")]
+        assert int(seen[0].revision) >= int(meta(other).resource_version)
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_watch_that_is_refused_says_so_at_once(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        async with aclosing(client.watch(ConfigMap, NS, labels="a in")) as events:
+            assert (await refusal(anext(events))).code == 400
+
+    on(form, tmp_path, scenario)
+
+
+def test_the_forgotten_past_is_gone(form: Form, tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened(form, tmp_path) as world:
+            await _forget(world)
+            async with aclosing(world.client.watch(ConfigMap, NS, revision="1")) as events:
+                with pytest.raises(GoneError) as caught:
+                    await anext(events)
+            assert (caught.value.code, caught.value.reason) == (410, "Expired")
+            with pytest.raises(GoneError):
+                await world.client.list(ConfigMap, NS, revision="1", match="Exact")
+
+    run(play())
+
+
+def test_a_page_of_the_forgotten_past_tells_where_to_go_on(form: Form, tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened(form, tmp_path) as world:
+            for name in "abc":
+                await world.client.create(build_map(name))
+            first = await world.client.list(ConfigMap, NS, limit=1)
+            await _forget(world)
+            with pytest.raises(GoneError) as caught:
+                await world.client.list(ConfigMap, NS, limit=1, continuation=first.continuation)
+            rest = await world.client.list(ConfigMap, NS, continuation=caught.value.continuation or "")
+            assert names(rest)[:2] == ["b", "c"]
+
+    run(play())
+
+
+async def _forget(world: World) -> None:
+    for number in range(3):
+        await world.client.create(build_map(f"forget-{number}"))
+    await world.system.store.compact(world.system.store.revision - 1)
+
+
+def test_a_deletion_may_depend_on_what_the_object_is(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        made = await client.create(build_map("a"))
+        uid, revision = meta(made).uid, meta(made).resource_version
+        other = "6a1ca1f1-0000-4000-8000-000000000000"
+        assert (await refusal(client.delete(ConfigMap, "a", NS, uid=other))).reason == "Conflict"
+        assert (await refusal(client.delete(ConfigMap, "a", NS, revision="1"))).reason == "Conflict"
+        assert await client.delete(ConfigMap, "a", NS, uid=uid, revision=revision) is None
+        assert (await refusal(client.get(ConfigMap, "a", NS))).code == 404
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_finalizer_holds_what_is_deleted(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        item = build_map("a")
+        await client.create(replace(item, metadata=replace(meta(item), finalizers=["example.com/wait"])))
+        left = await client.delete(ConfigMap, "a", NS, propagation="Background")
+        assert meta(left).deletion_timestamp
+        await client.patch(ConfigMap, "a", NS, patch={"metadata": {"finalizers": None}})
+        assert (await refusal(client.get(ConfigMap, "a", NS))).code == 404
+
+    on(form, tmp_path, scenario)
+
+
+def test_one_object_is_read_and_written_at_two_versions(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        tree = {
+            "apiVersion": "instancetype.kubevirt.io/v1beta1",
+            "kind": "VirtualMachineInstancetype",
+            "metadata": {"name": "small", "namespace": NS},
+            "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}},
+        }
+        old = await client.create(from_tree(tree, v1beta1.VirtualMachineInstancetype))
+        new = await client.get(v1beta2.VirtualMachineInstancetype, "small", NS)
+        assert (old.api_version, new.api_version) == tuple(f"instancetype.kubevirt.io/v1beta{n}" for n in (1, 2))
+        assert meta(new).uid == meta(old).uid
+        await client.patch(v1beta2.VirtualMachineInstancetype, "small", NS, patch={"spec": {"cpu": {"guest": 2}}})
+        assert (await client.get(v1beta1.VirtualMachineInstancetype, "small", NS)).spec.cpu.guest == 2
+
+    on(form, tmp_path, scenario)
+
+
+def test_many_requests_at_once_all_get_their_own_answer(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        made = await asyncio.gather(*(client.create(build_map(f"m{number}")) for number in range(100)))
+        assert len({meta(item).resource_version for item in made}) == 100
+        found = await asyncio.gather(*(client.get(ConfigMap, f"m{number}", NS) for number in range(100)))
+        assert [meta(item).name for item in found] == [f"m{number}" for number in range(100)]
+
+    on(form, tmp_path, scenario)
+
+
+def test_a_watch_that_is_left_disturbs_nobody(form: Form, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        for number in range(20):
+            async with aclosing(client.watch(ConfigMap, NS, initial=True)) as events:
+                await take(events, 1)
+            await client.create(build_map(f"m{number}"))
+        assert len((await client.list(ConfigMap, NS)).items) == 20
+
+    on(form, tmp_path, scenario)

@@ -1,0 +1,63 @@
+"""
+A whole system for tests, on loopback or without any socket, and clients of it.
+
+What a test has to say is a coroutine; `run` gives it an event loop.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from virtshape.apiserver.http import Listener
+from virtshape.apiserver.users import ensure_admin
+from virtshape.client.http import HttpTransport
+from virtshape.client.kubeconfig import find_access
+from virtshape.client.rest import RestClient
+from virtshape.serve.embedded import Settings, System, assemble
+from virtshape.serve.inprocess import connect
+
+Form = Literal["in-process", "http"]
+FORMS: tuple[Form, ...] = ("in-process", "http")
+SECONDS = 60.0
+
+
+class World(NamedTuple):
+    """A running system and a client with all rights."""
+
+    system: System
+    client: RestClient
+    url: str
+    kubeconfig: Path
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(scenario, SECONDS))
+
+
+@asynccontextmanager
+async def listening(directory: Path) -> AsyncIterator[World]:
+    """A system that listens on a port of loopback."""
+    async with assemble(Settings(directory=directory, port=0, catalog=False)) as system:
+        listener = Listener(system.server.handle)
+        port = await listener.start("127.0.0.1", 0, system.directory.pki.build_server_context(["127.0.0.1"]))
+        url = f"https://127.0.0.1:{port}"
+        path = ensure_admin(system.directory, url)
+        client = RestClient(HttpTransport(find_access(path=str(path))), manager="tester")
+        try:
+            yield World(system, client, url, path)
+        finally:
+            await client.close()
+            await listener.stop()
+
+
+@asynccontextmanager
+async def opened(form: Form, directory: Path) -> AsyncIterator[World]:
+    """A system and a client that reaches it in this way."""
+    if form == "http":
+        async with listening(directory) as world:
+            yield world
+        return
+    async with assemble(Settings(directory=directory, port=0, catalog=False)) as system:
+        yield World(system, connect(system.server, manager="tester"), "", directory / "kubeconfig")
