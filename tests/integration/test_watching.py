@@ -1,0 +1,249 @@
+"""Watches: every change once and in order, as the selector sees it, from the revision asked for to the end."""
+
+import time
+
+import pytest
+from tests.integration.objects import Place, build_config, build_instancetype, build_vm, create, names, revision
+from tests.loopback import Client, Serving, Tree
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+
+
+def show(events: list[Tree]) -> list[tuple[str, str]]:
+    """What happened to which object."""
+    return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
+
+
+def test_changes_after_a_revision_are_told_in_order(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("before"))
+    since = revision(client.get(place.instancetypes()).tree)
+    create(client, place.instancetypes(), build_instancetype("one"))
+    with client.watch(place.instancetypes(), resourceVersion=since) as watch:
+        client.patch(place.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}})
+        client.delete(place.instancetypes("one"))
+        events = watch.read(3)
+    assert show(events) == [("ADDED", "one"), ("MODIFIED", "one"), ("DELETED", "one")]
+    revisions = [int(revision(event["object"])) for event in events]
+    assert revisions == sorted(set(revisions))
+    assert events[2]["object"]["spec"]["cpu"] == {"guest": 2}
+
+
+@pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no revision", "any revision"])
+def test_a_watch_from_the_present_begins_with_what_there_is(client: Client, place: Place, query: Tree) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"), build_instancetype("two"))
+    with client.watch(place.instancetypes(), **query) as watch:
+        client.delete(place.instancetypes("one"))
+        assert show(watch.read(3)) == [("ADDED", "one"), ("ADDED", "two"), ("DELETED", "one")]
+
+
+def test_a_watch_of_one_namespace_hears_nothing_of_others(client: Client, place: Place) -> None:
+    since = revision(client.get(place.core("configmaps")).tree)
+    with client.watch(place.core("configmaps"), resourceVersion=since) as watch:
+        create(client, "/api/v1/namespaces/default/configmaps", build_config(f"of-{place.namespace}"))
+        create(client, place.core("configmaps"), build_config("mine"))
+        assert show(watch.read(1)) == [("ADDED", "mine")]
+    client.delete(f"/api/v1/namespaces/default/configmaps/of-{place.namespace}")
+
+
+def test_a_watch_of_all_namespaces_hears_of_each(client: Client, place: Place) -> None:
+    path = "/api/v1/configmaps"
+    since = revision(client.get(path).tree)
+    with client.watch(path, resourceVersion=since) as watch:
+        create(client, place.core("configmaps"), build_config("mine"))
+        (event,) = watch.read(1)
+    assert (event["object"]["metadata"]["namespace"], event["object"]["kind"]) == (place.namespace, "ConfigMap")
+
+
+def test_entering_a_selector_is_added_and_leaving_it_is_deleted_with_the_old_content(
+    client: Client, place: Place
+) -> None:
+    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+    with client.watch(place.instancetypes(), resourceVersion=revision(made), labelSelector="tier=a") as watch:
+        for tier in ("b", "a", "a", "b", "a"):
+            client.patch(place.instancetypes("one"), {"metadata": {"labels": {"tier": tier}}})
+        client.patch(place.instancetypes("one"), {"spec": {"cpu": {"guest": 4}}})
+        client.delete(place.instancetypes("one"))
+        events = watch.read(5)
+    seen = [(event["type"], event["object"]["metadata"]["labels"]["tier"]) for event in events]
+    assert seen == [("ADDED", "a"), ("DELETED", "a"), ("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
+    revisions = [int(revision(event["object"])) for event in events]
+    assert revisions == sorted(set(revisions))
+
+
+def test_a_selector_is_followed_through_history_as_well(client: Client, place: Place) -> None:
+    (made,) = create(client, place.instancetypes(), build_instancetype("one", labels={"tier": "a"}))
+    for tier in ("b", "c", "a"):
+        client.patch(place.instancetypes("one"), {"metadata": {"labels": {"tier": tier}}})
+    with client.watch(place.instancetypes(), resourceVersion=revision(made), labelSelector="tier=a") as watch:
+        assert show(watch.read(2)) == [("DELETED", "one"), ("ADDED", "one")]
+
+
+def test_one_object_can_be_watched_by_its_name(client: Client, place: Place) -> None:
+    since = revision(client.get(place.instancetypes()).tree)
+    with client.watch(place.instancetypes(), resourceVersion=since, fieldSelector="metadata.name=two") as watch:
+        create(client, place.instancetypes(), build_instancetype("one"), build_instancetype("two"))
+        assert show(watch.read(1)) == [("ADDED", "two")]
+
+
+def test_a_watch_ends_cleanly_when_its_time_is_up(client: Client, place: Place) -> None:
+    began = time.monotonic()
+    with client.watch(place.instancetypes(), seconds=1) as watch:
+        assert list(watch) == []
+        assert watch.response.headers["transfer-encoding"] == "chunked"
+    assert 0.9 < time.monotonic() - began < 5
+
+
+def test_a_bookmark_comes_before_the_end_if_the_revision_has_moved(client: Client, place: Place) -> None:
+    since = revision(client.get(place.instancetypes()).tree)
+    query: Tree = {"resourceVersion": since, "labelSelector": "nobody=has", "seconds": 3}
+    with (
+        client.watch(place.instancetypes(), allowWatchBookmarks="true", **query) as marked,
+        client.watch(place.instancetypes(), **query) as unmarked,
+    ):
+        (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+        events = list(marked)
+        assert list(unmarked) == []
+    assert [event["type"] for event in events] == ["BOOKMARK"]
+    assert events[0]["object"].keys() == {"kind", "apiVersion", "metadata"}
+    assert events[0]["object"]["metadata"].keys() == {"resourceVersion"}
+    assert int(revision(events[0]["object"])) >= int(revision(made))
+
+
+def test_no_bookmark_comes_where_nothing_has_happened(serving: Serving, client: Client) -> None:
+    path, since = Place("default").instancetypes(), str(serving.system.store.revision)
+    with client.watch(path, resourceVersion=since, allowWatchBookmarks="true", seconds=3) as watch:
+        assert list(watch) == []
+
+
+def test_initial_events_end_with_a_bookmark_that_says_so(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"), build_instancetype("two", labels={"a": "b"}))
+    query: Tree = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
+    with client.watch(place.instancetypes(), labelSelector="a=b", **query) as watch:
+        events = watch.read(2)
+        create(client, place.instancetypes(), build_instancetype("three", labels={"a": "b"}))
+        events += watch.read(1)
+    assert [event["type"] for event in events] == ["ADDED", "BOOKMARK", "ADDED"]
+    assert events[1]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert int(revision(events[0]["object"])) <= int(revision(events[1]["object"]))
+
+
+def test_a_watch_can_begin_now_without_what_there_is(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    query: Tree = {"sendInitialEvents": "false", "resourceVersionMatch": "NotOlderThan"}
+    with client.watch(place.instancetypes(), **query) as watch:
+        create(client, place.instancetypes(), build_instancetype("two"))
+        assert show(watch.read(1)) == [("ADDED", "two")]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param({"sendInitialEvents": "true"}, id="initial events of no revision"),
+        pytest.param(
+            {"sendInitialEvents": "true", "resourceVersionMatch": "Exact", "resourceVersion": "1"},
+            id="initial events of an exact revision",
+        ),
+        pytest.param({"resourceVersionMatch": "NotOlderThan", "resourceVersion": "1"}, id="a match without them"),
+    ],
+)
+def test_combinations_that_make_no_sense_are_422(client: Client, place: Place, query: Tree) -> None:
+    assert client.get(place.instancetypes(), watch="true", **query).reason == (422, "Invalid")
+
+
+def test_a_watch_from_forgotten_history_says_410_in_an_event(serving: Serving, client: Client, place: Place) -> None:
+    since = revision(client.get(place.instancetypes()).tree)
+    create(client, place.instancetypes(), build_instancetype("one"))
+    serving.compact()
+    with client.watch(place.instancetypes(), resourceVersion=since) as watch:
+        events = list(watch)
+    assert watch.response.status == 200
+    assert [(event["type"], event["object"]["code"], event["object"]["reason"]) for event in events] == [
+        ("ERROR", 410, "Expired")
+    ]
+
+
+def test_a_watch_from_the_future_is_504(client: Client, place: Place) -> None:
+    assert client.get(place.instancetypes(), watch="true", resourceVersion="999999999").reason == (504, "Timeout")
+
+
+def test_a_write_that_changes_nothing_is_not_told(client: Client, place: Place) -> None:
+    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+    with client.watch(place.instancetypes(), resourceVersion=revision(made)) as watch:
+        assert revision(client.patch(place.instancetypes("one"), {"spec": {"cpu": {"guest": 1}}}).tree) == revision(
+            made
+        )
+        assert revision(client.put(place.instancetypes("one"), made).tree) == revision(made)
+        client.patch(place.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}})
+        (event,) = watch.read(1)
+    assert event["object"]["spec"]["cpu"] == {"guest": 2}
+
+
+def test_the_end_of_the_last_finalizer_is_told_with_the_finalizers_that_were(client: Client, place: Place) -> None:
+    (made,) = create(client, place.instancetypes(), build_instancetype("one", finalizers=["example.com/hold"]))
+    with client.watch(place.instancetypes(), resourceVersion=revision(made)) as watch:
+        client.delete(place.instancetypes("one"))
+        answer = client.patch(place.instancetypes("one"), {"metadata": {"finalizers": None}}).tree
+        marked, gone = watch.read(2)
+    assert (marked["type"], gone["type"]) == ("MODIFIED", "DELETED")
+    assert gone["object"]["metadata"]["finalizers"] == ["example.com/hold"]
+    assert int(revision(gone["object"])) > int(revision(marked["object"]))
+    assert "finalizers" not in answer["metadata"]
+
+
+def test_a_status_write_is_told_and_leaves_the_generation(client: Client, place: Place) -> None:
+    (made,) = create(client, place.vms(), build_vm())
+    with client.watch(place.vms(), resourceVersion=revision(made)) as watch:
+        client.patch(f"{place.vms('vm1')}/status", {"status": {"created": True}})
+        client.patch(place.vms("vm1"), {"spec": {"runStrategy": "Always"}})
+        events = watch.read(2)
+    told = [(event["type"], event["object"]["metadata"]["generation"]) for event in events]
+    assert told == [("MODIFIED", 1), ("MODIFIED", 2)]
+
+
+def test_a_watch_of_tables_has_columns_only_in_its_first_event(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    with client.watch(place.instancetypes(), accept=TABLE, allowWatchBookmarks="true", seconds=3) as watch:
+        create(client, place.instancetypes(), build_instancetype("two"))
+        create(client, place.core("configmaps"), build_config())
+        first, second, bookmark = watch
+    assert [event["object"]["kind"] for event in (first, second, bookmark)] == ["Table"] * 3
+    assert [event["object"]["columnDefinitions"] is None for event in (first, second, bookmark)] == [False, True, True]
+    assert second["object"]["rows"][0]["cells"][0] == "two"
+    assert bookmark["type"] == "BOOKMARK"
+    assert int(revision(bookmark["object"])) > int(revision(second["object"]))
+
+
+def test_metadata_alone_can_be_watched(client: Client, place: Place) -> None:
+    with client.watch(place.instancetypes(), accept=PARTIAL) as watch:
+        create(client, place.instancetypes(), build_instancetype("one"))
+        (event,) = watch.read(1)
+    assert event["object"].keys() == {"kind", "apiVersion", "metadata"}
+    assert (event["object"]["kind"], event["object"]["metadata"]["name"]) == ("PartialObjectMetadata", "one")
+
+
+def test_a_watch_cannot_be_had_as_yaml(client: Client, place: Place) -> None:
+    assert client.get(place.instancetypes(), accept="application/yaml", watch="true").reason == (406, "NotAcceptable")
+
+
+@pytest.mark.parametrize("flag", ["1", "true", "yes", ""])
+def test_all_but_a_no_asks_for_a_watch(client: Client, place: Place, flag: str) -> None:
+    with client.watch(place.instancetypes(), seconds=1, watch=flag) as watch:
+        assert watch.response.headers["transfer-encoding"] == "chunked"
+
+
+@pytest.mark.parametrize("flag", ["0", "false", "False"])
+def test_a_no_asks_for_a_list(client: Client, place: Place, flag: str) -> None:
+    assert names(client.get(place.instancetypes(), watch=flag).tree) == []
+
+
+def test_watches_that_are_left_are_forgotten(serving: Serving, client: Client, place: Place) -> None:
+    hub = serving.system.store._hub  # noqa: SLF001 - what is left behind shows nowhere else
+    before = sum(map(len, hub._subscriptions.values()))  # noqa: SLF001
+    with client.watch(place.instancetypes()):
+        client.send("HEAD", place.instancetypes(), query={"watch": "true"})
+        create(client, place.instancetypes(), build_instancetype("one"))
+    deadline = time.monotonic() + 5
+    while sum(map(len, hub._subscriptions.values())) > before and time.monotonic() < deadline:  # noqa: SLF001
+        time.sleep(0.02)
+    assert sum(map(len, hub._subscriptions.values())) == before  # noqa: SLF001
