@@ -1,0 +1,127 @@
+"""
+Real kubectls: those that are on this machine, each called as a user calls it.
+
+The tools in `tools/kubectl` put an old and a current one where these tests look for them.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from tests.manifests import write
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "virtshape"
+PATIENCE = 60.0
+
+
+class Ran(NamedTuple):
+    """What became of a call."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def tree(self) -> Any:
+        return json.loads(self.out)
+
+
+class Kubectl:
+    """A kubectl of some version, with a kubeconfig and a home of its own."""
+
+    def __init__(self, path: Path, kubeconfig: Path, home: Path, namespace: str = "default") -> None:
+        self.path = path
+        self.version = find_version(path)
+        self.kubeconfig = kubeconfig
+        self.namespace = namespace
+        self._home = home
+
+    def within(self, namespace: str) -> "Kubectl":
+        return Kubectl(self.path, self.kubeconfig, self._home, namespace)
+
+    def using(self, kubeconfig: Path, namespace: str = "") -> "Kubectl":
+        return Kubectl(self.path, kubeconfig, self._home, namespace or self.namespace)
+
+    def run(self, *words: str | Path, stdin: str = "", **environment: str) -> Ran:
+        """Call it, whatever comes of it."""
+        ran = subprocess.run(
+            self.line(*words),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
+            env=self.environment | environment,
+        )
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+    def __call__(self, *words: str | Path, stdin: str = "", **environment: str) -> str:
+        """Call it; what it printed, if all went well."""
+        ran = self.run(*words, stdin=stdin, **environment)
+        assert ran.status == 0, f"kubectl {' '.join(map(str, words))}: {ran.out}{ran.err}"
+        return ran.out
+
+    def refused(self, *words: str | Path, stdin: str = "") -> str:
+        """Call it; why it was refused."""
+        ran = self.run(*words, stdin=stdin)
+        assert ran.status != 0, ran.out
+        return ran.err
+
+    def get(self, *words: str | Path) -> Any:
+        """What `get -o json` shows."""
+        return json.loads(self("get", *words, "-o", "json"))
+
+    def apply(self, *trees: Any, words: tuple[str, ...] = ()) -> str:
+        """Apply objects from a file, as most people do."""
+        return self("apply", *words, "-f", write(str(self._home / "apply.yaml"), *trees))
+
+    def start(self, *words: str | Path) -> "subprocess.Popen[str]":
+        """Call it and let it run."""
+        return subprocess.Popen(
+            self.line(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
+        )
+
+    def line(self, *words: str | Path) -> list[str | Path]:
+        return [self.path, "--namespace", self.namespace, *words]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self._home), "TMPDIR": str(self._home)}
+
+
+@cache
+def find_version(path: Path) -> tuple[int, int]:
+    """Its version, as in (1, 37)."""
+    ran = subprocess.run([path, "version", "--client", "-o", "json"], capture_output=True, text=True, check=True)
+    version = re.match(r"v(\d+)\.(\d+)", json.loads(ran.stdout)["clientVersion"]["gitVersion"])
+    assert version is not None
+    return int(version[1]), int(version[2])
+
+
+def find_kubectls() -> dict[tuple[int, int], Path]:
+    """All that can be found, one of each version, the oldest first."""
+    on_path = shutil.which("kubectl")
+    found = [*sorted(CACHE.glob("kubectl-*")), *([Path(on_path)] if on_path else [])]
+    return dict(sorted((find_version(path), path) for path in found if os.access(path, os.X_OK)))
+
+
+def list_kubectls() -> list[Any]:
+    """The oldest kubectl and the newest; one that should be there and is not makes tests that are skipped."""
+    found = find_kubectls()
+    chosen = dict([*list(found.items())[:1], *list(found.items())[-1:]])
+    parameters = [pytest.param(path, id=f"kubectl-{major}.{minor}") for (major, minor), path in chosen.items()]
+    if (1, 20) not in chosen:
+        parameters.append(_missing("kubectl-1.20", "no kubectl 1.20: tools/kubectl/debian.sh fetches Debian's"))
+    if not any(version >= (1, 30) for version in chosen):
+        parameters.append(_missing("kubectl-current", "no current kubectl: tools/kubectl/build.sh makes one with Go"))
+    return parameters
+
+
+def _missing(name: str, reason: str) -> Any:
+    return pytest.param(None, id=name, marks=pytest.mark.skip(reason=reason))

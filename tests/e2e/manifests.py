@@ -1,0 +1,42 @@
+"""Manifests that the end-to-end tests apply: small, and complete enough to be admitted."""
+
+from typing import Any
+
+Tree = dict[str, Any]
+SIZES = "instancetype.kubevirt.io"
+
+
+def build_machine(name: str = "web", labels: dict[str, str] | None = None, **spec: Any) -> Tree:
+    """A VM that names a size and a guest of the catalogue."""
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name, "labels": labels or {"app": "web"}},
+        "spec": {
+            "runStrategy": "Halted",
+            "instancetype": {"name": "u1.medium"},
+            "preference": {"name": "fedora"},
+            "template": {
+                "spec": {
+                    "domain": {"devices": {}},
+                    "volumes": [{"name": "root", "containerDisk": {"image": "quay.io/containerdisks/fedora:41"}}],
+                }
+            },
+            **spec,
+        },
+    }
+
+
+def build_size(name: str = "small", version: str = "v1beta2", vcpus: int = 2, memory: str = "2Gi") -> Tree:
+    """An instance type of one namespace."""
+    return {
+        "apiVersion": f"{SIZES}/{version}",
+        "kind": "VirtualMachineInstancetype",
+        "metadata": {"name": name},
+        "spec": {"cpu": {"guest": vcpus}, "memory": {"guest": memory}},
+    }
+
+
+def build_settings(name: str = "settings", **data: str) -> Tree:
+    """A ConfigMap."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data or {"a": "1"}}

@@ -1,0 +1,106 @@
+"""A system started as users start it, in a process of its own, for tests to talk to and to stop as they like."""
+
+import contextlib
+import http.client
+import json
+import os
+import select
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from base64 import b64decode
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import yaml
+
+COMMAND = Path(sys.executable).parent / "virtshape"
+PATIENCE = 60.0
+
+
+class System:
+    """One `virtshape up`."""
+
+    def __init__(self, directory: Path, *words: str, listen: str = "127.0.0.1:0") -> None:
+        self.directory = directory
+        self.kubeconfig = directory / "kubeconfig"
+        self.log = directory.with_name(f"{directory.name}.log")
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [COMMAND, "up", "--data-dir", directory, "--listen", listen, "--no-controllers", *words],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        self.greeting = self._wait_until_ready()
+
+    def _wait_until_ready(self) -> str:
+        output = self.process.stdout
+        assert output is not None
+        os.set_blocking(output.fileno(), False)
+        text, deadline = "", time.monotonic() + PATIENCE
+        while "Ctrl-C stops it" not in text:
+            ready, _, _ = select.select([output], [], [], 0.1)
+            text += (output.read() or "") if ready else ""
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.process.kill()
+                raise RuntimeError(f"it did not start: {self.log.read_text()}")
+        return text
+
+    @property
+    def config(self) -> Mapping[str, str]:
+        """What the admin's kubeconfig says of server and user."""
+        tree = yaml.safe_load(self.kubeconfig.read_text())
+        return {**tree["clusters"][0]["cluster"], **tree["users"][0]["user"]}
+
+    @property
+    def url(self) -> str:
+        return self.config["server"]
+
+    def ask(self, method: str, path: str, tree: object = None, **headers: str) -> tuple[int, Any]:
+        """Ask the API directly, as the admin unless the headers say otherwise; the code and the tree answered."""
+        given = {"Authorization": f"Bearer {self.config['token']}", "Content-Type": "application/json"} | headers
+        body = None if tree is None else json.dumps(tree)
+        with contextlib.closing(self.connect()) as connection:
+            connection.request(method, path, body, {name: text for name, text in given.items() if text})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+    def connect(self) -> http.client.HTTPSConnection:
+        """A connection that trusts the authority of this system."""
+        address = urlsplit(self.url)
+        trust = ssl.create_default_context(cadata=b64decode(self.config["certificate-authority-data"]).decode())
+        return http.client.HTTPSConnection(str(address.hostname), address.port, context=trust, timeout=PATIENCE)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """End it with a signal; its exit status."""
+        self.process.send_signal(number)
+        status = self.process.wait(PATIENCE)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        return status
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.stop()
+        elif self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+def call_virtshape(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run one of our commands to its end."""
+    return subprocess.run(
+        [COMMAND, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+        timeout=PATIENCE,
+    )

@@ -1,0 +1,211 @@
+"""Who gets in, and what they may do there."""
+
+import contextlib
+import http.client
+import json
+import shutil
+import ssl
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.e2e.kubectl import Kubectl
+from tests.e2e.manifests import build_machine, build_size
+from tests.e2e.system import System, call_virtshape
+from tests.manifests import write
+
+AddUser = Callable[..., Kubectl]
+REMEMBERED_SECONDS = 6.0
+
+
+@pytest.fixture
+def add_user(kubectl: Kubectl, system: System, tmp_path: Path) -> AddUser:
+    """Make a user of the system; their kubectl."""
+
+    def add(name: str, *words: str) -> Kubectl:
+        name = f"{name}-{kubectl.namespace}"
+        ran = call_virtshape("user", "add", name, *words, "--data-dir", system.directory)
+        assert ran.returncode == 0, ran.stderr
+        kubeconfig = tmp_path / f"{name}.kubeconfig"
+        kubeconfig.write_text(ran.stdout)
+        return kubectl.using(kubeconfig)
+
+    return add
+
+
+def test_the_admin_may_do_everything(kubectl: Kubectl) -> None:
+    assert kubectl("auth", "can-i", "create", "vm") == "yes\n"
+    assert kubectl("auth", "can-i", "*", "*") == "yes\n"
+    assert "*.*" in kubectl("auth", "can-i", "--list")
+    if kubectl.version >= (1, 28):
+        assert json.loads(kubectl("auth", "whoami", "-o", "json"))["status"]["userInfo"]["username"] == "admin"
+
+
+@pytest.mark.parametrize(
+    ("role", "may", "may_not"),
+    [
+        ("view", ["get vm", "list vmi", "watch vminstancetype"], ["create vm", "delete vm", "get secrets"]),
+        ("edit", ["get vm", "create vm", "delete vm", "patch dv", "get secrets"], ["create rolebindings"]),
+        ("admin", ["create vm", "create rolebindings", "create roles"], ["create clusterrolebindings"]),
+    ],
+    ids=["view", "edit", "admin"],
+)
+@pytest.mark.parametrize("by", ["certificate", "token"])
+def test_a_user_may_do_what_the_role_says_in_its_namespace(
+    kubectl: Kubectl, add_user: AddUser, role: str, may: list[str], may_not: list[str], by: str
+) -> None:
+    flags = ["--token"] if by == "token" else []
+    user = add_user("bob", "--namespace", kubectl.namespace, "--role", role, *flags)
+    assert {question: user.run("auth", "can-i", *question.split()).out for question in may} == dict.fromkeys(
+        may, "yes\n"
+    )
+    assert {question: user.run("auth", "can-i", *question.split()).out for question in may_not} == dict.fromkeys(
+        may_not, "no\n"
+    )
+    assert user.within("default").run("auth", "can-i", may[0].split()[0], "vm").out == "no\n"
+
+
+def test_what_a_role_says_holds_when_it_is_tried(kubectl: Kubectl, add_user: AddUser, tmp_path: Path) -> None:
+    kubectl.apply(build_machine())
+    viewer = add_user("viewer", "--namespace", kubectl.namespace, "--role", "view")
+    editor = add_user("editor", "--namespace", kubectl.namespace, "--role", "edit")
+    assert viewer("get", "vm", "-o", "name") == "virtualmachine.kubevirt.io/web\n"
+    file = write(str(tmp_path / "vm.yaml"), build_machine("second"))
+    assert 'cannot create resource "virtualmachines"' in viewer.refused("create", "-f", file)
+    editor("create", "-f", file)
+    editor("delete", "vm", "second")
+    elsewhere = editor.within("default")
+    assert "forbidden" in elsewhere.refused("get", "vm")
+    assert "forbidden" in elsewhere.refused("get", "vm", "-A")
+
+
+def test_everyone_may_see_the_catalogue_and_no_more(add_user: AddUser, tmp_path: Path) -> None:
+    guest = add_user("guest")
+    assert "u1.medium" in guest("get", "vmclusterinstancetypes")
+    assert "forbidden" in guest.refused("get", "vm")
+    size = build_size()
+    size["kind"] = "VirtualMachineClusterInstancetype"
+    assert "forbidden" in guest.refused("create", "-f", write(str(tmp_path / "size.yaml"), size))
+    assert "forbidden" in guest.refused("get", "secrets", "-A")
+
+
+def test_a_group_of_a_user_counts(kubectl: Kubectl, add_user: AddUser) -> None:
+    user = add_user("carol", "--group", "team-a", "--namespace", kubectl.namespace)
+    assert "forbidden" in user.refused("get", "vm")
+    kubectl("create", "rolebinding", "team", "--clusterrole=view", "--group=team-a")
+    user("get", "vm")
+
+
+def test_nobody_grants_more_than_they_have(kubectl: Kubectl, add_user: AddUser) -> None:
+    user = add_user("dan", "--namespace", kubectl.namespace, "--role", "admin")
+    user("create", "rolebinding", "fine", "--clusterrole=view", "--user=erin")
+    refusal = user.refused("create", "rolebinding", "too-much", "--clusterrole=cluster-admin", "--user=dan")
+    assert "attempting to grant RBAC permissions not currently held" in refusal
+
+
+def test_a_user_is_listed_and_removed(system: System, namespace: str) -> None:
+    words = ("--namespace", namespace, "--role", "view", "--token", "--data-dir", system.directory)
+    name = f"frank-{namespace}"
+    token = yaml.safe_load(call_virtshape("user", "add", name, *words).stdout)["users"][0]["user"]["token"]
+    machines = f"/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines"
+    bindings = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings"
+    assert system.ask("GET", machines, Authorization=f"Bearer {token}")[0] == 200
+    listed = call_virtshape("user", "list", "-o", "json", "--data-dir", system.directory)
+    entry = next(each for each in json.loads(listed.stdout)["users"] if each["name"] == name)
+    assert (entry["by"], entry["role"], entry["namespace"]) == ("token", "view", namespace)
+    assert len(system.ask("GET", bindings)[1]["items"]) == 1
+    removed = call_virtshape("user", "rm", name, "--data-dir", system.directory)
+    assert removed.returncode == 0, removed.stderr
+    assert system.ask("GET", bindings)[1]["items"] == []
+    assert system.ask("GET", machines, Authorization=f"Bearer {token}")[0] == 403  # at once, with the binding
+    deadline = time.monotonic() + REMEMBERED_SECONDS
+    while system.ask("GET", machines, Authorization=f"Bearer {token}")[0] != 401:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_an_account_has_tokens(kubectl: Kubectl, tmp_path: Path) -> None:
+    if kubectl.version < (1, 24):
+        pytest.skip("this kubectl knows no `create token`")
+    kubectl("create", "serviceaccount", "robot")
+    kubectl("create", "rolebinding", "robot", "--clusterrole=view", f"--serviceaccount={kubectl.namespace}:robot")
+    config = yaml.safe_load(kubectl.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": kubectl("create", "token", "robot", "--duration=10m").strip()}
+    robot = kubectl.using(Path(write(str(tmp_path / "robot.yaml"), config)))
+    robot("get", "vm")
+    assert "forbidden" in robot.refused("create", "configmap", "c")
+    kubectl("delete", "serviceaccount", "robot")
+    assert "must be logged in" in robot.refused("get", "vm")
+
+
+def test_the_admin_may_act_as_others(kubectl: Kubectl) -> None:
+    kubectl("create", "rolebinding", "grace", "--clusterrole=view", "--user=grace")
+    assert kubectl("auth", "can-i", "get", "vm", "--as=grace") == "yes\n"
+    assert kubectl.run("auth", "can-i", "delete", "vm", "--as=grace").out == "no\n"
+    assert "forbidden" in kubectl.refused("create", "configmap", "c", "--as=grace")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Authorization": ""}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic YWRtaW46YWRtaW4="}],
+    ids=["anonymous", "unknown token", "password"],
+)
+def test_who_is_not_known_is_refused(system: System, headers: dict[str, str]) -> None:
+    code, answer = system.ask("GET", "/apis/kubevirt.io/v1/virtualmachines", **headers)
+    assert (code, answer["reason"]) == (401, "Unauthorized")
+
+
+def test_health_is_for_everyone(system: System) -> None:
+    connection = system.connect()
+    connection.request("GET", "/readyz")
+    assert connection.getresponse().read() == b"ok"
+    connection.close()
+
+
+def test_the_server_shows_a_certificate_of_its_own_authority(system: System) -> None:
+    connection = system.connect()
+    connection.connect()
+    assert isinstance(connection.sock, ssl.SSLSocket)
+    assert connection.sock.version() in ("TLSv1.2", "TLSv1.3")
+    certificate: Any = connection.sock.getpeercert()
+    connection.close()
+    names = {value for _, value in certificate["subjectAltName"]}
+    assert {"127.0.0.1", "localhost", "kubernetes.default.svc"} <= names
+
+
+def test_strangers_are_not_trusted(cluster: Kubectl, tmp_path: Path) -> None:
+    config = yaml.safe_load(cluster.kubeconfig.read_text())
+    del config["clusters"][0]["cluster"]["certificate-authority-data"]
+    stranger = cluster.using(Path(write(str(tmp_path / "stranger.yaml"), config)))
+    assert "certificate" in stranger.refused("get", "vm")
+
+
+def test_a_certificate_of_another_authority_is_no_way_in(system: System, tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl to make a certificate with")
+    key, certificate = tmp_path / "key", tmp_path / "certificate"
+    words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/O=system:masters/CN=admin"]
+    subprocess.run(["openssl", *words, "-keyout", key, "-out", certificate], check=True, capture_output=True)  # noqa: S607 - whichever there is
+    connection = system.connect()
+    connection._context.load_cert_chain(certificate, key)  # type: ignore[attr-defined]  # noqa: SLF001 - no other way
+    with contextlib.closing(connection), pytest.raises((ssl.SSLError, ConnectionError)):
+        _ask_for_machines(connection)
+
+
+def _ask_for_machines(connection: http.client.HTTPSConnection) -> bytes:
+    connection.request("GET", "/apis/kubevirt.io/v1/virtualmachines")
+    return connection.getresponse().read()
+
+
+def test_writes_are_on_record_without_their_content(kubectl: Kubectl, system: System) -> None:
+    kubectl("create", "secret", "generic", "s", "--from-literal=password=hunter2")
+    log = (system.directory / "audit.log").read_text()
+    lines = [json.loads(line) for line in log.splitlines()]
+    line = next(each for each in reversed(lines) if each.get("namespace") == kubectl.namespace)
+    assert (line["user"], line["verb"], line["resource"], line["code"]) == ("admin", "create", "secrets", 201)
+    assert "hunter2" not in log
+    assert "aHVudGVyMg" not in log

@@ -1,0 +1,276 @@
+"""What kubectl shows."""
+
+import contextlib
+import json
+import queue
+import subprocess
+import threading
+from collections.abc import Iterator
+
+import pytest
+import yaml
+from tests.e2e.kubectl import Kubectl
+from tests.e2e.manifests import build_machine, build_settings, build_size
+
+PATIENCE = 20.0
+
+
+class Running:
+    """A call that goes on, and what it prints meanwhile."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        threading.Thread(target=self._collect, daemon=True).start()
+
+    def _collect(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line.rstrip("\n"))
+
+    def read_lines(self, count: int) -> list[str]:
+        """The next lines, as many as these."""
+        return [self._lines.get(timeout=PATIENCE) for _ in range(count)]
+
+
+@contextlib.contextmanager
+def _running(kubectl: Kubectl, *words: str) -> Iterator[Running]:
+    """A call that goes on until the block ends."""
+    process = kubectl.start(*words)
+    try:
+        yield Running(process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_machine_in_every_output(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    as_json = json.loads(kubectl("get", "vm", "web", "-o", "json"))
+    assert yaml.safe_load(kubectl("get", "vm", "web", "-o", "yaml")) == as_json
+    assert kubectl("get", "vm", "-o", "name") == "virtualmachine.kubevirt.io/web\n"
+    assert kubectl("get", "vm", "-o", "jsonpath={.items[*].spec.runStrategy}") == "Halted"
+    assert kubectl("get", "vm", "web", "-o", "go-template={{.metadata.name}}") == "web"
+    columns = "custom-columns=VM:.metadata.name,SIZE:.spec.instancetype.name"
+    assert [line.split() for line in kubectl("get", "vm", "-o", columns).splitlines()] == [
+        ["VM", "SIZE"],
+        ["web", "u1.medium"],
+    ]
+
+
+def test_columns_of_machines(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    header, row = (line.split() for line in kubectl("get", "vm").splitlines())
+    assert header == ["NAME", "AGE", "STATUS", "READY"]
+    assert row[0] == "web"
+    header, row = (line.split() for line in kubectl("get", "vm", "-o", "wide").splitlines())
+    assert header[:4] == ["NAME", "AGE", "STATUS", "READY"]
+    assert {"INSTANCETYPE", "PREFERENCE"} <= set(header)
+    assert row[-2:] == ["u1.medium", "fedora"]
+    labelled = kubectl("get", "vm", "-L", "app", "--show-labels")
+    assert "app=web" in labelled
+    assert kubectl("get", "vm", "--no-headers").startswith("web")
+
+
+def test_columns_of_instance_types(kubectl: Kubectl) -> None:
+    kubectl.apply(build_size())
+    header, row = (line.split() for line in kubectl("get", "vminstancetype").splitlines())
+    assert header[:3] == ["NAME", "VCPU", "MEMORY"]
+    assert row[:3] == ["small", "2", "2Gi"]
+
+
+def test_every_name_of_a_kind_is_understood(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    kinds = ["vm", "virtualmachine", "virtualmachines", "virtualmachines.kubevirt.io", "virtualmachines.v1.kubevirt.io"]
+    assert kubectl("get", *(f"{kind}/web" for kind in kinds), "-o", "name") == "virtualmachine.kubevirt.io/web\n" * 5
+    kubectl("get", "vmf,vmfs,vmcf,vmcfs,vmp,vmpref,vmcp,vmclusterinstancetypes,vmi,vmis,kv,dv,pvc,ns,sa,cm,svc")
+
+
+def test_selectors_choose(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine("a", {"tier": "front"}), build_machine("b", {"tier": "back"}), build_machine("c"))
+    named = "virtualmachine.kubevirt.io/"
+    assert kubectl("get", "vm", "-l", "tier=front", "-o", "name") == f"{named}a\n"
+    assert kubectl("get", "vm", "-l", "tier in (front, back)", "-o", "name") == f"{named}a\n{named}b\n"
+    assert kubectl("get", "vm", "-l", "!tier", "-o", "name") == f"{named}c\n"
+    assert kubectl("get", "vm", "--field-selector", "metadata.name=b", "-o", "name") == f"{named}b\n"
+    assert kubectl("get", "vm", "a", "c", "-o", "name") == f"{named}a\n{named}c\n"
+
+
+def test_long_lists_come_in_chunks(kubectl: Kubectl) -> None:
+    kubectl.apply(*(build_settings(f"c{number:02}") for number in range(25)))
+    names = kubectl("get", "configmap", "--chunk-size=10", "-o", "name").splitlines()
+    assert names == [f"configmap/c{number:02}" for number in range(25)]
+    assert len(kubectl("get", "configmap", "--chunk-size=7").splitlines()) == 26
+
+
+def test_lists_span_namespaces_and_are_sorted(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    everywhere = kubectl("get", "vm", "-A", "--sort-by=.metadata.name")
+    assert everywhere.splitlines()[0].split()[0] == "NAMESPACE"
+    assert kubectl.namespace in everywhere
+
+
+def test_get_all_shows_machines(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    kubectl("create", "service", "clusterip", "front", "--tcp=80:80")
+    shown = kubectl("get", "all", "-o", "name").splitlines()
+    assert "virtualmachine.kubevirt.io/web" in shown
+    assert "service/front" in shown
+
+
+def test_nothing_found_is_said(kubectl: Kubectl) -> None:
+    ran = kubectl.run("get", "vm")
+    assert (ran.status, ran.out) == (0, "")
+    assert f"No resources found in {kubectl.namespace} namespace." in ran.err
+    assert 'Error from server (NotFound): virtualmachines.kubevirt.io "web" not found' in kubectl.refused(
+        "get", "vm", "web"
+    )
+    assert "the server doesn't have a resource type" in kubectl.refused("get", "nonsense")
+    assert kubectl("get", "vm", "web", "--ignore-not-found") == ""
+
+
+def test_a_watch_shows_each_change_as_it_happens(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    with _running(kubectl, "get", "vm", "-w", "--output-watch-events", "--no-headers") as watch:
+        watch.read_lines(1)
+        kubectl("label", "vm", "web", "tier=front")
+        kubectl.apply(build_machine("other"))
+        kubectl("delete", "vm", "web")
+        words = [line.split() for line in watch.read_lines(3)]
+    assert [line[0] for line in words] == ["MODIFIED", "ADDED", "DELETED"]
+
+
+def test_a_watch_shows_tables(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    with _running(kubectl, "get", "vm", "web", "--watch") as watch:
+        header, row = watch.read_lines(2)
+        assert header.split() == ["NAME", "AGE", "STATUS", "READY"]
+        assert row.startswith("web")
+        kubectl("label", "vm", "web", "tier=front")
+        assert watch.read_lines(1)[0].startswith("web")
+
+
+def test_waiting_ends_when_the_condition_holds(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    if kubectl.version >= (1, 24):
+        with _running(kubectl, "wait", "vm/web", "--for=condition=Ready", "--timeout=20s") as waiting:
+            condition = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+            patch = {"status": {"conditions": [{**condition, "reason": "Test", "message": ""}]}}
+            kubectl("patch", "vm", "web", "--subresource=status", "--type=merge", "-p", json.dumps(patch))
+            assert waiting.process.wait(PATIENCE) == 0
+        kubectl("wait", "vm/web", "--for=jsonpath={.spec.runStrategy}=Halted", "--timeout=5s")
+    refusal = kubectl.refused("wait", "vm/web", "--for=condition=Paused", "--timeout=1s")
+    assert "timed out waiting for the condition" in refusal
+
+
+def test_waiting_for_a_deletion(kubectl: Kubectl) -> None:
+    machine = build_machine()
+    machine["metadata"]["finalizers"] = ["example.com/hold"]
+    kubectl.apply(machine)
+    with _running(kubectl, "delete", "vm", "web") as deleting:
+        assert deleting.read_lines(1)[0].startswith('virtualmachine.kubevirt.io "web" deleted')
+        assert deleting.process.poll() is None
+        kubectl("patch", "vm", "web", "--type=merge", "-p", '{"metadata": {"finalizers": null}}')
+        assert deleting.process.wait(PATIENCE) == 0
+    if kubectl.version >= (1, 30):  # older ones take an object that is gone already for an error
+        kubectl("wait", "vm/web", "--for=delete", "--timeout=5s")
+
+
+def test_a_machine_is_described_with_its_events(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    uid = kubectl.get("vm", "web")["metadata"]["uid"]
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "web.1"},
+        "involvedObject": {
+            "apiVersion": "kubevirt.io/v1",
+            "kind": "VirtualMachine",
+            "name": "web",
+            "namespace": kubectl.namespace,
+            "uid": uid,
+        },
+        "reason": "Tested",
+        "message": "it was looked at",
+        "type": "Normal",
+        "firstTimestamp": "2026-01-01T00:00:00Z",
+        "lastTimestamp": "2026-01-01T00:00:00Z",
+        "count": 1,
+    }
+    kubectl.apply(event)
+    described = kubectl("describe", "vm", "web")
+    assert "Name:         web" in described
+    assert "Run Strategy:  Halted" in described
+    assert "it was looked at" in described
+    assert "Tested" in kubectl("get", "events")
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("namespace", "Status:       Active"),
+        ("configmap", "settings"),
+        ("serviceaccount", "default"),
+        ("clusterrole", "kubevirt.io:view"),
+        ("vmcf", "u1.medium"),
+    ],
+)
+def test_other_kinds_are_described(kubectl: Kubectl, kind: str, expected: str) -> None:
+    kubectl.apply(build_settings())
+    assert expected in kubectl("describe", kind, *([kubectl.namespace] if kind == "namespace" else []))
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ("vm", "KIND:"),
+        ("vm.spec.template.spec.domain.cpu", "sockets"),
+        ("vm.spec.template.spec.domain.devices.disks", "cdrom"),
+        ("vmclusterinstancetype.spec.cpu.guest", "guest"),
+        ("vmpref.spec.cpu", "preferredCPUTopology"),
+        ("configmap.data", "data"),
+        ("pod.spec.containers", "image"),
+    ],
+)
+def test_fields_are_explained(kubectl: Kubectl, field: str, expected: str) -> None:
+    explained = kubectl("explain", field)
+    assert "DESCRIPTION:" in explained
+    assert "<empty>" not in explained
+    assert expected in explained
+
+
+def test_fields_are_explained_as_a_tree(kubectl: Kubectl) -> None:
+    assert "preferredCPUTopology" in kubectl("explain", "vmcp", "--recursive")
+    assert "doesn't have a resource type" in kubectl.refused("explain", "nonsense")
+
+
+def test_resources_and_versions_are_listed(kubectl: Kubectl) -> None:
+    names = set(kubectl("api-resources", "-o", "name").split())
+    assert {
+        "virtualmachines.kubevirt.io",
+        "virtualmachineinstances.kubevirt.io",
+        "virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
+        "virtualmachinepreferences.instancetype.kubevirt.io",
+        "datavolumes.cdi.kubevirt.io",
+        "configmaps",
+    } <= names
+    assert "virtualmachines.kubevirt.io" in kubectl(
+        "api-resources", "--namespaced=true", "--verbs=list,get", "-o", "name"
+    )
+    versions = kubectl("api-versions").split()
+    assert {"v1", "kubevirt.io/v1", "instancetype.kubevirt.io/v1beta1", "instancetype.kubevirt.io/v1beta2"} <= set(
+        versions
+    )
+    assert "Server Version" in kubectl("version")
+    assert "is running at" in kubectl("cluster-info")
+
+
+def test_documents_are_read_raw(kubectl: Kubectl) -> None:
+    assert kubectl("get", "--raw", "/readyz") == "ok"
+    assert "[+]store ok" in kubectl("get", "--raw", "/readyz?verbose")
+    assert json.loads(kubectl("get", "--raw", "/version"))["major"] == "1"
+
+
+def test_definitions_of_kinds_are_there_to_read(kubectl: Kubectl) -> None:
+    names = kubectl("get", "crd", "-o", "name").split()
+    assert "customresourcedefinition.apiextensions.k8s.io/virtualmachines.kubevirt.io" in names

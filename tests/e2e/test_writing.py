@@ -1,0 +1,260 @@
+"""What people do to objects with kubectl, and what it tells them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.e2e.kubectl import Kubectl
+from tests.e2e.manifests import build_machine, build_settings, build_size
+from tests.manifests import write
+
+MACHINE = "virtualmachine.kubevirt.io/web"
+
+
+def test_applying_twice_changes_nothing_and_a_change_is_configured(kubectl: Kubectl) -> None:
+    assert kubectl.apply(build_machine()) == f"{MACHINE} created\n"
+    before = kubectl.get("vm", "web")["metadata"]
+    assert kubectl.apply(build_machine()) == f"{MACHINE} unchanged\n"
+    assert kubectl.get("vm", "web")["metadata"] == before
+    assert kubectl.apply(build_machine(runStrategy="Always")) == f"{MACHINE} configured\n"
+    after = kubectl.get("vm", "web")
+    assert after["spec"]["runStrategy"] == "Always"
+    assert after["metadata"]["generation"] == before["generation"] + 1
+
+
+def test_a_field_that_is_no_longer_applied_goes(kubectl: Kubectl) -> None:
+    kubectl.apply(build_settings(a="1", b="2"))
+    kubectl.apply(build_settings(a="1"))
+    assert kubectl.get("configmap", "settings")["data"] == {"a": "1"}
+    kubectl.apply(build_machine(labels={"app": "web", "tier": "front"}))
+    kubectl.apply(build_machine(labels={"app": "web"}))
+    assert kubectl.get("vm", "web")["metadata"]["labels"] == {"app": "web"}
+
+
+def test_a_folder_of_objects_is_applied_as_one(kubectl: Kubectl, tmp_path: Path) -> None:
+    write(str(tmp_path / "folder" / "all.yaml"), build_machine(), build_size(), build_settings())
+    assert kubectl("apply", "-f", tmp_path / "folder").splitlines() == [
+        f"{MACHINE} created",
+        "virtualmachineinstancetype.instancetype.kubevirt.io/small created",
+        "configmap/settings created",
+    ]
+
+
+def test_creating_twice_is_refused(kubectl: Kubectl, tmp_path: Path) -> None:
+    file = write(str(tmp_path / "vm.yaml"), build_machine())
+    assert kubectl("create", "-f", file) == f"{MACHINE} created\n"
+    assert 'virtualmachines.kubevirt.io "web" already exists' in kubectl.refused("create", "-f", file)
+
+
+def test_names_are_made_up_on_request(kubectl: Kubectl, tmp_path: Path) -> None:
+    tree = build_machine()
+    tree["metadata"] = {"generateName": "web-"}
+    file = write(str(tmp_path / "vm.yaml"), tree)
+    names = {kubectl("create", "-f", file, "-o", "name").strip() for _ in range(3)}
+    assert len(names) == 3
+    assert all(name.startswith("virtualmachine.kubevirt.io/web-") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "name"),
+    [
+        (("namespace", "{ns}-2"), "namespace", "{ns}-2"),
+        (("configmap", "c", "--from-literal=a=1"), "configmap", "c"),
+        (("secret", "generic", "s", "--from-literal=a=1"), "secret", "s"),
+        (("serviceaccount", "robot"), "serviceaccount", "robot"),
+        (("role", "r", "--verb=get", "--resource=virtualmachines.kubevirt.io"), "role", "r"),
+        (("rolebinding", "b", "--clusterrole=view", "--user=bob"), "rolebinding", "b"),
+        (("clusterrole", "{ns}", "--verb=get", "--resource=nodes"), "clusterrole", "{ns}"),
+        (("deployment", "d", "--image=nginx"), "deployment", "d"),
+        (("service", "clusterip", "s", "--tcp=80:8080"), "service", "s"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else " ".join(each[:2]),
+)
+def test_kubectl_makes_objects_from_flags(kubectl: Kubectl, words: tuple[str, ...], kind: str, name: str) -> None:
+    name = name.format(ns=kubectl.namespace)
+    kubectl("create", *(word.format(ns=kubectl.namespace) for word in words))
+    assert kubectl.get(kind, name)["metadata"]["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch"),
+    [
+        ("merge", '{"spec": {"runStrategy": "Always"}}'),
+        ("json", '[{"op": "replace", "path": "/spec/runStrategy", "value": "Always"}]'),
+    ],
+)
+def test_a_machine_is_patched(kubectl: Kubectl, kind: str, patch: str) -> None:
+    kubectl.apply(build_machine())
+    assert kubectl("patch", "vm", "web", "--type", kind, "-p", patch) == f"{MACHINE} patched\n"
+    assert kubectl("patch", "vm", "web", "--type", kind, "-p", patch) == f"{MACHINE} patched (no change)\n"
+    assert kubectl.get("vm", "web")["spec"]["runStrategy"] == "Always"
+
+
+def test_a_core_kind_is_patched_strategically(kubectl: Kubectl) -> None:
+    kubectl("create", "deployment", "d", "--image=nginx")
+    patch = {"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "busybox"}]}}}}
+    kubectl("patch", "deployment", "d", "-p", json.dumps(patch))
+    containers = kubectl.get("deployment", "d")["spec"]["template"]["spec"]["containers"]
+    assert {each["name"] for each in containers} == {"nginx", "side"}
+
+
+def test_an_object_is_edited(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    editor = "sed -i s/u1.medium/u1.large/"
+    assert kubectl("edit", "vm", "web", KUBE_EDITOR=editor) == f"{MACHINE} edited\n"
+    assert kubectl.get("vm", "web")["spec"]["instancetype"]["name"] == "u1.large"
+
+
+def test_an_edit_that_is_refused_is_explained(kubectl: Kubectl) -> None:
+    kubectl.apply(build_size())
+    edited = kubectl.run("edit", "vminstancetype", "small", KUBE_EDITOR="sed -i 's/guest: 2$/guest: many/'")
+    assert edited.status != 0
+    assert '"small" is invalid' in edited.err
+
+
+def test_labels_and_annotations_come_and_go(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    generation = kubectl.get("vm", "web")["metadata"]["generation"]
+    assert kubectl("label", "vm", "web", "tier=front").startswith(MACHINE)
+    assert "overwrite is false" in kubectl.refused("label", "vm", "web", "tier=back")
+    kubectl("label", "vm", "web", "tier=back", "--overwrite")
+    kubectl("annotate", "vm", "web", "note=hello there")
+    metadata = kubectl.get("vm", "web")["metadata"]
+    assert metadata["labels"] == {"app": "web", "tier": "back"}
+    assert metadata["annotations"]["note"] == "hello there"
+    assert metadata["generation"] == generation
+    kubectl("label", "vm", "web", "tier-")
+    kubectl("annotate", "vm", "web", "note-")
+    metadata = kubectl.get("vm", "web")["metadata"]
+    assert metadata["labels"] == {"app": "web"}
+    assert "note" not in metadata["annotations"]
+
+
+def test_a_difference_is_shown_and_nothing_stored(kubectl: Kubectl, tmp_path: Path) -> None:
+    kubectl.apply(build_machine())
+    same = write(str(tmp_path / "same.yaml"), build_machine())
+    other = write(str(tmp_path / "other.yaml"), build_machine(runStrategy="Always"))
+    assert kubectl.run("diff", "-f", same) == (0, "", "")
+    ran = kubectl.run("diff", "-f", other)
+    assert ran.status == 1
+    assert "-  runStrategy: Halted" in ran.out
+    assert "+  runStrategy: Always" in ran.out
+    assert kubectl.get("vm", "web")["spec"]["runStrategy"] == "Halted"
+
+
+def test_an_object_is_replaced_as_a_whole(kubectl: Kubectl, tmp_path: Path) -> None:
+    kubectl.apply(build_machine(labels={"app": "web", "tier": "front"}))
+    before = kubectl.get("vm", "web")
+    fresh = write(str(tmp_path / "vm.yaml"), build_machine())
+    assert kubectl("replace", "-f", fresh) == f"{MACHINE} replaced\n"
+    after = kubectl.get("vm", "web")
+    assert after["metadata"]["labels"] == {"app": "web"}
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    stale = write(str(tmp_path / "stale.json"), before)
+    assert "the object has been modified" in kubectl.refused("replace", "-f", stale)
+
+
+def test_replacing_by_force_makes_a_new_object(kubectl: Kubectl, tmp_path: Path) -> None:
+    kubectl.apply(build_machine())
+    before = kubectl.get("vm", "web")["metadata"]["uid"]
+    kubectl("replace", "--force", "-f", write(str(tmp_path / "vm.yaml"), build_machine()))
+    assert kubectl.get("vm", "web")["metadata"]["uid"] != before
+
+
+@pytest.mark.parametrize(
+    "words", [("apply",), ("create",), ("apply", "--server-side")], ids=["apply", "create", "server-side"]
+)
+def test_a_dry_run_on_the_server_stores_nothing(kubectl: Kubectl, words: tuple[str, ...], tmp_path: Path) -> None:
+    file = write(str(tmp_path / "vm.yaml"), build_machine())
+    shown = json.loads(kubectl(*words, "--dry-run=server", "-o", "json", "-f", file))
+    assert shown["metadata"]["uid"]
+    assert "not found" in kubectl.refused("get", "vm", "web")
+
+
+def test_a_dry_run_of_a_deletion_deletes_nothing(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    kubectl("delete", "vm", "web", "--dry-run=server")
+    assert kubectl.get("vm", "web")
+
+
+def test_two_managers_share_an_object_and_settle_a_conflict(kubectl: Kubectl, tmp_path: Path) -> None:
+    words = ("apply", "--server-side", "--field-manager")
+    first = write(str(tmp_path / "first.yaml"), build_settings(a="1", b="1"))
+    second = write(str(tmp_path / "second.yaml"), build_settings(b="2", c="2"))
+    kubectl(*words, "alice", "-f", first)
+    refusal = kubectl.refused(*words, "bob", "-f", second)
+    assert 'conflict with "alice": .data.b' in refusal
+    kubectl(*words, "bob", "--force-conflicts", "-f", second)
+    assert kubectl.get("configmap", "settings")["data"] == {"a": "1", "b": "2", "c": "2"}
+    kubectl(*words, "alice", "-f", write(str(tmp_path / "less.yaml"), build_settings(c="2")))
+    assert kubectl.get("configmap", "settings")["data"] == {"b": "2", "c": "2"}
+
+
+def test_two_managers_share_a_machine(kubectl: Kubectl, tmp_path: Path) -> None:
+    words = ("apply", "--server-side", "--field-manager")
+    kubectl(*words, "alice", "-f", write(str(tmp_path / "vm.yaml"), build_machine()))
+    other = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "web"},
+        "spec": {"runStrategy": "Always"},
+    }
+    file = write(str(tmp_path / "other.yaml"), other)
+    refusal = kubectl.refused(*words, "bob", "--validate=false", "-f", file)
+    assert 'conflict with "alice": .spec.runStrategy' in refusal
+    kubectl(*words, "bob", "--force-conflicts", "--validate=false", "-f", file)
+    spec = kubectl.get("vm", "web")["spec"]
+    assert spec["runStrategy"] == "Always"
+    assert spec["instancetype"]["name"] == "u1.medium"
+
+
+def test_a_kind_of_the_client_side_apply_goes_over_to_the_server(kubectl: Kubectl) -> None:
+    kubectl.apply(build_machine())
+    kubectl.apply(build_machine(runStrategy="Always"), words=("--server-side", "--force-conflicts"))
+    assert kubectl.get("vm", "web")["spec"]["runStrategy"] == "Always"
+
+
+def test_an_unknown_field_is_refused_before_anything_is_stored(kubectl: Kubectl, tmp_path: Path) -> None:
+    tree = build_machine()
+    tree["spec"]["runStrategi"] = "Always"
+    file = write(str(tmp_path / "vm.yaml"), tree)
+    refusal = kubectl.refused("apply", "-f", file)
+    assert "runStrategi" in refusal
+    if kubectl.version >= (1, 25):
+        assert 'unknown field "spec.runStrategi"' in kubectl.refused("apply", "--validate=strict", "-f", file)
+    assert "not found" in kubectl.refused("get", "vm", "web")
+
+
+def test_an_unknown_field_may_be_a_warning(kubectl: Kubectl, tmp_path: Path) -> None:
+    if kubectl.version < (1, 25):
+        pytest.skip("this kubectl knows no --validate=warn")
+    tree = build_machine()
+    tree["spec"]["runStrategi"] = "Always"
+    ran = kubectl.run("apply", "--validate=warn", "-f", write(str(tmp_path / "vm.yaml"), tree))
+    assert ran.status == 0
+    assert 'Warning: unknown field "spec.runStrategi"' in ran.err
+    assert "runStrategi" not in json.dumps(kubectl.get("vm", "web")["spec"])
+
+
+def test_a_wrong_type_is_named_with_its_place(kubectl: Kubectl, tmp_path: Path) -> None:
+    tree = build_size()
+    tree["spec"]["cpu"]["guest"] = "many"
+    refusal = kubectl.refused("create", "--validate=false", "-f", write(str(tmp_path / "type.yaml"), tree))
+    assert "spec.cpu.guest" in refusal
+
+
+def test_an_object_of_a_missing_namespace_is_refused(kubectl: Kubectl, tmp_path: Path) -> None:
+    file = write(str(tmp_path / "vm.yaml"), build_machine())
+    refusal = kubectl.within("nowhere").refused("apply", "-f", file)
+    assert 'namespaces "nowhere" not found' in refusal
+
+
+def test_status_is_written_apart_from_spec(kubectl: Kubectl) -> None:
+    if kubectl.version < (1, 24):
+        pytest.skip("this kubectl knows no --subresource")
+    kubectl.apply(build_machine())
+    patch = '{"status": {"ready": true}, "spec": {"runStrategy": "Always"}}'
+    kubectl("patch", "vm", "web", "--subresource=status", "--type=merge", "-p", patch)
+    machine = kubectl.get("vm", "web")
+    assert machine["status"]["ready"] is True
+    assert machine["spec"]["runStrategy"] == "Halted"
