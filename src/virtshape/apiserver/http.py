@@ -193,13 +193,11 @@ class Connection(asyncio.Protocol):
 
     async def _finish(self, request: Request, answer: Stream | Awaitable[Answer], keep_alive: bool) -> None:
         try:
-            if not isinstance(answer, Stream):
-                found = await answer
-                if isinstance(found, Response):
-                    self._send(request, found, keep_alive)
-                    return
-                answer = found
-            await self._stream(request, answer)
+            found = answer if isinstance(answer, Stream) else await answer
+            if isinstance(found, Response):
+                self._send(request, found, keep_alive and not self._stopping)
+            else:
+                await self._stream(request, found)
         except Exception:  # noqa: BLE001 - nobody else can answer any more
             _log.exception("%s %s failed", request.method, request.path)
             self._send(request, _answer_failure(), keep_alive=False)
@@ -209,7 +207,7 @@ class Connection(asyncio.Protocol):
         if self._stopping:
             self.close()
         elif not self._closing:
-            self._loop.call_soon(self._serve_next)
+            self._serve_next()
 
     def _send(self, request: Request, response: Response, keep_alive: bool) -> None:
         if self._closing:
@@ -298,13 +296,13 @@ class Listener:
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
-        self._connections: set[Connection] = set()
+        self.connections: set[Connection] = set()
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """Listen; returns the port, which the system chooses for 0."""
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self._handler, self._connections), host, port, ssl=tls, reuse_address=True, backlog=1024
+            lambda: Connection(self._handler, self.connections), host, port, ssl=tls, reuse_address=True, backlog=1024
         )
         return int(self._server.sockets[0].getsockname()[1])
 
@@ -313,10 +311,10 @@ class Listener:
         if self._server is None:
             return
         self._server.close()
-        for connection in list(self._connections):
+        for connection in list(self.connections):
             connection.stop()
         deadline = asyncio.get_running_loop().time() + seconds
-        while self._connections and asyncio.get_running_loop().time() < deadline:
+        while self.connections and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.01)
-        for connection in list(self._connections):
+        for connection in list(self.connections):
             connection.close()
