@@ -5,12 +5,12 @@ What a test has to say is a coroutine; `run` gives it an event loop.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Collection, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from virtshape.apiserver.http import Listener
+from virtshape.apiserver.http import Connection, Listener
 from virtshape.apiserver.users import ensure_admin
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
@@ -28,8 +28,9 @@ class World(NamedTuple):
 
     system: System
     client: RestClient
-    url: str
-    kubeconfig: Path
+    url: str = ""
+    kubeconfig: Path = Path()
+    connections: Collection[Connection] = ()
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
@@ -46,7 +47,7 @@ async def listening(directory: Path) -> AsyncIterator[World]:
         path = ensure_admin(system.directory, url)
         client = RestClient(HttpTransport(find_access(path=str(path))), manager="tester")
         try:
-            yield World(system, client, url, path)
+            yield World(system, client, url, path, listener.connections)
         finally:
             await client.close()
             await listener.stop()
@@ -60,4 +61,4 @@ async def opened(form: Form, directory: Path) -> AsyncIterator[World]:
             yield world
         return
     async with assemble(Settings(directory=directory, port=0, catalog=False)) as system:
-        yield World(system, connect(system.server, manager="tester"), "", directory / "kubeconfig")
+        yield World(system, connect(system.server, manager="tester"))

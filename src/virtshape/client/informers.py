@@ -1,0 +1,60 @@
+"""
+Informers of several kinds that are run and asked together.
+
+What is read here may be a moment old.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from virtshape.api.model import Model
+from virtshape.client.cache import Indexer
+from virtshape.client.informer import Informer
+from virtshape.client.protocol import Client
+
+T = TypeVar("T", bound=Model)
+
+
+class Informers:
+    """One informer for each kind that somebody wants to know of."""
+
+    def __init__(self, client: Client, namespace: str = "", *, resync_seconds: float = 0) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._resync_seconds = resync_seconds
+        self._informers: dict[type[Model], Informer[Any]] = {}
+
+    def add(self, kind: type[T], indexes: Mapping[str, Indexer[T]] | None = None) -> Informer[T]:
+        """The informer of a kind, made if there is none yet; all must be added before they run."""
+        if kind not in self._informers:
+            self._informers[kind] = Informer(
+                self._client, kind, self._namespace, indexes=indexes, resync_seconds=self._resync_seconds
+            )
+        return self._informers[kind]
+
+    def find(self, kind: type[T], name: str, namespace: str = "") -> T | None:
+        """The object of this name, if there was one a moment ago; not to be written to."""
+        found: T | None = self._informers[kind].cache.find(name, namespace)
+        return found
+
+    def list(self, kind: type[T], namespace: str = "") -> Sequence[T]:
+        """All objects of a kind in a namespace, or everywhere; not to be written to."""
+        found: Sequence[T] = self._informers[kind].cache.list(namespace)
+        return found
+
+    def find_by(self, kind: type[T], index: str, value: str) -> Sequence[T]:
+        """All objects of a kind that an index has under a value; not to be written to."""
+        found: Sequence[T] = self._informers[kind].cache.find_by(index, value)
+        return found
+
+    async def run(self) -> None:
+        """Keep all up to date until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for informer in self._informers.values():
+                group.create_task(informer.run())
+
+    async def wait(self, kinds: Iterable[type[Model]] | None = None) -> None:
+        """Wait until everything of these kinds, or of all, is there."""
+        for kind in self._informers if kinds is None else kinds:
+            await self._informers[kind].synced.wait()

@@ -1,0 +1,255 @@
+"""Informers under load: whatever happens to their watches, they miss no change and tell none twice."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.worlds import FORMS, Form, World, opened, run
+
+from virtshape.api.codec import from_tree
+from virtshape.api.core.config import ConfigMap
+from virtshape.api.status import StatusError
+from virtshape.client.cache import Change, index_by_label
+from virtshape.client.informer import Informer
+from virtshape.client.protocol import Client
+
+NS = "default"
+OBJECTS = 20
+WRITERS = 4
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest) -> Form:
+    chosen: Form = request.param
+    return chosen
+
+
+class Writer:
+    """Creates, changes and deletes some objects of its own at random, and remembers every revision of them."""
+
+    def __init__(self, client: Client, number: int) -> None:
+        self._client = client
+        self._number = number
+        self._random = random.Random(number)  # noqa: S311 - a test
+        self._live: dict[str, ConfigMap] = {}
+        self.written: list[tuple[str, str]] = []
+
+    async def work(self, steps: int) -> None:
+        for _ in range(steps):
+            name = f"w{self._number}-{self._random.randrange(OBJECTS)}"
+            if name not in self._live:
+                made = await self._client.create(_build(name))
+            elif self._random.random() < 0.3:
+                await self._client.delete(ConfigMap, name, NS)
+                del self._live[name]
+                continue
+            else:
+                made = await self._client.update(replace(self._live[name], data={"x": str(self._random.random())}))
+            self._live[name] = made
+            self.written.append(_identify(made))
+
+
+class Recorder:
+    """Remembers what an informer told, and that it made sense: no object comes twice or goes unseen."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+        self.known: dict[str, tuple[str, str]] = {}
+
+    def __call__(self, change: Change[ConfigMap]) -> None:
+        metadata: Any = change.item.metadata
+        before = _identify(change.before) if change.before is not None else None
+        assert self.known.get(metadata.name) == before, change
+        if change.type == "DELETED":
+            assert before is not None
+            del self.known[metadata.name]
+            return
+        assert (before is None) == (change.type == "ADDED")
+        self.known[metadata.name] = _identify(change.item)
+        self.told.append(_identify(change.item))
+
+
+def _build(name: str) -> ConfigMap:
+    metadata = {"name": name, "namespace": NS, "labels": {"writer": name.partition("-")[0]}}
+    return from_tree({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}, ConfigMap)
+
+
+def _identify(item: ConfigMap) -> tuple[str, str]:
+    metadata: Any = item.metadata
+    return metadata.uid, metadata.resource_version
+
+
+@asynccontextmanager
+async def running(informer: Informer[ConfigMap]) -> AsyncIterator[None]:
+    task = asyncio.create_task(informer.run())
+    try:
+        await informer.synced.wait()
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def settle(informer: Informer[ConfigMap], world: World) -> None:
+    """Wait until the informer knows what the server has."""
+    async with asyncio.timeout(20):
+        while True:
+            present = {_identify(item) for item in (await world.client.list(ConfigMap, NS)).items}
+            if {_identify(item) for item in informer.cache} == present:
+                return
+            await asyncio.sleep(0.01)
+
+
+def test_every_change_is_told_once_and_in_order(form: Form, tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened(form, tmp_path) as world:
+            writers = [Writer(world.client, number) for number in range(WRITERS)]
+            await asyncio.gather(*(writer.work(20) for writer in writers))
+            informer = Informer(world.client, ConfigMap, NS, watch_seconds=1)
+            recorder = Recorder()
+            informer.handle(recorder)
+            async with running(informer):
+                at_start = set(recorder.known.values())
+                marks = [len(writer.written) for writer in writers]
+                # Long enough for watches to end and begin anew on the way.
+                for _ in range(3):
+                    await asyncio.gather(*(writer.work(60) for writer in writers))
+                    await asyncio.sleep(0.7)
+                await settle(informer, world)
+            later = [entry for writer, mark in zip(writers, marks, strict=True) for entry in writer.written[mark:]]
+            assert len(recorder.told) == len(set(recorder.told))
+            assert sorted(recorder.told) == sorted([*at_start, *later])
+
+    run(play())
+
+
+def test_a_forgotten_past_is_made_up_for(form: Form, tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened(form, tmp_path) as world:
+            store = world.system.store
+            writers = [Writer(world.client, number) for number in range(WRITERS)]
+            informer = Informer(world.client, ConfigMap, NS, watch_seconds=1)
+            recorder = Recorder()
+            informer.handle(recorder)
+
+            async def forget() -> None:
+                while True:
+                    await asyncio.sleep(0.05)
+                    await store.compact(store.revision)
+
+            async with running(informer):
+                forgetting = asyncio.create_task(forget())
+                for _ in range(3):
+                    await asyncio.gather(*(writer.work(60) for writer in writers))
+                    await asyncio.sleep(0.7)
+                await settle(informer, world)
+                forgetting.cancel()
+            assert len(recorder.told) == len(set(recorder.told))
+            assert set(recorder.known.values()) == {_identify(item) for item in informer.cache}
+
+    run(play())
+
+
+def test_a_relist_tells_what_changed_meanwhile(form: Form, tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened(form, tmp_path) as world:
+            client = world.client
+            for name in ("stays", "changes", "goes", "anew"):
+                await client.create(_build(name))
+            informer = Informer(client, ConfigMap, NS)
+            told: list[tuple[str, str]] = []
+            async with running(informer):
+                informer.handle(lambda change: told.append((change.type, _name(change.item))))
+            told.clear()
+            await client.patch(ConfigMap, "changes", NS, patch={"data": {"x": "1"}})
+            await client.delete(ConfigMap, "goes", NS)
+            await client.delete(ConfigMap, "anew", NS)
+            for name in ("anew", "comes"):
+                await client.create(_build(name))
+            informer.synced.clear()
+            async with running(informer):
+                pass
+            expected = {("MODIFIED", "changes"), ("DELETED", "goes"), ("DELETED", "anew"), ("ADDED", "anew")}
+            assert set(told) == expected | {("ADDED", "comes")}
+            assert told.index(("DELETED", "anew")) < told.index(("ADDED", "anew"))
+
+    run(play())
+
+
+def _name(item: ConfigMap) -> str:
+    metadata: Any = item.metadata
+    return str(metadata.name)
+
+
+def test_a_server_that_comes_back_is_followed_again(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened("http", tmp_path) as world:
+            recorder = Recorder()
+            informer = Informer(world.client, ConfigMap, NS)
+            informer.handle(recorder)
+            async with running(informer):
+                await world.client.create(_build("a"))
+                for connection in list(world.connections):
+                    connection.close()
+                await asyncio.sleep(0.1)  # for the client to see it: a create is not sent twice
+                await world.client.create(_build("b"))
+                await settle(informer, world)
+            assert sorted(recorder.known) == ["a", "b"]
+            assert len(recorder.told) == 2
+
+    run(play())
+
+
+def test_many_objects_come_in_pages_and_are_found_by_name_namespace_and_label(form: Form, tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened(form, tmp_path) as world:
+            await asyncio.gather(*(world.client.create(_build(f"m{number}-x")) for number in range(1100)))
+            informer = Informer(world.client, ConfigMap, indexes={"writer": index_by_label("writer")})
+            async with running(informer):
+                assert len(informer.cache) == 1100
+                assert len(informer.cache.list(NS)) == 1100
+                assert informer.cache.list("kube-system") == []
+                found = informer.cache.find("m7-x", NS)
+                assert found is not None
+                assert informer.cache.find_by("writer", "m7") == [found]
+                assert informer.cache.find("m7-x", "kube-system") is None
+
+    run(play())
+
+
+def test_everything_is_told_again_from_time_to_time(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with opened("in-process", tmp_path) as world:
+            await world.client.create(_build("a"))
+            told: list[str] = []
+            informer = Informer(world.client, ConfigMap, NS, resync_seconds=0.05)
+            informer.handle(lambda change: told.append(change.type))
+            async with running(informer):
+                await asyncio.sleep(0.2)
+            assert told[0] == "ADDED"
+            assert told.count("RESYNCED") >= 2
+
+    run(play())
+
+
+def test_a_handler_that_fails_keeps_nothing_from_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def fail(_: Change[ConfigMap]) -> None:
+        raise StatusError(500, "", "no")
+
+    async def play() -> None:
+        async with opened("in-process", tmp_path) as world:
+            await world.client.create(_build("a"))
+            informer = Informer(world.client, ConfigMap, NS)
+            recorder = Recorder()
+            informer.handle(fail)
+            informer.handle(recorder)
+            async with running(informer):
+                assert list(recorder.known) == ["a"]
+
+    run(play())
+    assert "a handler failed" in caplog.text
