@@ -11,10 +11,12 @@ import msgspec
 from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
 from virtshape.api.yaml import read_documents
+from virtshape.apiserver.capability import is_defined
 from virtshape.apiserver.message import JSON, Request
 from virtshape.apiserver.negotiation import ACCEPTED, media_type
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.strictness import admit_fields
+from virtshape.apiserver.violation import invalid_value, refuse_invalid
 
 YAML: Final = "application/yaml"
 
@@ -31,7 +33,34 @@ def read_object(request: Request, kind: Kind, validation: str) -> tuple[Tree, li
         raise refuse_media(ACCEPTED)
     if not isinstance(tree, dict):
         raise StatusError(400, "BadRequest", "the body of the request is not an object")
-    return admit_fields(tree, text, kind, validation)
+    return admit_fields(with_type(tree, kind), text, kind, validation)
+
+
+def with_type(tree: Tree, kind: Kind) -> Tree:
+    """The tree, which must say that it is of this kind; those of Kubernetes' own kinds may leave that out."""
+    version, name = tree.get("apiVersion") or "", tree.get("kind") or ""
+    if (version, name) == (kind.api_version, kind.kind):
+        return tree
+    custom = is_defined(kind)
+    if not name and custom:
+        raise StatusError(400, "BadRequest", f"Object 'Kind' is missing in '{msgspec.json.encode(tree).decode()}'")
+    if version != kind.api_version and (version or custom):
+        words = f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
+        raise StatusError(400, "BadRequest", words)
+    if name and name != kind.kind:
+        raise _refuse_kind(tree, kind)
+    return {**tree, "apiVersion": kind.api_version, "kind": kind.kind}
+
+
+def _refuse_kind(tree: Tree, kind: Kind) -> StatusError:
+    given = tree["kind"]
+    if not is_defined(kind):
+        head = f'{given} in version "{kind.version}" cannot be handled as a {kind.kind}'
+        return StatusError(400, "BadRequest", f"{head}: the kind in the data does not match the expected kind")
+    metadata = tree.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else ""
+    cause = invalid_value("kind", given, f"must be {kind.kind}")
+    return refuse_invalid(kind.group, str(given), str(name or ""), [cause])
 
 
 def read_json(body: bytes) -> Any:

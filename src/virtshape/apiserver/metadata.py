@@ -64,8 +64,7 @@ def check_updated(metadata: Tree, old: Tree, kind: Kind) -> list[Cause]:
 def restore_metadata(metadata: Tree, old: Tree) -> Tree:
     """The metadata of an update with all put back that is the server's to say."""
     restored = {**metadata, "uid": metadata.get("uid") or old.get("uid")}
-    restored["namespace"] = metadata.get("namespace") or old.get("namespace")
-    for field in ("creationTimestamp", "generation"):
+    for field in ("namespace", "creationTimestamp", "generation"):
         restored[field] = old.get(field)
     if old.get("deletionTimestamp"):
         restored["deletionTimestamp"] = old["deletionTimestamp"]

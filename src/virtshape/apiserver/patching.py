@@ -7,7 +7,7 @@ from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
 from virtshape.apiserver.applying import apply_object
 from virtshape.apiserver.authentication import User
-from virtshape.apiserver.bodies import read_json, refuse_media
+from virtshape.apiserver.bodies import read_json, refuse_media, with_type
 from virtshape.apiserver.jsonpatch import patch_json
 from virtshape.apiserver.mergepatch import patch_merge
 from virtshape.apiserver.message import Request, Response
@@ -50,6 +50,7 @@ async def patch_object(desk: Desk, request: Request, route: Route, user: User) -
         patched = _PATCHERS[media](old, patch, route.kind)
         if patched is old:
             return old
+        patched = with_type(patched, route.kind)
         admitted, warnings[:] = admit_fields(patched, None, route.kind, options.validation, patching=True)
         stated = metadata_of(admitted)
         check_address(stated, name=route.name, namespace=route.namespace)

@@ -1,0 +1,273 @@
+"""Creates: names, namespaces, what the server fills in, and how strict it is with what it is sent."""
+
+import re
+
+import pytest
+from tests.integration.objects import (
+    CLUSTER_INSTANCETYPES,
+    Place,
+    build_config,
+    build_instancetype,
+    build_vm,
+    create,
+    names,
+    revision,
+)
+from tests.loopback import Client, Reply, Serving, Tree
+
+
+def test_a_new_object_has_what_only_the_server_says(client: Client, place: Place) -> None:
+    sent = build_instancetype("one", uid="mine", generation=7, creationTimestamp="2001-01-01T00:00:00Z", selfLink="/x")
+    (made,) = create(client, place.instancetypes(), sent)
+    metadata = made["metadata"]
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", metadata["uid"])
+    assert re.fullmatch(r"20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", metadata["creationTimestamp"])
+    assert (metadata["namespace"], metadata["generation"]) == (place.namespace, 1)
+    assert "selfLink" not in metadata
+    assert client.get(place.instancetypes("one")).tree == made
+
+
+def test_the_manager_is_named_or_is_the_program_that_writes(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    named = client.post(place.instancetypes(), build_instancetype("two"), fieldManager="me").tree
+    one = client.get(place.instancetypes("one")).tree
+    assert [entry["manager"] for tree in (one, named) for entry in tree["metadata"]["managedFields"]] == [
+        "tester",
+        "me",
+    ]
+
+
+def test_the_status_of_a_kind_that_has_it_apart_cannot_be_created(client: Client, place: Place) -> None:
+    (made,) = create(client, place.vms(), build_vm(status={"created": True}))
+    assert "status" not in made
+
+
+def test_a_second_object_of_a_name_is_a_conflict(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    reply = client.post(place.instancetypes(), build_instancetype("one"))
+    assert reply.reason == (409, "AlreadyExists")
+    details = {"name": "one", "group": "instancetype.kubevirt.io", "kind": "virtualmachineinstancetypes"}
+    assert reply.tree["details"] == details
+    assert client.post(place.instancetypes(), build_instancetype("one"), dryRun="All").status == 409
+
+
+def test_an_object_posted_to_its_own_path_is_created(client: Client, place: Place) -> None:
+    nameless = build_instancetype("x")
+    del nameless["metadata"]["name"]
+    assert client.post(place.instancetypes("one"), nameless).tree["metadata"]["name"] == "one"
+    assert client.post(place.instancetypes("two"), build_instancetype("other")).reason == (400, "BadRequest")
+
+
+def test_a_namespace_that_is_not_there_is_404(client: Client) -> None:
+    reply = client.post(Place("nowhere").instancetypes(), build_instancetype())
+    assert reply.reason == (404, "NotFound")
+    assert reply.tree["details"] == {"name": "nowhere", "kind": "namespaces"}
+
+
+def test_another_namespace_than_that_of_the_path_is_refused(client: Client, place: Place) -> None:
+    reply = client.post(place.instancetypes(), build_instancetype(namespace="default"))
+    assert reply.reason == (400, "BadRequest")
+
+
+def test_a_namespace_in_the_metadata_of_a_cluster_wide_object_is_cleared(client: Client) -> None:
+    kind, path = "VirtualMachineClusterInstancetype", f"{CLUSTER_INSTANCETYPES}/placed"
+    (made,) = create(client, CLUSTER_INSTANCETYPES, build_instancetype("placed", kind=kind, namespace="default"))
+    assert "namespace" not in made["metadata"]
+    replaced = client.put(
+        path, {**made, "metadata": {**made["metadata"], "namespace": "default", "labels": {"a": "b"}}}
+    )
+    assert (replaced.status, "namespace" in replaced.tree["metadata"]) == (200, False)
+    patched = client.patch(path, {"metadata": {"namespace": "default", "labels": {"c": "d"}}})
+    assert (patched.status, "namespace" in patched.tree["metadata"]) == (200, False)
+    applied = client.apply(path, build_instancetype("placed", kind=kind, namespace="default"), force="true")
+    assert (applied.status, "namespace" in applied.tree["metadata"]) == (200, False)
+    client.delete(path)
+    applied = client.apply(path, build_instancetype("placed", kind=kind, namespace="default"))
+    assert (applied.status, "namespace" in applied.tree["metadata"]) == (201, False)
+    client.delete(path)
+
+
+def test_names_are_made_up_from_a_beginning(client: Client, place: Place) -> None:
+    sent = build_instancetype("x", generateName="run-")
+    del sent["metadata"]["name"]
+    made = create(client, place.instancetypes(), sent, sent, sent)
+    found = [tree["metadata"]["name"] for tree in made]
+    assert all(re.fullmatch(r"run-[a-z0-9]{5}", name) for name in found)
+    assert len(set(found)) == 3
+    assert {tree["metadata"]["generateName"] for tree in made} == {"run-"}
+
+
+def test_a_made_up_name_that_is_taken_is_made_up_again(
+    client: Client, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(client, place.instancetypes(), build_instancetype("run-aaaaa"), build_instancetype("run-bbbbb"))
+    made_up = iter(["run-aaaaa", "run-bbbbb", "run-ccccc"])
+    monkeypatch.setattr("virtshape.apiserver.creating.generate_name", lambda _: next(made_up))
+    sent = build_instancetype("x", generateName="run-")
+    del sent["metadata"]["name"]
+    assert client.post(place.instancetypes(), sent).tree["metadata"]["name"] == "run-ccccc"
+
+
+def test_names_that_cannot_be_made_up_are_a_conflict_in_the_end(
+    client: Client, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(client, place.instancetypes(), build_instancetype("run-aaaaa"))
+    monkeypatch.setattr("virtshape.apiserver.creating.generate_name", lambda _: "run-aaaaa")
+    sent = build_instancetype("x", generateName="run-")
+    del sent["metadata"]["name"]
+    assert client.post(place.instancetypes(), sent).reason == (409, "AlreadyExists")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "field"),
+    [
+        pytest.param({"name": "Not_A_Name"}, "metadata.name", id="name"),
+        pytest.param({"name": None}, "metadata.name", id="no name"),
+        pytest.param({"labels": {"a": "not a value"}}, "metadata.labels", id="label"),
+        pytest.param({"annotations": {"not a key": ""}}, "metadata.annotations", id="annotation"),
+        pytest.param({"annotations": {"big": "x" * 300_000}}, "metadata.annotations", id="too many annotations"),
+        pytest.param({"finalizers": ["not one"]}, "metadata.finalizers", id="finalizer"),
+    ],
+)
+def test_metadata_that_breaks_the_rules_is_422(client: Client, place: Place, metadata: Tree, field: str) -> None:
+    sent = build_instancetype()
+    sent["metadata"] |= metadata
+    reply = client.post(place.instancetypes(), sent)
+    assert reply.reason == (422, "Invalid")
+    assert reply.tree["details"]["kind"] == "VirtualMachineInstancetype"
+    assert {cause["field"] for cause in reply.tree["details"]["causes"]} == {field}
+
+
+def test_a_finalizer_without_a_domain_is_warned_of(client: Client, place: Place) -> None:
+    reply = client.post(place.instancetypes(), build_instancetype("one", finalizers=["mine", "example.com/ours"]))
+    advice = "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
+    assert reply.warnings == [f'metadata.finalizers: \\"mine\\": {advice}']
+    again = client.patch(place.instancetypes("one"), {"metadata": {"finalizers": ["mine", "yours"]}})
+    assert again.warnings == [f'metadata.finalizers: \\"yours\\": {advice}']
+    client.patch(place.instancetypes("one"), {"metadata": {"finalizers": None}})
+
+
+def test_a_revision_cannot_be_set_on_create(client: Client, place: Place) -> None:
+    assert client.post(place.instancetypes(), build_instancetype(resourceVersion="5")).reason == (400, "BadRequest")
+
+
+def test_a_dry_run_has_a_uid_and_no_revision_and_leaves_nothing(serving: Serving, client: Client, place: Place) -> None:
+    before = serving.system.store.revision
+    reply = client.post(place.instancetypes(), build_instancetype("one"), dryRun="All")
+    assert (reply.status, "uid" in reply.tree["metadata"]) == (201, True)
+    assert "resourceVersion" not in reply.tree["metadata"]
+    assert names(client.get(place.instancetypes()).tree) == []
+    assert serving.system.store.revision == before
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        pytest.param({"dryRun": "Some"}, "dryRun", id="half a dry run"),
+        pytest.param({"fieldValidation": "Maybe"}, "fieldValidation", id="a strictness that there is not"),
+        pytest.param({"fieldManager": "x" * 129}, "fieldManager", id="a long manager"),
+        pytest.param({"fieldManager": "a\tb"}, "fieldManager", id="an unprintable manager"),
+    ],
+)
+def test_options_that_make_no_sense_are_422(client: Client, place: Place, query: Tree, field: str) -> None:
+    reply = client.post(place.instancetypes(), build_instancetype(), **query)
+    assert (reply.reason, reply.tree["details"]["kind"]) == ((422, "Invalid"), "CreateOptions")
+    assert [cause["field"] for cause in reply.tree["details"]["causes"]] == [field]
+
+
+def send_unknown(client: Client, place: Place, **query: str) -> Reply:
+    sent = build_instancetype("one")
+    sent["spec"] |= {"cpuu": 1, "memory": {"guest": "1Gi", "hugepage": 1}}
+    return client.post(place.instancetypes(), sent, **query)
+
+
+@pytest.mark.parametrize("query", [{}, {"fieldValidation": "Warn"}], ids=["by default", "when asked"])
+def test_unknown_fields_are_warned_of_and_dropped(client: Client, place: Place, query: Tree) -> None:
+    reply = send_unknown(client, place, **query)
+    assert reply.warnings == ['unknown field \\"spec.cpuu\\"', 'unknown field \\"spec.memory.hugepage\\"']
+    assert (reply.status, reply.tree["spec"]) == (201, {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}})
+
+
+def test_unknown_fields_can_be_ignored(client: Client, place: Place) -> None:
+    reply = send_unknown(client, place, fieldValidation="Ignore")
+    assert (reply.status, reply.warnings) == (201, [])
+
+
+def test_unknown_fields_can_be_refused(client: Client, place: Place) -> None:
+    reply = send_unknown(client, place, fieldValidation="Strict")
+    assert reply.reason == (400, "BadRequest")
+    assert 'unknown field "spec.cpuu", unknown field "spec.memory.hugepage"' in reply.tree["message"]
+
+
+def test_of_a_key_that_stands_twice_the_last_counts_and_the_client_is_told(client: Client, place: Place) -> None:
+    text = (
+        b'{"apiVersion":"instancetype.kubevirt.io/v1beta1","kind":"VirtualMachineInstancetype",'
+        b'"metadata":{"name":"one"},"spec":{"cpu":{"guest":1},"cpu":{"guest":3},"memory":{"guest":"1Gi"}}}'
+    )
+    assert client.post(place.instancetypes(), text, fieldValidation="Strict").reason == (400, "BadRequest")
+    reply = client.post(place.instancetypes(), text)
+    assert (reply.warnings, reply.tree["spec"]["cpu"]) == (['duplicate field \\"spec.cpu\\"'], {"guest": 3})
+
+
+def test_nulls_are_dropped(client: Client, place: Place) -> None:
+    sent = build_instancetype("one", labels=None)
+    sent["spec"] |= {"gpus": None}
+    (made,) = create(client, place.instancetypes(), sent)
+    assert made["spec"].keys() == {"cpu", "memory"}
+    assert "labels" not in made["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("change", "refusal"),
+    [
+        pytest.param({"kind": "VirtualMachinePreference"}, (422, "Invalid"), id="another kind"),
+        pytest.param({"apiVersion": "instancetype.kubevirt.io/v1"}, (400, "BadRequest"), id="another version"),
+        pytest.param({"spec": {"cpu": {"guest": "one"}, "memory": {"guest": "1Gi"}}}, (422, "Invalid"), id="a type"),
+        pytest.param({"spec": {"cpu": {"guest": 1}}}, (422, "Invalid"), id="nothing where something must be"),
+    ],
+)
+def test_objects_that_are_not_what_they_should_be_are_refused(
+    client: Client, place: Place, change: Tree, refusal: tuple[int, str]
+) -> None:
+    assert client.post(place.instancetypes(), build_instancetype() | change).reason == refusal
+
+
+def test_yaml_is_read_and_written(client: Client, place: Place) -> None:
+    text = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  b: x\n  a: 'y'\n"
+    headers = {"Content-Type": "application/yaml", "Accept": "application/yaml"}
+    reply = client.send("POST", place.core("configmaps"), text, headers=headers)
+    assert (reply.status, reply.headers["content-type"]) == (201, "application/yaml")
+    assert reply.body.startswith(b'apiVersion: v1\ndata:\n  a: "y"\n  b: x\nkind: ConfigMap\n')
+
+
+def test_namespaces_get_a_label_a_finalizer_and_a_phase(client: Client, place: Place) -> None:
+    tree = client.get(f"/api/v1/namespaces/{place.namespace}").tree
+    assert tree["metadata"]["labels"] == {"kubernetes.io/metadata.name": place.namespace}
+    assert (tree["spec"], tree["status"]) == ({"finalizers": ["kubernetes"]}, {"phase": "Active"})
+
+
+def test_events_say_who_reports_them_even_if_nobody_does(client: Client, place: Place) -> None:
+    sent = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "one"},
+        "involvedObject": {"kind": "VirtualMachine", "name": "vm1", "namespace": place.namespace},
+    }
+    (made,) = create(client, place.core("events"), sent)
+    assert [made[field] for field in ("eventTime", "reportingComponent", "reportingInstance")] == [None, "", ""]
+    path = place.core("events")
+    assert names(client.get(path, fieldSelector="involvedObject.name=vm1").tree) == ["one"]
+    assert names(client.get(path, fieldSelector="involvedObject.name=vm2").tree) == []
+    assert revision(client.put(place.core("events", "one"), made).tree) == revision(made)
+
+
+def test_secrets_are_opaque_unless_they_say_otherwise(client: Client, place: Place) -> None:
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}, "data": {"a": "YQ=="}}
+    (made,) = create(client, place.core("secrets"), body)
+    assert made["type"] == "Opaque"
+
+
+def test_large_objects_are_stored_and_larger_ones_refused(client: Client, place: Place) -> None:
+    assert client.post(place.core("configmaps"), build_config(data={"a": "x" * 900_000})).status == 201
+    reply = client.post(place.core("configmaps"), build_config("two", data={"a": "x" * 4_000_000}))
+    assert reply.reason == (413, "RequestEntityTooLarge")
