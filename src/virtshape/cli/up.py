@@ -5,6 +5,7 @@ Only flags, what is said to the user, and the exit status.
 """
 
 import errno
+import logging
 import os
 import sys
 from pathlib import Path
@@ -108,10 +109,11 @@ def command(
 
 def tell_what_is_missing(launcher: str, controllers: bool) -> None:
     """Say which of the parts asked for do not exist yet."""
+    log = logging.getLogger("virtshape")
     if controllers:
-        click.echo("note: this build has no controllers yet: VMs are stored, and no instances made of them", err=True)
+        log.warning("this build has no controllers yet: VMs are stored, and no instances made of them")
     if launcher != "none":
-        click.echo(f"note: this build has no launcher yet, so --launcher {launcher} runs no VM", err=True)
+        log.warning("this build has no launcher yet, so --launcher %s runs no VM", launcher)
 
 
 def run_server(settings: "Settings") -> None:

@@ -50,10 +50,17 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=64)
     if fresh:
         path.chmod(0o600)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA wal_autocheckpoint = 4000")
-    bring_up_to_date(connection, path)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        bring_up_to_date(connection, path)
+    except sqlite3.Error as error:
+        connection.close()
+        raise DatabaseError(f"{path} cannot be used as a database: {error}") from error
+    except DatabaseError:
+        connection.close()
+        raise
     return connection
 
 

@@ -46,7 +46,8 @@ class Store:
         clock: Callable[[], float] = time.time,
     ) -> None:
         path = directory / FILE_NAME
-        self._writer = Writer(open_for_writing(path), clock)
+        self._connection = open_for_writing(path)
+        self._writer = Writer(self._connection, clock)
         self._reader = open_for_reading(path)
         self._loop = asyncio.get_running_loop()
         self._hub = Hub()
@@ -207,6 +208,7 @@ class Store:
         """Finish the writes under way and close the file."""
         await self._writer.close()
         self._reader.close()
+        self._connection.close()  # last, since only a connection that writes can put everything into the one file
 
 
 def check_file(path: Path) -> list[str]:

@@ -82,12 +82,11 @@ class Writer:
             more = found[0]
 
     async def close(self) -> None:
-        """Finish what is waiting, then stop."""
+        """Finish what is waiting, then stop; the connection is the caller's to close."""
         while not self._idle.is_set():
             await self._idle.wait()
         self._jobs.put(None)
         self._thread.join()
-        self._connection.close()
 
     def _wake(self) -> None:
         if self._idle.is_set():
