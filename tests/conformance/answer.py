@@ -10,8 +10,9 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from virtshape.admission.instancetype import Verdict, check_instancetype, check_preference
+from virtshape.admission.instancetype import check_instancetype, check_preference
 from virtshape.admission.mutate import mutate_vm
+from virtshape.admission.violation import Verdict
 from virtshape.admission.vm import check_vm, find_present_shape
 from virtshape.api.codec import from_tree, object_from_tree, to_tree
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec

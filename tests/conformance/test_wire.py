@@ -18,7 +18,12 @@ PATIENCE = 240.0
 
 # The recordings in which an answer is another one by design, each with the reason.
 DEVIATIONS = {
+    "create-schema-vm.kv": "a VM without a template is told so at the field, as of any kind",
     "discovery-aggregated-apis": "kubevirt.io has no migrations, presets and replica sets here",
+    "kv-start-runstrategies": "VMs are not started yet",
+    "kv-vm-instancetype-conflict": "all conflicts over memory are told at once, not the first alone",
+    "kv-vm-invalid-spec": "memory of nought is refused",
+    "kv-vmi-create": "sockets and memory have no maximum unless somebody sets one; the guest's memory is requested",
     "ssa-errors": "a field that a kind does not have is the client's mistake: 400, not 500, in the same words",
     "table-get": "instance types have columns for vCPUs, memory, topology and dedicated CPUs",
 }
@@ -41,9 +46,9 @@ def system(tmp_path: Path) -> Iterator[Serving]:
 
 
 def list_recordings() -> list[Path]:
-    """All that were made without KubeVirt's own admission."""
+    """All but those that were made without KubeVirt's admission where it had a say."""
     paths = sorted(Path(FOLDER or "").glob("*.json"))
-    return [path for path in paths if not path.name.startswith("kv-") and not path.name.endswith(".kv.json")]
+    return [path for path in paths if "no-webhooks" not in json.loads(path.read_text()).get("needs", [])]
 
 
 def replay(system: Serving, directory: Path) -> dict[str, Any]:
@@ -55,7 +60,7 @@ def replay(system: Serving, directory: Path) -> dict[str, Any]:
         "--ca": str(directory / "data" / "pki" / "ca.crt"),
         "--level": "core",
         "--kubectl": shutil.which("kubectl") or "",
-        "--have": "no-webhooks,compaction",
+        "--have": "webhooks,compaction",
         "--compact-cmd": f"kill -USR1 {os.getpid()}; sleep 1",
         "--json": str(results),
     }

@@ -5,8 +5,8 @@ Pure: returns every violation and every warning.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from virtshape.admission.violation import Verdict
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import CPUInstancetype, MemoryInstancetype, VirtualMachineInstancetypeSpec
 from virtshape.api.status import Cause
@@ -14,13 +14,6 @@ from virtshape.engine.conflict import VALUE_INVALID, VALUE_REQUIRED
 from virtshape.engine.topology import ACROSS, DEPRECATED_TOPOLOGIES, TOPOLOGIES, preferred_topology, spread_options
 
 SIZES_OPTIONAL_IN = "v1beta2"
-
-
-class Verdict(NamedTuple):
-    """What is wrong with an object, and what is right but unwise."""
-
-    causes: list[Cause]
-    warnings: list[str]
 
 
 def check_instancetype(spec: VirtualMachineInstancetypeSpec, version: str) -> Verdict:

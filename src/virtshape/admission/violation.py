@@ -4,6 +4,7 @@ What is wrong with an object by itself, as data: which rule, in which field, in 
 Pure: returned by checks, never raised. Admission refuses for it, lint reports it.
 """
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from virtshape.api.status import Cause
@@ -25,3 +26,21 @@ class Violation(NamedTuple):
     def cause(self) -> Cause:
         """The violation as a cause of a refusal."""
         return Cause(self.type, self.message, self.field)
+
+
+class Verdict(NamedTuple):
+    """What to refuse an object for, and what to warn its author of."""
+
+    causes: list[Cause]
+    warnings: list[str]
+
+
+def split(violations: Iterable[Violation]) -> Verdict:
+    """Tell violations to refuse for from those to warn of."""
+    verdict = Verdict([], [])
+    for violation in violations:
+        if violation.rule == DEPRECATED:
+            verdict.warnings.append(violation.message)
+        else:
+            verdict.causes.append(violation.cause)
+    return verdict

@@ -5,9 +5,11 @@ Never changes the VM it is given.
 """
 
 from contextlib import suppress
+from typing import NamedTuple
 
 from virtshape.api.codec import decode, encode
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.conflict import Conflict
@@ -19,6 +21,14 @@ from virtshape.engine.memory import check_memory_given
 from virtshape.engine.requirements import check_requirements
 from virtshape.resolve.find import default_layout, find_object, instancetype_role, instancetype_spec, preference_spec
 from virtshape.resolve.reference import Lookup, NotFoundError
+
+
+class Trial(NamedTuple):
+    """What would be started: what stands against it, and the guest, complete if nothing does."""
+
+    conflicts: list[Conflict]
+    unmet: list[Conflict]
+    spec: VirtualMachineInstanceSpec
 
 
 def find_present_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
@@ -38,6 +48,12 @@ def check_vm(
     architecture: str = DEFAULT_ARCHITECTURE,
 ) -> list[Conflict]:
     """Everything that keeps the VM from being started with this shape."""
+    trial = try_vm(vm, shape, configuration, architecture)
+    return trial.conflicts or trial.unmet
+
+
+def try_vm(vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None, architecture: str) -> Trial:
+    """Make of a copy of the VM what would be started."""
     draft = draft_template(decode(encode(vm), VirtualMachine))  # the fastest copy there is
     domain = draft.spec.domain
     own_vcpus = domain.cpu.guest if domain.cpu else None
@@ -49,7 +65,12 @@ def check_vm(
         no_memory = check_memory_given(domain, TEMPLATE_ROOT, None)
         conflicts += [no_memory] if no_memory else []
     if conflicts:
-        return conflicts
+        return Trial(conflicts, [], draft.spec)
     apply_defaults(draft.spec, configuration, architecture)
     unmet = check_requirements(shape.instancetype, shape.preference, draft.spec, own_vcpus)
-    return [c._replace(message=f"failure checking preference requirements: {c.message}") for c in unmet]
+    return Trial([], [describe_unmet(conflict) for conflict in unmet], draft.spec)
+
+
+def describe_unmet(conflict: Conflict) -> Conflict:
+    """An unmet requirement as a reason to refuse a VM."""
+    return conflict._replace(message=f"failure checking preference requirements: {conflict.message}")

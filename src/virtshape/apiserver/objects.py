@@ -87,10 +87,16 @@ def replace(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> 
     before = metadata_of(old)
     metadata = {**restore_metadata(metadata_of(new), before), "resourceVersion": before["resourceVersion"]}
     status = {"status": old.get("status")} if resource.has_status else {}
-    result = assemble(new, metadata, **status)
-    if resource.has_generation and not same_content(old, result):
-        result["metadata"]["generation"] = (before.get("generation") or 0) + 1
-    return result
+    return count_generation(resource, old, assemble(new, metadata, **status))
+
+
+def count_generation(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> Tree:
+    """The new object with its generation: one more than the old one's if it says something else."""
+    if subresource or not resource.has_generation:
+        return new
+    before = metadata_of(old).get("generation") or 0
+    generation = before if same_content(old, new) else before + 1
+    return assemble(new, {**new["metadata"], "generation": generation or None})
 
 
 def same_content(old: Tree, new: Tree) -> bool:

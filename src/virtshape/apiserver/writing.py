@@ -20,7 +20,7 @@ from virtshape.apiserver.managedfields import keep_times, record_update
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.metadata import check_created, check_updated, find_finalizer_warnings
 from virtshape.apiserver.negotiation import choose_form
-from virtshape.apiserver.objects import Tree, assemble, encode_tree, make_write, metadata_of, replace
+from virtshape.apiserver.objects import Tree, assemble, count_generation, encode_tree, make_write, metadata_of, replace
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
 from virtshape.apiserver.route import Route
@@ -75,9 +75,10 @@ async def store_new(
     if options.dry_run and desk.store.get(key) is not None:
         return None, []
     warnings = find_finalizer_warnings(new["metadata"], {}, route.kind)
+    sent = new
     admitted, more = await desk.admission.admit("CREATE", route, user, new, None, dry_run=options.dry_run)
     new = admitted if admitted is not None else new
-    new = _with_managed_fields(new, claim(new))
+    new = _with_managed_fields(new, claim(sent if resource.custom else new))
     stored = {**complete_new(route.kind, new), "apiVersion": resource.stored.api_version}
     if options.dry_run:
         return Record(key, 0, encode_tree(stored)), warnings + more
@@ -137,12 +138,15 @@ async def _try_change(
         if causes:
             raise refuse_object(route.kind, route.name, causes)
         warnings = find_finalizer_warnings(new["metadata"], old["metadata"], route.kind)
+    sent = new
     admitted, more = await desk.admission.admit("UPDATE", route, user, new, old, dry_run=options.dry_run)
-    new = admitted if admitted is not None else new
+    if admitted is not None and admitted is not sent:
+        new = count_generation(resource, old, admitted, route.subresource)
     if applying:
         entries = metadata_of(wanted).get("managedFields") or []
     else:
-        entries = record_update(old, new, authorship_of(route, options), object_type(route.kind))
+        claimed = sent if resource.custom else new  # nobody owns what admission adds to a custom kind
+        entries = record_update(old, claimed, authorship_of(route, options), object_type(route.kind))
     new = _with_managed_fields(new, entries)
     keep_times(old, new)
     if new == old:

@@ -20,6 +20,12 @@ def apply_machine_preferences(domain: DomainSpec, preferred: MachinePreferences)
         domain.machine = Machine(type=preferred.preferred_machine_type)
 
 
+def default_architecture(configuration: KubeVirtConfiguration | None) -> str:
+    """The architecture of VMs that name none."""
+    configured = configuration.architecture_configuration if configuration else None
+    return (configured.default_architecture if configured else None) or DEFAULT_ARCHITECTURE
+
+
 def default_machine_type(architecture: str, configuration: KubeVirtConfiguration | None) -> str:
     """The machine type for an architecture: the configuration's, else the one everybody uses."""
     if configuration is not None:

@@ -16,7 +16,7 @@ from virtshape.api.status import Cause, StatusError
 from virtshape.engine.conflict import VALUE_INVALID, causes, describe_conflicts
 from virtshape.engine.draft import Trace
 from virtshape.engine.expand import Shape, expand_vm
-from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.machine import default_architecture
 from virtshape.offline.objects import Objects
 from virtshape.offline.origins import Origin, find_givers, list_origins
 from virtshape.resolve.find import find_object, find_shape
@@ -160,9 +160,3 @@ class Expander:
             if found is not None:
                 self.objects.add(found)
         return found
-
-
-def default_architecture(configuration: KubeVirtConfiguration | None) -> str:
-    """The architecture of VMs that name none."""
-    configured = configuration.architecture_configuration if configuration else None
-    return (configured.default_architecture if configured else None) or DEFAULT_ARCHITECTURE

@@ -28,10 +28,12 @@ from virtshape.apiserver.publishing import Publisher
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.reviews import Judge
 from virtshape.apiserver.server import Server
+from virtshape.apiserver.shaping import ShapingAdmission
 from virtshape.apiserver.source import FIXED_REVISION, FixedSource
 from virtshape.apiserver.tokenrequest import answer_token_request
 from virtshape.apiserver.tokens import TokenSigner
 from virtshape.apiserver.users import Directory, ensure_admin
+from virtshape.apiserver.world import StoreWorld
 from virtshape.apiserver.writing import Desk
 from virtshape.serve.access import Access
 from virtshape.serve.logs import is_access_logged, log_requests
@@ -136,8 +138,9 @@ def _build_server(store: Store, directory: Directory, access: Access, audit: Aud
     signer = TokenSigner(directory.pki.ensure_signing_key())
     authenticator = Authenticator(directory.register, signer, access.find_uid)
     access.authenticator = authenticator
+    admission = Chain(BasicAdmission(store), AccessAdmission(access.authorizer), ShapingAdmission(StoreWorld(store)))
     return Server(
-        Desk(store, Chain(BasicAdmission(store), AccessAdmission(access.authorizer))),
+        Desk(store, admission),
         Judge(authenticator, access.authorizer),
         publisher=Publisher(f"{settings.host}:{settings.port}", lambda: {"ping": True, "store": True}),
         definitions=_build_definitions(store),

@@ -1,7 +1,7 @@
 """
 Everything that is wrong with a guest by itself, topic by topic.
 
-Pure. What is said here holds before an instance type and a preference have had their say as it does after.
+Pure. Most of it holds before an instance type and a preference have had their say as it does after.
 """
 
 from collections.abc import Iterator
@@ -23,3 +23,8 @@ def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
     yield from check_value(f"{root}.domain.ioThreadsPolicy", spec.domain.io_threads_policy, _IO_THREADS_POLICIES)
     yield from check_disks(spec, root)
     yield from check_networks(spec, root)
+
+
+def check_guest(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
+    """The same for a guest that is all there: instance type, preference and defaults have had their say."""
+    yield from check_instance(spec, root)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from virtshape.admission.rules.machine import check_machine
+from virtshape.admission.sizing import check_sizing
+from virtshape.admission.violation import Violation
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.yaml import Document, YAMLError, scan_documents
@@ -25,7 +27,6 @@ from virtshape.offline.lint.reading import (
     refer_to,
 )
 from virtshape.offline.lint.sightings import Sightings
-from virtshape.offline.lint.sizing import check_sizing
 from virtshape.offline.lint.surroundings import Surroundings
 from virtshape.resolve.reference import Reference
 
@@ -78,11 +79,10 @@ class Linter:
 
     def _check_decoded(self, found: Any) -> Iterator[Remark]:
         if isinstance(found, VirtualMachine):
-            for violation in check_machine(found):
-                yield Remark(violation.rule, violation.field, violation.message)
+            yield from map(_remark, check_machine(found))
             yield from check_fit(found, self._around, self._architecture)
         else:
-            yield from check_sizing(found)
+            yield from map(_remark, check_sizing(found))
 
     def _check_sole(self, reference: Reference, file: str) -> Iterator[Remark]:
         first = self._seen.find_first(reference, file) if reference.name else None
@@ -91,3 +91,7 @@ class Linter:
         where = "further up in this file" if first == file else f"in {first}"
         message = f'{reference.kind} "{reference.name}" is defined {where} too: rename or remove one of them'
         yield Remark("duplicate-object", "metadata.name", message)
+
+
+def _remark(violation: Violation) -> Remark:
+    return Remark(violation.rule, violation.field, violation.message)

@@ -7,17 +7,17 @@ Pure: looks at one object and at no VM that uses it.
 from collections.abc import Iterator
 from typing import Any, Final
 
-from virtshape.admission.instancetype import Verdict, check_instancetype, check_preference
+from virtshape.admission.instancetype import check_instancetype, check_preference
+from virtshape.admission.violation import DEPRECATED, Verdict, Violation
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.model import Model
-from virtshape.offline.lint.finding import Remark
 from virtshape.resolve.find import instancetype_spec, preference_spec
 from virtshape.resolve.matcher import FLAVOR_GROUP
 
 _EFI_FIELDS: Final = {"preferred_use_efi": "preferredUseEfi", "preferred_use_secure_boot": "preferredUseSecureBoot"}
 
 
-def check_sizing(found: Any) -> Iterator[Remark]:
+def check_sizing(found: Any) -> Iterator[Violation]:
     """Everything that is wrong with an object that shapes VMs; nothing for objects of other kinds."""
     instancetype = instancetype_spec(found)
     if instancetype is not None:
@@ -38,19 +38,19 @@ def _version_of(found: Model) -> str:
     return version
 
 
-def _report(verdict: Verdict, rule: str, deprecated_field: str) -> Iterator[Remark]:
+def _report(verdict: Verdict, rule: str, deprecated_field: str) -> Iterator[Violation]:
     for cause in verdict.causes:
-        yield Remark(rule, cause.field, cause.message)
+        yield Violation(rule, cause.field, cause.message, cause.type)
     for warning in verdict.warnings:
-        yield Remark("deprecated-field", deprecated_field, warning)
+        yield Violation(DEPRECATED, deprecated_field, warning)
 
 
-def _check_deprecated(preference: VirtualMachinePreferenceSpec) -> Iterator[Remark]:
+def _check_deprecated(preference: VirtualMachinePreferenceSpec) -> Iterator[Violation]:
     for attribute, name in _EFI_FIELDS.items():
         if preference.firmware is not None and getattr(preference.firmware, attribute) is not None:
             instead = "{}" if name == "preferredUseSecureBoot" else "{secureBoot: false}"
             message = f"{name} is deprecated: use preferredEfi, for example preferredEfi: {instead}"
-            yield Remark("deprecated-field", f"spec.firmware.{name}", message)
+            yield Violation(DEPRECATED, f"spec.firmware.{name}", message)
     if preference.prefer_spread_socket_to_core_ratio is not None:
         message = "preferSpreadSocketToCoreRatio is deprecated: use cpu.spreadOptions.ratio"
-        yield Remark("deprecated-field", "spec.preferSpreadSocketToCoreRatio", message)
+        yield Violation(DEPRECATED, "spec.preferSpreadSocketToCoreRatio", message)

@@ -1,0 +1,71 @@
+"""
+What becomes of an object before it is stored, by its kind: completed, checked, refused for all that is wrong with it.
+
+Kinds that are none of KubeVirt's pass as they are.
+"""
+
+from typing import Any, Final
+
+from virtshape.admission.datavolume import check_data_volume
+from virtshape.admission.instance import admit_vmi
+from virtshape.admission.machine import admit_vm, refuse
+from virtshape.admission.sizing import check_sizing
+from virtshape.admission.violation import split
+from virtshape.admission.world import Admitted, Tree, World
+from virtshape.api.cdi import DataVolume
+from virtshape.api.codec import from_tree
+from virtshape.api.kinds import Kind
+from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP
+from virtshape.resolve.reference import Reference
+
+_GROUPS: Final = frozenset({"kubevirt.io", "cdi.kubevirt.io", INSTANCETYPE_GROUP, FLAVOR_GROUP})
+
+
+def has_rules(kind: Kind) -> bool:
+    """Whether admission has anything to say of a kind."""
+    return kind.group in _GROUPS
+
+
+def admit(kind: Kind, new: Tree, old: Tree | None, world: World, *, trusted: bool = False) -> Admitted:
+    """The object to store; `old` is what it replaces. StatusError with a cause for each violation to refuse it."""
+    match kind.group, kind.kind:
+        case "kubevirt.io", "VirtualMachine":
+            return admit_vm(new, old, world)
+        case "kubevirt.io", "VirtualMachineInstance":
+            return admit_vmi(new, old, world, trusted=trusted)
+        case "cdi.kubevirt.io", "DataVolume":
+            return _admit_data_volume(new, old)
+        case group, _ if group in (INSTANCETYPE_GROUP, FLAVOR_GROUP):
+            return _admit_sizing(kind, new, old, world)
+        case _:
+            return Admitted(new, [])
+
+
+def _admit_data_volume(new: Tree, old: Tree | None) -> Admitted:
+    if old is not None and new.get("spec") == old.get("spec"):
+        return Admitted(new, [])
+    verdict = split(check_data_volume(from_tree(new, DataVolume).spec, "spec"))
+    if verdict.causes:
+        refuse(verdict.causes)
+    return Admitted(new, verdict.warnings)
+
+
+def _admit_sizing(kind: Kind, new: Tree, old: Tree | None, world: World) -> Admitted:
+    if old is not None and new.get("spec") == old.get("spec"):
+        return Admitted(new, [])
+    found: Any = from_tree(new, kind.struct)
+    verdict = split(check_sizing(found))
+    if verdict.causes:
+        refuse(verdict.causes)
+    return Admitted(new, verdict.warnings + (_warn_of_users(kind, new, world) if old is not None else []))
+
+
+def _warn_of_users(kind: Kind, new: Tree, world: World) -> list[str]:
+    metadata = new["metadata"]
+    users = world.count_machines(
+        Reference(kind.group, kind.kind, metadata.get("namespace") or "", metadata.get("name") or "")
+    )
+    if not users:
+        return []
+    refer = "1 VM refers" if users == 1 else f"{users} VMs refer"
+    return [f"{refer} to this {kind.kind}: those that hold a revision of it keep it as it was"]

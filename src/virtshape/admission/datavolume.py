@@ -1,0 +1,35 @@
+"""
+Whether a DataVolume, or a template for one, contradicts itself.
+
+Pure: yields violations.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from virtshape.admission.rules.checks import list_members
+from virtshape.admission.violation import Violation
+from virtshape.api.cdi import DataVolumeSource, DataVolumeSpec
+
+_SOURCES: Final = list_members(DataVolumeSource)
+_CONTENT_TYPES: Final = ("kubevirt", "archive")
+
+
+def check_data_volume(spec: DataVolumeSpec, at: str) -> Iterator[Violation]:
+    """Whether the volume has one origin and one claim; `at` is where its spec stands."""
+    if spec.pvc is not None and spec.storage is not None:
+        message = f"Duplicate storage definition, both target storage and target pvc defined: keep {at}.storage"
+        yield Violation("one-of", f"{at}.pvc", message)
+    if spec.source is not None and spec.source_ref is not None:
+        message = f"{at}.source and {at}.sourceRef are mutually exclusive: keep one of them"
+        yield Violation("one-of", f"{at}.sourceRef", message)
+    if spec.source is not None:
+        present = _SOURCES.list_present(spec.source)
+        if len(present) > 1:
+            message = f"Multiple Data volume sources: {' and '.join(present)}; keep one of them"
+            yield Violation("one-of", f"{at}.source.{present[1]}", message)
+    if spec.source_ref is not None and not spec.source_ref.name:
+        yield Violation("invalid-value", f"{at}.sourceRef.name", "Required value: name what the data comes from")
+    if spec.content_type and spec.content_type not in _CONTENT_TYPES:
+        message = f'ContentType "{spec.content_type}" is not one of {", ".join(_CONTENT_TYPES)}'
+        yield Violation("unsupported-value", f"{at}.contentType", message)

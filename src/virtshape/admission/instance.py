@@ -1,0 +1,81 @@
+"""
+Admits VMIs: gives a new one everything that it needs to run, and lets nobody but the system change its spec.
+
+A VMI that a VM started has most of it already; what is there stays.
+"""
+
+from typing import Any, Final
+
+from virtshape.admission.lasting import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNOTATION
+from virtshape.admission.machine import refuse
+from virtshape.admission.overlay import overlay
+from virtshape.admission.rules.instance import check_guest
+from virtshape.admission.violation import split
+from virtshape.admission.world import Admitted, Tree, World
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import Cause
+from virtshape.engine.conflict import causes
+from virtshape.engine.defaults import apply_defaults
+from virtshape.engine.draft import Draft
+from virtshape.engine.expand import Shape, shape_draft
+from virtshape.engine.instance import apply_instance_defaults
+from virtshape.engine.memory import check_memory_given
+
+FINALIZER: Final = "kubevirt.io/foregroundDeleteVirtualMachine"
+_ROOT: Final = "spec"
+_GUEST_USER: Final = 107
+_RESTRICTED: Final = Cause("FieldValueNotSupported", "update of VMI object is restricted", "")
+
+
+def admit_vmi(new: Tree, old: Tree | None, world: World, *, trusted: bool) -> Admitted:
+    """The VMI to store; `trusted` says that the system itself writes it."""
+    if old is not None:
+        if not trusted and new["spec"] != old["spec"]:
+            refuse([_RESTRICTED])
+        return Admitted(new, [])
+    vmi = from_tree(new, VirtualMachineInstance)
+    given = to_tree(vmi)
+    conflicts = _complete(vmi, world)
+    verdict = split(check_guest(vmi.spec, _ROOT))
+    if conflicts or verdict.causes:
+        refuse([*conflicts, *verdict.causes])
+    admitted = overlay(new, given, to_tree(vmi))
+    status = {**_begin_status(vmi.spec, world.now()), **(new.get("status") or {})}
+    return Admitted({**admitted, "status": status}, verdict.warnings)
+
+
+def _complete(vmi: VirtualMachineInstance, world: World) -> list[Cause]:
+    metadata = vmi.metadata = vmi.metadata or ObjectMeta()
+    spec, configuration = vmi.spec, world.configuration
+    conflicts = shape_draft(Draft(metadata, spec), Shape(), configuration, _ROOT)
+    no_memory = check_memory_given(spec.domain, _ROOT, None)
+    if conflicts or no_memory:
+        return causes([*conflicts, *([no_memory] if no_memory else ())])
+    apply_defaults(spec, configuration, world.architecture)
+    firmware = spec.domain.firmware
+    uuid = firmware.uuid if firmware is not None else None
+    apply_instance_defaults(spec, configuration, firmware_uuid=uuid or world.make_uid())
+    metadata.annotations = {PCI_TOPOLOGY_ANNOTATION: PCI_TOPOLOGY, **(metadata.annotations or {})}
+    if FINALIZER not in (metadata.finalizers or ()):
+        metadata.finalizers = [*(metadata.finalizers or ()), FINALIZER]
+    return []
+
+
+def _begin_status(spec: VirtualMachineInstanceSpec, now: str) -> Tree:
+    """What a VMI says of itself before anybody has looked at it."""
+    cpu, memory = spec.domain.cpu, spec.domain.memory
+    guest = memory.guest if memory else None
+    status: dict[str, Any] = {
+        "phase": "Pending",
+        "phaseTransitionTimestamps": [{"phase": "Pending", "phaseTransitionTimestamp": now}],
+        "guestOSInfo": {},
+        "runtimeUser": _GUEST_USER,
+    }
+    if cpu is not None:
+        status["currentCPUTopology"] = {"sockets": cpu.sockets, "cores": cpu.cores, "threads": cpu.threads}
+    if guest is not None:
+        names = ("guestAtBoot", "guestCurrent", "guestRequested")
+        status["memory"] = dict.fromkeys(names, str(guest))
+    return status

@@ -1,0 +1,76 @@
+"""
+What a guest relies on for as long as it lives, and so is written into its VM once: its machine and its identity.
+
+Changes the VM it is given, which is its caller's copy.
+"""
+
+from typing import Final
+
+from virtshape.admission.world import World
+from virtshape.api.kubevirt.domain import Firmware, Machine, ResourceRequirements
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.meta import ObjectMeta
+from virtshape.engine.machine import default_machine_type
+from virtshape.resolve.matcher import RECAPTURE_ANNOTATION, Role, find_full_kind, find_matcher, find_status_ref
+
+PCI_TOPOLOGY_ANNOTATION: Final = "kubevirt.io/pci-topology-version"
+PCI_TOPOLOGY: Final = "v3"
+_ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
+
+
+def keep_lasting(vm: VirtualMachine, before: VirtualMachine) -> None:
+    """Keep of the VM as it was what the new one leaves out: no guest should wake up on another machine."""
+    spec, old = vm.spec.template.spec, before.spec.template.spec
+    if spec is None or old is None:
+        return
+    spec.architecture = spec.architecture or old.architecture
+    machine, old_machine = spec.domain.machine, old.domain.machine
+    if (machine is None or not machine.type) and old_machine is not None:
+        spec.domain.machine = old_machine
+    if old.domain.firmware is not None and (old.domain.firmware.uuid or old.domain.firmware.serial):
+        firmware = spec.domain.firmware = spec.domain.firmware or Firmware()
+        firmware.uuid = firmware.uuid or old.domain.firmware.uuid
+        firmware.serial = firmware.serial or old.domain.firmware.serial
+    metadata = before.spec.template.metadata
+    topology = (metadata.annotations or {}).get(PCI_TOPOLOGY_ANNOTATION) if metadata else None
+    if topology is not None:
+        _annotate_template(vm, topology)
+
+
+def fix_lasting(vm: VirtualMachine, world: World) -> None:
+    """Choose for a new VM what neither its owner nor its preference did."""
+    spec = vm.spec.template.spec
+    if spec is None:
+        return
+    domain = spec.domain
+    spec.architecture = spec.architecture or world.architecture
+    if domain.machine is None or not domain.machine.type:
+        domain.machine = Machine(type=default_machine_type(spec.architecture, world.configuration))
+    firmware = domain.firmware = domain.firmware or Firmware()
+    firmware.uuid = firmware.uuid or world.make_uid()
+    firmware.serial = firmware.serial or world.make_uid()
+    domain.resources = domain.resources or ResourceRequirements()
+    _annotate_template(vm, PCI_TOPOLOGY)
+
+
+def _annotate_template(vm: VirtualMachine, topology: str) -> None:
+    metadata = vm.spec.template.metadata = vm.spec.template.metadata or ObjectMeta()
+    metadata.annotations = {PCI_TOPOLOGY_ANNOTATION: topology, **(metadata.annotations or {})}
+
+
+def mark_recapture(vm: VirtualMachine, before: VirtualMachine) -> None:
+    """Note on the VM which objects are to be captured anew: their revision was taken away, or is of another object."""
+    roles = [role for role in _ROLES if _is_released(vm, before, role)]
+    if roles:
+        metadata = vm.metadata = vm.metadata or ObjectMeta()
+        metadata.annotations = {**(metadata.annotations or {}), RECAPTURE_ANNOTATION: ",".join(roles)}
+
+
+def _is_released(vm: VirtualMachine, before: VirtualMachine, role: Role) -> bool:
+    matcher, old, ref = find_matcher(vm, role), find_matcher(before, role), find_status_ref(before, role)
+    if matcher is None or old is None or matcher.revision_name:
+        return False
+    if old.revision_name:
+        return True
+    renamed = matcher.name != old.name or find_full_kind(matcher, role) != find_full_kind(old, role)
+    return renamed and ref is not None and ref.controller_revision_ref is not None

@@ -1,0 +1,103 @@
+"""
+The system around an object to be admitted, as the store has it.
+
+Objects are decoded once a revision and shared from then on. Changes nothing.
+"""
+
+from functools import cache
+from typing import Final
+
+from virtshape.admission.world import World
+from virtshape.api.codec import decode
+from virtshape.api.kinds import KINDS
+from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import Model
+from virtshape.apiserver.moment import now
+from virtshape.apiserver.objects import make_uid
+from virtshape.apiserver.resource import Resource, resource_of
+from virtshape.engine.machine import default_architecture
+from virtshape.resolve.find import refer
+from virtshape.resolve.matcher import Role, find_full_kind, find_matcher
+from virtshape.resolve.reference import Reference
+from virtshape.store.record import Key, Record
+from virtshape.store.store import Store
+
+CONFIGURATION: Final = Key("kubevirts.kubevirt.io", "kubevirt", "kubevirt")
+MACHINES: Final = "virtualmachines.kubevirt.io"
+MOST_DECODED: Final = 1024
+_ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
+
+
+class StoreWorld(World):
+    """Answers from the store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._decoded: dict[Key, tuple[int, Model]] = {}
+
+    def find(self, reference: Reference) -> Model | None:
+        """The object at a reference; it is shared, and not to be changed."""
+        resource = _find_resource(reference.group, reference.kind)
+        if resource is None:
+            return None
+        record = self._store.get(resource.key(reference.namespace, reference.name))
+        return self._decode(record, resource.stored.struct) if record is not None else None
+
+    def list_names(self, group: str, kind: str, namespace: str) -> list[str]:
+        """The names of all objects of a kind, in a namespace if it is a namespaced one."""
+        resource = _find_resource(group, kind)
+        if resource is None:
+            return []
+        return [record.key.name for record in self._store.list(resource.name, namespace).records]
+
+    @property
+    def configuration(self) -> KubeVirtConfiguration | None:
+        """What the administrator has set."""
+        record = self._store.get(CONFIGURATION)
+        found = self._decode(record, KubeVirt) if record is not None else None
+        return found.spec.configuration if isinstance(found, KubeVirt) else None
+
+    @property
+    def architecture(self) -> str:
+        """The architecture of guests that name none."""
+        return default_architecture(self.configuration)
+
+    def make_uid(self) -> str:
+        """A name that nothing else has or will have."""
+        return make_uid()
+
+    def now(self) -> str:
+        """The moment, as objects state it."""
+        return now()
+
+    def count_machines(self, reference: Reference) -> int:
+        """How many VMs name this instance type, flavor or preference."""
+        mark = b'"name":"%s"' % reference.name.encode()
+        listed = self._store.list(MACHINES, reference.namespace or None).records
+        return sum(
+            mark in record.value and _names(decode(record.value, VirtualMachine), reference) for record in listed
+        )
+
+    def _decode(self, record: Record, struct: type[Model]) -> Model:
+        known = self._decoded.get(record.key)
+        if known is not None and known[0] == record.revision:
+            return known[1]
+        found = decode(record.value, struct)
+        if len(self._decoded) >= MOST_DECODED:
+            self._decoded.clear()
+        self._decoded[record.key] = record.revision, found
+        return found
+
+
+def _names(vm: VirtualMachine, reference: Reference) -> bool:
+    for role in _ROLES:
+        matcher = find_matcher(vm, role)
+        if matcher is not None and find_full_kind(matcher, role) and refer(vm, role, matcher) == reference:
+            return True
+    return False
+
+
+@cache
+def _find_resource(group: str, kind: str) -> Resource | None:
+    return next((resource_of(each) for each in KINDS if (each.group, each.kind) == (group, kind)), None)
