@@ -1,0 +1,126 @@
+"""Patches of every kind: what they change, what they may carry, and how they are refused."""
+
+import pytest
+from tests.integration.objects import Place, build_config, build_instancetype, build_vm, create, revision
+from tests.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client, Tree
+
+
+@pytest.mark.parametrize(
+    ("media", "patch"),
+    [
+        pytest.param(MERGE_PATCH, {"spec": {"cpu": {"guest": 2}}}, id="merge"),
+        pytest.param(JSON_PATCH, [{"op": "replace", "path": "/spec/cpu/guest", "value": 2}], id="JSON"),
+    ],
+)
+def test_a_patch_changes_what_it_names(client: Client, place: Place, media: str, patch: object) -> None:
+    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+    patched = client.patch(place.instancetypes("one"), patch, media).tree
+    assert patched["spec"] == {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}}
+    assert patched["metadata"]["generation"] == 2
+    assert int(revision(patched)) > int(revision(made))
+
+
+def test_a_strategic_patch_merges_lists_of_kubernetes_own_kinds_by_their_keys(client: Client, place: Place) -> None:
+    ports = [{"name": "a", "port": 1}, {"name": "b", "port": 2}]
+    body: Tree = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "one"}, "spec": {"ports": ports}}
+    create(client, place.core("services"), body)
+    patch = {"spec": {"ports": [{"port": 2, "name": "c"}, {"port": 1, "$patch": "delete"}]}}
+    patched = client.patch(place.core("services", "one"), patch, STRATEGIC_PATCH).tree
+    assert patched["spec"]["ports"] == [{"name": "c", "port": 2}]
+
+
+@pytest.mark.parametrize("media", [STRATEGIC_PATCH, "application/json", "text/plain"])
+def test_other_patches_of_custom_resources_are_415(client: Client, place: Place, media: str) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    reply = client.patch(place.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}}, media)
+    assert reply.reason == (415, "UnsupportedMediaType")
+    assert f"{JSON_PATCH}, {MERGE_PATCH}, {APPLY_PATCH}" in reply.tree["message"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "refusal"),
+    [
+        pytest.param({"resourceVersion": "1"}, (409, "Conflict"), id="an older revision"),
+        pytest.param({"uid": "11111111-1111-1111-1111-111111111111"}, (422, "Invalid"), id="another uid"),
+        pytest.param({"name": "renamed"}, (400, "BadRequest"), id="another name"),
+        pytest.param({"namespace": "default"}, (400, "BadRequest"), id="another namespace"),
+    ],
+)
+def test_a_patch_may_say_what_it_expects(
+    client: Client, place: Place, metadata: Tree, refusal: tuple[int, str]
+) -> None:
+    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+    patch = {"metadata": metadata, "spec": {"cpu": {"guest": 2}}}
+    assert client.patch(place.instancetypes("one"), patch).reason == refusal
+    agreed = {"metadata": {"resourceVersion": revision(made), "uid": made["metadata"]["uid"], "name": "one"}}
+    assert client.patch(place.instancetypes("one"), agreed | {"spec": {"cpu": {"guest": 3}}}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("media", "patch", "refusal"),
+    [
+        pytest.param(
+            JSON_PATCH, [{"op": "test", "path": "/spec/cpu/guest", "value": 9}], (422, "Invalid"), id="test fails"
+        ),
+        pytest.param(JSON_PATCH, [{"op": "remove", "path": "/spec/nope"}], (422, "Invalid"), id="nothing there"),
+        pytest.param(JSON_PATCH, [{"op": "frobnicate", "path": "/spec"}], (422, "Invalid"), id="no such operation"),
+        pytest.param(JSON_PATCH, {"op": "add"}, (400, "BadRequest"), id="no list of operations"),
+        pytest.param(JSON_PATCH, [{"op": "remove", "path": "/kind"}], (400, "BadRequest"), id="no kind left"),
+        pytest.param(
+            JSON_PATCH, [{"op": "replace", "path": "/metadata", "value": []}], (422, "Invalid"), id="metadata a list"
+        ),
+        pytest.param(JSON_PATCH, [{"op": "replace", "path": "", "value": 1}], (422, "Invalid"), id="no object left"),
+        pytest.param(MERGE_PATCH, [], (400, "BadRequest"), id="a list merged"),
+        pytest.param(MERGE_PATCH, b"{", (400, "BadRequest"), id="half a patch"),
+        pytest.param(MERGE_PATCH, b"", (400, "BadRequest"), id="no patch"),
+        pytest.param(MERGE_PATCH, {"kind": "Other"}, (422, "Invalid"), id="another kind"),
+        pytest.param(MERGE_PATCH, {"apiVersion": "v1"}, (400, "BadRequest"), id="another version"),
+        pytest.param(MERGE_PATCH, {"spec": None}, (422, "Invalid"), id="no spec left"),
+        pytest.param(MERGE_PATCH, {"spec": "small"}, (422, "Invalid"), id="a spec of another type"),
+    ],
+)
+def test_patches_that_lead_nowhere_are_refused(
+    client: Client, place: Place, media: str, patch: object, refusal: tuple[int, str]
+) -> None:
+    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+    assert client.patch(place.instancetypes("one"), patch, media).reason == refusal
+    assert client.get(place.instancetypes("one")).tree == made
+
+
+def test_a_json_patch_that_cannot_be_made_has_empty_details(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    reply = client.patch(place.instancetypes("one"), [{"op": "remove", "path": "/nope"}], JSON_PATCH)
+    assert reply.tree["details"] == {}
+
+
+def test_unknown_fields_in_a_patch_are_warned_of_or_refused(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    patch = {"spec": {"cpuu": 1}}
+    assert client.patch(place.instancetypes("one"), patch).warnings == ['unknown field \\"spec.cpuu\\"']
+    assert client.patch(place.instancetypes("one"), patch, fieldValidation="Ignore").warnings == []
+    assert client.patch(place.instancetypes("one"), patch, fieldValidation="Strict").reason == (422, "Invalid")
+
+
+def test_a_patch_of_nothing_is_404_or_400(client: Client, place: Place) -> None:
+    assert client.patch(place.instancetypes("none"), {}).reason == (404, "NotFound")
+    assert client.patch(place.instancetypes(), {}).reason == (400, "BadRequest")
+
+
+def test_only_an_apply_can_be_forced(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    reply = client.patch(place.instancetypes("one"), {}, force="true")
+    assert (reply.reason, reply.tree["details"]["kind"]) == ((422, "Invalid"), "PatchOptions")
+
+
+def test_a_patch_of_the_status_changes_the_status_alone(client: Client, place: Place) -> None:
+    (made,) = create(client, place.vms(), build_vm())
+    patch = {"spec": {"runStrategy": "Always"}, "status": {"printableStatus": "Odd"}}
+    patched = client.patch(f"{place.vms('vm1')}/status", patch).tree
+    assert (patched["spec"], patched["status"]) == (made["spec"], {"printableStatus": "Odd"})
+
+
+def test_a_dry_run_changes_nothing(client: Client, place: Place) -> None:
+    (made,) = create(client, place.core("configmaps"), build_config())
+    shown = client.patch(place.core("configmaps", "settings"), {"data": {"b": "2"}}, dryRun="All").tree
+    assert (shown["data"], revision(shown)) == ({"a": "1", "b": "2"}, revision(made))
+    assert client.get(place.core("configmaps", "settings")).tree == made
