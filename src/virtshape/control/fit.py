@@ -118,25 +118,20 @@ class Ledger:
         self._placed: dict[str, tuple[str, Demand]] = {}
         self._used: dict[str, Counter[str]] = {}
 
-    def place(self, uid: str, node: str, demand: Demand) -> None:
+    def place(self, key: str, node: str, demand: Demand) -> None:
         """Count the instance on this node, and nowhere else."""
-        if self._placed.get(uid) == (node, demand):
+        if self._placed.get(key) == (node, demand):
             return
-        self.release(uid)
-        self._placed[uid] = (node, demand)
+        self.release(key)
+        self._placed[key] = (node, demand)
         self._used.setdefault(node, Counter()).update(demand.amounts)
 
-    def release(self, uid: str) -> None:
+    def release(self, key: str) -> None:
         """Count the instance no more."""
-        node, demand = self._placed.pop(uid, ("", None))
+        node, demand = self._placed.pop(key, ("", None))
         if demand is not None:
             self._used[node].subtract(demand.amounts)
 
     def used(self, node: str) -> Mapping[str, int]:
         """What is taken of the node."""
         return self._used.get(node, {})
-
-    def keep_only(self, uids: set[str]) -> None:
-        """Count none but these instances."""
-        for uid in self._placed.keys() - uids:
-            self.release(uid)

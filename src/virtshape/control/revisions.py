@@ -25,11 +25,18 @@ from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
 from virtshape.control.ownership import is_controlled_by, make_owner_reference
 from virtshape.resolve.find import OBJECT_NAME_LABEL
-from virtshape.resolve.matcher import INSTANCETYPE_GROUP, Matcher, Role, find_matcher, find_status_ref, full_kind
+from virtshape.resolve.matcher import (
+    INSTANCETYPE_GROUP,
+    RECAPTURE_ANNOTATION,
+    Matcher,
+    Role,
+    find_matcher,
+    find_status_ref,
+    full_kind,
+    list_recaptured,
+)
 
 ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
-RECAPTURE_ANNOTATION: Final = "virtshape.io/recapture"
-"""On a VM: the roles, parted by commas, whose objects are to be captured anew."""
 UPGRADED_FROM_ANNOTATION: Final = "virtshape.io/upgraded-from"
 """On a revision: the older one that it takes the place of."""
 STORED_VERSION: Final = "v1beta2"
@@ -98,7 +105,7 @@ def check_same_content(existing: ControllerRevision, wanted: ControllerRevision,
     if not is_same(read_spec(existing, kind), read_spec(wanted, kind)):
         name = existing.metadata.name if existing.metadata else ""
         words = f"{_UNEXPECTED}: {name} is not a copy of the {kind} as it is; delete one of the two"
-        raise StatusError(409, "Conflict", words)
+        raise StatusError(422, "UnexpectedRevision", words)
 
 
 def read_spec(revision: ControllerRevision, kind: str) -> Model:
@@ -136,7 +143,7 @@ def find_origin(vm: VirtualMachine, role: Role, matcher: Matcher) -> Origin:
 
     The spec beats the status, unless the status was changed and the spec was not since the two were last written.
     """
-    if role in marked_roles(vm):
+    if role in list_recaptured(vm):
         return Origin("live")
     in_status = _status_revision(vm, role, matcher)
     status_is_newer = (
@@ -150,12 +157,6 @@ def find_origin(vm: VirtualMachine, role: Role, matcher: Matcher) -> Origin:
     if matcher.revision_name:
         return Origin("spec", matcher.revision_name)
     return Origin("live")
-
-
-def marked_roles(vm: VirtualMachine) -> set[str]:
-    """The roles whose objects are to be captured anew."""
-    annotations = (vm.metadata.annotations if vm.metadata else None) or {}
-    return {role.strip() for role in annotations.get(RECAPTURE_ANNOTATION, "").split(",") if role.strip()}
 
 
 def _status_revision(vm: VirtualMachine, role: Role, matcher: Matcher) -> str:

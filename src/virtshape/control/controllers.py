@@ -1,0 +1,175 @@
+"""
+All controllers of VMs over one client: what they watch, which queue each change goes to, and how they run together.
+
+The same on a cluster and in one process. Collecting garbage and deleting namespaces is not here: clusters do it.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Iterable
+from typing import Final, TypeVar
+
+from virtshape.api.cdi import DataSource, DataVolume
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.node import Node
+from virtshape.api.flavor import v1alpha1 as flavor
+from virtshape.api.instancetype import v1beta2
+from virtshape.api.kubevirt.configuration import KubeVirt
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import Model
+from virtshape.api.snapshot import VolumeSnapshot
+from virtshape.client.cache import Change
+from virtshape.client.informers import Informers
+from virtshape.client.protocol import Client
+from virtshape.client.resources import metadata_of
+from virtshape.control.clock import Clock
+from virtshape.control.disks import list_volume_names
+from virtshape.control.events import Recorder
+from virtshape.control.launcher import Launcher
+from virtshape.control.loop import Loop, Name
+from virtshape.control.nodes import settle_nodes
+from virtshape.control.phases import phase_of
+from virtshape.control.revisions import ROLES
+from virtshape.control.vm import VmReconciler
+from virtshape.control.vmi import VmiReconciler
+from virtshape.control.volumes import VolumeReconciler
+from virtshape.resolve.matcher import find_matcher
+
+RESYNC_SECONDS: Final = 600.0
+COMPONENT: Final = "virtualmachine-controller"
+SHAPING: Final[tuple[type[Model], ...]] = (
+    v1beta2.VirtualMachineInstancetype,
+    v1beta2.VirtualMachineClusterInstancetype,
+    v1beta2.VirtualMachinePreference,
+    v1beta2.VirtualMachineClusterPreference,
+    flavor.VirtualMachineFlavor,
+    flavor.VirtualMachineClusterFlavor,
+    flavor.VirtualMachinePreference,
+    flavor.VirtualMachineClusterPreference,
+)
+_BY_VOLUME: Final = "volume"
+_BY_SHAPE: Final = "shape"
+
+T = TypeVar("T", bound=Model)
+
+
+class Controllers:
+    """The controllers of VMs, instances and volumes; without a launcher instances wait for a node."""
+
+    def __init__(self, client: Client, launcher: Launcher | None = None, clock: Clock = time.time) -> None:
+        self._client = client
+        self._launcher = launcher
+        self._clock = clock
+        self.informers = Informers(client, resync_seconds=RESYNC_SECONDS)
+        self.recorder = Recorder(client, COMPONENT, clock)
+        self._launchers: dict[str, Launcher] = {}
+        vms = VmReconciler(client, self.informers, self.recorder, clock)
+        volumes = VolumeReconciler(client, self.informers, self.recorder, clock, plays=launcher is not None)
+        self.vms = Loop("vm", vms.reconcile, report=vms.report)
+        self.vmis = Loop("vmi", self._make_vmi_reconciler().reconcile)
+        self.data_volumes = Loop("datavolume", volumes.reconcile_data_volume)
+        self.claims = Loop("claim", volumes.reconcile_claim)
+        self.data_sources = Loop("datasource", volumes.reconcile_data_source)
+        self._watch()
+
+    def _make_vmi_reconciler(self) -> VmiReconciler:
+        return VmiReconciler(
+            self._client,
+            self.informers,
+            self.recorder,
+            self._clock,
+            self._launchers,
+            lambda name: self.vmis.queue.add(name),
+        )
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """All loops."""
+        return (self.vms, self.vmis, self.data_volumes, self.claims, self.data_sources)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Control for as long as the block lasts; it begins once everything was seen."""
+        self._launchers.update(await settle_nodes(self._client, self._launcher, self._clock()))
+        informing = asyncio.create_task(self.informers.run(), name="informers")
+        try:
+            await self.informers.wait()
+            async with contextlib.AsyncExitStack() as stack:
+                await stack.enter_async_context(self.recorder.running())
+                for loop in self.loops:
+                    await stack.enter_async_context(loop.running())
+                yield
+        finally:
+            informing.cancel()
+            await asyncio.gather(informing, return_exceptions=True)
+
+    def _watch(self) -> None:
+        add = self.informers.add
+        add(VirtualMachine, {_BY_VOLUME: _volumes_of, _BY_SHAPE: _shapes_of}).handle(self._see_vm)
+        add(VirtualMachineInstance).handle(self._see_vmi)
+        add(DataVolume).handle(self._see_data_volume)
+        add(PersistentVolumeClaim).handle(self._see_claim)
+        add(VolumeSnapshot).handle(lambda _: self._look_at_all(DataSource, self.data_sources))
+        add(DataSource).handle(lambda change: self.data_sources.queue.add(_place(change.item)))
+        add(Node).handle(lambda _: self._look_at_unplaced())
+        add(KubeVirt).handle(lambda _: self._look_at_all(VirtualMachine, self.vms))
+        for kind in SHAPING:
+            add(kind).handle(self._see_shape)
+
+    def _see_vm(self, change: Change[VirtualMachine]) -> None:
+        self.vms.queue.add(_place(change.item))
+
+    def _see_vmi(self, change: Change[VirtualMachineInstance]) -> None:
+        name = _place(change.item)
+        self.vmis.queue.add(name)
+        if change.type != "RESYNCED":
+            self.vms.queue.add(name)
+
+    def _see_data_volume(self, change: Change[DataVolume]) -> None:
+        self.data_volumes.queue.add(_place(change.item))
+        self._look_at_users(_place(change.item))
+
+    def _see_claim(self, change: Change[PersistentVolumeClaim]) -> None:
+        name = _place(change.item)
+        self.claims.queue.add(name)
+        self.data_volumes.queue.add(name)
+        self._look_at_users(name)
+        self._look_at_all(DataSource, self.data_sources)
+
+    def _see_shape(self, change: Change[Model]) -> None:
+        """An object that VMs may have been waiting for."""
+        if change.type == "ADDED":
+            name = metadata_of(change.item).name or ""
+            for vm in self.informers.find_by(VirtualMachine, _BY_SHAPE, name):
+                self.vms.queue.add(_place(vm))
+
+    def _look_at_users(self, volume: Name) -> None:
+        for vm in self.informers.find_by(VirtualMachine, _BY_VOLUME, str(volume)):
+            self.vms.queue.add(_place(vm))
+
+    def _look_at_all(self, kind: type[T], loop: Loop) -> None:
+        for item in self.informers.list(kind):
+            loop.queue.add(_place(item))
+
+    def _look_at_unplaced(self) -> None:
+        for vmi in self.informers.list(VirtualMachineInstance):
+            if phase_of(vmi) in ("", "Pending", "Scheduling"):
+                self.vmis.queue.add(_place(vmi))
+
+
+def _place(item: Model) -> Name:
+    metadata = metadata_of(item)
+    return Name(metadata.namespace or "", metadata.name or "")
+
+
+def _volumes_of(vm: VirtualMachine) -> Iterable[str]:
+    namespace = _place(vm).namespace
+    return [str(Name(namespace, name)) for name in list_volume_names(vm)]
+
+
+def _shapes_of(vm: VirtualMachine) -> Iterable[str]:
+    """The objects that the VM refers to and has no copy of yet."""
+    matchers = (find_matcher(vm, role) for role in ROLES)
+    return [matcher.name for matcher in matchers if matcher and matcher.name and not matcher.revision_name]

@@ -1,0 +1,41 @@
+"""
+Nodes that launchers run guests on: known to the server while they are there, and no longer.
+
+A simulated node that an earlier run left behind is taken away, so that nothing waits for it.
+"""
+
+from msgspec.structs import replace
+
+from virtshape.api.core.node import Node
+from virtshape.api.status import StatusError
+from virtshape.client.protocol import Client
+from virtshape.client.resources import metadata_of
+from virtshape.control.clock import format_time
+from virtshape.control.launcher import SIMULATED_LABEL, Launcher
+
+
+async def settle_nodes(client: Client, launcher: Launcher | None, now: float) -> dict[str, Launcher]:
+    """Have the launcher's node known as it is now; the launcher under the node's name."""
+    wanted = launcher.describe_node(format_time(now)) if launcher is not None else None
+    name = (metadata_of(wanted).name or "") if wanted is not None else ""
+    listing = await client.list(Node, labels=f"{SIMULATED_LABEL}=true")
+    for node in listing.items:
+        if metadata_of(node).name != name:
+            await client.delete(Node, metadata_of(node).name or "")
+    if wanted is None or launcher is None:
+        return {}
+    await _put(client, wanted)
+    return {name: launcher}
+
+
+async def _put(client: Client, wanted: Node) -> None:
+    metadata = metadata_of(wanted)
+    try:
+        current = await client.create(wanted)
+    except StatusError as error:
+        if error.reason != "AlreadyExists":
+            raise
+        current = await client.get(Node, metadata.name or "")
+        merged = {**(metadata_of(current).labels or {}), **(metadata.labels or {})}
+        current = await client.update(replace(current, metadata=replace(metadata_of(current), labels=merged)))
+    await client.update_status(replace(current, status=wanted.status))

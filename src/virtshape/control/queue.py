@@ -1,0 +1,113 @@
+"""
+A queue of names to look at: each once, never by two at a time, again later after failures.
+
+Knows nothing of what the names stand for. One event loop only.
+"""
+
+import asyncio
+import heapq
+import itertools
+from collections import deque
+from collections.abc import Hashable
+from typing import Final, Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+FIRST_RETRY_SECONDS: Final = 0.005
+LONGEST_RETRY_SECONDS: Final = 60.0
+
+
+class Queue(Generic[K]):
+    """Names waiting to be looked at; whoever takes one says when it is done."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[K] = deque()
+        self._queued: set[K] = set()
+        self._taken: set[K] = set()
+        self._delayed: list[tuple[float, int, K]] = []
+        self._due: dict[K, float] = {}
+        self._failures: dict[K, int] = {}
+        self._count = itertools.count()
+        self._news = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, key: K) -> None:
+        """Have the name looked at; once, however often it is added before that."""
+        if key in self._queued:
+            return
+        self._queued.add(key)
+        if key not in self._taken:
+            self._waiting.append(key)
+            self._news.set()
+
+    def add_after(self, key: K, seconds: float) -> None:
+        """Have the name looked at in a while; the earliest of several times counts."""
+        if seconds <= 0:
+            self.add(key)
+            return
+        due = asyncio.get_running_loop().time() + seconds
+        if due >= self._due.get(key, float("inf")):
+            return
+        self._due[key] = due
+        heapq.heappush(self._delayed, (due, next(self._count), key))
+        self._set_timer()
+
+    def retry(self, key: K) -> float:
+        """Have the name looked at again, the later the more often it failed; in how many seconds."""
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        seconds = min(FIRST_RETRY_SECONDS * 2.0 ** min(failures, 30), LONGEST_RETRY_SECONDS)
+        self.add_after(key, seconds)
+        return seconds
+
+    def forget(self, key: K) -> None:
+        """Know of no failures any more."""
+        self._failures.pop(key, None)
+
+    async def take(self) -> K:
+        """The next name, once there is one; nobody else gets it until it is done."""
+        while not self._waiting:
+            self._news.clear()
+            await self._news.wait()
+        key = self._waiting.popleft()
+        self._queued.discard(key)
+        self._taken.add(key)
+        return key
+
+    def done(self, key: K) -> None:
+        """Give the name back; it is next again if it was added meanwhile."""
+        self._taken.discard(key)
+        if key in self._queued:
+            self._waiting.append(key)
+            self._news.set()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits and nothing is under way; what is delayed does not count."""
+        return not self._waiting and not self._taken
+
+    def __len__(self) -> int:
+        return len(self._queued)
+
+    def close(self) -> None:
+        """Forget what is delayed."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._delayed:
+            self._timer = asyncio.get_running_loop().call_at(self._delayed[0][0], self._add_due)
+
+    def _add_due(self) -> None:
+        self._timer = None
+        now = asyncio.get_running_loop().time() + 0.001
+        while self._delayed and self._delayed[0][0] <= now:
+            due, _, key = heapq.heappop(self._delayed)
+            if self._due.get(key) == due:
+                del self._due[key]
+                self.add(key)
+        self._set_timer()

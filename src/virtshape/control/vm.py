@@ -1,0 +1,271 @@
+"""
+The VM controller: pins VMs to revisions, makes and ends their instances, and says how they are doing.
+
+Level-based: looks at what is there and takes the next step, whatever happened before. Each step can be repeated, and
+what a later step relies on is written before it.
+"""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import (
+    EffectiveSize,
+    VirtualMachine,
+    VirtualMachineStateChangeRequest,
+    VirtualMachineStatus,
+)
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.client.protocol import Client
+from virtshape.control.cache import Cache
+from virtshape.control.capture import Capturer, Names
+from virtshape.control.clock import Clock, format_time
+from virtshape.control.disks import USABLE_PHASES, build_data_volumes, list_volume_phases
+from virtshape.control.events import Recorder
+from virtshape.control.garbage import ORPHAN
+from virtshape.control.instances import build_instance, name_start_revision_of
+from virtshape.control.loop import DONE, Name, Result
+from virtshape.control.ownership import is_controlled_by
+from virtshape.control.revisions import build_start_revision, has_changed_since, refer_to_revisions
+from virtshape.control.runstrategy import (
+    ALWAYS,
+    START,
+    STOP,
+    Decision,
+    decide_run,
+    drop_done_requests,
+    is_going,
+    needs_rerun,
+    run_strategy,
+)
+from virtshape.control.vmstatus import Observation, Trouble, make_status, measure, started_generation
+from virtshape.resolve.reference import NotFoundError
+
+FINALIZER: Final = "kubevirt.io/virtualMachineControllerFinalize"
+_FAILED_FINDS: Final = {
+    "instancetype": "FailedFindInstancetype",
+    "flavor": "FailedFindFlavor",
+    "preference": "FailedFindPreference",
+}
+
+
+class VmReconciler:
+    """Reconciles VMs over a client."""
+
+    def __init__(self, client: Client, cache: Cache, recorder: Recorder, clock: Clock) -> None:
+        self._client = client
+        self._cache = cache
+        self._recorder = recorder
+        self._clock = clock
+        self._capturer = Capturer(client, cache)
+
+    async def reconcile(self, name: Name) -> Result:
+        """Take the VM of this name as far as it can go now."""
+        vm = self._cache.find(VirtualMachine, name.name, name.namespace)
+        if vm is None or vm.metadata is None:
+            return DONE
+        vmi = self._find_instance(vm)
+        if vm.metadata.deletion_timestamp is not None:
+            return await self._finish(vm, vmi)
+        configuration = self._configuration()
+        before = vm
+        vm, names = await self._capturer.settle(vm, configuration, FINALIZER)
+        self._tell_captured(before, vm, names)
+        vm = replace(vm, status=refer_to_revisions(vm, names))
+        await self._make_data_volumes(vm)
+        return await self._run(vm, vmi, configuration)
+
+    async def report(self, name: Name, error: Exception) -> None:
+        """Say in the VM's status what went wrong with it."""
+        vm = self._cache.find(VirtualMachine, name.name, name.namespace)
+        if vm is None:
+            return
+        trouble = describe_trouble(error)
+        vmi = self._cache.find(VirtualMachineInstance, name.name, name.namespace)
+        if vmi is not None and not is_controlled_by(vmi.metadata, vm):
+            vmi = None
+        self._recorder.tell(vm, trouble.reason, trouble.message, warning=True)
+        status = vm.status or VirtualMachineStatus()
+        seen = Observation(
+            vmi=vmi,
+            trouble=trouble,
+            requests=status.state_change_requests or (),
+            volume_phases=list_volume_phases(vm, self._cache),
+        )
+        now = self._clock()
+        told = make_status(vm, seen, now, format_time(now))
+        told.desired_generation = status.desired_generation  # what went wrong is not settled
+        await self._write_status(vm, told)
+
+    def _configuration(self) -> KubeVirtConfiguration | None:
+        installed = self._cache.find(KubeVirt, "kubevirt", "kubevirt")
+        return installed.spec.configuration if installed is not None and installed.spec is not None else None
+
+    def _find_instance(self, vm: VirtualMachine) -> VirtualMachineInstance | None:
+        metadata = vm.metadata or ObjectMeta()
+        vmi = self._cache.find(VirtualMachineInstance, metadata.name or "", metadata.namespace or "")
+        if vmi is not None and not is_controlled_by(vmi.metadata, vm):
+            if vm.metadata is not None and vm.metadata.deletion_timestamp is not None:
+                return None
+            words = f"an instance {metadata.name} is there that is not this VM's: delete it, or rename the VM"
+            raise StatusError(409, "FailedCreate", words)
+        return vmi
+
+    async def _finish(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> Result:
+        """Let go of a VM that is being deleted, once its instance is gone or was left to itself."""
+        metadata = vm.metadata or ObjectMeta()
+        finalizers = metadata.finalizers or []
+        if FINALIZER not in finalizers:
+            return DONE
+        if vmi is not None and ORPHAN not in finalizers:
+            await self._observe(vm, Observation(vmi=vmi))
+            if not is_going(vmi):
+                await self._stop(vm, vmi, "the VM is being deleted")
+            return DONE
+        left = [one for one in finalizers if one != FINALIZER]
+        await self._client.update(replace(vm, metadata=replace(metadata, finalizers=left or None)))
+        return DONE
+
+    def _tell_captured(self, before: VirtualMachine, vm: VirtualMachine, names: Names) -> None:
+        if vm is before:
+            return
+        for role, name in names.items():
+            self._recorder.tell(vm, "SuccessfulCapture", f"the {role} is kept as {name}")
+
+    async def _make_data_volumes(self, vm: VirtualMachine) -> None:
+        for wanted in build_data_volumes(vm):
+            metadata = wanted.metadata or ObjectMeta()
+            name, namespace = metadata.name or "", metadata.namespace or ""
+            if self._cache.find(DataVolume, name, namespace) is not None:
+                continue
+            try:
+                await self._client.create(wanted)
+            except StatusError as error:
+                if error.reason != "AlreadyExists":
+                    raise
+            else:
+                self._recorder.tell(vm, "SuccessfulDataVolumeCreate", f"created DataVolume {name}")
+
+    async def _run(
+        self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
+    ) -> Result:
+        requests = drop_done_requests((vm.status.state_change_requests if vm.status else None) or (), vmi)
+        now = self._clock()
+        decision = decide_run(vm, vmi, requests, now)
+        if decision.action == "stop" and vmi is not None and needs_rerun(vm, vmi) and not requests:
+            uid = (vmi.metadata.uid if vmi.metadata else None) or ""
+            requests = [VirtualMachineStateChangeRequest(STOP, uid=uid), VirtualMachineStateChangeRequest(START)]
+        phases = list_volume_phases(vm, self._cache)
+        ready = all(phase in USABLE_PHASES for phase in phases)
+        started = None
+        if decision.action == "start" and ready:
+            started = await self._start(vm, requests, configuration)
+        elif decision.action == "switch on":
+            await self._switch_on(vm)
+            return DONE
+        is_acted_upon = decision.action in ("nothing", "stop") or started is not None
+        seen = Observation(
+            vmi=started or vmi,
+            requests=requests,
+            volume_phases=phases,
+            changed_since_start=await self._has_changed(vm, vmi),
+            effective=await self._measure(vm, started, configuration),
+            starting=decision.action == "start",
+            run_strategy=run_strategy(vm.spec) if is_acted_upon else None,
+        )
+        await self._observe(vm, seen)
+        if decision.action == "stop" and vmi is not None:
+            await self._stop(vm, vmi, decision.reason)
+        return self._wait(decision)
+
+    def _wait(self, decision: Decision) -> Result:
+        return Result(after=decision.seconds) if decision.action == "wait" else DONE
+
+    async def _start(
+        self,
+        vm: VirtualMachine,
+        requests: list[VirtualMachineStateChangeRequest],
+        configuration: KubeVirtConfiguration | None,
+    ) -> VirtualMachineInstance:
+        shape = await self._capturer.find_shape(vm)
+        wanted = build_instance(vm, shape, configuration, requests[0] if requests else None)
+        await self._require_unchanged(vm)
+        await self._capturer.keep(build_start_revision(vm))
+        made = await self._client.create(wanted)
+        self._recorder.tell(
+            vm, "SuccessfulCreate", f"Started the virtual machine by creating the new VMI {_name(made)}"
+        )
+        return made
+
+    async def _require_unchanged(self, vm: VirtualMachine) -> None:
+        """Ask the server whether the VM is as it was seen, for a start cannot be taken back."""
+        metadata = vm.metadata or ObjectMeta()
+        current = await self._client.get(VirtualMachine, metadata.name or "", metadata.namespace or "")
+        if current.metadata is None or current.metadata.resource_version != metadata.resource_version:
+            raise StatusError(409, "Conflict", "the VM has changed since it was looked at")
+
+    async def _stop(self, vm: VirtualMachine, vmi: VirtualMachineInstance, reason: str) -> None:
+        metadata = vmi.metadata or ObjectMeta()
+        try:
+            await self._client.delete(
+                VirtualMachineInstance, metadata.name or "", metadata.namespace or "", uid=metadata.uid or ""
+            )
+        except StatusError as error:
+            if error.code != 404:
+                raise
+        words = f"Stopped the virtual machine by deleting the VMI {metadata.name}: {reason}"
+        self._recorder.tell(vm, "SuccessfulDelete", words)
+
+    async def _switch_on(self, vm: VirtualMachine) -> None:
+        """Have a VM run for good that was halted and is asked to start."""
+        on = replace(vm.spec, run_strategy=ALWAYS) if vm.spec.run_strategy else replace(vm.spec, running=True)
+        await self._client.update(replace(vm, spec=on))
+
+    async def _has_changed(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> bool:
+        generation = vm.metadata.generation if vm.metadata else None
+        if vmi is None or started_generation(vmi) in (None, generation):
+            return False
+        start = await self._capturer.find_revision(vm, name_start_revision_of(vmi) or "")
+        return start is not None and has_changed_since(vm, start)
+
+    async def _measure(
+        self, vm: VirtualMachine, started: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
+    ) -> EffectiveSize | None:
+        """The VM's size, if its status does not have it as of this generation."""
+        if started is not None:
+            return measure(started.spec)
+        status, generation = vm.status, vm.metadata.generation if vm.metadata else None
+        if status is not None and status.effective is not None and status.desired_generation == generation:
+            return None
+        return measure(build_instance(vm, await self._capturer.find_shape(vm), configuration).spec)
+
+    async def _observe(self, vm: VirtualMachine, seen: Observation) -> None:
+        now = self._clock()
+        await self._write_status(vm, make_status(vm, seen, now, format_time(now)))
+
+    async def _write_status(self, vm: VirtualMachine, status: VirtualMachineStatus) -> None:
+        """Write the status, unless it is what the VM was last seen with."""
+        metadata = vm.metadata or ObjectMeta()
+        cached = self._cache.find(VirtualMachine, metadata.name or "", metadata.namespace or "")
+        seen = cached.metadata.resource_version if cached is not None and cached.metadata is not None else None
+        if cached is not None and seen == metadata.resource_version and cached.status == status:
+            return
+        await self._client.update_status(replace(vm, status=status))
+
+
+def describe_trouble(error: Exception) -> Trouble:
+    """What a failure is called in a condition and an event."""
+    if isinstance(error, NotFoundError):
+        role = error.field.removeprefix("spec.").removeprefix("status.").partition(".")[0]
+        return Trouble(_FAILED_FINDS.get(role, "NotFound"), error.message)
+    if isinstance(error, StatusError):
+        return Trouble(error.reason or "FailedSync", error.message)
+    return Trouble("InternalError", str(error) or type(error).__name__)
+
+
+def _name(vmi: VirtualMachineInstance) -> str:
+    return (vmi.metadata.name if vmi.metadata else None) or ""

@@ -1,0 +1,75 @@
+"""
+The controllers in the process of the server: those of VMs, and what a cluster's own controllers would do.
+
+Put together here; nothing is decided here.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Final, Literal
+
+from virtshape.api.codec import encode
+from virtshape.api.core.event import Event
+from virtshape.api.core.namespace import Namespace
+from virtshape.api.kinds import KINDS
+from virtshape.api.model import Model
+from virtshape.apiserver.authentication import AUTHENTICATED, MASTERS, User
+from virtshape.apiserver.capability import is_question, list_verbs
+from virtshape.apiserver.server import Server
+from virtshape.client.errors import read_refusal
+from virtshape.client.protocol import Client
+from virtshape.client.resources import format_target, kind_of, metadata_of
+from virtshape.client.transport import Call, Transport
+from virtshape.control.collector import Collector
+from virtshape.control.controllers import Controllers
+from virtshape.control.launcher import Launcher, SimulatedLauncher
+from virtshape.control.loop import Loop, Name
+from virtshape.control.namespaces import NamespaceReconciler
+from virtshape.serve.inprocess import InProcessTransport, connect
+
+LauncherName = Literal["simulate", "none"]
+CONTROLLER: Final = User("system:serviceaccount:kubevirt:kubevirt-controller", (MASTERS, AUTHENTICATED))
+MANAGER: Final = "virt-controller"
+
+
+@contextlib.asynccontextmanager
+async def controlling(
+    server: Server, launcher: LauncherName = "none", *, wrap: Callable[[Client], Client] = lambda client: client
+) -> AsyncIterator[Controllers]:
+    """All controllers of the server's objects, for as long as the block lasts; `wrap` may stand between the two."""
+    client = wrap(connect(server, CONTROLLER, manager=MANAGER))
+    controllers = Controllers(client, make_launcher(launcher))
+    namespaces = _build_namespaces(client, controllers, InProcessTransport(server, CONTROLLER))
+    collector = Collector(client, [kind for kind in list_stored() if kind is not Event])
+    async with controllers.running(), collector.running(), namespaces.running():
+        yield controllers
+
+
+def make_launcher(name: LauncherName) -> Launcher | None:
+    """What runs guests."""
+    return SimulatedLauncher() if name == "simulate" else None
+
+
+def list_stored(*, namespaced: bool = False) -> list[type[Model]]:
+    """The structs of all kinds that objects are kept of, or only of those that namespaces have."""
+    structs: dict[tuple[str, str], type[Model]] = {}
+    for kind in KINDS:
+        stored = not is_question(kind) and {"list", "watch", "delete"} <= set(list_verbs(kind))
+        if stored and kind.kind != "CustomResourceDefinition" and (kind.namespaced or not namespaced):
+            structs.setdefault((kind.group, kind.kind), kind.struct)
+    return list(structs.values())
+
+
+def _build_namespaces(client: Client, controllers: Controllers, transport: Transport) -> Loop:
+    async def finalize(namespace: Namespace) -> None:
+        target = format_target(kind_of(Namespace), "", metadata_of(namespace).name or "", "finalize")
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        reply = await transport.call(Call("PUT", target, headers, encode(namespace)))
+        if reply.status >= 400:
+            raise read_refusal(reply.body, reply.status)
+
+    informers = controllers.informers
+    reconciler = NamespaceReconciler(client, informers, list_stored(namespaced=True), finalize)
+    loop = Loop("namespace", reconciler.reconcile)
+    informers.add(Namespace).handle(lambda change: loop.queue.add(Name("", metadata_of(change.item).name or "")))
+    return loop
