@@ -9,7 +9,7 @@ from virtshape.apiserver.deletion import DeleteOptions, decide_deletion, read_de
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.moment import now
 from virtshape.apiserver.negotiation import choose_form
-from virtshape.apiserver.objects import Tree, make_write
+from virtshape.apiserver.objects import Tree, encode_tree, make_write
 from virtshape.apiserver.options import read_options
 from virtshape.apiserver.reading import find_page, not_found, render_list, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
@@ -35,7 +35,8 @@ async def delete_object(desk: Desk, request: Request, route: Route, user: User) 
         except StaleError:
             continue
         if left is not None:
-            return answer_bytes(request, form, render_object(resource, form, left, request))
+            status = 202 if options.orphan_dependents is False else 200
+            return answer_bytes(request, form, render_object(resource, form, left, request), status)
         tree = read_tree(record.value)
         return answer_bytes(request, form, _success(route, tree["metadata"]["uid"]))
     raise conflict(resource, route.name)
@@ -51,9 +52,9 @@ async def _delete(
     await desk.admission.admit("DELETE", route, user, None, old, dry_run=dry_run)
     if not deletion.gone and deletion.tree is old:
         return record
-    if dry_run:
-        return None if deletion.gone else record
     stored: Tree = {**deletion.tree, "apiVersion": resource.stored.api_version}
+    if dry_run:
+        return None if deletion.gone else Record(record.key, record.revision, encode_tree(stored))
     event = await desk.store.write(make_write(record.key, record.revision, stored, removes=deletion.gone))
     return None if deletion.gone else Record(record.key, event.revision, event.value)
 

@@ -1,0 +1,159 @@
+"""Server-side apply over HTTP: creating, owning, conflicting, giving up, and all the ways to get it wrong."""
+
+import threading
+
+import pytest
+from tests.integration.objects import Place, build_instancetype, build_vm, create, revision
+from tests.loopback import Client, Serving, Tree
+
+
+def owners(tree: Tree) -> dict[tuple[str, str, str], Tree]:
+    """Who owns what, by manager, operation and subresource."""
+    return {
+        (entry["manager"], entry["operation"], entry.get("subresource", "")): entry["fieldsV1"]
+        for entry in tree["metadata"]["managedFields"]
+    }
+
+
+def test_an_apply_makes_what_is_not_there_and_owns_what_it_says(client: Client, place: Place) -> None:
+    made = client.apply(place.instancetypes("one"), build_instancetype("one", labels={"a": "b"}), "first")
+    assert made.status == 201
+    spec: Tree = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}}
+    fields = {"f:metadata": {"f:labels": {"f:a": {}}}, "f:spec": spec}
+    assert owners(made.tree) == {("first", "Apply", ""): fields}
+    again = client.apply(place.instancetypes("one"), build_instancetype("one", labels={"a": "b"}), "first")
+    assert (again.status, again.tree) == (200, made.tree)
+
+
+def test_yaml_is_applied_as_well(client: Client, place: Place) -> None:
+    text = (
+        b"apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineInstancetype\n"
+        b"metadata:\n  name: one\nspec:\n  cpu:\n    guest: 2\n  memory:\n    guest: 1Gi\n"
+    )
+    assert client.apply(place.instancetypes("one"), text).tree["spec"]["cpu"] == {"guest": 2}
+
+
+def test_what_others_own_is_a_conflict_until_forced(client: Client, place: Place) -> None:
+    client.apply(place.instancetypes("one"), build_instancetype("one"), "first")
+    wanted = build_instancetype("one", guest=4)
+    refused = client.apply(place.instancetypes("one"), wanted, "second")
+    assert refused.reason == (409, "Conflict")
+    cause = {"reason": "FieldManagerConflict", "message": 'conflict with "first"', "field": ".spec.cpu.guest"}
+    assert refused.tree["details"] == {"causes": [cause]}
+    forced = client.apply(place.instancetypes("one"), wanted, "second", force="true").tree
+    assert forced["spec"]["cpu"] == {"guest": 4}
+    assert owners(forced)["first", "Apply", ""] == {"f:spec": {"f:memory": {"f:guest": {}}}}
+
+
+def test_what_is_no_longer_applied_goes_unless_another_owns_it(client: Client, place: Place) -> None:
+    both = build_instancetype("one", labels={"mine": "1", "shared": "1"})
+    client.apply(place.instancetypes("one"), both, "first")
+    client.apply(place.instancetypes("one"), build_instancetype("one", labels={"shared": "1"}), "second")
+    left = client.apply(place.instancetypes("one"), build_instancetype("one"), "first").tree
+    assert left["metadata"]["labels"] == {"shared": "1"}
+
+
+def test_the_status_is_applied_apart(client: Client, place: Place) -> None:
+    client.apply(place.vms("vm1"), build_vm(), "user")
+    status = {**build_vm(status={"created": True}), "spec": None}
+    applied = client.apply(f"{place.vms('vm1')}/status", {k: v for k, v in status.items() if v}, "controller").tree
+    assert applied["status"] == {"created": True}
+    assert owners(applied)["controller", "Apply", "status"] == {"f:status": {"f:created": {}}}
+    again = client.apply(place.vms("vm1"), build_vm(labels={"a": "b"}), "user").tree
+    assert (again["status"], again["metadata"]["labels"]) == ({"created": True}, {"a": "b"})
+
+
+def test_a_status_of_nothing_is_404(client: Client, place: Place) -> None:
+    assert client.apply(f"{place.vms('none')}/status", build_vm("none")).reason == (404, "NotFound")
+
+
+def test_unknown_fields_are_refused_in_words_that_name_them(client: Client, place: Place) -> None:
+    wanted = build_instancetype("one")
+    wanted["spec"]["bogus"] = 1
+    reply = client.apply(place.instancetypes("one"), wanted)
+    what = "(/one; instancetype.kubevirt.io/v1beta1, Kind=VirtualMachineInstancetype)"
+    words = f"failed to create typed patch object {what}: .spec.bogus: field not declared in schema"
+    assert (reply.reason, reply.tree["message"]) == ((400, "BadRequest"), words)
+
+
+def test_a_revision_in_what_is_applied_must_be_the_present_one(client: Client, place: Place) -> None:
+    made = client.apply(place.instancetypes("one"), build_instancetype("one", resourceVersion="1"), "first")
+    assert made.status == 201
+    stale = build_instancetype("one", guest=2, resourceVersion="1")
+    assert client.apply(place.instancetypes("one"), stale, "first").reason == (409, "Conflict")
+    present = build_instancetype("one", guest=2, resourceVersion=revision(made.tree))
+    assert client.apply(place.instancetypes("one"), present, "first").status == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "refusal"),
+    [
+        pytest.param({"apiVersion": None}, (400, "BadRequest"), id="no version"),
+        pytest.param({"apiVersion": 5}, (400, "BadRequest"), id="a version that is no text"),
+        pytest.param({"kind": "Other"}, (400, "BadRequest"), id="another kind"),
+        pytest.param({"metadata": {"name": "other"}}, (400, "BadRequest"), id="another name"),
+        pytest.param({"metadata": "one"}, (400, "BadRequest"), id="metadata of another type"),
+        pytest.param({"metadata": {"name": "one", "managedFields": []}}, (400, "BadRequest"), id="entries of its own"),
+        pytest.param({"metadata": {"name": "one", "labels": ["a"]}}, (422, "Invalid"), id="labels of another type"),
+        pytest.param({"spec": []}, (422, "Invalid"), id="a spec of another type"),
+        pytest.param({"spec": {"gpus": [5]}}, (422, "Invalid"), id="items of another type"),
+        pytest.param({"spec": {"gpus": [{}]}}, (422, "Invalid"), id="items without their key"),
+        pytest.param({"spec": {"cpu": {"guest": 1}}}, (422, "Invalid"), id="too little to be an object"),
+    ],
+)
+def test_what_cannot_be_applied_is_refused(
+    client: Client, place: Place, change: Tree, refusal: tuple[int, str]
+) -> None:
+    assert client.apply(place.instancetypes("one"), build_instancetype("one") | change).reason == refusal
+    assert client.get(place.instancetypes("one")).status == 404
+
+
+@pytest.mark.parametrize("body", [b"- a\n- b\n", b"", b"a: b: c", b"---\n---\n", b"\xff"])
+def test_what_is_no_object_is_400(client: Client, place: Place, body: bytes) -> None:
+    assert client.apply(place.instancetypes("one"), body).reason == (400, "BadRequest")
+
+
+def test_an_apply_says_who_applies(client: Client, place: Place) -> None:
+    reply = client.apply(place.instancetypes("one"), build_instancetype("one"), "")
+    assert reply.reason == (422, "Invalid")
+    assert [cause["field"] for cause in reply.tree["details"]["causes"]] == ["fieldManager"]
+
+
+def test_a_dry_run_of_an_apply_leaves_nothing(client: Client, place: Place) -> None:
+    shown = client.apply(place.instancetypes("one"), build_instancetype("one"), dryRun="All")
+    assert (shown.status, "uid" in shown.tree["metadata"]) == (201, True)
+    assert client.get(place.instancetypes("one")).status == 404
+
+
+def test_of_many_that_apply_a_new_object_at_once_one_makes_it_and_all_own_it(
+    serving: Serving, client: Client, place: Place
+) -> None:
+    results: list[int] = []
+
+    def write(number: int) -> None:
+        writer = serving.connect()
+        reply = writer.apply(place.instancetypes("one"), build_instancetype("one"), f"manager-{number}")
+        results.append(reply.status)
+        writer.close()
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == [200, 200, 200, 200, 201]
+    assert len(owners(client.get(place.instancetypes("one")).tree)) == 5
+
+
+def test_an_update_after_an_apply_takes_what_it_changes(client: Client, place: Place) -> None:
+    client.apply(place.instancetypes("one"), build_instancetype("one"), "first")
+    patched = client.patch(place.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}}).tree
+    assert owners(patched)["tester", "Update", ""] == {"f:spec": {"f:cpu": {"f:guest": {}}}}
+    assert owners(patched)["first", "Apply", ""] == {"f:spec": {"f:memory": {"f:guest": {}}}}
+
+
+def test_whoever_empties_the_entries_is_tracked_no_more(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    patched = client.patch(place.instancetypes("one"), {"metadata": {"managedFields": [{}]}}).tree
+    assert "managedFields" not in patched["metadata"]
+    assert client.post(place.instancetypes(), build_instancetype("two", managedFields=[])).status == 201

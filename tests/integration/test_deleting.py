@@ -1,0 +1,177 @@
+"""Deletes: of one and of many, at once or when finalizers are done, and only if what was expected is there."""
+
+import pytest
+from tests.integration.objects import CLUSTER_INSTANCETYPES, Place, build_instancetype, create, names, revision
+from tests.loopback import Client, Tree
+
+HELD = ["example.com/hold"]
+
+
+def test_a_deleted_object_is_gone_and_its_uid_is_told(client: Client, place: Place) -> None:
+    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+    reply = client.delete(place.instancetypes("one"))
+    details = {
+        "name": "one",
+        "group": "instancetype.kubevirt.io",
+        "kind": "virtualmachineinstancetypes",
+        "uid": made["metadata"]["uid"],
+    }
+    assert (reply.tree["status"], reply.tree["details"]) == ("Success", details)
+    assert client.get(place.instancetypes("one")).status == 404
+    assert client.delete(place.instancetypes("one")).reason == (404, "NotFound")
+
+
+def test_an_object_with_finalizers_is_marked_and_stays(client: Client, place: Place) -> None:
+    (made,) = create(client, place.instancetypes(), build_instancetype("one", finalizers=HELD))
+    marked = client.delete(place.instancetypes("one")).tree
+    assert (marked["kind"], marked["metadata"]["finalizers"]) == ("VirtualMachineInstancetype", HELD)
+    assert marked["metadata"]["deletionGracePeriodSeconds"] == 0
+    assert marked["metadata"]["generation"] == made["metadata"]["generation"] + 1
+    assert client.delete(place.instancetypes("one")).tree == marked
+    done = client.patch(place.instancetypes("one"), {"metadata": {"finalizers": []}})
+    assert (done.status, revision(done.tree)) == (200, revision(marked))
+    assert client.get(place.instancetypes("one")).status == 404
+
+
+def test_no_finalizer_can_be_added_to_what_is_being_deleted(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one", finalizers=HELD))
+    client.delete(place.instancetypes("one"))
+    patch = {"metadata": {"finalizers": [*HELD, "example.com/more"]}}
+    assert client.patch(place.instancetypes("one"), patch).reason == (422, "Invalid")
+    client.patch(place.instancetypes("one"), {"metadata": {"finalizers": None}})
+
+
+def test_a_deletion_cannot_be_taken_back(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one", finalizers=HELD))
+    marked = client.delete(place.instancetypes("one")).tree
+    patch = {"metadata": {"deletionTimestamp": None, "labels": {"a": "b"}}}
+    patched = client.patch(place.instancetypes("one"), patch).tree
+    assert patched["metadata"]["deletionTimestamp"] == marked["metadata"]["deletionTimestamp"]
+    client.patch(place.instancetypes("one"), {"metadata": {"finalizers": None}})
+
+
+@pytest.mark.parametrize(
+    ("body", "query", "finalizer"),
+    [
+        pytest.param({"propagationPolicy": "Foreground"}, {}, "foregroundDeletion", id="foreground"),
+        pytest.param({"propagationPolicy": "Orphan"}, {}, "orphan", id="orphan"),
+        pytest.param({"orphanDependents": True}, {}, "orphan", id="orphan, in older words"),
+        pytest.param(None, {"propagationPolicy": "Foreground"}, "foregroundDeletion", id="foreground, in the query"),
+        pytest.param(None, {"orphanDependents": "true"}, "orphan", id="orphan, in the query and older words"),
+    ],
+)
+def test_dependents_are_left_to_a_finalizer(
+    client: Client, place: Place, body: Tree | None, query: Tree, finalizer: str
+) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    assert client.delete(place.instancetypes("one"), body, **query).tree["metadata"]["finalizers"] == [finalizer]
+    client.patch(place.instancetypes("one"), {"metadata": {"finalizers": None}})
+
+
+@pytest.mark.parametrize("options", [{}, {"propagationPolicy": "Background"}, {"gracePeriodSeconds": 30}])
+def test_without_finalizers_an_object_goes_at_once(client: Client, place: Place, options: Tree) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    assert client.delete(place.instancetypes("one"), options or None).tree["status"] == "Success"
+
+
+def test_what_stays_until_its_dependents_are_gone_is_202_where_that_was_asked_for(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one", finalizers=HELD))
+    assert client.delete(place.instancetypes("one"), {"orphanDependents": False}).status == 202
+    client.patch(place.instancetypes("one"), {"metadata": {"finalizers": None}})
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"uid": "11111111-1111-1111-1111-111111111111"}, {"resourceVersion": "1"}], ids=["uid", "revision"]
+)
+def test_what_is_not_as_expected_is_not_deleted(client: Client, place: Place, wanted: Tree) -> None:
+    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+    reply = client.delete(place.instancetypes("one"), {"preconditions": wanted})
+    assert (reply.reason, reply.tree["details"]["kind"]) == ((409, "Conflict"), "VirtualMachineInstancetype")
+    agreed = {"uid": made["metadata"]["uid"], "resourceVersion": revision(made)}
+    assert client.delete(place.instancetypes("one"), {"preconditions": agreed}).status == 200
+
+
+def test_a_dry_run_deletes_nothing_and_shows_what_would_be(client: Client, place: Place) -> None:
+    one, two = create(
+        client, place.instancetypes(), build_instancetype("one"), build_instancetype("two", finalizers=HELD)
+    )
+    assert client.delete(place.instancetypes("one"), {"dryRun": ["All"]}).tree["status"] == "Success"
+    shown = client.delete(place.instancetypes("two"), dryRun="All").tree
+    assert ("deletionTimestamp" in shown["metadata"], revision(shown)) == (True, revision(two))
+    assert client.get(place.instancetypes()).tree["items"] == [one, two]
+
+
+@pytest.mark.parametrize(
+    ("body", "refusal"),
+    [
+        pytest.param({"propagationPolicy": "Sideways"}, (422, "Invalid"), id="a policy that there is not"),
+        pytest.param(
+            {"propagationPolicy": "Orphan", "orphanDependents": True}, (422, "Invalid"), id="both ways to say it"
+        ),
+        pytest.param({"dryRun": ["Some"]}, (422, "Invalid"), id="half a dry run"),
+        pytest.param({"kind": "Pod"}, (400, "BadRequest"), id="no options"),
+        pytest.param(b"{", (400, "BadRequest"), id="half a body"),
+        pytest.param([], (400, "BadRequest"), id="a list"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    client: Client, place: Place, body: object, refusal: tuple[int, str]
+) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    assert client.delete(place.instancetypes("one"), body).reason == refusal
+    assert client.get(place.instancetypes("one")).status == 200
+
+
+def test_many_are_deleted_at_once_and_listed_as_they_were(client: Client, place: Place) -> None:
+    bodies = [build_instancetype(f"it-{number}", labels={"odd": str(number % 2)}) for number in range(5)]
+    bodies.append(build_instancetype("it-5", labels={"odd": "1"}, finalizers=HELD))
+    made = create(client, place.instancetypes(), *bodies)
+    since = revision(made[-1])
+    gone = client.delete(place.instancetypes(), labelSelector="odd=1")
+    assert (gone.tree["kind"], names(gone.tree)) == ("VirtualMachineInstancetypeList", ["it-1", "it-3", "it-5"])
+    assert names(client.get(place.instancetypes()).tree) == ["it-0", "it-2", "it-4", "it-5"]
+    with client.watch(place.instancetypes(), resourceVersion=since) as watch:
+        events = watch.read(3)
+    assert [event["type"] for event in events] == ["DELETED", "DELETED", "MODIFIED"]
+    client.patch(place.instancetypes("it-5"), {"metadata": {"finalizers": None}})
+
+
+def test_a_dry_run_of_many_deletes_none(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"), build_instancetype("two"))
+    assert names(client.delete(place.instancetypes(), dryRun="All").tree) == ["one", "two"]
+    assert names(client.get(place.instancetypes()).tree) == ["one", "two"]
+
+
+def test_nothing_is_deleted_across_namespaces(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    reply = client.delete("/apis/instancetype.kubevirt.io/v1beta1/virtualmachineinstancetypes")
+    assert (reply.status, reply.body) == (404, b"404 page not found\n")
+    assert client.get(place.instancetypes("one")).status == 200
+
+
+def test_cluster_wide_objects_can_be_deleted_together(client: Client) -> None:
+    kind = "VirtualMachineClusterInstancetype"
+    bodies = [build_instancetype(name, kind=kind, labels={"suite": "deleting"}) for name in ("del-1", "del-2")]
+    create(client, CLUSTER_INSTANCETYPES, *bodies)
+    assert names(client.delete(CLUSTER_INSTANCETYPES, labelSelector="suite=deleting").tree) == ["del-1", "del-2"]
+    assert client.get(f"{CLUSTER_INSTANCETYPES}/del-1").status == 404
+
+
+def test_a_namespace_is_terminating_until_it_is_finalized(client: Client, place: Place) -> None:
+    path = f"/api/v1/namespaces/{place.namespace}"
+    marked = client.delete(path).tree
+    assert (marked["kind"], marked["status"]) == ("Namespace", {"phase": "Terminating"})
+    refused = client.post(place.instancetypes(), build_instancetype())
+    assert refused.reason == (403, "Forbidden")
+    assert refused.tree["details"]["causes"][0]["reason"] == "NamespaceTerminating"
+    assert client.put(f"{path}/finalize", {**marked, "spec": {}}).status == 200
+    assert client.get(path).status == 404
+
+
+@pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
+def test_some_namespaces_stay(client: Client, name: str) -> None:
+    assert client.delete(f"/api/v1/namespaces/{name}").reason == (403, "Forbidden")
+
+
+def test_namespaces_are_not_deleted_together(client: Client) -> None:
+    assert client.delete("/api/v1/namespaces", labelSelector="a=b").reason == (405, "MethodNotAllowed")
