@@ -1,11 +1,12 @@
 """Informers under load: whatever happens to their watches, they miss no change and tell none twice."""
 
 import asyncio
+import itertools
 import random
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
@@ -15,8 +16,9 @@ from virtshape.api.codec import from_tree
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.status import StatusError
 from virtshape.client.cache import Change, index_by_label
+from virtshape.client.errors import UnreachableError
 from virtshape.client.informer import Informer
-from virtshape.client.protocol import Client
+from virtshape.client.protocol import Client, WatchEvent
 
 NS = "default"
 OBJECTS = 20
@@ -54,6 +56,24 @@ class Writer:
             self.written.append(_identify(made))
 
 
+class Unreliable:
+    """A client whose watches break off every now and then."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.list = client.list
+        self._random = random.Random(1)  # noqa: S311 - a test
+
+    async def watch(self, *arguments: Any, **options: Any) -> AsyncIterator[WatchEvent[Any]]:
+        left = self._random.randrange(1, 60)
+        async with aclosing(self._client.watch(*arguments, **options)) as events:
+            async for event in events:
+                yield event
+                left -= 1
+                if not left:
+                    raise UnreachableError("cut off")
+
+
 class Recorder:
     """Remembers what an informer told, and that it made sense: no object comes twice or goes unseen."""
 
@@ -74,8 +94,8 @@ class Recorder:
         self.told.append(_identify(change.item))
 
 
-def _build(name: str) -> ConfigMap:
-    metadata = {"name": name, "namespace": NS, "labels": {"writer": name.partition("-")[0]}}
+def _build(name: str, namespace: str = NS) -> ConfigMap:
+    metadata = {"name": name, "namespace": namespace, "labels": {"writer": name.partition("-")[0]}}
     return from_tree({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}, ConfigMap)
 
 
@@ -128,18 +148,21 @@ def test_every_change_is_told_once_and_in_order(form: Form, tmp_path: Path) -> N
     run(play())
 
 
-def test_a_forgotten_past_is_made_up_for(form: Form, tmp_path: Path) -> None:
+def test_a_forgotten_past_is_made_up_for(form: Form, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+
     async def play() -> None:
         async with opened(form, tmp_path) as world:
             store = world.system.store
             writers = [Writer(world.client, number) for number in range(WRITERS)]
-            informer = Informer(world.client, ConfigMap, NS, watch_seconds=1)
+            informer = Informer(cast("Client", Unreliable(world.client)), ConfigMap, NS, watch_seconds=1)
             recorder = Recorder()
             informer.handle(recorder)
 
             async def forget() -> None:
-                while True:
+                for number in itertools.count():
                     await asyncio.sleep(0.05)
+                    await world.client.create(_build(f"other-{number}", "kube-public"))
                     await store.compact(store.revision)
 
             async with running(informer):
@@ -151,6 +174,7 @@ def test_a_forgotten_past_is_made_up_for(form: Form, tmp_path: Path) -> None:
                 forgetting.cancel()
             assert len(recorder.told) == len(set(recorder.told))
             assert set(recorder.known.values()) == {_identify(item) for item in informer.cache}
+            assert "listing anew" in caplog.text
 
     run(play())
 
