@@ -26,6 +26,8 @@ MOST_PIPELINED: Final = 64
 IDLE_SECONDS: Final = 180.0
 HEAD_SECONDS: Final = 30.0
 LINGER_SECONDS: Final = 2.0
+FAREWELL_SECONDS: Final = 1.0
+"""How long a client has to say goodbye in TLS; one that keeps an idle connection never does."""
 
 Answer = Response | Stream
 Handler = Callable[[Request], Answer | Awaitable[Answer]]
@@ -302,7 +304,13 @@ class Listener:
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """Listen; returns the port, which the system chooses for 0."""
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self._handler, self.connections), host, port, ssl=tls, reuse_address=True, backlog=1024
+            lambda: Connection(self._handler, self.connections),
+            host,
+            port,
+            ssl=tls,
+            ssl_shutdown_timeout=FAREWELL_SECONDS if tls is not None else None,
+            reuse_address=True,
+            backlog=1024,
         )
         return int(self._server.sockets[0].getsockname()[1])
 

@@ -60,14 +60,19 @@ class Judge(NamedTuple):
     authorizer: Authorizer
 
 
-def read_question(body: bytes, struct: type[T]) -> T:
-    """The question in a body; an answer that it may bring along, and fields that we do not know, do not matter."""
+def read_question(body: bytes, struct: type[T], api_version: str) -> T:
+    """
+    The question in a body.
+
+    Its version and kind are those of the path, where it leaves them out. An answer that it may bring along, and fields
+    that we do not know, do not matter.
+    """
     try:
         tree = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StatusError(400, "BadRequest", f"couldn't get version/kind; json parse error: {error}") from None
     tree.pop("status", None)
-    return decode_keeping(tree, struct)[0]
+    return decode_keeping({"apiVersion": api_version, "kind": struct.__name__, **tree}, struct)[0]
 
 
 def answer_review(review: Review, user: User, judge: Judge, namespace: str = "") -> Review:

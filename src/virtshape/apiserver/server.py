@@ -50,6 +50,7 @@ _WRITERS: Final[dict[str, Writer]] = {
     "delete": delete_object,
     "deletecollection": delete_collection,
 }
+_AUTHENTICATION: Final = "authentication.k8s.io/v1"
 _OPEN_TO_ALL: Final = frozenset({"healthz", "livez", "readyz", "version"})
 
 
@@ -159,14 +160,16 @@ class Server:
 
     def _answer_token_request(self, request: Request, route: Route) -> Response:
         form = choose_form(request.headers.get("accept", ""))
-        answered = self._issue_token(read_question(request.body, TokenRequest), route.namespace, route.name)
+        answered = self._issue_token(
+            read_question(request.body, TokenRequest, _AUTHENTICATION), route.namespace, route.name
+        )
         return answer_bytes(request, form, encode(answered), 201)
 
     def _review(self, request: Request, route: Route, user: User) -> Response:
         form = choose_form(request.headers.get("accept", ""))
         _accept_protobuf(request, route)
         check_nesting(request.body)
-        review = read_question(request.body, route.kind.struct)
+        review = read_question(request.body, route.kind.struct, route.kind.api_version)
         answered = answer_review(review, user, self._judge, route.namespace)  # type: ignore[arg-type]  # a review
         return answer_bytes(request, form, encode(answered), 201)
 
