@@ -1,0 +1,166 @@
+"""Requests for what is not there or cannot be had that way, and answers in other forms."""
+
+import gzip
+import json
+
+import pytest
+from tests.integration.objects import (
+    CLUSTER_INSTANCETYPES,
+    GROUP,
+    Place,
+    build_config,
+    build_instancetype,
+    create,
+    names,
+)
+from tests.loopback import Client, Serving
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+PLAIN_404 = (404, b"404 page not found\n")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        pytest.param("GET", "/apis/nope.io/v1/things", id="group"),
+        pytest.param("GET", f"/apis/{GROUP}/v9/virtualmachineinstancetypes", id="version"),
+        pytest.param("GET", f"/apis/{GROUP}/v1beta1/namespaces/default/nopes", id="resource"),
+        pytest.param(
+            "GET",
+            f"/apis/{GROUP}/v1beta1/namespaces/default/virtualmachineclusterinstancetypes",
+            id="cluster-wide kind",
+        ),
+        pytest.param("POST", "/api/v1/configmaps", id="namespaced kind without a namespace"),
+        pytest.param("DELETE", "/api/v1/configmaps", id="all of a namespaced kind"),
+        pytest.param("GET", "/apis//v1/configmaps", id="empty group"),
+        pytest.param("GET", "/nope", id="path"),
+        pytest.param("GET", "/api/v1/namespaces/default/configmaps/a/b/c", id="deep path"),
+        pytest.param("GET", "/openapi/v3/apis/nope.io/v1", id="schema"),
+    ],
+)
+def test_what_there_is_no_such_thing_of_is_a_plain_404(client: Client, method: str, path: str) -> None:
+    reply = client.send(method, path)
+    assert (reply.status, reply.body) == PLAIN_404
+    assert reply.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+def test_an_object_that_is_not_there_is_a_404_that_names_it(client: Client, place: Place) -> None:
+    reply = client.get(place.instancetypes("none"))
+    details = {"name": "none", "group": GROUP, "kind": "virtualmachineinstancetypes"}
+    assert (reply.reason, reply.tree["details"]) == ((404, "NotFound"), details)
+    assert reply.tree["message"] == f'virtualmachineinstancetypes.{GROUP} "none" not found'
+
+
+def test_a_subresource_that_there_is_not_is_a_404_that_names_the_object(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    assert client.get(f"{place.instancetypes('one')}/scale").tree["details"]["name"] == "one"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        pytest.param("OPTIONS", f"{CLUSTER_INSTANCETYPES}/x", id="a method of no use"),
+        pytest.param("GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", id="reading questions"),
+        pytest.param("DELETE", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews/x", id="deleting questions"),
+        pytest.param("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", id="making definitions"),
+        pytest.param("PATCH", "/api/v1/namespaces/default/finalize", id="patching what is only replaced"),
+        pytest.param("POST", "/apis", id="posting to discovery"),
+        pytest.param("DELETE", "/version", id="deleting the version"),
+    ],
+)
+def test_methods_that_do_not_go_are_405(client: Client, method: str, path: str) -> None:
+    assert client.send(method, path, b"{}").reason == (405, "MethodNotAllowed")
+
+
+@pytest.mark.parametrize("path", ["/api/v1/namespaces/default", "/api/v1/namespaces", "/version", "/apis"])
+def test_a_head_is_a_get_without_its_body(client: Client, path: str) -> None:
+    whole, head = client.get(path), client.send("HEAD", path)
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["content-length"] == str(len(whole.body))
+    assert client.send("HEAD", "/api/v1/namespaces/none").status == 404
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/vnd.kubernetes.protobuf", "application/json;as=Odd;v=v1"])
+def test_a_form_that_there_is_not_is_406(client: Client, place: Place, accept: str) -> None:
+    assert client.get(place.instancetypes(), accept=accept).reason == (406, "NotAcceptable")
+
+
+@pytest.mark.parametrize(
+    "accept",
+    ["*/*", "application/*", "", "application/vnd.kubernetes.protobuf,application/json", f"{TABLE}x,application/json"],
+)
+def test_a_form_that_there_is_is_found_among_those_that_there_are_not(
+    client: Client, place: Place, accept: str
+) -> None:
+    assert names(client.get(place.instancetypes(), accept=accept).tree) == []
+
+
+@pytest.mark.parametrize("media", ["text/plain", "application/xml", "application/vnd.kubernetes.protobuf"])
+def test_a_body_of_another_type_is_415(client: Client, place: Place, media: str) -> None:
+    reply = client.send("POST", place.instancetypes(), build_instancetype(), headers={"Content-Type": media})
+    assert reply.reason == (415, "UnsupportedMediaType")
+
+
+@pytest.mark.parametrize("media", ["application/json; charset=utf-8", "APPLICATION/JSON", ""])
+def test_json_goes_by_several_names(client: Client, place: Place, media: str) -> None:
+    reply = client.send("POST", place.instancetypes(), build_instancetype(), headers={"Content-Type": media})
+    assert reply.status == 201
+
+
+def test_a_table_has_null_where_an_object_says_nothing(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    table = client.get(place.instancetypes(), accept=TABLE).tree
+    columns = [column["name"] for column in table["columnDefinitions"]]
+    cells = dict(zip(columns, table["rows"][0]["cells"], strict=True))
+    assert (cells["Name"], cells["vCPU"], cells["Memory"]) == ("one", 1, "1Gi")
+    assert None in cells.values()
+    assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
+    whole = client.get(place.instancetypes("one"), accept=TABLE, includeObject="Object").tree
+    assert whole["rows"][0]["object"]["spec"]["cpu"] == {"guest": 1}
+    none = client.get(place.instancetypes("one"), accept=TABLE, includeObject="None").tree
+    assert none["rows"][0]["object"] is None
+    assert client.get(place.instancetypes("one"), accept=TABLE, includeObject="Odd").reason == (400, "BadRequest")
+
+
+def test_metadata_can_be_had_alone(client: Client, place: Place) -> None:
+    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+    head = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
+    assert client.get(place.instancetypes("one"), accept=PARTIAL).tree == {**head, "metadata": made["metadata"]}
+    listing = client.get(place.instancetypes(), accept=PARTIAL_LIST).tree
+    assert (listing["kind"], listing["items"]) == (
+        "PartialObjectMetadataList",
+        [{**head, "metadata": made["metadata"]}],
+    )
+
+
+def test_what_is_large_is_compressed_for_those_who_can_read_that(client: Client, place: Place) -> None:
+    create(client, place.core("configmaps"), build_config("big", data={"a": "x" * 200_000}), build_config("small"))
+    headers = {"Accept-Encoding": "gzip"}
+    packed = client.send("GET", place.core("configmaps", "big"), headers=headers)
+    assert packed.headers["content-encoding"] == "gzip"
+    assert len(packed.body) < 10_000
+    assert json.loads(gzip.decompress(packed.body)) == client.get(place.core("configmaps", "big")).tree
+    assert client.send("GET", place.core("configmaps", "small"), headers=headers).headers["content-encoding"] is None
+    assert client.get(place.core("configmaps", "big")).headers["content-encoding"] is None
+
+
+def test_discovery_is_tagged_and_echoes_the_form_that_was_asked_for(client: Client) -> None:
+    first = client.get("/apis", accept=f"{AGGREGATED},application/json")
+    assert first.headers["content-type"] == AGGREGATED
+    tag = first.headers["etag"]
+    again = client.send("GET", "/apis", headers={"Accept": AGGREGATED, "If-None-Match": tag})
+    assert (again.status, again.body, again.headers["etag"]) == (304, b"", tag)
+    assert client.get("/apis").tree["kind"] == "APIGroupList"
+
+
+def test_nothing_is_said_to_those_who_do_not_say_who_they_are(serving: Serving, client: Client) -> None:
+    assert client.send("GET", "/api/v1/namespaces", headers={"Authorization": ""}).reason == (401, "Unauthorized")
+    assert client.send("GET", "/healthz", headers={"Authorization": ""}).body == b"ok"
+    assert serving.port
+
+
+def test_answers_are_not_to_be_kept(client: Client, place: Place) -> None:
+    assert client.get(place.instancetypes()).headers["cache-control"] == "no-cache, private"
