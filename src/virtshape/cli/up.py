@@ -76,6 +76,20 @@ class Address(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
     show_default=True,
     help="Load the common instance types and preferences; what is there of the same name is kept.",
 )
+@click.option(
+    "--history-seconds",
+    type=click.FloatRange(min=0),
+    default=300,
+    show_default=True,
+    help="How long a watch can go back, in seconds...",
+)
+@click.option(
+    "--history-revisions",
+    type=click.IntRange(min=0),
+    default=10_000,
+    show_default=True,
+    help="...and in any case this many changes.",
+)
 @click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True, help="What is worth a line.")
 @click.option(
     "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How lines look."
@@ -86,6 +100,8 @@ def command(
     launcher: str,
     controllers: bool,
     catalog: bool,
+    history_seconds: float,
+    history_revisions: int,
     log_level: str,
     log_format: Literal["text", "json"],
 ) -> None:
@@ -104,7 +120,15 @@ def command(
     set_up_logs(log_level, log_format)
     tell_what_is_missing(launcher, controllers)
     host, port = listen
-    run_server(Settings(directory=directory.absolute(), host=host, port=port, catalog=catalog))
+    settings = Settings(
+        directory=directory.absolute(),
+        host=host,
+        port=port,
+        catalog=catalog,
+        history_seconds=history_seconds,
+        history_revisions=history_revisions,
+    )
+    run_server(settings)
 
 
 def tell_what_is_missing(launcher: str, controllers: bool) -> None:

@@ -39,9 +39,10 @@ from virtshape.serve.access import Access
 from virtshape.serve.logs import is_access_logged, log_requests
 from virtshape.serve.seeding import seed
 from virtshape.serve.upkeep import Upkeep
+from virtshape.store.errors import StoreError
 from virtshape.store.lock import Lock
 from virtshape.store.record import Key
-from virtshape.store.store import Store
+from virtshape.store.store import DEFAULT_WINDOW_REVISIONS, DEFAULT_WINDOW_SECONDS, Store
 
 COMPACTION_SECONDS: Final = 30.0
 _log = logging.getLogger(__name__)
@@ -54,6 +55,8 @@ class Settings(Struct, kw_only=True):
     host: str = "127.0.0.1"
     port: int = 6443
     catalog: bool = True
+    history_seconds: float = DEFAULT_WINDOW_SECONDS
+    history_revisions: int = DEFAULT_WINDOW_REVISIONS
 
 
 class Ready(Struct):
@@ -97,7 +100,9 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
         tls = system.directory.pki.build_server_context([settings.host])
         port = await listener.start(settings.host, settings.port, tls)
         url = format_url(settings.host, port)
-        compaction = asyncio.create_task(_compact_forever(system.store))
+        compaction = asyncio.create_task(
+            _compact_forever(system.store, min(COMPACTION_SECONDS, settings.history_seconds))
+        )
         try:
             yield Ready(url, ensure_admin(system.directory, url))
         finally:
@@ -108,7 +113,11 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
 @contextlib.asynccontextmanager
 async def assemble(settings: Settings) -> AsyncIterator[System]:
     """All parts in their places, and nothing listening yet."""
-    store = Store(settings.directory)
+    store = Store(
+        settings.directory,
+        window_seconds=settings.history_seconds,
+        window_revisions=settings.history_revisions,
+    )
     try:
         await seed(store, with_catalog=settings.catalog)
         directory = Directory(settings.directory)
@@ -163,7 +172,10 @@ def _build_definitions(store: Store) -> FixedSource:
     return FixedSource(store, "customresourcedefinitions.apiextensions.k8s.io", list_definitions(), write)
 
 
-async def _compact_forever(store: Store) -> None:
+async def _compact_forever(store: Store, seconds: float) -> None:
     while True:
-        await asyncio.sleep(COMPACTION_SECONDS)
-        await store.compact()
+        await asyncio.sleep(max(seconds, 1.0))
+        try:
+            await store.compact()
+        except StoreError as error:
+            _log.error("history is not forgotten: %s", error)
