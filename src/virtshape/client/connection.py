@@ -82,7 +82,7 @@ class Connection(asyncio.Protocol):
         self.reusable = False
         if self._has_head and not self._complete and self._lasts_until_closed():
             self._complete = True
-        self._problem = error or ConnectionResetError("the server closed the connection")
+        self._problem = self._problem or error or ConnectionResetError("the server closed the connection")
         self._changed.set()
 
     def _lasts_until_closed(self) -> bool:

@@ -1,0 +1,81 @@
+"""What a cache says of changes, and where it finds objects."""
+
+from typing import Any
+
+import pytest
+
+from virtshape.api.codec import from_tree
+from virtshape.api.core.config import ConfigMap
+from virtshape.client.cache import Cache, Change, index_by_label, index_by_owner
+
+
+def build(name: str, revision: int = 1, uid: str = "", namespace: str = "ns", **metadata: Any) -> ConfigMap:
+    about = {"name": name, "namespace": namespace, "uid": uid or name, "resourceVersion": str(revision), **metadata}
+    return from_tree({"apiVersion": "v1", "kind": "ConfigMap", "metadata": about}, ConfigMap)
+
+
+OLD, NEW, OTHER = build("a"), build("a", 2), build("a", 3, "another")
+
+PUTS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {
+    "a new one": ([], OLD, [Change("ADDED", OLD)]),
+    "a newer one": ([OLD], NEW, [Change("MODIFIED", NEW, OLD)]),
+    "the same": ([OLD], build("a"), []),
+    "another of its name": ([OLD], OTHER, [Change("DELETED", OLD, OLD), Change("ADDED", OTHER)]),
+    "of another namespace": ([OLD], build("a", namespace="b"), [Change("ADDED", build("a", namespace="b"))]),
+}
+
+
+@pytest.mark.parametrize(("known", "item", "changes"), PUTS.values(), ids=PUTS.keys())
+def test_an_object_changes_what_is_known(
+    known: list[ConfigMap], item: ConfigMap, changes: list[Change[ConfigMap]]
+) -> None:
+    cache: Cache[ConfigMap] = Cache()
+    for one in known:
+        cache.put(one)
+    assert cache.put(item) == changes
+    assert cache.find("a", (item.metadata and item.metadata.namespace) or "") == item
+
+
+DROPS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {
+    "a known one": ([OLD], NEW, [Change("DELETED", NEW, OLD)]),
+    "an unknown one": ([], OLD, []),
+    "one that another has replaced": ([OTHER], OLD, []),
+}
+
+
+@pytest.mark.parametrize(("known", "item", "changes"), DROPS.values(), ids=DROPS.keys())
+def test_an_object_goes_once(known: list[ConfigMap], item: ConfigMap, changes: list[Change[ConfigMap]]) -> None:
+    cache: Cache[ConfigMap] = Cache()
+    for one in known:
+        cache.put(one)
+    assert cache.drop(item) == changes
+    assert len(cache) == len(known) - len(changes)
+
+
+def test_all_objects_at_once_change_only_what_differs() -> None:
+    cache: Cache[ConfigMap] = Cache()
+    stays, goes, changes = build("stays"), build("goes"), build("changes")
+    cache.replace([stays, goes, changes])
+    changed, comes = build("changes", 2), build("comes")
+    assert cache.replace([stays, changed, comes]) == [
+        Change("DELETED", goes, goes),
+        Change("MODIFIED", changed, changes),
+        Change("ADDED", comes),
+    ]
+    assert list(cache) == cache.list() == [stays, changed, comes]
+
+
+def test_indexes_follow_their_objects() -> None:
+    cache = Cache({"color": index_by_label("color"), "owner": index_by_owner})
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u9"}
+    red = build("a", labels={"color": "red"}, ownerReferences=[owner])
+    cache.put(red)
+    cache.put(build("plain"))
+    assert cache.find_by("color", "red") == cache.find_by("owner", "u9") == [red]
+    blue = build("a", 2, labels={"color": "blue"})
+    cache.put(blue)
+    assert cache.find_by("color", "red") == cache.find_by("owner", "u9") == []
+    assert cache.find_by("color", "blue") == [blue]
+    cache.drop(blue)
+    assert cache.find_by("color", "blue") == []
+    assert cache.list("ns") == [build("plain")]

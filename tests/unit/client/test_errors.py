@@ -1,0 +1,45 @@
+"""Refusals, whoever they come from, become errors that say the same."""
+
+import json
+
+import pytest
+
+from virtshape.api.codec import encode
+from virtshape.api.status import Cause, StatusError
+from virtshape.client.errors import GoneError, read_refusal
+
+
+def test_a_status_comes_back_as_the_error_that_it_was() -> None:
+    sent = StatusError(422, "Invalid", "no good", [Cause("FieldValueInvalid", "bad", "spec.x")])
+    sent.about("kubevirt.io", "VirtualMachine", "vm1").retry_after(3)
+    read = read_refusal(encode(sent.status))
+    assert encode(read.status) == encode(sent.status)
+    assert read.causes == sent.causes
+
+
+def test_history_that_is_gone_has_an_error_of_its_own() -> None:
+    sent = StatusError(410, "Expired", "too old")
+    sent.continuation = "go on here"
+    read = read_refusal(encode(sent.status))
+    assert isinstance(read, GoneError)
+    assert read.continuation == "go on here"
+
+
+OTHERS: dict[str, tuple[bytes, int, str, str]] = {
+    "plain text": (b"404 page not found\n", 404, "NotFound", "404 page not found"),
+    "nothing": (b"", 502, "", "the server answered 502"),
+    "some JSON": (b'{"error": "x"}', 403, "Forbidden", '{"error": "x"}'),
+    "bytes": (b"\xff\xfe", 500, "", "��"),
+    "a newer Status": (
+        json.dumps({"status": "Failure", "message": "m", "reason": "New", "code": 499, "details": {"z": 1}}).encode(),
+        400,
+        "New",
+        "m",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "code", "reason", "message"), OTHERS.values(), ids=OTHERS.keys())
+def test_any_other_refusal_is_told_in_its_own_words(body: bytes, code: int, reason: str, message: str) -> None:
+    error = read_refusal(body, code)
+    assert (error.code, error.reason, error.message) == (499 if reason == "New" else code, reason, message)

@@ -1,0 +1,283 @@
+"""The HTTP transport against servers of every temper."""
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from virtshape.api.status import StatusError
+from virtshape.client.access import Access, FixedSecret, Impersonation, Secret
+from virtshape.client.errors import ConfigError, UnreachableError
+from virtshape.client.http import HttpTransport
+from virtshape.client.transport import Call, Reply
+
+GET, POST = Call("GET", "/x"), Call("POST", "/x", {"content-type": "text/plain"}, b"hello")
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class Server:
+    """Answers each request with the next of its replies; one that is empty hangs up instead."""
+
+    def __init__(self, *replies: bytes) -> None:
+        self._replies = list(replies)
+        self.requests: list[bytes] = []
+        self.connections = 0
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while self._replies:
+                head = await reader.readuntil(b"\r\n\r\n")
+                size = next((int(line[15:]) for line in head.split(b"\r\n") if line.startswith(b"content-length")), 0)
+                self.requests.append(head + await reader.readexactly(size))
+                reply = self._replies.pop(0)
+                writer.write(reply)
+                if not reply or b"connection: close" in reply:
+                    break
+        except asyncio.IncompleteReadError:
+            pass
+        finally:
+            writer.close()
+
+
+def ok(body: bytes = b"fine", *headers: str, status: str = "200 OK") -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"content-length: {len(body)}", *headers, "", ""]
+    return "\r\n".join(lines).encode() + body
+
+
+def chunked(*chunks: bytes) -> bytes:
+    body = b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks)
+    return b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + body
+
+
+@asynccontextmanager
+async def transport_to(talk: Talk, **options: object) -> AsyncIterator[HttpTransport]:
+    listener = await asyncio.start_server(talk, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    access = Access(server=f"http://127.0.0.1:{port}", **options)  # type: ignore[arg-type]  # what a test is about
+    transport = HttpTransport(access, call_seconds=2)
+    try:
+        yield transport
+    finally:
+        await transport.close()
+        listener.close()
+        await asyncio.sleep(0.01)  # for the other side to see it
+
+
+def exchange(server: Server, *calls: Call, **options: object) -> list[Reply]:
+    async def play() -> list[Reply]:
+        async with transport_to(server.talk, **options) as transport:
+            return [await transport.call(call) for call in calls]
+
+    return asyncio.run(play())
+
+
+def test_a_request_carries_what_it_should() -> None:
+    server = Server(ok())
+    secrets, acting_as = FixedSecret(Secret("abc")), Impersonation("eve", groups=["a", "b"])
+    (reply,) = exchange(server, POST, secrets=secrets, acting_as=acting_as)
+    head, _, body = server.requests[0].partition(b"\r\n\r\n")
+    first, host, *headers = head.decode().split("\r\n")
+    assert (first, host.partition(":")[0], body) == ("POST /x HTTP/1.1", "host", b"hello")
+    assert headers == [
+        "content-type: text/plain",
+        "accept-encoding: gzip",
+        "authorization: Bearer abc",
+        "impersonate-user: eve",
+        "impersonate-group: a",
+        "impersonate-group: b",
+        "content-length: 5",
+    ]
+    assert (reply.status, reply.body) == (200, b"fine")
+
+
+def test_a_password_is_shown_as_such() -> None:
+    server = Server(ok())
+    exchange(server, GET, secrets=FixedSecret(Secret(basic=("u", "p"))))
+    assert b"\r\nauthorization: Basic dTpw\r\n" in server.requests[0]
+
+
+def test_one_connection_serves_many_requests() -> None:
+    server = Server(ok(b"1"), ok(b"2"), ok(b"3"))
+    assert [reply.body for reply in exchange(server, GET, POST, GET)] == [b"1", b"2", b"3"]
+    assert server.connections == 1
+
+
+def test_a_connection_that_the_server_closes_is_not_used_again() -> None:
+    server = Server(ok(b"1", "connection: close"), ok(b"2"))
+    assert [reply.body for reply in exchange(server, GET, GET)] == [b"1", b"2"]
+    assert server.connections == 2
+
+
+def test_a_read_that_met_a_closing_connection_is_repeated() -> None:
+    server = Server(ok(b"1"), b"", ok(b"2"))
+    assert [reply.body for reply in exchange(server, GET, GET)] == [b"1", b"2"]
+
+
+def test_a_write_is_never_repeated() -> None:
+    server = Server(ok(b"1"), b"", ok(b"2"))
+    with pytest.raises(UnreachableError):
+        exchange(server, GET, POST)
+    assert len(server.requests) == 2
+
+
+BODIES: dict[str, tuple[bytes, bytes]] = {
+    "of a length": (ok(b"body"), b"body"),
+    "in chunks": (chunked(b"bo", b"dy", b""), b"body"),
+    "until the end": (b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nbody", b"body"),
+    "compressed": (ok(gzip.compress(b"body"), "content-encoding: gzip"), b"body"),
+    "none": (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+}
+
+
+@pytest.mark.parametrize(("reply", "body"), BODIES.values(), ids=BODIES.keys())
+def test_an_answer_is_read_whole(reply: bytes, body: bytes) -> None:
+    assert exchange(Server(reply), GET)[0].body == body
+
+
+def test_headers_of_one_name_are_all_there() -> None:
+    (reply,) = exchange(Server(ok(b"", "Warning: 1", "warning: 2")), GET)
+    assert reply.headers["warning"] == "1\n2"
+
+
+BROKEN: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "closed the connection"),
+    "half a head": (b"HTTP/1.1 200 OK\r\nconte", "closed the connection"),
+    "half a body": (b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nhalf", "closed the connection"),
+    "no HTTP": (b"SSH-2.0-OpenSSH\r\n", "no HTTP"),
+    "broken compression": (ok(b"xx", "content-encoding: gzip"), "cannot be decompressed"),
+}
+
+
+@pytest.mark.parametrize(("reply", "words"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_broken_answer_is_no_answer(reply: bytes, words: str) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(reply)
+        writer.close()
+
+    async def play() -> None:
+        async with transport_to(talk) as transport:
+            await transport.call(GET)
+
+    with pytest.raises(UnreachableError, match=words):
+        asyncio.run(play())
+
+
+def test_a_server_that_never_answers_is_given_up() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async def play() -> None:
+        async with transport_to(talk) as transport:
+            transport._call_seconds = 0.05  # noqa: SLF001 - so that the test need not wait
+            await transport.call(GET)
+
+    with pytest.raises(UnreachableError, match=r"did not answer within 0\.05 seconds"):
+        asyncio.run(play())
+
+
+def test_a_port_where_nobody_listens_is_unreachable() -> None:
+    with pytest.raises(UnreachableError, match="cannot connect to http"):
+        asyncio.run(HttpTransport(Access(server="http://127.0.0.1:1")).call(GET))
+
+
+@pytest.mark.parametrize("server", ["", "127.0.0.1:6443", "ftp://x", "https://"])
+def test_what_is_no_address_is_refused(server: str) -> None:
+    with pytest.raises(ConfigError, match="no address of a server"):
+        HttpTransport(Access(server=server))
+
+
+def test_a_path_in_the_address_comes_first() -> None:
+    async def play() -> None:
+        async with transport_to(server.talk) as transport:
+            transport._prefix = HttpTransport(Access(server="http://x/clusters/one/"))._prefix  # noqa: SLF001 - a part
+            await transport.call(GET)
+
+    server = Server(ok())
+    asyncio.run(play())
+    assert server.requests[0].startswith(b"GET /clusters/one/x HTTP/1.1\r\n")
+
+
+class Changing:
+    """A secret that is another one each time the last was refused."""
+
+    def __init__(self) -> None:
+        self.number = 1
+
+    async def fetch(self) -> Secret:
+        return Secret(f"t{self.number}")
+
+    def forget(self) -> bool:
+        self.number += 1
+        return True
+
+
+def test_a_refused_secret_is_renewed_once() -> None:
+    refused = ok(b"", status="401 Unauthorized")
+    server = Server(refused, ok(b"in"))
+    assert exchange(server, GET, secrets=Changing())[0].body == b"in"
+    assert [b"Bearer t1" in server.requests[0], b"Bearer t2" in server.requests[1]] == [True, True]
+    assert exchange(Server(refused, refused, ok()), GET, secrets=Changing())[0].status == 401
+
+
+def stream(server: Server, *, patience: float | None = None, **options: object) -> list[bytes]:
+    async def play() -> list[bytes]:
+        async with (
+            transport_to(server.talk, **options) as transport,
+            transport.stream(GET, patience=patience) as lines,
+        ):
+            return [line async for line in lines]
+
+    return asyncio.run(play())
+
+
+STREAMS: dict[str, tuple[tuple[bytes, ...], list[bytes]]] = {
+    "a line a chunk": ((b"one\n", b"two\n"), [b"one", b"two"]),
+    "lines in one chunk": ((b"one\ntwo\n",), [b"one", b"two"]),
+    "a line in many chunks": ((b"o", b"n", b"e\ntw", b"o\n"), [b"one", b"two"]),
+    "an unfinished line": ((b"one\ntwo",), [b"one", b"two"]),
+    "nothing": ((), []),
+}
+
+
+@pytest.mark.parametrize(("chunks", "lines"), STREAMS.values(), ids=STREAMS.keys())
+def test_a_stream_comes_line_by_line(chunks: tuple[bytes, ...], lines: list[bytes]) -> None:
+    assert stream(Server(chunked(*chunks, b""))) == lines
+
+
+def test_a_refused_stream_is_an_error() -> None:
+    with pytest.raises(StatusError) as caught:
+        stream(Server(ok(b"no such thing", status="404 Not Found")))
+    assert (caught.value.code, caught.value.message) == (404, "no such thing")
+
+
+def test_a_stream_renews_a_refused_secret() -> None:
+    server = Server(ok(b"", status="401 Unauthorized"), chunked(b"in\n", b""))
+    assert stream(server, secrets=Changing()) == [b"in"]
+
+
+def test_a_stream_that_breaks_off_is_an_error() -> None:
+    server = Server(chunked(b"one\n"))  # and no end
+    with pytest.raises(UnreachableError):
+        stream(server)
+
+
+def test_a_stream_that_falls_silent_is_given_up() -> None:
+    with pytest.raises(UnreachableError, match="did not answer within"):
+        stream(Server(chunked(b"one\n"), ok()), patience=0.05)
+
+
+def test_who_reads_slowly_gets_everything() -> None:
+    line = b"x" * 100_000 + b"\n"
+    assert stream(Server(chunked(*[line] * 100, b""))) == [line.rstrip()] * 100
+
+
+def test_a_certificate_that_is_none_is_refused(tmp_path: Path) -> None:
+    del tmp_path
+    with pytest.raises(ConfigError, match="is no good"):
+        asyncio.run(HttpTransport(Access(server="https://127.0.0.1:1", authority=b"nonsense")).call(GET))

@@ -1,0 +1,181 @@
+"""Kubeconfigs are read as kubectl reads them."""
+
+import asyncio
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from virtshape.api.yaml import write_yaml
+from virtshape.client.access import Access, Identity, Impersonation, Secret
+from virtshape.client.errors import ConfigError
+from virtshape.client.kubeconfig import choose_access, find_access, find_account, load_config
+
+Tree = dict[str, Any]
+
+
+def build_config(user: Tree | None = None, namespace: str | None = None, *, name: str = "one", **cluster: Any) -> Tree:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "clusters": [{"name": name, "cluster": {"server": f"https://{name}:6443", **cluster}}],
+        "users": [{"name": name, "user": user or {}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name, "namespace": namespace}}],
+    }
+
+
+def write(path: Path, tree: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(write_yaml(tree))
+    return path
+
+
+def fetch(access: Access) -> Secret:
+    return asyncio.run(access.secrets.fetch())
+
+
+def read(directory: Path, **options: Any) -> Access:
+    return find_access(path=str(write(directory / "config", build_config(**options))))
+
+
+def encoded(text: str) -> str:
+    return b64encode(text.encode()).decode()
+
+
+def test_the_files_of_the_environment_count_in_their_order(tmp_path: Path) -> None:
+    first = write(tmp_path / "1", build_config(namespace="ns1"))
+    second = write(
+        tmp_path / "2", build_config(name="two") | {"clusters": build_config(server="https://no")["clusters"]}
+    )
+    environment = {"KUBECONFIG": f"{first}:{tmp_path / 'missing'}:{second}"}
+    access = find_access(environment=environment)
+    assert (access.server, access.namespace) == ("https://one:6443", "ns1")
+    with pytest.raises(ConfigError, match='no cluster "two"; there are one'):
+        find_access(environment=environment, context="two")
+
+
+def test_the_file_in_the_home_directory_counts_when_nothing_is_said(tmp_path: Path) -> None:
+    write(tmp_path / ".kube" / "config", build_config(name="home"))
+    access = find_access(environment={"HOME": str(tmp_path)})
+    assert (access.server, access.namespace) == ("https://home:6443", "default")
+
+
+def test_a_context_can_be_named(tmp_path: Path) -> None:
+    one, two = build_config(), build_config(name="two")
+    both = one | {key: one[key] + two[key] for key in ("clusters", "users", "contexts")}
+    path = str(write(tmp_path / "config", both))
+    assert find_access(path=path).server == "https://one:6443"
+    assert find_access(path=path, context="two").server == "https://two:6443"
+
+
+PROBLEMS: dict[str, tuple[object, str]] = {
+    "no such context": ({"current-context": "x"}, 'has no context "x"'),
+    "no context": (build_config() | {"current-context": ""}, "no current-context"),
+    "no such cluster": (build_config() | {"clusters": []}, 'has no cluster "one"'),
+    "no such user": (build_config() | {"users": None}, 'has no user "one"'),
+    "no kubeconfig": ("just text", "is no kubeconfig"),
+    "wrong types": ({"clusters": 3}, "is no kubeconfig"),
+    "half a key": (build_config(user={"client-key-data": encoded("k")}), "only one of client certificate and key"),
+    "a missing file": (build_config(user={"client-certificate": "c", "client-key": "k"}), "cannot be read"),
+    "no base64": (build_config(None, None, **{"certificate-authority-data": "?"}), "cannot be read"),
+    "a proxy": (build_config(None, None, **{"proxy-url": "http://p"}), "behind a proxy"),
+    "an auth provider": (build_config(user={"auth-provider": {"name": "gcp"}}), "auth-provider"),
+}
+
+
+@pytest.mark.parametrize(("tree", "words"), PROBLEMS.values(), ids=PROBLEMS.keys())
+def test_a_kubeconfig_that_does_not_work_says_why(tmp_path: Path, tree: object, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        find_access(path=str(write(tmp_path / "config", tree)))
+
+
+def test_a_named_file_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such kubeconfig"):
+        find_access(path=str(tmp_path / "nope"))
+
+
+def test_without_any_server_it_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="set KUBECONFIG"):
+        find_access(environment={"HOME": str(tmp_path)}, account=tmp_path)
+
+
+SECRETS: dict[str, tuple[Tree, Secret]] = {
+    "nothing": ({}, Secret()),
+    "a token": ({"token": "abc\n"}, Secret("abc")),
+    "a password": ({"username": "u", "password": "p"}, Secret(basic=("u", "p"))),
+    "a certificate": (
+        {"client-certificate-data": encoded("c"), "client-key-data": encoded("k")},
+        Secret(identity=Identity(b"c", b"k")),
+    ),
+    "data before files": (
+        {"client-certificate-data": encoded("c"), "client-certificate": "none", "client-key-data": encoded("k")},
+        Secret(identity=Identity(b"c", b"k")),
+    ),
+}
+
+
+@pytest.mark.parametrize(("user", "secret"), SECRETS.values(), ids=SECRETS.keys())
+def test_a_user_shows_what_the_file_says(tmp_path: Path, user: Tree, secret: Secret) -> None:
+    assert fetch(read(tmp_path, user=user)) == secret
+
+
+def test_paths_start_from_the_file_that_they_stand_in(tmp_path: Path) -> None:
+    home = tmp_path / "sub"
+    home.mkdir()
+    for name in ("ca", "cert", "key", "token"):
+        (home / name).write_text(name)
+    user = {"client-certificate": "cert", "client-key": str(home / "key"), "tokenFile": "token", "token": "other"}
+    access = read(home, user=user, **{"certificate-authority": "ca", "tls-server-name": "me"})
+    assert (access.authority, access.server_name) == (b"ca", "me")
+    assert fetch(access) == Secret("token", Identity(b"cert", b"key"))
+
+
+def test_a_token_file_is_read_again_when_its_token_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("old")
+    secrets = read(tmp_path, user={"tokenFile": "token"}).secrets
+    assert asyncio.run(secrets.fetch()).token == "old"  # noqa: S105 - no secret
+    (tmp_path / "token").write_text("new")
+    assert asyncio.run(secrets.fetch()).token == "old"  # noqa: S105 - as above
+    assert secrets.forget()
+    assert asyncio.run(secrets.fetch()).token == "new"  # noqa: S105 - as above
+
+
+def test_a_user_may_act_as_another(tmp_path: Path) -> None:
+    user = {"as": "eve", "as-uid": "u1", "as-groups": ["a", "b"], "as-user-extra": {"k": ["v", "w"]}}
+    acting_as = read(tmp_path, user=user).acting_as
+    assert acting_as == Impersonation("eve", "u1", ["a", "b"], {"k": ["v", "w"]})
+    assert acting_as.headers() == [
+        ("impersonate-user", "eve"),
+        ("impersonate-uid", "u1"),
+        ("impersonate-group", "a"),
+        ("impersonate-group", "b"),
+        ("impersonate-extra-k", "v"),
+        ("impersonate-extra-k", "w"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("host", "server"), [("10.0.0.1", "https://10.0.0.1:443"), ("fd00::1", "https://[fd00::1]:443")]
+)
+def test_a_pod_is_its_service_account(tmp_path: Path, host: str, server: str) -> None:
+    for name, text in {"token": "t", "ca.crt": "ca", "namespace": "prod\n"}.items():
+        (tmp_path / name).write_text(text)
+    environment = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "443", "HOME": str(tmp_path)}
+    access = find_access(environment=environment, account=tmp_path)
+    assert (access.server, access.authority, access.namespace) == (server, b"ca", "prod")
+    assert fetch(access).token == "t"  # noqa: S105 - no secret
+
+
+def test_outside_a_pod_there_is_no_service_account(tmp_path: Path) -> None:
+    assert find_account({}, tmp_path) is None
+
+
+def test_a_file_may_be_json_and_hold_nulls(tmp_path: Path) -> None:
+    text = '{"current-context": null, "clusters": null, "users": null, "contexts": [{"name": "a", "context": null}]}'
+    (tmp_path / "config").write_text(text)
+    config = load_config([tmp_path / "config"])
+    assert list(config.contexts) == ["a"]
+    with pytest.raises(ConfigError):
+        choose_access(config)

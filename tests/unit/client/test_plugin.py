@@ -1,0 +1,149 @@
+"""Exec credential plugins are run as kubectl runs them."""
+
+import asyncio
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from virtshape.client.access import Identity, Secret
+from virtshape.client.errors import ConfigError
+from virtshape.client.plugin import ExecConfig, Plugin, Variable, describe_cluster
+
+V1 = "client.authentication.k8s.io/v1"
+
+
+def build_script(directory: Path, *lines: str) -> str:
+    path = directory / "plugin.sh"
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def printing(status: dict[str, Any], api_version: str = V1) -> str:
+    return f"echo '{json.dumps({'apiVersion': api_version, 'kind': 'ExecCredential', 'status': status})}'"
+
+
+def build_plugin(command: str, home: Path = Path("/"), **options: Any) -> Plugin:
+    return Plugin(ExecConfig(command=command, api_version=V1, **options), home, {"server": "https://s"})
+
+
+SECRETS: dict[str, tuple[dict[str, Any], Secret]] = {
+    "a token": ({"token": "t"}, Secret("t")),
+    "a certificate": ({"clientCertificateData": "c", "clientKeyData": "k"}, Secret(identity=Identity(b"c", b"k"))),
+    "both": (
+        {"token": "t", "clientCertificateData": "c", "clientKeyData": "k"},
+        Secret("t", Identity(b"c", b"k")),
+    ),
+}
+
+
+@pytest.mark.parametrize(("status", "secret"), SECRETS.values(), ids=SECRETS.keys())
+def test_what_a_plugin_prints_is_the_secret(tmp_path: Path, status: dict[str, Any], secret: Secret) -> None:
+    assert asyncio.run(build_plugin(build_script(tmp_path, printing(status))).fetch()) == secret
+
+
+def count_runs(directory: Path) -> int:
+    log = directory / "runs"
+    return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+@pytest.mark.parametrize(
+    ("expires", "runs"),
+    [
+        pytest.param(None, 1, id="never"),
+        pytest.param("2999-01-01T00:00:00Z", 1, id="later"),
+        pytest.param("2001-01-01T00:00:00Z", 2, id="before"),
+    ],
+)
+def test_a_secret_is_good_until_it_ends(tmp_path: Path, expires: str | None, runs: int) -> None:
+    async def scenario() -> None:
+        await plugin.fetch()
+        await plugin.fetch()
+
+    script = build_script(
+        tmp_path, f"echo run >> {tmp_path}/runs", printing({"token": "t", "expirationTimestamp": expires})
+    )
+    plugin = build_plugin(script)
+    asyncio.run(scenario())
+    assert count_runs(tmp_path) == runs
+
+
+def test_a_refused_secret_is_asked_for_again_and_many_who_wait_ask_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await asyncio.gather(*(plugin.fetch() for _ in range(5)))
+        assert count_runs(tmp_path) == 1
+        assert plugin.forget()
+        await plugin.fetch()
+        assert count_runs(tmp_path) == 2
+
+    plugin = build_plugin(build_script(tmp_path, f"echo run >> {tmp_path}/runs", printing({"token": "t"})))
+    asyncio.run(scenario())
+
+
+def test_a_plugin_is_told_what_it_needs(tmp_path: Path) -> None:
+    lines = [f'echo "$KUBERNETES_EXEC_INFO" > {tmp_path}/info', f'echo "$1 $COLOR $HOME" > {tmp_path}/rest']
+    script = build_script(tmp_path, *lines, printing({"token": "t"}))
+    plugin = build_plugin(script, args=["login"], env=[Variable("COLOR", "red")], provide_cluster_info=True)
+    asyncio.run(plugin.fetch())
+    assert json.loads((tmp_path / "info").read_text()) == {
+        "apiVersion": V1,
+        "kind": "ExecCredential",
+        "spec": {"interactive": False, "cluster": {"server": "https://s"}},
+    }
+    assert (tmp_path / "rest").read_text() == f"login red {os.environ['HOME']}\n"
+
+
+def test_a_path_starts_from_the_kubeconfig(tmp_path: Path) -> None:
+    build_script(tmp_path, printing({"token": "t"}))
+    assert asyncio.run(build_plugin("./plugin.sh", tmp_path).fetch()) == Secret("t")
+
+
+PROBLEMS: dict[str, tuple[str, str]] = {
+    "it fails": ("echo no luck >&2; exit 3", "failed with 3: no luck"),
+    "it prints no JSON": ("echo hello", "printed no ExecCredential"),
+    "it prints no secret": (printing({}), "neither a token nor a certificate"),
+    "it prints half a certificate": (printing({"clientKeyData": "k"}), "neither a token nor a certificate"),
+    "it prints another version": (
+        printing({"token": "t"}, "client.authentication.k8s.io/v1beta1"),
+        "where client.authentication.k8s.io/v1 was asked for",
+    ),
+}
+
+
+@pytest.mark.parametrize(("line", "words"), PROBLEMS.values(), ids=PROBLEMS.keys())
+def test_a_plugin_that_does_not_work_says_why(tmp_path: Path, line: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        asyncio.run(build_plugin(build_script(tmp_path, line)).fetch())
+
+
+def test_a_missing_plugin_comes_with_its_hint() -> None:
+    with pytest.raises(ConfigError) as caught:
+        asyncio.run(build_plugin("no-such-plugin", install_hint="get it from example.com").fetch())
+    assert "no-such-plugin cannot be run" in str(caught.value)
+    assert str(caught.value).endswith("\nget it from example.com")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(ExecConfig("x", "client.authentication.k8s.io/v1alpha1"), id="an old version"),
+        pytest.param(ExecConfig("x", V1, interactive_mode="Always"), id="a plugin that asks"),
+    ],
+)
+def test_what_cannot_work_is_refused_at_once(config: ExecConfig) -> None:
+    with pytest.raises(ConfigError):
+        Plugin(config, Path(), {})
+
+
+def test_a_cluster_is_described_without_what_it_has_not() -> None:
+    assert describe_cluster("https://s", "", b"", False) == {"server": "https://s"}
+    assert describe_cluster("https://s", "me", b"pem", True) == {
+        "server": "https://s",
+        "tls-server-name": "me",
+        "certificate-authority-data": "cGVt",
+        "insecure-skip-tls-verify": True,
+    }

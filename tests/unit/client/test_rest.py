@@ -1,0 +1,138 @@
+"""What the REST client makes of answers that our own server seldom gives."""
+
+import asyncio
+from typing import Any, NoReturn
+
+import pytest
+
+from virtshape.api.codec import encode
+from virtshape.api.core.config import ConfigMap
+from virtshape.api.instancetype import v1beta1
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.meta import ListMeta, ObjectMeta
+from virtshape.api.rbac import ClusterRole
+from virtshape.api.status import StatusError
+from virtshape.client.resources import format_target, kind_of, metadata_of
+from virtshape.client.rest import MOST_TRIES, RestClient
+from virtshape.client.transport import Call, Reply
+from virtshape.client.warnings import parse_warnings
+
+ITEM = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}'
+BUSY = encode(StatusError(429, "TooManyRequests", "later").status)
+
+
+class Scripted:
+    """A transport that gives one answer after another."""
+
+    def __init__(self, *replies: Reply) -> None:
+        self.replies = list(replies)
+        self.calls: list[Call] = []
+
+    async def call(self, call: Call) -> Reply:
+        self.calls.append(call)
+        return self.replies.pop(0)
+
+    def stream(self, call: Call, *, patience: float | None = None) -> NoReturn:
+        raise AssertionError(f"nobody streams {call} with {patience}")
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    waited: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", wait)
+    return waited
+
+
+RETRIES: dict[str, tuple[list[tuple[int, str]], list[float], int]] = {
+    "too many requests": ([(429, "1"), (429, "2"), (200, "")], [1, 2], 200),
+    "an overloaded server": ([(503, "5"), (200, "")], [5], 200),
+    "a long wait": ([(429, "100000"), (200, "")], [60], 200),
+    "no word of when": ([(429, "")], [], 429),
+    "a date": ([(429, "Fri, 31 Dec 1999 23:59:59 GMT")], [], 429),
+    "a refusal": ([(409, "1")], [], 409),
+    "no end": ([(429, "1")] * MOST_TRIES, [1] * (MOST_TRIES - 1), 429),
+}
+
+
+@pytest.mark.parametrize(("answers", "waits", "code"), RETRIES.values(), ids=RETRIES.keys())
+def test_it_comes_again_when_told_so(
+    pauses: list[float], answers: list[tuple[int, str]], waits: list[float], code: int
+) -> None:
+    replies = [
+        Reply(
+            status,
+            {"retry-after": after} if after else {},
+            ITEM if status == 200 else BUSY.replace(b"429", b"%d" % status),
+        )
+        for status, after in answers
+    ]
+    client = RestClient(Scripted(*replies))
+    if code == 200:
+        asyncio.run(client.get(ConfigMap, "a", "ns"))
+    else:
+        with pytest.raises(StatusError) as caught:
+            asyncio.run(client.get(ConfigMap, "a", "ns"))
+        assert caught.value.code == code
+    assert pauses == waits
+
+
+def test_warnings_reach_whoever_wants_them() -> None:
+    told: list[str] = []
+    reply = Reply(200, {"warning": '299 - "one"\n299 - "say \\"two\\""'}, ITEM)
+    asyncio.run(RestClient(Scripted(reply), warn=told.append).get(ConfigMap, "a", "ns"))
+    assert told == ["one", 'say "two"']
+
+
+@pytest.mark.parametrize("header", ["", "nonsense", '199 - "something else"'])
+def test_what_is_no_warning_is_none(header: str) -> None:
+    assert parse_warnings(header) == []
+
+
+TARGETS: dict[str, tuple[Any, tuple[str, ...], str]] = {
+    "a core kind": (ConfigMap, ("ns", "a"), "/api/v1/namespaces/ns/configmaps/a"),
+    "of a group": (
+        VirtualMachine,
+        ("ns", "a", "status"),
+        "/apis/kubevirt.io/v1/namespaces/ns/virtualmachines/a/status",
+    ),
+    "everywhere": (VirtualMachine, (), "/apis/kubevirt.io/v1/virtualmachines"),
+    "cluster-wide": (
+        ClusterRole,
+        ("ns", "system:a/b c"),
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:a%2Fb%20c",
+    ),
+    "the newest version of a struct": (
+        v1beta1.VirtualMachineInstancetype,
+        ("ns",),
+        "/apis/instancetype.kubevirt.io/v1beta1/namespaces/ns/virtualmachineinstancetypes",
+    ),
+}
+
+
+@pytest.mark.parametrize(("struct", "where", "target"), TARGETS.values(), ids=TARGETS.keys())
+def test_objects_have_their_paths(struct: Any, where: tuple[str, ...], target: str) -> None:
+    namespace, name, subresource = [*where, "", "", ""][:3]
+    assert format_target(kind_of(struct), namespace, name, subresource) == target
+
+
+def test_parameters_are_escaped_and_empty_ones_left_out() -> None:
+    target = format_target(kind_of(ConfigMap), query={"labelSelector": "a in (b,c)", "limit": "", "continue": "x="})
+    assert target == "/api/v1/configmaps?labelSelector=a+in+%28b%2Cc%29&continue=x%3D"
+
+
+@pytest.mark.parametrize("struct", [ObjectMeta, ListMeta])
+def test_what_is_no_kind_has_no_path(struct: Any) -> None:
+    with pytest.raises(TypeError, match="is no kind"):
+        kind_of(struct)
+
+
+def test_an_object_without_metadata_is_nowhere() -> None:
+    with pytest.raises(TypeError, match="without metadata"):
+        metadata_of(ConfigMap(api_version="v1", kind="ConfigMap"))
