@@ -12,7 +12,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from virtshape import catalog as builtin
-from virtshape.admission.instancetype import Verdict, check_instancetype, check_preference
+from virtshape.admission.instancetype import check_instancetype, check_preference
+from virtshape.admission.violation import Verdict
 from virtshape.api.codec import to_tree
 from virtshape.api.keeping import restore
 from virtshape.api.kubevirt.domain import CPUTopology
