@@ -152,11 +152,13 @@ class Collector:
             self._forget(kind, uid)
             return
         self._present[kind].add(uid)
+        before = self._graph.find(uid)
+        self._graph.remove(uid)
         if member.owners or member.deleting:
             self._graph.put(member)
             self._look_at(uid)
-        elif self._graph.find(uid) is not None:
-            self._graph.remove(uid)
+        for owner in _owners(before):
+            self._look_at(owner.uid)
         if member.deleting:
             self._look_at_dependents(uid)
 
