@@ -20,7 +20,6 @@ PATIENCE = 240.0
 DEVIATIONS = {
     "create-schema-vm.kv": "a VM without a template is told so at the field, as of any kind",
     "discovery-aggregated-apis": "kubevirt.io has no migrations, presets and replica sets here",
-    "kv-start-runstrategies": "VMs are not started yet",
     "kv-vm-instancetype-conflict": "all conflicts over memory are told at once, not the first alone",
     "kv-vm-invalid-spec": "memory of nought is refused",
     "kv-vmi-create": "sockets and memory have no maximum unless somebody sets one; the guest's memory is requested",

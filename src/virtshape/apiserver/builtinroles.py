@@ -67,6 +67,8 @@ _CONSOLES = (
 )
 _SWITCHES = (
     "virtualmachineinstances/pause",
+    "virtualmachineinstances/reset",
+    "virtualmachineinstances/softreboot",
     "virtualmachineinstances/unpause",
     "virtualmachines/restart",
     "virtualmachines/start",

@@ -12,6 +12,10 @@ from typing import Final
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import TokenRequest
+from virtshape.apiserver.actions.about import answer_about
+from virtshape.apiserver.actions.dispatch import Actions
+from virtshape.apiserver.actions.route import PREFIX as ACTION_PREFIX
+from virtshape.apiserver.actions.route import find_action
 from virtshape.apiserver.answers import add_warning, answer_bytes, answer_error, answer_not_found
 from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.auditing import CLIENT_LEFT, Asker, describe_write
@@ -23,7 +27,7 @@ from virtshape.apiserver.deleting import delete_collection, delete_object
 from virtshape.apiserver.fieldselector import NAME, parse_field_selector
 from virtshape.apiserver.http import Answer
 from virtshape.apiserver.impersonation import impersonate
-from virtshape.apiserver.limits import InFlight, check_nesting
+from virtshape.apiserver.limits import InFlight, check_nesting, read_patience, too_slow
 from virtshape.apiserver.message import JSON, LINE, PERSONAL, Request, Response
 from virtshape.apiserver.negotiation import choose_form
 from virtshape.apiserver.patching import patch_object
@@ -40,6 +44,7 @@ from virtshape.apiserver.watching import watch_objects
 from virtshape.apiserver.writing import Desk
 
 Writer = Callable[[Desk, Request, Route, User], Awaitable[Response]]
+Make = Callable[[], Awaitable[Response]]
 IssueToken = Callable[[TokenRequest, str, str], TokenRequest]
 """Answers a TokenRequest for the service account of a namespace and name."""
 
@@ -64,10 +69,12 @@ class Server:
         *,
         publisher: Publisher,
         definitions: Source,
+        actions: Actions,
         issue_token: IssueToken,
         audit: AuditLog,
     ) -> None:
         self._desk = desk
+        self._actions = actions
         self._judge = judge
         self._authorizer = judge.authorizer
         self._publisher = publisher
@@ -89,6 +96,8 @@ class Server:
     def handle_as(self, request: Request, asker: Asker) -> Answer | Awaitable[Answer]:
         """The same, for someone who is known already."""
         try:
+            if request.path.startswith(ACTION_PREFIX):
+                return self._act(request, asker)
             route = find_route(request)
             if route is None:
                 wanted = Attributes(verb=request.method.lower(), path=request.path)
@@ -100,11 +109,24 @@ class Server:
         deprecation = find_deprecation(route.kind)
         return answer if deprecation is None else _warn(answer, deprecation)
 
+    def _act(self, request: Request, asker: Asker) -> Answer | Awaitable[Answer]:
+        """Carry out an action on a VM, or tell of the actions that there are."""
+        route = find_action(request)
+        if route is None:
+            self._authorizer.require(asker.user, Attributes(verb=request.method.lower(), path=request.path))
+            return answer_about(request) or self._publisher.answer(request) or answer_not_found()
+        if route.verb is None:
+            raise _not_allowed(route.audited)
+        self._authorizer.require(asker.user, _attributes(request, route.audited))
+        if route.verb == "get" or not route.action:
+            return self._actions.read(request, route)
+        return self._write(request, route.audited, asker, lambda: self._actions.write(request, route))
+
     def _answer(self, request: Request, route: Route, asker: Asker) -> Answer | Awaitable[Answer]:
         if route.verb is None:
             raise _not_allowed(route)
         if route.verb in _WRITERS and not is_question(route.kind):
-            return self._write(request, route, asker)
+            return self._write(request, route, asker, lambda: self._change(request, route, asker.user))
         self._authorizer.require(asker.user, _attributes(request, route))
         return self._read(request, route, asker.user)
 
@@ -131,10 +153,10 @@ class Server:
             case _:
                 return watch_objects(source, request, route)
 
-    async def _write(self, request: Request, route: Route, asker: Asker) -> Response:
+    async def _write(self, request: Request, route: Route, asker: Asker, make: Make) -> Response:
         began = time.time()
         try:
-            answer = await self._answer_write(request, route, asker.user)
+            answer = await self._answer_write(request, make)
         except BaseException as error:
             code = CLIENT_LEFT if isinstance(error, asyncio.CancelledError) else 500
             self._audit.record(describe_write(request, route, asker, code, began))
@@ -142,10 +164,13 @@ class Server:
         self._audit.record(describe_write(request, route, asker, answer, began))
         return answer
 
-    async def _answer_write(self, request: Request, route: Route, user: User) -> Response:
+    async def _answer_write(self, request: Request, make: Make) -> Response:
         try:
             with self._in_flight.writes:
-                return await self._change(request, route, user)
+                async with asyncio.timeout(read_patience(request.parameter("timeout"))):
+                    return await make()
+        except TimeoutError:
+            return answer_error(too_slow())
         except StatusError as error:
             return answer_error(error)
 

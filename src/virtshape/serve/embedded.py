@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from virtshape.apiserver.actions.dispatch import Actions
 from virtshape.apiserver.admission import BasicAdmission, Chain
 from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.authentication import Authenticator
@@ -147,12 +148,14 @@ def _build_server(store: Store, directory: Directory, access: Access, audit: Aud
     signer = TokenSigner(directory.pki.ensure_signing_key())
     authenticator = Authenticator(directory.register, signer, access.find_uid)
     access.authenticator = authenticator
-    admission = Chain(BasicAdmission(store), AccessAdmission(access.authorizer), ShapingAdmission(StoreWorld(store)))
+    world = StoreWorld(store)
+    desk = Desk(store, Chain(BasicAdmission(store), AccessAdmission(access.authorizer), ShapingAdmission(world)))
     return Server(
-        Desk(store, admission),
+        desk,
         Judge(authenticator, access.authorizer),
         publisher=Publisher(f"{settings.host}:{settings.port}", lambda: {"ping": True, "store": True}),
         definitions=_build_definitions(store),
+        actions=Actions(desk, world),
         issue_token=lambda request, namespace, name: answer_token_request(
             request, namespace=namespace, name=name, signer=signer, find_uid=access.find_uid, now=time.time()
         ),

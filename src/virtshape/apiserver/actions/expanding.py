@@ -1,0 +1,79 @@
+"""
+Expanding a VM on request: one that is stored, or one that a client sends.
+
+Changes nothing that is stored.
+"""
+
+from collections.abc import Callable
+from typing import NoReturn
+
+import msgspec
+
+from virtshape.admission.world import World
+from virtshape.api.codec import decode, encode
+from virtshape.api.kubevirt.domain import ResourceRequirements
+from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStatus
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.problems import DecodeError
+from virtshape.api.status import Cause, StatusError
+from virtshape.engine.conflict import causes, describe_conflicts
+from virtshape.engine.expand import expand_vm
+from virtshape.resolve.find import find_shape
+from virtshape.resolve.infer import infer_matchers
+
+Refuse = Callable[[str, tuple[Cause, ...]], NoReturn]
+
+
+def expand_stored(data: bytes, world: World) -> bytes:
+    """The stored VM with all that it refers to written out; 500 if it cannot be, as in KubeVirt."""
+    return _expand(decode(data, VirtualMachine), world, _refuse_internal)
+
+
+def expand_sent(data: bytes, namespace: str, world: World) -> bytes:
+    """The VM in a request's body with all that it refers to written out; 400 if it cannot be, as in KubeVirt."""
+    vm = _read(data)
+    metadata = vm.metadata = vm.metadata or ObjectMeta()
+    if metadata.namespace and metadata.namespace != namespace:
+        raise StatusError(400, "BadRequest", f"VM namespace must be empty or {namespace}")
+    metadata.namespace = namespace
+    return _expand(vm, world, _refuse_sent)
+
+
+def _read(data: bytes) -> VirtualMachine:
+    if not data:
+        raise StatusError(400, "BadRequest", "empty request body: send the VirtualMachine to expand")
+    try:
+        tree = msgspec.json.decode(data)
+        if not isinstance(tree, dict) or tree.get("kind") != "VirtualMachine":
+            raise StatusError(400, "BadRequest", "Object is not a valid VirtualMachine")
+        return decode(data, VirtualMachine)
+    except DecodeError as error:
+        words = f"Object is not a valid VirtualMachine: {error.message}"
+        raise StatusError(400, "BadRequest", words, error.causes) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise StatusError(400, "BadRequest", f"Can not unmarshal Request body to struct, error: {error}") from None
+
+
+def _expand(vm: VirtualMachine, world: World, refuse: Refuse) -> bytes:
+    try:
+        infer_matchers(vm, world.find)
+        shape = find_shape(vm, world.find)
+    except StatusError as error:
+        refuse(error.message, error.causes)
+    conflicts = expand_vm(vm, shape, world.configuration, world.architecture)
+    if conflicts:
+        refuse(describe_conflicts(conflicts), tuple(causes(conflicts)))
+    template = vm.spec.template
+    template.metadata = template.metadata or ObjectMeta()
+    if template.spec is not None:
+        template.spec.domain.resources = template.spec.domain.resources or ResourceRequirements()
+    vm.status = vm.status or VirtualMachineStatus()
+    return encode(vm)
+
+
+def _refuse_internal(message: str, told: tuple[Cause, ...]) -> NoReturn:
+    raise StatusError(500, "InternalError", f"Internal error occurred: {message}", told or [Cause("", message, "")])
+
+
+def _refuse_sent(message: str, told: tuple[Cause, ...]) -> NoReturn:
+    raise StatusError(400, "BadRequest", message, told)

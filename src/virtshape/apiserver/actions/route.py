@@ -1,0 +1,84 @@
+"""
+What a request to the subresource API is about: which object, and what is to be done with it.
+
+Only reads paths and methods.
+"""
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
+from virtshape.apiserver.message import Request
+from virtshape.apiserver.route import Route
+
+PREFIX: Final = f"/apis/{ACTION_GROUP}/"
+MACHINES: Final = "virtualmachines"
+INSTANCES: Final = "virtualmachineinstances"
+EXPAND: Final = "expand-vm-spec"
+
+Verb = Literal["get", "update"]
+
+_METHODS: Final[dict[tuple[str, str], tuple[Verb, tuple[str, ...]]]] = {
+    (MACHINES, "start"): ("update", ("PUT",)),
+    (MACHINES, "stop"): ("update", ("PUT",)),
+    (MACHINES, "restart"): ("update", ("PUT",)),
+    (MACHINES, "expand-spec"): ("get", ("GET",)),
+    (MACHINES, "portforward"): ("get", ("GET",)),
+    (INSTANCES, "pause"): ("update", ("PUT",)),
+    (INSTANCES, "unpause"): ("update", ("PUT",)),
+    (INSTANCES, "softreboot"): ("update", ("PUT",)),
+    (INSTANCES, "reset"): ("update", ("PUT",)),
+    (INSTANCES, "console"): ("get", ("GET",)),
+    (INSTANCES, "portforward"): ("get", ("GET",)),
+    (INSTANCES, "vnc"): ("get", ("GET",)),
+    (EXPAND, ""): ("update", ("PUT",)),
+}
+
+
+class ActionRoute(Struct, frozen=True):
+    """One action on one object; `resource` and `action` are as in the path. `verb` is None for another method."""
+
+    version: str
+    namespace: str
+    resource: str
+    name: str
+    action: str
+    verb: Verb | None
+
+    @property
+    def audited(self) -> Route:
+        """The same as the route of a resource, for the record."""
+        kind = KINDS[self.resource]._replace(group=ACTION_GROUP, version=self.version, plural=self.resource)
+        return Route(self.verb, kind, self.namespace, self.name, self.action)
+
+
+def _find_kind(name: str) -> Kind:
+    kind = find_kind("kubevirt.io/v1", name)
+    assert kind is not None  # noqa: S101 - the table of kinds has them
+    return kind
+
+
+KINDS: Final = {
+    MACHINES: _find_kind("VirtualMachine"),
+    INSTANCES: _find_kind("VirtualMachineInstance"),
+    EXPAND: _find_kind("VirtualMachine"),
+}
+"""The kinds that actions are about."""
+
+
+def find_action(request: Request) -> ActionRoute | None:
+    """The action that the path names, if there is such a one."""
+    match request.path.removeprefix(PREFIX).split("/"):
+        case [version, "namespaces", namespace, resource, name, action]:
+            pass
+        case [version, "namespaces", namespace, resource]:
+            name = action = ""
+        case _:
+            return None
+    known = _METHODS.get((resource, action))
+    if known is None or version not in ACTION_VERSIONS or not namespace or (action and not name):
+        return None
+    verb, methods = known
+    return ActionRoute(version, namespace, resource, name, action, verb if request.method in methods else None)

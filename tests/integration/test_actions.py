@@ -1,0 +1,163 @@
+"""What virtctl asks for, over HTTP: start, stop, restart, expand, and what cannot be asked of a guest that is none."""
+
+from typing import Any
+
+import pytest
+from tests.integration.objects import Place
+from tests.loopback import Client, Reply, Tree
+
+SMALL: Tree = {
+    "apiVersion": "instancetype.kubevirt.io/v1beta1",
+    "kind": "VirtualMachineInstancetype",
+    "metadata": {"name": "small"},
+    "spec": {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}},
+}
+MATCHER: Tree = {"name": "small", "kind": "VirtualMachineInstancetype"}
+VERSIONS = ("v1", "v1alpha3")
+
+
+def build_vm(name: str = "vm", **spec: Any) -> Tree:
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name},
+        "spec": {
+            "runStrategy": "Halted",
+            "template": {"spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}}},
+            **spec,
+        },
+    }
+
+
+def build_sized(**domain: Any) -> Tree:
+    return build_vm(instancetype=MATCHER, template={"spec": {"domain": {"devices": {}, **domain}}})
+
+
+class Acting:
+    """Asks for actions on the objects of one namespace."""
+
+    def __init__(self, client: Client, place: Place) -> None:
+        self.client = client
+        self.namespace = place.namespace
+        self.machines = f"/apis/kubevirt.io/v1/namespaces/{place.namespace}/virtualmachines"
+
+    def create(self, vm: Tree) -> None:
+        reply = self.client.post(self.machines, vm)
+        assert reply.status == 201, reply.body
+
+    def ask(self, action: str, body: object = None, *, version: str = "v1", method: str = "PUT") -> Reply:
+        path = f"/apis/subresources.kubevirt.io/{version}/namespaces/{self.namespace}/{action}"
+        return self.client.send(method, path, body)
+
+    def read(self, name: str = "vm") -> Tree:
+        tree: Tree = self.client.get(f"{self.machines}/{name}").tree
+        return tree
+
+
+@pytest.fixture
+def acting(client: Client, place: Place) -> Acting:
+    small = f"/apis/instancetype.kubevirt.io/v1beta1/namespaces/{place.namespace}/virtualmachineinstancetypes"
+    assert client.post(small, SMALL).status == 201
+    return Acting(client, place)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_start_and_stop_are_accepted_without_a_word_and_flip_the_strategy(acting: Acting, version: str) -> None:
+    acting.create(build_vm())
+    for action, strategy in (("start", "Always"), ("stop", "Halted")):
+        reply = acting.ask(f"virtualmachines/vm/{action}", version=version)
+        assert (reply.status, reply.body) == (202, b"")
+        assert acting.read()["spec"]["runStrategy"] == strategy
+
+
+def test_a_start_under_manual_is_a_request_in_the_status(acting: Acting) -> None:
+    acting.create(build_vm(runStrategy="Manual"))
+    assert acting.ask("virtualmachines/vm/start", {"paused": True}).status == 202
+    asked = {"action": "Start", "data": {"paused": "true"}}
+    assert acting.read()["status"] == {"printableStatus": "Stopped", "stateChangeRequests": [asked]}
+
+
+def test_a_dry_run_changes_nothing(acting: Acting) -> None:
+    acting.create(build_vm())
+    before = acting.read()
+    assert acting.ask("virtualmachines/vm/start", {"dryRun": ["All"]}).status == 202
+    assert acting.read() == before
+
+
+REFUSED: dict[str, tuple[str, str, object, tuple[int, str], str]] = {
+    "start of nothing": ("PUT", "virtualmachines/no/start", None, (404, "NotFound"), 'virtualmachine.kubevirt.io "no"'),
+    "start of one that always runs": (
+        "PUT", "virtualmachines/always/start", None, (409, "Conflict"), "Always does not support manual start requests",
+    ),
+    "restart of a halted one": (
+        "PUT", "virtualmachines/vm/restart", None, (409, "Conflict"), "Halted does not support manual restart requests",
+    ),
+    "options that are none": ("PUT", "virtualmachines/vm/start", b"[", (400, "BadRequest"), "Can not unmarshal"),
+    "a trial that there is not": (
+        "PUT", "virtualmachines/vm/start", {"dryRun": ["Some"]}, (400, "BadRequest"), "supported values",
+    ),
+    "a start to be read": ("GET", "virtualmachines/vm/start", None, (405, "MethodNotAllowed"), "is not supported"),
+    "pause of nothing": (
+        "PUT", "virtualmachineinstances/no/pause", None, (404, "NotFound"), 'virtualmachineinstance.kubevirt.io "no"',
+    ),
+    "pause of one that does not run": (
+        "PUT", "virtualmachineinstances/vmi/pause", None, (409, "Conflict"), "VMI is not running",
+    ),
+    "a console": ("GET", "virtualmachineinstances/vmi/console", None, (501, "NotImplemented"), "no guest runs here"),
+    "expansion of nothing": ("GET", "virtualmachines/no/expand-spec", None, (404, "NotFound"), "not found"),
+    "expansion of no body": ("PUT", "expand-vm-spec", b"", (400, "BadRequest"), "empty request body"),
+    "expansion of another kind": ("PUT", "expand-vm-spec", SMALL, (400, "BadRequest"), "not a valid VirtualMachine"),
+    "expansion of clashes": (
+        "PUT", "expand-vm-spec", build_sized(cpu={"cores": 1}), (400, "BadRequest"), "conflicts with selected instance",
+    ),
+    "expansion of an unknown field": (
+        "PUT", "expand-vm-spec", build_sized(cpus=1), (400, "BadRequest"), "not a valid VirtualMachine",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "action", "body", "reason", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_done_is_told(
+    acting: Acting, method: str, action: str, body: object, reason: tuple[int, str], words: str
+) -> None:
+    acting.create(build_vm())
+    acting.create(build_vm("always", runStrategy="Always"))
+    vmi = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": "vmi"},
+        "spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}},
+    }
+    assert acting.client.post(acting.machines.replace("machines", "machineinstances"), vmi).status == 201
+    reply = acting.ask(action, body, method=method)
+    assert (reply.reason, words in reply.tree["message"]) == (reason, True), reply.tree
+
+
+def test_a_stored_vm_is_expanded(acting: Acting) -> None:
+    acting.create(build_sized())
+    reply = acting.ask("virtualmachines/vm/expand-spec", method="GET")
+    spec = reply.tree["spec"]
+    assert reply.status == 200
+    assert "instancetype" not in spec
+    assert spec["template"]["spec"]["domain"]["cpu"] == {"sockets": 2, "cores": 1, "threads": 1}
+    assert spec["template"]["spec"]["domain"]["memory"] == {"guest": "2Gi"}
+    assert acting.read()["spec"]["instancetype"] == MATCHER
+
+
+def test_a_vm_that_is_sent_is_expanded_in_the_namespace_of_the_path(acting: Acting) -> None:
+    reply = acting.ask("expand-vm-spec", build_sized())
+    assert reply.status == 200
+    assert reply.tree["metadata"]["namespace"] == acting.namespace
+    elsewhere = {**build_sized(), "metadata": {"name": "vm", "namespace": "elsewhere"}}
+    assert acting.ask("expand-vm-spec", elsewhere).reason == (400, "BadRequest")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_version_and_health_can_be_read(client: Client, version: str) -> None:
+    assert client.get(f"/apis/subresources.kubevirt.io/{version}/version").tree["gitVersion"].startswith("v")
+    assert client.get(f"/apis/subresources.kubevirt.io/{version}/healthz").tree == {"apiserver": {"connectivity": "ok"}}
+
+
+@pytest.mark.parametrize("path", ["v2/version", "v1/nothing", "v1/namespaces/default/virtualmachines/vm/fly"])
+def test_paths_that_are_none_are_404(client: Client, path: str) -> None:
+    assert client.get(f"/apis/subresources.kubevirt.io/{path}").status == 404
