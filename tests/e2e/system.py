@@ -31,7 +31,7 @@ class System:
         self.log = directory.with_name(f"{directory.name}.log")
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [COMMAND, "up", "--data-dir", directory, "--listen", listen, "--no-controllers", *words],
+                [COMMAND, "up", "--data-dir", directory, "--listen", listen, *(words or ["--no-controllers"])],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,

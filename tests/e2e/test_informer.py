@@ -1,0 +1,152 @@
+"""An informer under load sees every change once, in order, whatever becomes of its watches and of the server."""
+
+import contextlib
+import http.client
+import json
+import signal
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+
+from tests.e2e.informer import PATH, Informer
+from tests.e2e.manifests import build_settings
+from tests.e2e.system import System
+
+Story = list[tuple[str, int]]
+"""What became of one object: changes with their versions, 0 where the answer does not tell."""
+
+
+class Load:
+    """Clients that create, change and delete objects as fast as they can, and know what was acknowledged."""
+
+    def __init__(self, system: System, clients: int = 4, prefix: str = "c") -> None:
+        self.stories: dict[str, Story] = defaultdict(list)
+        self._system = system
+        self._prefix = prefix
+        self._ending = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(clients)]
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> int:
+        """Stop, and wait for the answers; the version of the server after all of them."""
+        self._ending.set()
+        for thread in self._threads:
+            thread.join(20)
+        _, listed = self._system.ask("GET", PATH)
+        return int(listed["metadata"]["resourceVersion"])
+
+    def _run(self, number: int) -> None:
+        with (
+            contextlib.suppress(OSError, http.client.HTTPException),
+            contextlib.closing(self._system.connect()) as line,
+        ):
+            headers = {"Authorization": f"Bearer {self._system.config['token']}", "Content-Type": "application/json"}
+            patching = headers | {"Content-Type": "application/merge-patch+json"}
+
+            def tell(kind: str, name: str, method: str, path: str, tree: object, words: dict[str, str]) -> None:
+                line.request(method, path, None if tree is None else json.dumps(tree), words)
+                answer = line.getresponse()
+                told = json.loads(answer.read())
+                assert answer.status in (200, 201), told
+                self.stories[name].append((kind, int(told["metadata"].get("resourceVersion") or 0)))
+
+            for count in range(100_000):
+                if self._ending.is_set():
+                    return
+                name = f"{self._prefix}{number}-{count}"
+                tell("ADDED", name, "POST", PATH, build_settings(name), headers)
+                tell("MODIFIED", name, "PATCH", f"{PATH}/{name}", {"data": {"a": "2"}}, patching)
+                if count % 2:
+                    tell("DELETED", name, "DELETE", f"{PATH}/{name}", None, headers)
+
+
+def _check(informer: Informer, load: Load) -> None:
+    """What was told is what was done: each change once, in order, at its version."""
+    told: dict[str, Story] = defaultdict(list)
+    for change in informer.changes:
+        told[change.name].append((change.type, 0 if change.type == "DELETED" else change.version))
+    assert informer.problems == []
+    assert told == load.stories
+    assert informer.cache == {name: story[-1][1] for name, story in load.stories.items() if story[-1][0] != "DELETED"}
+
+
+def test_nothing_is_missed_or_doubled_under_load(data: Path) -> None:
+    with System(data, "--no-controllers", "--no-catalog") as system:
+        informers = [Informer(system) for _ in range(3)]
+        while any(informer.watches == 0 for informer in informers):
+            time.sleep(0.01)
+        load = Load(system)
+        time.sleep(4)
+        version = load.end()
+        for informer in informers:
+            informer.catch_up(version)
+            _check(informer, load)
+            assert informer.lists == 1
+            assert informer.watches > 2
+        assert len(load.stories) > 200
+
+
+def test_bookmarks_keep_an_idle_informer_up_to_date(data: Path) -> None:
+    """Without them it would have to list again once history has forgotten the last change that it saw."""
+    with System(data, "--no-controllers", "--no-catalog") as system:
+        informer = Informer(system, seconds=3)
+        for number in range(20):
+            code, told = system.ask("POST", PATH.replace("configmaps", "secrets"), {"metadata": {"name": f"s{number}"}})
+            assert code == 201, told
+        informer.catch_up(int(told["metadata"]["resourceVersion"]))
+        assert (informer.lists, informer.changes, informer.problems) == (1, [], [])
+        assert informer.bookmarks > 0
+
+
+def test_a_list_amid_the_load_goes_over_into_its_watch(data: Path) -> None:
+    """Whoever begins late gets in the list what was before and in the watch what comes after, and nothing twice."""
+    with System(data, "--no-controllers", "--no-catalog") as system:
+        load = Load(system)
+        informers = []
+        for _ in range(8):
+            time.sleep(0.2)
+            informers.append(Informer(system))
+        version = load.end()
+        for informer in informers:
+            informer.catch_up(version)
+            assert informer.problems == []
+            assert informer.cache == informers[0].cache
+        there = {name: story[-1][1] for name, story in load.stories.items() if story[-1][0] != "DELETED"}
+        assert informers[0].cache == there
+
+
+def test_when_history_is_gone_it_lists_again(data: Path) -> None:
+    words = ("--history-seconds", "1", "--history-revisions", "20", "--no-catalog", "--no-controllers")
+    with System(data, *words) as system:
+        informer = Informer(system, pause=3.0)
+        load = Load(system, clients=2)
+        time.sleep(8)
+        informer.catch_up(load.end())
+        assert informer.problems == []
+        assert informer.lists > 1
+        _, listed = system.ask("GET", PATH)
+        there = {item["metadata"]["name"]: int(item["metadata"]["resourceVersion"]) for item in listed["items"]}
+        assert informer.cache == there
+
+
+def test_a_crash_of_the_server_makes_nothing_undone_or_doubled(data: Path) -> None:
+    with System(data, "--no-controllers", "--no-catalog") as first:
+        address = first.url.removeprefix("https://")
+        informer = Informer(first)
+        load = Load(first)
+        time.sleep(1)
+        first.stop(signal.SIGKILL)
+        with System(data, "--no-controllers", "--no-catalog", listen=address) as second:
+            load.end()
+            more = Load(second, clients=1, prefix="d")
+            time.sleep(0.5)
+            informer.catch_up(more.end())
+            assert informer.problems == []
+            assert informer.lists == 1
+            told = {(change.type, change.name) for change in informer.changes}
+            assert {(kind, name) for name, story in load.stories.items() for kind, _ in story} <= told
+            _, listed = second.ask("GET", PATH)
+            there = {item["metadata"]["name"]: int(item["metadata"]["resourceVersion"]) for item in listed["items"]}
+            assert informer.cache == there
