@@ -1,5 +1,5 @@
 """
-How much the server takes on: requests at once, bytes of a body, levels of nesting.
+How much the server takes on: requests at once, bytes of a body, levels of nesting, seconds for an answer.
 
 Refuses with the codes and words that clients know to retry on, or not to. Measures nothing but what it is given.
 """
@@ -17,6 +17,7 @@ MOST_WRITES: Final = 200
 LARGEST_BODY: Final = 3 * 1024 * 1024
 DEEPEST_NESTING: Final = 200
 RETRY_AFTER_SECONDS: Final = 1
+LONGEST_SECONDS: Final = 60.0
 
 _READING = frozenset({"get", "list"})
 _LONG_RUNNING_VERBS = frozenset({"watch"})
@@ -24,6 +25,9 @@ _LONG_RUNNING_PARTS = frozenset({"console", "portforward", "vnc", "exec", "attac
 _UNCOUNTED = nullcontext()
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _OTHERS = bytes(byte for byte in range(256) if byte not in b"{}[]")
+_DURATION = re.compile(r"(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|ms|s|m|h))+|0")
+_PART = re.compile(r"([0-9.]+)([a-zµ]+)")
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
 
 
@@ -90,3 +94,19 @@ def check_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:
     brackets = _STRING.sub(b"", body).translate(None, _OTHERS)
     if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > deepest:
         raise StatusError(400, "BadRequest", f"the body is nested more than {deepest} levels deep")
+
+
+def read_patience(text: str) -> float:
+    """For how many seconds a client is ready to wait, as it says in Go's words: `1m30s`; no longer than anyone may."""
+    if not text:
+        return LONGEST_SECONDS
+    if len(text) > 64 or not _DURATION.fullmatch(text):
+        raise StatusError(400, "BadRequest", f'invalid timeout specified in the request URL: "{text}"')
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    return min(seconds, LONGEST_SECONDS) or LONGEST_SECONDS
+
+
+def too_slow() -> StatusError:
+    """The refusal of a request that took too long; what it asks for may be done all the same."""
+    words = "Timeout: request did not complete within the allotted timeout"
+    return StatusError(504, "Timeout", words).retry_after(RETRY_AFTER_SECONDS)

@@ -1,0 +1,228 @@
+"""Connections: kept, shared by requests that do not wait for each other, and ended where nobody can be understood."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+from tests.integration.objects import Place, build_config, create
+from tests.loopback import HOST, PATIENCE, Client, Serving
+
+MOST = 3 * 1024 * 1024
+
+
+class Wire:
+    """A bare connection, for requests that no client library would send."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._socket = socket.create_connection((HOST, serving.port), timeout=PATIENCE)
+        self._file = self._socket.makefile("rb")
+        self._token = serving.token.encode()
+
+    def format(self, method: bytes, path: bytes, body: bytes = b"", *headers: bytes) -> bytes:
+        lines = [b"%b %b HTTP/1.1" % (method, path), b"host: x", b"authorization: Bearer " + self._token, *headers]
+        if body:
+            lines.append(b"content-length: %d" % len(body))
+        return b"\r\n".join([*lines, b"", body])
+
+    def send(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
+    def read(self) -> tuple[int, dict[str, str], bytes]:
+        """The next answer."""
+        status = int(self._file.readline().split()[1])
+        headers = {}
+        while line := self._file.readline().strip():
+            name, _, value = line.decode().partition(": ")
+            headers[name] = value
+        return status, headers, self._file.read(int(headers.get("content-length", "0")))
+
+    def is_ended(self) -> bool:
+        """Whether the server hangs up, which this waits for."""
+        return self._file.read(1) == b""
+
+    def close(self) -> None:
+        self._file.close()
+        self._socket.close()
+
+
+@pytest.fixture(autouse=True)
+def _impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the server hang up soon after it has refused."""
+    monkeypatch.setattr("virtshape.apiserver.http.LINGER_SECONDS", 0.1)
+
+
+@pytest.fixture
+def wire(serving: Serving) -> Iterator[Wire]:
+    opened = Wire(serving)
+    yield opened
+    opened.close()
+
+
+def test_a_connection_serves_one_request_after_another(wire: Wire) -> None:
+    for path in (b"/version", b"/api/v1/namespaces/default", b"/nope", b"/version"):
+        wire.send(wire.format(b"GET", path))
+        assert wire.read()[0] == (404 if path == b"/nope" else 200)
+
+
+def test_requests_sent_at_once_are_answered_in_their_order(wire: Wire, place: Place) -> None:
+    path = place.core("configmaps").encode()
+    bodies = [json.dumps(build_config(f"c-{number}")).encode() for number in range(20)]
+    requests = []
+    for number, body in enumerate(bodies):
+        requests.append(wire.format(b"POST", path, body))
+        requests.append(wire.format(b"GET", b"%b/c-%d" % (path, number)))
+    wire.send(b"".join(requests))
+    answers = [wire.read() for _ in requests]
+    assert [status for status, _, _ in answers] == [201, 200] * 20
+    names = [json.loads(body)["metadata"]["name"] for _, _, body in answers]
+    assert names == [f"c-{number}" for number in range(20) for _ in range(2)]
+
+
+def test_more_requests_at_once_than_are_taken_are_all_answered(wire: Wire) -> None:
+    wire.send(wire.format(b"GET", b"/version") * 500)
+    assert {wire.read()[0] for _ in range(500)} == {200}
+
+
+def test_a_request_may_come_in_pieces(wire: Wire, place: Place) -> None:
+    body = json.dumps(build_config()).encode()
+    request = wire.format(b"POST", place.core("configmaps").encode(), body)
+    for start in range(0, len(request), 40):
+        wire.send(request[start : start + 40])
+        time.sleep(0.001)
+    assert wire.read()[0] == 201
+
+
+def test_a_body_may_come_in_chunks(wire: Wire, place: Place) -> None:
+    body = json.dumps(build_config()).encode()
+    head = wire.format(b"POST", place.core("configmaps").encode(), b"", b"transfer-encoding: chunked")
+    wire.send(head + b"%x\r\n%b\r\n5\r\n     \r\n0\r\n\r\n" % (len(body), body))
+    assert wire.read()[0] == 201
+
+
+def test_a_client_that_waits_to_be_told_is_told_to_go_on(wire: Wire, place: Place) -> None:
+    body = json.dumps(build_config()).encode()
+    request = wire.format(b"POST", place.core("configmaps").encode(), body, b"expect: 100-continue")
+    wire.send(request[: -len(body)])
+    assert wire.read()[0] == 100
+    wire.send(body)
+    assert wire.read()[0] == 201
+
+
+def test_a_connection_ends_when_the_client_says_so(wire: Wire) -> None:
+    wire.send(wire.format(b"GET", b"/version", b"", b"connection: close"))
+    status, headers, _ = wire.read()
+    assert (status, headers["connection"]) == (200, "close")
+    assert wire.is_ended()
+
+
+def test_an_answer_to_head_has_no_body_to_trip_over(wire: Wire) -> None:
+    wire.send(wire.format(b"HEAD", b"/version") + wire.format(b"GET", b"/nope"))
+    assert b"200 OK" in wire._file.readline()  # noqa: SLF001 - its length is not that of its body
+    while wire._file.readline().strip():  # noqa: SLF001
+        pass
+    assert wire.read()[0] == 404
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        pytest.param(b"content-length: %d" % (MOST + 1), id="declared"),
+        pytest.param(b"transfer-encoding: chunked", id="found out"),
+    ],
+)
+def test_a_body_that_is_too_large_is_a_413_that_says_how_large(wire: Wire, place: Place, declared: bytes) -> None:
+    wire.send(wire.format(b"POST", place.core("configmaps").encode(), b"", declared))
+    if b"chunked" in declared:
+        wire.send(b"%x\r\n%b\r\n" % (MOST + 1, b"x" * (MOST + 1)))
+    status, headers, body = wire.read()
+    assert (status, headers["connection"], headers["content-type"]) == (413, "close", "application/json")
+    tree = json.loads(body)
+    assert (tree["reason"], tree["message"]) == (
+        "RequestEntityTooLarge",
+        f"Request entity too large: limit is {MOST}",
+    )
+    wire.send(b"x" * 1000)
+    assert wire.is_ended()
+
+
+def test_what_was_asked_before_a_refusal_is_answered_before_it(wire: Wire, place: Place) -> None:
+    path = place.core("configmaps").encode()
+    made = wire.format(b"POST", path, json.dumps(build_config()).encode())
+    wire.send(made + wire.format(b"POST", path, b"", b"content-length: 99999999"))
+    assert [wire.read()[0] for _ in range(2)] == [201, 413]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "status"),
+    [
+        pytest.param(b"nonsense\r\n\r\n", 400, id="no HTTP"),
+        pytest.param(b"GET / HTTP/9.9\r\n\r\n", 400, id="no version of HTTP"),
+        pytest.param(b"GET /version HTTP/1.1\r\nno colon\r\n\r\n", 400, id="no header"),
+        pytest.param(b"POST / HTTP/1.1\r\ncontent-length: -1\r\n\r\n", 400, id="no length"),
+        pytest.param(
+            b"POST / HTTP/1.1\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n", 400, id="two lengths"
+        ),
+        pytest.param(b"GET /%b HTTP/1.1\r\n\r\n" % (b"a" * 70_000), 431, id="a long path"),
+        pytest.param(b"GET / HTTP/1.1\r\na: %b\r\n\r\n" % (b"a" * 70_000), 431, id="a long header"),
+        pytest.param(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, id="HTTP/2"),
+    ],
+)
+def test_what_is_no_request_is_refused_and_the_connection_ended(wire: Wire, request_text: bytes, status: int) -> None:
+    wire.send(request_text)
+    found, headers, body = wire.read()
+    assert (found, headers["connection"], json.loads(body)["code"]) == (status, "close", status)
+    assert wire.is_ended()
+
+
+@pytest.mark.parametrize("target", [b"*", b"http://x/version", b"/%00", b"/%ff%fe", b"/api/v1/namespaces/%2e%2e"])
+def test_odd_targets_are_only_not_found(wire: Wire, target: bytes) -> None:
+    for method in (b"GET", b"OPTIONS", b"DELETE"):
+        wire.send(wire.format(method, target))
+        assert wire.read()[0] in (404, 405)
+
+
+def test_a_stream_that_its_client_leaves_ends_without_harm(wire: Wire, client: Client, place: Place) -> None:
+    wire.send(wire.format(b"GET", place.core("configmaps").encode() + b"?watch=true"))
+    assert b"200" in wire._file.readline()  # noqa: SLF001 - the rest of it has no length
+    wire.close()
+    create(client, place.core("configmaps"), build_config())
+    assert client.get(place.core("configmaps", "settings")).status == 200
+
+
+def test_a_request_behind_a_stream_is_answered_when_the_stream_ends(wire: Wire, place: Place) -> None:
+    watch = wire.format(b"GET", place.core("configmaps").encode() + b"?watch=true&timeoutSeconds=1")
+    wire.send(watch + wire.format(b"GET", b"/version"))
+    assert wire.read()[1]["transfer-encoding"] == "chunked"
+    assert wire._file.readline() == b"0\r\n"  # noqa: SLF001 - the end of an empty stream
+    wire._file.readline()  # noqa: SLF001
+    assert wire.read()[0] == 200
+
+
+def test_writes_beyond_what_can_be_done_at_once_are_to_come_again(
+    serving: Serving, client: Client, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving.system.server._in_flight.writes, "_most", 0)  # noqa: SLF001 - as if all were busy
+    reply = client.post(place.core("configmaps"), build_config())
+    assert (reply.reason, reply.headers["retry-after"]) == ((429, "TooManyRequests"), "1")
+    assert client.get(place.core("configmaps")).status == 200
+
+
+@pytest.mark.parametrize("opening", ["{", "["])
+def test_bodies_nested_too_deep_are_refused(client: Client, place: Place, opening: str) -> None:
+    unit = '{"a":' if opening == "{" else "["
+    closing = "}" if opening == "{" else "]"
+    body = (unit * 5000 + "1" + closing * 5000).encode()
+    for method, path in (("POST", place.core("configmaps")), ("PUT", place.core("configmaps", "x"))):
+        assert client.send(method, path, body).reason == (400, "BadRequest")
+    assert client.patch(place.core("configmaps", "x"), body).reason == (400, "BadRequest")
+    assert client.apply(place.core("configmaps", "x"), body).reason == (400, "BadRequest")
+    assert client.delete(place.core("configmaps", "x"), body).reason == (400, "BadRequest")
+
+
+def test_a_client_says_how_long_it_waits(client: Client, place: Place) -> None:
+    assert client.post(place.core("configmaps"), build_config(), timeout="1m30s").status == 201
+    assert client.delete(place.core("configmaps", "settings"), timeout="soon").reason == (400, "BadRequest")
+    late = client.delete(place.core("configmaps", "settings"), timeout="1ns")
+    assert late.reason == (504, "Timeout")
