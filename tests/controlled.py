@@ -19,6 +19,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
+from virtshape.apiserver.server import Server
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.client.rest import RestClient
@@ -60,13 +61,18 @@ class Mortal:
 class Place:
     """A system, asked through one client, in its default namespace."""
 
-    def __init__(self, system: System, client: RestClient) -> None:
-        self.system = system
+    def __init__(self, system: System | None, client: RestClient) -> None:
+        self._system = system
         self.client = client
+
+    @property
+    def _server(self) -> Server:
+        assert self._system is not None
+        return self._system.server
 
     def controlling(self, launcher: LauncherName = "simulate") -> Any:
         """The controllers at work."""
-        return controlling(self.system.server, launcher)
+        return controlling(self._server, launcher)
 
     @asynccontextmanager
     async def controlling_until(self, writes: int, *, late: bool) -> AsyncIterator[Mortal]:
@@ -77,7 +83,7 @@ class Place:
             mortals.append(Mortal(client, writes, late=late))
             return mortals[0]
 
-        async with controlling(self.system.server, "simulate", wrap=wrap):
+        async with controlling(self._server, "simulate", wrap=wrap):
             yield mortals[0]
 
     async def create(self, *trees: Tree) -> None:

@@ -4,7 +4,9 @@ The controllers in the process of the server: those of VMs, and what a cluster's
 Put together here; nothing is decided here.
 """
 
+import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Final, Literal
 
@@ -13,10 +15,11 @@ from virtshape.api.core.event import Event
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.kinds import KINDS
 from virtshape.api.model import Model
+from virtshape.api.status import StatusError
 from virtshape.apiserver.authentication import AUTHENTICATED, MASTERS, User
 from virtshape.apiserver.capability import is_question, list_verbs
 from virtshape.apiserver.server import Server
-from virtshape.client.errors import read_refusal
+from virtshape.client.errors import UnreachableError, read_refusal
 from virtshape.client.protocol import Client
 from virtshape.client.resources import format_target, kind_of, metadata_of
 from virtshape.client.transport import Call, Transport
@@ -30,6 +33,8 @@ from virtshape.serve.inprocess import InProcessTransport, connect
 LauncherName = Literal["simulate", "none"]
 CONTROLLER: Final = User("system:serviceaccount:kubevirt:kubevirt-controller", (MASTERS, AUTHENTICATED))
 MANAGER: Final = "virt-controller"
+RETRY_SECONDS: Final = 1.0
+_log = logging.getLogger(__name__)
 
 
 @contextlib.asynccontextmanager
@@ -43,6 +48,17 @@ async def controlling(
     collector = Collector(client, [kind for kind in list_stored() if kind is not Event])
     async with controllers.running(), collector.running(), namespaces.running():
         yield controllers
+
+
+async def control(server: Server, launcher: LauncherName) -> None:
+    """Have the controllers at work until cancelled; what keeps them from beginning is tried again."""
+    while True:
+        try:
+            async with controlling(server, launcher):
+                await asyncio.Event().wait()
+        except (StatusError, UnreachableError) as error:
+            _log.error("the controllers cannot begin: %s", error)
+            await asyncio.sleep(RETRY_SECONDS)
 
 
 def make_launcher(name: LauncherName) -> Launcher | None:

@@ -1,5 +1,5 @@
 """
-The whole system in one process: an API server over one data directory.
+The whole system in one process: an API server over one data directory, and controllers.
 
 Everything that happens is put together here; nothing is decided here.
 """
@@ -37,6 +37,7 @@ from virtshape.apiserver.users import Directory, ensure_admin
 from virtshape.apiserver.world import StoreWorld
 from virtshape.apiserver.writing import Desk
 from virtshape.serve.access import Access
+from virtshape.serve.controllers import LauncherName, control
 from virtshape.serve.logs import is_access_logged, log_requests
 from virtshape.serve.seeding import seed
 from virtshape.serve.upkeep import Upkeep
@@ -56,6 +57,8 @@ class Settings(Struct, kw_only=True):
     host: str = "127.0.0.1"
     port: int = 6443
     catalog: bool = True
+    controllers: bool = False
+    launcher: LauncherName = "none"
     history_seconds: float = DEFAULT_WINDOW_SECONDS
     history_revisions: int = DEFAULT_WINDOW_REVISIONS
 
@@ -101,13 +104,16 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
         tls = system.directory.pki.build_server_context([settings.host])
         port = await listener.start(settings.host, settings.port, tls)
         url = format_url(settings.host, port)
-        compaction = asyncio.create_task(
-            _compact_forever(system.store, min(COMPACTION_SECONDS, settings.history_seconds))
-        )
+        interval = min(COMPACTION_SECONDS, settings.history_seconds)
+        tasks = [asyncio.create_task(_compact_forever(system.store, interval))]
+        if settings.controllers:
+            tasks.append(asyncio.create_task(control(system.server, settings.launcher)))
         try:
             yield Ready(url, ensure_admin(system.directory, url))
         finally:
-            compaction.cancel()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             await listener.stop()
 
 
