@@ -40,6 +40,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
 @asynccontextmanager
 async def listening(directory: Path) -> AsyncIterator[World]:
     """A system that listens on a port of loopback."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with assemble(Settings(directory=directory, port=0, catalog=False)) as system:
         listener = Listener(system.server.handle)
         port = await listener.start("127.0.0.1", 0, system.directory.pki.build_server_context(["127.0.0.1"]))

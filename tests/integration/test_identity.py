@@ -1,0 +1,147 @@
+"""Ways to say who one is, from a kubeconfig to the server and back, over TLS."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.worlds import World, listening, run
+
+from virtshape.api.authentication import SelfSubjectReview, UserInfo
+from virtshape.api.core.config import ConfigMap
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.api.yaml import read_documents, write_yaml
+from virtshape.apiserver import authentication
+from virtshape.apiserver.users import create_user, remove_user
+from virtshape.client.access import Access, Impersonation
+from virtshape.client.errors import UnreachableError
+from virtshape.client.http import HttpTransport
+from virtshape.client.kubeconfig import find_access
+from virtshape.client.rest import RestClient
+from virtshape.client.transport import Call
+
+EVERYONE = "system:authenticated"
+
+
+async def who(access: Access) -> UserInfo:
+    """Whom the server takes someone for."""
+    client = RestClient(HttpTransport(access))
+    question = SelfSubjectReview(
+        api_version="authentication.k8s.io/v1", kind="SelfSubjectReview", metadata=ObjectMeta()
+    )
+    try:
+        answered = await client.create(question)
+    finally:
+        await client.close()
+    assert answered.status is not None
+    assert answered.status.user_info is not None
+    return answered.status.user_info
+
+
+def add_user(world: World, directory: Path, **options: Any) -> Access:
+    path = directory / "bob.kubeconfig"
+    path.write_text(create_user(world.system.directory, world.url, "bob", **options).kubeconfig)
+    return find_access(path=str(path))
+
+
+def test_the_admin_of_a_data_directory_may_do_everything(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with listening(tmp_path) as world:
+            user = await who(find_access(path=str(world.kubeconfig)))
+            assert user == UserInfo(username="admin", groups=["system:masters", EVERYONE])
+
+    run(play())
+
+
+@pytest.mark.parametrize("by", ["certificate", "token"])
+def test_a_user_gets_in_until_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 0)  # so that the test need not wait
+
+    async def play() -> None:
+        async with listening(tmp_path / "data") as world:
+            access = add_user(world, tmp_path, by=by, groups=["dev"])
+            assert await who(access) == UserInfo(username="bob", groups=["dev", EVERYONE])
+            client = RestClient(HttpTransport(access))
+            with pytest.raises(StatusError) as caught:
+                await client.list(ConfigMap, "default")
+            assert caught.value.code == 403
+            remove_user(world.system.directory, "bob")
+            with pytest.raises(StatusError) as caught:
+                await client.list(ConfigMap, "default")
+            assert caught.value.code == 401
+            await client.close()
+
+    run(play())
+
+
+def test_several_groups_are_taken_on_one_by_one(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with listening(tmp_path) as world:
+            admin = find_access(path=str(world.kubeconfig))
+            acting_as = Impersonation("eve, the second", "u1", ["a, b", "c"], {"scope": ["x, y", "z"]})
+            user = await who(replace(admin, acting_as=acting_as))
+            assert user == UserInfo(
+                username="eve, the second",
+                uid="u1",
+                groups=["a, b", "c", EVERYONE],
+                extra={"scope": ["x, y", "z"]},
+            )
+
+    run(play())
+
+
+def test_a_plugin_gets_the_token(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with listening(tmp_path / "data") as world:
+            tree = read_documents(world.kubeconfig.read_text())[0].tree
+            token = tree["users"][0]["user"].pop("token")
+            version = "client.authentication.k8s.io/v1"
+            printed = json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": {"token": token}})
+            tree["users"][0]["user"]["exec"] = {"apiVersion": version, "command": "echo", "args": [printed]}
+            path = tmp_path / "exec.kubeconfig"
+            path.write_text(write_yaml(tree))
+            assert (await who(find_access(path=str(path)))).username == "admin"
+
+    run(play())
+
+
+def test_a_server_of_another_authority_is_not_trusted(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with listening(tmp_path / "one") as one, listening(tmp_path / "two") as two:
+            access = find_access(path=str(one.kubeconfig))
+            wrong = replace(access, server=two.url)
+            with pytest.raises(UnreachableError, match="certificate verify failed"):
+                await who(wrong)
+            with pytest.raises(StatusError) as caught:
+                await who(replace(wrong, insecure=True))
+            assert caught.value.code == 401
+
+    run(play())
+
+
+def test_a_certificate_of_another_authority_is_not_accepted(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with listening(tmp_path / "one") as one, listening(tmp_path / "two") as two:
+            stranger = add_user(one, tmp_path)
+            with pytest.raises(UnreachableError):
+                await who(replace(stranger, server=two.url, insecure=True))
+
+    run(play())
+
+
+def test_requests_over_tls_share_their_connections(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with listening(tmp_path) as world:
+            transport = HttpTransport(find_access(path=str(world.kubeconfig)))
+            before = len(world.connections)
+            for _ in range(20):
+                assert (await transport.call(Call("GET", "/version"))).status == 200
+            assert len(world.connections) - before == 1
+            await asyncio.gather(*(transport.call(Call("GET", "/version")) for _ in range(100)))
+            assert len(world.connections) - before <= 32
+            await transport.close()
+
+    run(play())
