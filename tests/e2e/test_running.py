@@ -13,9 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.e2e.manifests import build_settings
+from tests.e2e.manifests import build_machine, build_settings
 from tests.e2e.system import System, call_virtshape
 
+MACHINE_KINDS = ("virtualmachines", "virtualmachineinstances")
 SETTINGS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -30,12 +31,32 @@ def test_it_says_where_it_is_and_what_to_type_next(data: Path) -> None:
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
-def test_what_does_not_exist_yet_is_said_and_not_pretended(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    with System(data, "--controllers", "--launcher", "simulate") as system:
-        log = system.log.read_text()
-    assert "this build has no controllers yet" in log
-    assert "no launcher yet, so --launcher simulate runs no VM" in log
+def test_what_does_not_exist_yet_is_said_and_not_pretended(data: Path) -> None:
+    with System(data, "--launcher", "qemu") as system:
+        assert "this build has no launcher qemu yet" in system.log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--no-controllers"], []),
+        (["--launcher", "none"], ["Scheduling"]),
+        (["--launcher", "simulate"], ["Running"]),
+    ],
+    ids=["no controllers", "no launcher", "simulated"],
+)
+def test_what_runs_machines_is_chosen(data: Path, words: list[str], expected: list[str]) -> None:
+    machines, instances = (f"/apis/kubevirt.io/v1/namespaces/default/{kind}" for kind in MACHINE_KINDS)
+    with System(data, *words) as system:
+        code, answer = system.ask("POST", machines, build_machine(runStrategy="Always"))
+        assert code == 201, answer
+        deadline = time.monotonic() + 10
+        phases: list[str] | None = None
+        while phases != expected:
+            assert time.monotonic() < deadline, phases
+            time.sleep(0.1)
+            items = system.ask("GET", instances)[1]["items"]
+            phases = [item.get("status", {}).get("phase", "") for item in items]
 
 
 def test_the_catalogue_may_be_left_out(data: Path) -> None:

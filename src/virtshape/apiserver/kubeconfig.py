@@ -4,8 +4,7 @@ Kubeconfigs: the file that tells kubectl and its kin where the server is, whom t
 Renders and reads text; issues no credentials.
 """
 
-import binascii
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,18 +31,8 @@ class _NamedUser(msgspec.Struct):
     user: _User
 
 
-class _Cluster(msgspec.Struct):
-    server: str
-    authority: str = msgspec.field(name="certificate-authority-data", default="")
-
-
-class _NamedCluster(msgspec.Struct):
-    cluster: _Cluster
-
-
 class _Config(msgspec.Struct):
     users: list[_NamedUser] = []
-    clusters: list[_NamedCluster] = []
 
 
 class ClientKey(NamedTuple):
@@ -84,26 +73,12 @@ def write_kubeconfig(path: Path, text: str) -> None:
 
 def find_token(text: str) -> str | None:
     """Find the bearer token of the first user that has one; None also where the text is no kubeconfig."""
-    tokens = (entry.user.token for config in _read(text) for entry in config.users)
-    return next((token for token in tokens if token), None)
-
-
-def find_server(text: str) -> Server | None:
-    """Find the first server; None also where the text is no kubeconfig."""
-    for config in _read(text):
-        for entry in config.clusters:
-            try:
-                return Server(entry.cluster.server, b64decode(entry.cluster.authority, validate=True))
-            except binascii.Error:
-                return None
-    return None
-
-
-def _read(text: str) -> list[_Config]:
     try:
-        return [msgspec.convert(document.tree, _Config) for document in read_documents(text)]
+        configs = [msgspec.convert(document.tree, _Config) for document in read_documents(text)]
     except (YAMLError, msgspec.ValidationError):
-        return []
+        return None
+    tokens = (entry.user.token for config in configs for entry in config.users)
+    return next((token for token in tokens if token), None)
 
 
 def _credentials(secret: str | ClientKey) -> dict[str, str]:

@@ -18,6 +18,7 @@ from virtshape.cli.datadir import data_directory_option, name_flag
 from virtshape.cli.errors import Refusal
 
 if TYPE_CHECKING:
+    from virtshape.serve.controllers import LauncherName
     from virtshape.serve.embedded import Ready, Settings
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -118,26 +119,27 @@ def command(
     from virtshape.serve.logs import set_up_logs
 
     set_up_logs(log_level, log_format)
-    tell_what_is_missing(launcher, controllers)
     host, port = listen
     settings = Settings(
         directory=directory.absolute(),
         host=host,
         port=port,
         catalog=catalog,
+        controllers=controllers,
+        launcher=choose_launcher(launcher),
         history_seconds=history_seconds,
         history_revisions=history_revisions,
     )
     run_server(settings)
 
 
-def tell_what_is_missing(launcher: str, controllers: bool) -> None:
-    """Say which of the parts asked for do not exist yet."""
-    log = logging.getLogger("virtshape")
-    if controllers:
-        log.warning("this build has no controllers yet: VMs are stored, and no instances made of them")
-    if launcher != "none":
-        log.warning("this build has no launcher yet, so --launcher %s runs no VM", launcher)
+def choose_launcher(name: str) -> "LauncherName":
+    """The launcher asked for, or none with a word about it where this build does not have it."""
+    if name == "simulate":
+        return "simulate"
+    if name != "none":
+        logging.getLogger("virtshape").warning("this build has no launcher %s yet: no VM will run", name)
+    return "none"
 
 
 def run_server(settings: "Settings") -> None:

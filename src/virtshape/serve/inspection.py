@@ -4,15 +4,16 @@ A system seen from outside: whether it runs, where, since when, how it is, and h
 Reads files and asks for the server's health; changes nothing, and needs no permission but to read the directory.
 """
 
-import contextlib
-import http.client
+import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
 
-from virtshape.apiserver.kubeconfig import find_server
-from virtshape.serve.door import connect
+from virtshape.client.errors import ConfigError, UnreachableError
+from virtshape.client.http import HttpTransport
+from virtshape.client.transport import Call
+from virtshape.serve.door import UnknownSystemError, read_access
 from virtshape.store.errors import DatabaseError
 from virtshape.store.lock import find_holder
 from virtshape.store.store import FILE_NAME
@@ -43,40 +44,40 @@ def inspect(directory: Path) -> Condition:
     condition = Condition(data_directory=str(directory))
     condition.pid = find_holder(directory)
     condition.running = condition.pid is not None
-    _read_kubeconfig(condition, directory / "kubeconfig")
+    _read_kubeconfig(condition, directory)
     if condition.running:
         started = datetime.fromtimestamp((directory / "lock").stat().st_mtime, UTC)
         condition.since = started.strftime("%Y-%m-%dT%H:%M:%SZ")
-        condition.problem = find_illness(directory)
+        condition.problem = asyncio.run(find_illness(directory))
         condition.healthy = not condition.problem
     _read_database(condition, directory / FILE_NAME)
     return condition
 
 
-def find_illness(directory: Path) -> str:
+async def find_illness(directory: Path) -> str:
     """Why the server of a directory is not ready to serve, or nothing."""
     try:
-        server = find_server((directory / "kubeconfig").read_text())
-    except OSError:
-        server = None
-    if server is None:
+        transport = HttpTransport(read_access(directory), call_seconds=HEALTH_SECONDS, connect_seconds=HEALTH_SECONDS)
+        try:
+            answer = await transport.call(Call("GET", "/readyz?verbose"))
+        finally:
+            await transport.close()
+    except UnknownSystemError:
         return "it has not written its kubeconfig yet"
-    try:
-        with contextlib.closing(connect(server, HEALTH_SECONDS)) as connection:
-            connection.request("GET", "/readyz?verbose")
-            answer = connection.getresponse()
-            text = answer.read().decode(errors="replace")
-    except (OSError, http.client.HTTPException) as error:
-        return f"{server.url} does not answer: {error}"
-    failed = [line for line in text.splitlines() if line.startswith("[-]")]
+    except (UnreachableError, ConfigError) as error:
+        return str(error)
+    failed = [line for line in answer.body.decode(errors="replace").splitlines() if line.startswith("[-]")]
     return "" if answer.status == 200 else ", ".join(failed) or f"/readyz answers {answer.status}"
 
 
-def _read_kubeconfig(condition: Condition, path: Path) -> None:
-    if path.exists():
-        condition.kubeconfig = str(path)
-        server = find_server(path.read_text())
-        condition.url = server.url if server is not None else None
+def _read_kubeconfig(condition: Condition, directory: Path) -> None:
+    try:
+        condition.url = read_access(directory).server
+    except UnknownSystemError:
+        return
+    except ConfigError as error:
+        condition.problem = str(error)
+    condition.kubeconfig = str(directory / "kubeconfig")
 
 
 def _read_database(condition: Condition, path: Path) -> None:

@@ -5,17 +5,19 @@ Decides nothing about what a role permits.
 """
 
 from pathlib import Path
-from typing import Literal
-from urllib.parse import quote
+from typing import Final, Literal
 
 from msgspec import Struct
 
+from virtshape.api.core.namespace import Namespace
+from virtshape.api.rbac import ClusterRoleBinding, RoleBinding
 from virtshape.api.status import StatusError
-from virtshape.apiserver.builtinroles import RBAC_VERSION
+from virtshape.apiserver.authorization import Binding
 from virtshape.apiserver.users import Directory, create_user, remove_user
-from virtshape.serve.door import Door
+from virtshape.client.protocol import Client
+from virtshape.serve.door import read_access
 
-_PLURALS = {"RoleBinding": "rolebindings", "ClusterRoleBinding": "clusterrolebindings"}
+_STRUCTS: Final[dict[str, type[Binding]]] = {"RoleBinding": RoleBinding, "ClusterRoleBinding": ClusterRoleBinding}
 
 
 class Grant(Struct, frozen=True, kw_only=True):
@@ -27,13 +29,13 @@ class Grant(Struct, frozen=True, kw_only=True):
     by: Literal["certificate", "token"] = "certificate"
 
 
-def admit_user(door: Door, directory: Path, name: str, grant: Grant, url: str | None = None) -> str:
-    """Give a user access; their kubeconfig."""
+async def admit_user(client: Client, directory: Path, name: str, grant: Grant, url: str | None = None) -> str:
+    """Give a user access; their kubeconfig, with the server's address as they reach it."""
     if grant.namespace:
-        door.ask("GET", f"/api/v1/namespaces/{quote(grant.namespace, safe='')}")  # refused before anything is given
+        await client.get(Namespace, grant.namespace)  # refused before anything is given
     new = create_user(
         Directory(directory),
-        url or door.server.url,
+        url or read_access(directory).server,
         name,
         namespace=grant.namespace,
         role=grant.role,
@@ -42,23 +44,18 @@ def admit_user(door: Door, directory: Path, name: str, grant: Grant, url: str | 
     )
     for binding in new.bindings:
         try:
-            door.ask("POST", _path(binding.kind or "", grant.namespace or ""), binding)
+            await client.create(binding)
         except StatusError as error:
             if error.reason != "AlreadyExists":  # the name says it all, so one that is there is the same
                 raise
     return new.kubeconfig
 
 
-def dismiss_user(door: Door, directory: Path, name: str) -> None:
+async def dismiss_user(client: Client, directory: Path, name: str) -> None:
     """Take back all that a user was given."""
     for kind, namespace, binding in remove_user(Directory(directory), name):
         try:
-            door.ask("DELETE", f"{_path(kind, namespace)}/{quote(binding, safe='')}")
+            await client.delete(_STRUCTS[kind], binding, namespace)
         except StatusError as error:
             if error.reason != "NotFound":
                 raise
-
-
-def _path(kind: str, namespace: str) -> str:
-    where = f"/namespaces/{namespace}" if namespace else ""
-    return f"/apis/{RBAC_VERSION}{where}/{_PLURALS[kind]}"

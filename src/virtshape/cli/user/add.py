@@ -51,12 +51,11 @@ def command(
     cluster-wide instance types and preferences; a role permits more. Adding someone again adds to what they have.
     """
     # Imported now, since reading help needs no server.
-    from virtshape.cli.user.system import reach_system
+    from virtshape.cli.user.system import ask_system
     from virtshape.serve.users import Grant, admit_user
 
-    with reach_system(directory) as door:
-        grant = Grant(namespace=namespace, role=role, groups=tuple(groups), by="token" if token else "certificate")
-        kubeconfig = admit_user(door, directory, name, grant, server)
+    grant = Grant(namespace=namespace, role=role, groups=tuple(groups), by="token" if token else "certificate")
+    kubeconfig = ask_system(directory, lambda client: admit_user(client, directory, name, grant, server))
     if role is None and not groups:
         warn(f"{name} has neither role nor group, and may only look at cluster-wide instance types and preferences")
     click.echo(kubeconfig, nl=False)

@@ -6,11 +6,15 @@ Only flags and output.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from virtshape.cli.command import Command, Example
 from virtshape.cli.datadir import data_directory_option
+
+if TYPE_CHECKING:
+    from virtshape.client.protocol import Client
 
 
 @click.command(
@@ -31,10 +35,12 @@ def command(names: Sequence[str], directory: Path) -> None:
     A running server refuses them within seconds.
     """
     # Imported now, since reading help needs no server.
-    from virtshape.cli.user.system import reach_system
+    from virtshape.cli.user.system import ask_system
     from virtshape.serve.users import dismiss_user
 
-    with reach_system(directory) as door:
+    async def dismiss(client: "Client") -> None:
         for name in names:
-            dismiss_user(door, directory, name)
+            await dismiss_user(client, directory, name)
             click.echo(f"{name} has no access any more")
+
+    ask_system(directory, dismiss)
