@@ -1,5 +1,5 @@
 """
-Conditions of VMs and instances: set one, drop one, and keep the time of the last change honest.
+Conditions of VMs, instances and the installation: set one, drop one, and keep the time of the last change honest.
 
 Pure: each function returns a new list and leaves the given one alone.
 """
@@ -9,10 +9,11 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from virtshape.api.kubevirt.configuration import KubeVirtCondition
 from virtshape.api.kubevirt.machine import VirtualMachineCondition
 from virtshape.api.kubevirt.status import VirtualMachineInstanceCondition
 
-C = TypeVar("C", VirtualMachineCondition, VirtualMachineInstanceCondition)
+C = TypeVar("C", VirtualMachineCondition, VirtualMachineInstanceCondition, KubeVirtCondition)
 
 
 def find_condition(conditions: Sequence[C] | None, name: str) -> C | None:

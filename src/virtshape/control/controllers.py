@@ -27,6 +27,7 @@ from virtshape.client.resources import metadata_of
 from virtshape.control.clock import Clock
 from virtshape.control.disks import list_volume_names
 from virtshape.control.events import Recorder
+from virtshape.control.installation import InstallationReconciler
 from virtshape.control.launcher import Launcher
 from virtshape.control.loop import Loop, Name
 from virtshape.control.nodes import settle_nodes
@@ -72,6 +73,8 @@ class Controllers:
         self.data_volumes = Loop("datavolume", volumes.reconcile_data_volume)
         self.claims = Loop("claim", volumes.reconcile_claim)
         self.data_sources = Loop("datasource", volumes.reconcile_data_source)
+        installations = InstallationReconciler(client, self.informers, clock, runs_guests=launcher is not None)
+        self.installations = Loop("kubevirt", installations.reconcile, workers=1)
         self._watch()
 
     def _make_vmi_reconciler(self) -> VmiReconciler:
@@ -87,7 +90,7 @@ class Controllers:
     @property
     def loops(self) -> tuple[Loop, ...]:
         """All loops."""
-        return (self.vms, self.vmis, self.data_volumes, self.claims, self.data_sources)
+        return (self.vms, self.vmis, self.data_volumes, self.claims, self.data_sources, self.installations)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -114,7 +117,7 @@ class Controllers:
         add(VolumeSnapshot).handle(lambda _: self._look_at_all(DataSource, self.data_sources))
         add(DataSource).handle(lambda change: self.data_sources.queue.add(_place(change.item)))
         add(Node).handle(lambda _: self._look_at_unplaced())
-        add(KubeVirt).handle(lambda _: self._look_at_all(VirtualMachine, self.vms))
+        add(KubeVirt).handle(self._see_installation)
         for kind in SHAPING:
             add(kind).handle(self._see_shape)
 
@@ -137,6 +140,11 @@ class Controllers:
         self.data_volumes.queue.add(name)
         self._look_at_users(name)
         self._look_at_all(DataSource, self.data_sources)
+
+    def _see_installation(self, change: Change[KubeVirt]) -> None:
+        self.installations.queue.add(_place(change.item))
+        if change.before is None or change.before.spec != change.item.spec:
+            self._look_at_all(VirtualMachine, self.vms)
 
     def _see_shape(self, change: Change[Model]) -> None:
         """An object that VMs may have been waiting for."""

@@ -1,0 +1,72 @@
+"""
+The state of the installation, told in the form that KubeVirt's own clients look for.
+
+Says what is true: that the controllers are at work, which version they are, and whether anything runs guests.
+"""
+
+from importlib.metadata import version
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtCondition, KubeVirtStatus
+from virtshape.client.protocol import Client
+from virtshape.control.cache import Cache
+from virtshape.control.clock import Clock, format_time
+from virtshape.control.conditions import put_condition
+from virtshape.control.loop import DONE, Name, Result
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+
+VERSION: Final = f"v{version('virtshape')}"
+
+
+class InstallationReconciler:
+    """Reconciles the object that stands for the installation; `runs_guests` if there is a launcher."""
+
+    def __init__(self, client: Client, cache: Cache, clock: Clock, *, runs_guests: bool) -> None:
+        self._client = client
+        self._cache = cache
+        self._clock = clock
+        self._runs_guests = runs_guests
+
+    async def reconcile(self, name: Name) -> Result:
+        """Say how the installation is."""
+        installed = self._cache.find(KubeVirt, name.name, name.namespace)
+        if installed is None or installed.metadata is None or installed.metadata.deletion_timestamp is not None:
+            return DONE
+        status = describe_installation(installed, format_time(self._clock()), runs_guests=self._runs_guests)
+        if status != installed.status:
+            await self._client.update_status(replace(installed, status=status))
+        return DONE
+
+
+def describe_installation(installed: KubeVirt, stamp: str, *, runs_guests: bool) -> KubeVirtStatus:
+    """The status of an installation whose controllers are at work."""
+    status = installed.status or KubeVirtStatus()
+    conditions = status.conditions or []
+    for wanted in _list_conditions(runs_guests=runs_guests):
+        conditions = put_condition(conditions, wanted, stamp)
+    return replace(
+        status,
+        phase="Deployed",
+        conditions=conditions,
+        observed_generation=installed.metadata.generation if installed.metadata else None,
+        default_architecture=DEFAULT_ARCHITECTURE,
+        operator_version=VERSION,
+        observed_kube_virt_version=VERSION,
+        target_kube_virt_version=VERSION,
+    )
+
+
+def _list_conditions(*, runs_guests: bool) -> list[KubeVirtCondition]:
+    ready = "AllComponentsReady"
+    degraded = KubeVirtCondition("Degraded", "False", ready, "All components are ready.")
+    if not runs_guests:
+        words = "No launcher is at work: instances wait for a node."
+        degraded = KubeVirtCondition("Degraded", "True", "NoLauncher", words)
+    return [
+        KubeVirtCondition("Available", "True", ready, "All components are ready."),
+        KubeVirtCondition("Progressing", "False", ready, "All components are ready."),
+        degraded,
+        KubeVirtCondition("Created", "True", "AllResourcesCreated", "All resources were created."),
+    ]

@@ -1,0 +1,63 @@
+"""Events: told once, counted after that, also by a controller that was started anew."""
+
+from pathlib import Path
+
+from tests.build import build_vm
+from tests.controlled import Place, placed
+from tests.lives import NOW, STAMP
+from tests.worlds import run
+
+from virtshape.api.codec import to_tree
+from virtshape.api.core.event import Event
+from virtshape.control.events import Recorder
+
+
+async def tell(place: Place, times: int, *, now: float) -> None:
+    vm = build_vm(namespace="default")
+    recorder = Recorder(place.client, "controller", lambda: now)
+    async with recorder.running():
+        for _ in range(times):
+            recorder.tell(vm, "FailedCreate", "no room", warning=True)
+        await recorder.flush()
+
+
+def test_the_same_again_is_counted(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            await tell(place, 3, now=NOW)
+            await tell(place, 2, now=NOW + 60)
+            (event,) = (await place.client.list(Event, "default")).items
+            tree = to_tree(event)
+            del tree["metadata"]
+            assert tree == {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "involvedObject": {
+                    "apiVersion": "kubevirt.io/v1",
+                    "kind": "VirtualMachine",
+                    "name": "vm1",
+                    "namespace": "default",
+                },
+                "type": "Warning",
+                "reason": "FailedCreate",
+                "message": "no room",
+                "count": 5,
+                "firstTimestamp": STAMP,
+                "lastTimestamp": "2027-01-15T08:01:00Z",
+                "source": {"component": "controller"},
+                "reportingComponent": "controller",
+                "reportingInstance": "",
+            }
+
+    run(scenario())
+
+
+def test_what_cannot_be_told_holds_nobody_up(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            recorder = Recorder(place.client, "controller", lambda: NOW)
+            async with recorder.running():
+                recorder.tell(build_vm(namespace="nowhere"), "Lost", "nobody hears it")
+            assert not (await place.client.list(Event)).items
+
+    run(scenario())
