@@ -1,14 +1,14 @@
 """
 Whether a DataVolume, or a template for one, contradicts itself.
 
-Pure: yields violations.
+Pure: yields violations. Of several origins one is used, so they are only warned of.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
 from virtshape.admission.rules.checks import list_members
-from virtshape.admission.violation import Violation
+from virtshape.admission.violation import DEPRECATED, Violation
 from virtshape.api.cdi import DataVolumeSource, DataVolumeSpec
 
 _SOURCES: Final = list_members(DataVolumeSource)
@@ -21,13 +21,13 @@ def check_data_volume(spec: DataVolumeSpec, at: str) -> Iterator[Violation]:
         message = f"Duplicate storage definition, both target storage and target pvc defined: keep {at}.storage"
         yield Violation("one-of", f"{at}.pvc", message)
     if spec.source is not None and spec.source_ref is not None:
-        message = f"{at}.source and {at}.sourceRef are mutually exclusive: keep one of them"
-        yield Violation("one-of", f"{at}.sourceRef", message)
+        message = f"{at}.source and {at}.sourceRef are mutually exclusive: {at}.source is used, remove the other"
+        yield Violation(DEPRECATED, f"{at}.sourceRef", message)
     if spec.source is not None:
         present = _SOURCES.list_present(spec.source)
         if len(present) > 1:
             message = f"Multiple Data volume sources: {' and '.join(present)}; keep one of them"
-            yield Violation("one-of", f"{at}.source.{present[1]}", message)
+            yield Violation(DEPRECATED, f"{at}.source.{present[1]}", message)
     if spec.source_ref is not None and not spec.source_ref.name:
         yield Violation("invalid-value", f"{at}.sourceRef.name", "Required value: name what the data comes from")
     if spec.content_type and spec.content_type not in _CONTENT_TYPES:

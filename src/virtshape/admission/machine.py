@@ -114,11 +114,11 @@ def _tell_missing(vm: VirtualMachine, role: Role, error: NotFoundError, world: W
     message = error.message
     if error.reference.kind != "ControllerRevision":
         message = explain_missing(error.reference, role, namespace_of(vm), world, _ADVICE)
-        settings = world.configuration.instancetype if world.configuration else None
-        if settings is not None and settings.missing_reference == _DEFER:
-            verdict.warnings.append(f"{error.field}: {message}; the VM can start once it is there")
-            return
-    verdict.causes.append(Cause("FieldValueNotFound", message, error.field))
+    settings = world.configuration.instancetype if world.configuration else None
+    if settings is not None and settings.missing_reference == _DEFER:
+        verdict.warnings.append(f"{error.field}: {message}; the VM can start once it is there")
+    else:
+        verdict.causes.append(Cause("FieldValueNotFound", message, error.field))
 
 
 def _tell_misfits(vm: VirtualMachine, found: _Found, trial: Trial, world: World) -> list[Conflict]:

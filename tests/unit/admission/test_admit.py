@@ -1,0 +1,248 @@
+"""What becomes of VMs, VMIs and what shapes them before they are stored."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree, build_instancetype, build_preference, build_revision, build_vm
+from tests.unit.admission.worlds import NOW, SmallWorld
+
+from virtshape.admission.admit import admit
+from virtshape.api.codec import to_tree
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.status import StatusError
+
+V1BETA1 = "instancetype.kubevirt.io/v1beta1"
+SMALL = build_instancetype("small")
+LARGE = build_instancetype("large", cpu={"guest": 8}, memory={"guest": "16Gi"})
+KEPT = "this VirtualMachineClusterInstancetype: those that hold a revision of it keep it as it was"
+RECAPTURE = "virtshape.io/recapture"
+REF: Tree = {"name": "small", "controllerRevisionRef": {"name": "r1"}}
+
+
+def kind_of(tree: Tree) -> Kind:
+    kind = find_kind(tree["apiVersion"], tree["kind"])
+    assert kind is not None
+    return kind
+
+
+def vm_tree(**spec: Any) -> Tree:
+    tree: Tree = to_tree(build_vm(**spec))
+    return tree
+
+
+def admitted(tree: Tree, world: SmallWorld | None = None, old: Tree | None = None, *, trusted: bool = False) -> Tree:
+    return admit(kind_of(tree), tree, old, world or SmallWorld(), trusted=trusted).tree
+
+
+def warned(tree: Tree, world: SmallWorld | None = None, old: Tree | None = None) -> list[str]:
+    return admit(kind_of(tree), tree, old, world or SmallWorld()).warnings
+
+
+def refused(tree: Tree, world: SmallWorld | None = None, old: Tree | None = None) -> list[tuple[str, str]]:
+    """The fields and words that the object is refused for."""
+    with pytest.raises(StatusError) as error:
+        admit(kind_of(tree), tree, old, world or SmallWorld())
+    assert (error.value.code, error.value.reason) == (422, "Invalid")
+    return [(cause.field, cause.message) for cause in error.value.causes]
+
+
+def test_a_new_vm_gets_what_its_guest_relies_on_and_stays_as_written_otherwise() -> None:
+    tree = vm_tree(memory="1Gi")
+    tree["spec"]["template"]["spec"]["domain"]["memory"]["guest"] = "1024Mi"
+    assert admitted(tree)["spec"]["template"] == {
+        "metadata": {"annotations": {"kubevirt.io/pci-topology-version": "v3"}},
+        "spec": {
+            "architecture": "amd64",
+            "domain": {
+                "devices": {},
+                "firmware": {"uuid": "uid-1", "serial": "uid-2"},
+                "machine": {"type": "q35"},
+                "memory": {"guest": "1024Mi"},
+                "resources": {},
+            },
+        },
+    }
+
+
+def test_a_changed_vm_keeps_what_its_guest_relies_on() -> None:
+    old = admitted(vm_tree(memory="1Gi"))
+    new = vm_tree(memory="2Gi")
+    template = admitted(new, old=old)["spec"]["template"]
+    assert template["spec"].pop("domain").pop("memory") == {"guest": "2Gi"}
+    kept = admitted(vm_tree(memory="1Gi"))["spec"]["template"]
+    del kept["spec"]["domain"]
+    assert template == kept
+
+
+def test_a_change_that_leaves_the_spec_alone_passes_whatever_it_is() -> None:
+    old = vm_tree(instancetype="gone")
+    new = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
+    assert admitted(new, old=old) == new
+
+
+def test_a_vm_that_is_being_deleted_may_change() -> None:
+    old = vm_tree(instancetype="gone")
+    new = vm_tree(instancetype="gone", runStrategy="Bogus")
+    new["metadata"]["deletionTimestamp"] = NOW
+    assert admitted(new, old=old) == new
+
+
+def test_all_that_stands_against_a_vm_is_told_at_once() -> None:
+    tree = vm_tree(
+        instancetype="small",
+        preference="linux",
+        domain={"cpu": {"cores": 2}, "devices": {"disks": [{"name": "root"}]}},
+        runStrategy="Sometimes",
+    )
+    world = SmallWorld([SMALL, LARGE, build_preference("linux", requirements={"cpu": {"guest": 4}})])
+    domain = "spec.template.spec.domain"
+    assert [field for field, _ in refused(tree, world)] == [
+        "spec.runStrategy",
+        f"{domain}.cpu.cores",
+        "spec.instancetype",
+        f"{domain}.devices.disks[0].name",
+    ]
+
+
+def test_an_instance_type_that_would_do_is_named() -> None:
+    world = SmallWorld([SMALL, LARGE, build_preference("linux", requirements={"cpu": {"guest": 4}})])
+    ((_, message),) = refused(vm_tree(instancetype="small", preference="linux"), world)
+    assert message.startswith("failure checking preference requirements: insufficient CPU resources of 2 vCPU")
+    assert message.endswith("; large would do")
+
+
+MISSING: dict[str, tuple[Tree, str, str]] = {
+    "a name misspelt": ({"instancetype": "smal"}, "spec.instancetype.name", "did you mean small?"),
+    "a namespaced kind": (
+        {"instancetype": "VirtualMachineInstancetype/small"},
+        "spec.instancetype.name",
+        "there is a VirtualMachineClusterInstancetype of this name: set spec.instancetype.kind to it",
+    ),
+    "a preference of no name near": ({"preference": "xyz", "memory": "1Gi"}, "spec.preference.name", "create it first"),
+    "a kind that is none": ({"instancetype": "Typo/small"}, "spec.instancetype.kind", "got unexpected kind"),
+    "a revision": (
+        {"instancetype": {"name": "small", "revisionName": "r"}}, "spec.instancetype.revisionName", "not found",
+    ),
+    "a volume to infer from": (
+        {"instancetype": {"inferFromVolume": "root"}}, "spec.instancetype.inferFromVolume", "unable to find volume",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "field", "words"), MISSING.values(), ids=MISSING)
+def test_what_a_vm_names_must_be_there(spec: Tree, field: str, words: str) -> None:
+    ((found, message),) = refused(vm_tree(**spec), SmallWorld([SMALL]))
+    assert (found, words in message) == (field, True), message
+
+
+def test_what_is_missing_may_come_later_if_so_configured() -> None:
+    world = SmallWorld([SMALL], instancetype={"missingReference": "Defer"})
+    (warning,) = warned(vm_tree(instancetype="smal"), world)
+    assert warning.endswith('"smal" not found; did you mean small?; the VM can start once it is there')
+
+
+def test_an_instance_type_that_is_gone_does_not_keep_its_vm_from_changing() -> None:
+    old = vm_tree(instancetype="gone", runStrategy="Always")
+    new = vm_tree(instancetype="gone", runStrategy="Halted")
+    assert admitted(new, old=old)["spec"]["runStrategy"] == "Halted"
+
+
+RELEASED: dict[str, tuple[Tree, Tree, str | None]] = {
+    "a revision that is taken away": ({"name": "small", "revisionName": "r1"}, {"name": "small"}, "instancetype"),
+    "another object, the revision in the status": ({"name": "small"}, {"name": "large"}, "instancetype"),
+    "another object, with the controller's revision": (
+        {"name": "small", "revisionName": "r1"}, {"name": "large", "revisionName": "r1"}, "instancetype",
+    ),
+    "the same object, the revision in the status": ({"name": "small"}, {"name": "small"}, None),
+    "another revision": ({"name": "small", "revisionName": "r1"}, {"name": "small", "revisionName": "r2"}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "marked"), RELEASED.values(), ids=RELEASED)
+def test_a_vm_that_lets_go_of_a_revision_is_marked(before: Tree, after: Tree, marked: str | None) -> None:
+    data = to_tree(SMALL)
+    revisions = [build_revision(name, data, object_name="small") for name in ("r1", "r2")]
+    world = SmallWorld([SMALL, LARGE, *revisions])
+    status: Tree = {"instancetypeRef": REF}
+    old = vm_tree(instancetype=before, status=status)
+    new = admitted(vm_tree(instancetype=after, status=status, runStrategy="Halted"), world, old)
+    assert new["metadata"].get("annotations", {}).get(RECAPTURE) == marked
+
+
+def test_deprecated_fields_are_warned_of() -> None:
+    tree = vm_tree(memory="1Gi", runStrategy=None, running=True)
+    assert warned(tree) == ["spec.running is deprecated: use spec.runStrategy: Always"]
+
+
+def vmi_tree(**spec: Any) -> Tree:
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": "vmi", "namespace": "default"},
+        "spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}, **spec},
+    }
+
+
+def test_a_new_vmi_gets_all_that_it_needs_to_run() -> None:
+    tree = admitted(vmi_tree())
+    assert tree["metadata"]["finalizers"] == ["kubevirt.io/foregroundDeleteVirtualMachine"]
+    assert tree["spec"]["networks"] == [{"name": "default", "pod": {}}]
+    assert tree["spec"]["domain"]["cpu"] == {"sockets": 1, "cores": 1, "threads": 1, "model": "host-model"}
+    assert tree["spec"]["domain"]["firmware"] == {"uuid": "uid-1"}
+    assert tree["status"] == {
+        "phase": "Pending",
+        "phaseTransitionTimestamps": [{"phase": "Pending", "phaseTransitionTimestamp": NOW}],
+        "guestOSInfo": {},
+        "runtimeUser": 107,
+        "currentCPUTopology": {"sockets": 1, "cores": 1, "threads": 1},
+        "memory": {"guestAtBoot": "1Gi", "guestCurrent": "1Gi", "guestRequested": "1Gi"},
+    }
+
+
+def test_a_vmi_without_memory_is_refused() -> None:
+    assert [field for field, _ in refused(vmi_tree(domain={"devices": {}}))] == ["spec.domain.memory.guest"]
+
+
+def test_only_the_system_changes_the_spec_of_a_vmi() -> None:
+    old = admitted(vmi_tree())
+    new = {**old, "spec": {**old["spec"], "hostname": "other"}}
+    assert refused(new, old=old) == [("", "update of VMI object is restricted")]
+    assert admitted(new, old=old, trusted=True) == new
+    told = {**old, "status": {"phase": "Running"}}
+    assert admitted(told, old=old) == told
+
+
+def instancetype_tree(version: str = "v1beta1", **spec: Any) -> Tree:
+    tree: Tree = to_tree(build_instancetype("small", version=version, **spec))
+    return tree
+
+
+def test_an_instance_type_is_checked_at_its_version() -> None:
+    assert refused(instancetype_tree(cpu={})) == [
+        ("spec.cpu.guest", "either spec.cpu.guest or spec.cpu.topology is required before v1beta2")
+    ]
+    assert admitted(instancetype_tree("v1beta2", cpu={}))["spec"]["cpu"] == {}
+
+
+@pytest.mark.parametrize(
+    ("users", "warnings"),
+    [
+        (0, []),
+        (1, [f"1 VM refers to {KEPT}"]),
+        (7, [f"7 VMs refer to {KEPT}"]),
+    ],
+)
+def test_a_change_to_an_instance_type_in_use_is_warned_of(users: int, warnings: list[str]) -> None:
+    world = SmallWorld(users=users)
+    assert warned(instancetype_tree(cpu={"guest": 3}), world, instancetype_tree()) == warnings
+    assert warned(instancetype_tree(), world, instancetype_tree()) == []
+
+
+def test_a_preference_of_a_topology_that_is_none_is_refused() -> None:
+    tree = to_tree(build_preference("linux", cpu={"preferredCPUTopology": "preferRings"}))
+    assert [field for field, _ in refused(tree)] == ["spec.cpu.preferredCPUTopology"]
+
+
+def test_other_kinds_pass() -> None:
+    tree = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    assert admitted(tree) is tree

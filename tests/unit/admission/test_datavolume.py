@@ -1,0 +1,27 @@
+"""DataVolumes that contradict themselves."""
+
+import pytest
+from tests.build import Tree
+
+from virtshape.admission.datavolume import check_data_volume
+from virtshape.admission.violation import split
+from virtshape.api.cdi import DataVolumeSpec
+from virtshape.api.codec import from_tree
+
+BLANK: Tree = {"blank": {}}
+REF: Tree = {"kind": "DataSource", "name": "fedora"}
+CASES: dict[str, tuple[Tree, list[str], int]] = {
+    "one origin, one claim": ({"source": BLANK, "storage": {}}, [], 0),
+    "an origin that is named": ({"sourceRef": REF, "pvc": {}}, [], 0),
+    "two claims": ({"source": BLANK, "storage": {}, "pvc": {}}, ["spec.pvc"], 0),
+    "two origins": ({"source": BLANK, "sourceRef": REF}, [], 1),
+    "two sources": ({"source": {"blank": {}, "upload": {}}}, [], 1),
+    "an origin of no name": ({"sourceRef": {"kind": "DataSource", "name": ""}}, ["spec.sourceRef.name"], 0),
+    "content of no sort": ({"contentType": "tape"}, ["spec.contentType"], 0),
+}
+
+
+@pytest.mark.parametrize(("spec", "fields", "warnings"), CASES.values(), ids=CASES)
+def test_a_data_volume_is_refused_or_warned_of(spec: Tree, fields: list[str], warnings: int) -> None:
+    verdict = split(check_data_volume(from_tree(spec, DataVolumeSpec), "spec"))
+    assert ([cause.field for cause in verdict.causes], len(verdict.warnings)) == (fields, warnings)
