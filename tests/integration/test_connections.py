@@ -203,7 +203,7 @@ def test_a_request_behind_a_stream_is_answered_when_the_stream_ends(wire: Wire, 
 def test_writes_beyond_what_can_be_done_at_once_are_to_come_again(
     serving: Serving, client: Client, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving.system.server._in_flight.writes, "_most", 0)  # noqa: SLF001 - as if all were busy
+    monkeypatch.setattr(serving.system.server._writes, "_most", 0)  # noqa: SLF001 - as if all were busy
     reply = client.post(place.core("configmaps"), build_config())
     assert (reply.reason, reply.headers["retry-after"]) == ((429, "TooManyRequests"), "1")
     assert client.get(place.core("configmaps")).status == 200

@@ -5,24 +5,17 @@ Refuses with the codes and words that clients know to retry on, or not to. Measu
 """
 
 import re
-from collections.abc import AsyncIterable
-from contextlib import AbstractContextManager, nullcontext
 from itertools import accumulate
 from typing import Final
 
 from virtshape.api.status import StatusError
 
-MOST_READS: Final = 400
 MOST_WRITES: Final = 200
 LARGEST_BODY: Final = 3 * 1024 * 1024
 DEEPEST_NESTING: Final = 200
 RETRY_AFTER_SECONDS: Final = 1
 LONGEST_SECONDS: Final = 60.0
 
-_READING = frozenset({"get", "list"})
-_LONG_RUNNING_VERBS = frozenset({"watch"})
-_LONG_RUNNING_PARTS = frozenset({"console", "portforward", "vnc", "exec", "attach", "log", "usbredir"})
-_UNCOUNTED = nullcontext()
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _OTHERS = bytes(byte for byte in range(256) if byte not in b"{}[]")
 _DURATION = re.compile(r"(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|ms|s|m|h))+|0")
@@ -32,11 +25,15 @@ _STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
 
 
 class Slots:
-    """Room for so many requests at once; entered by each while it is being answered, refused with 429 when full."""
+    """
+    Room for so many writes at once; entered by each while it is being made, refused with 429 when full.
+
+    Reads need none: they are answered one at a time.
+    """
 
     __slots__ = ("_most", "taken")
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int = MOST_WRITES) -> None:
         self._most = most
         self.taken = 0
 
@@ -49,20 +46,6 @@ class Slots:
         self.taken -= 1
 
 
-class InFlight:
-    """Room for reads and for writes, apart, so that neither shuts the other out."""
-
-    def __init__(self, reads: int = MOST_READS, writes: int = MOST_WRITES) -> None:
-        self.reads = Slots(reads)
-        self.writes = Slots(writes)
-
-    def admit(self, verb: str, subresource: str = "") -> AbstractContextManager[None]:
-        """What a request enters while it is being answered; watches and consoles do not count."""
-        if verb in _LONG_RUNNING_VERBS or subresource in _LONG_RUNNING_PARTS:
-            return _UNCOUNTED
-        return self.reads if verb in _READING else self.writes
-
-
 def too_many_requests() -> StatusError:
     """The refusal of a request that should come again later; its Retry-After header is `RETRY_AFTER_SECONDS`."""
     words = "Too many requests, please try again later."
@@ -73,18 +56,6 @@ def check_size(size: int, largest: int = LARGEST_BODY) -> None:
     """Refuse a body of so many bytes with 413 if that is too many."""
     if size > largest:
         raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {largest}")
-
-
-async def collect_body(chunks: AsyncIterable[bytes], declared: int | None = None, largest: int = LARGEST_BODY) -> bytes:
-    """Put a body together, refusing it as soon as it is known to be too large."""
-    check_size(declared or 0, largest)
-    parts: list[bytes] = []
-    size = 0
-    async for chunk in chunks:
-        size += len(chunk)
-        check_size(size, largest)
-        parts.append(chunk)
-    return b"".join(parts)
 
 
 def check_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:

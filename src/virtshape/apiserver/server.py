@@ -27,7 +27,7 @@ from virtshape.apiserver.deleting import delete_collection, delete_object
 from virtshape.apiserver.fieldselector import NAME, parse_field_selector
 from virtshape.apiserver.http import Answer
 from virtshape.apiserver.impersonation import impersonate
-from virtshape.apiserver.limits import InFlight, check_nesting, read_patience, too_slow
+from virtshape.apiserver.limits import Slots, check_nesting, read_patience, too_slow
 from virtshape.apiserver.message import JSON, LINE, PERSONAL, Request, Response
 from virtshape.apiserver.negotiation import choose_form
 from virtshape.apiserver.patching import patch_object
@@ -81,7 +81,7 @@ class Server:
         self._definitions = definitions
         self._issue_token = issue_token
         self._audit = audit
-        self._in_flight = InFlight()
+        self._writes = Slots()
 
     def handle(self, request: Request) -> Answer | Awaitable[Answer]:
         """The answer to a request, or the promise of one."""
@@ -166,7 +166,7 @@ class Server:
 
     async def _answer_write(self, request: Request, make: Make) -> Response:
         try:
-            with self._in_flight.writes:
+            with self._writes:
                 async with asyncio.timeout(read_patience(request.parameter("timeout"))):
                     return await make()
         except TimeoutError:

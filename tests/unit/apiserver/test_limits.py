@@ -1,68 +1,62 @@
-import asyncio
-from collections.abc import AsyncIterator
-
 import pytest
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.limits import InFlight, check_nesting, collect_body
+from virtshape.apiserver.limits import LONGEST_SECONDS, Slots, check_nesting, check_size, read_patience
 
 
-def test_reads_and_writes_are_counted_apart() -> None:
-    in_flight = InFlight(reads=1, writes=1)
-    with in_flight.admit("get"), in_flight.admit("create"):
-        for verb in ("get", "list", "create", "update", "patch", "delete"):
-            with pytest.raises(StatusError) as refusal, in_flight.admit(verb):
-                pass
-            status = refusal.value.status
-            assert (status.code, status.reason) == (429, "TooManyRequests")
-            assert status.message == "Too many requests, please try again later."
-            assert status.details is not None
-            assert status.details.retry_after_seconds == 1
+def test_what_is_too_much_at_once_is_to_come_again() -> None:
+    slots = Slots(2)
+    with slots, slots, pytest.raises(StatusError) as refusal, slots:
+        pass
+    status = refusal.value.status
+    assert (status.code, status.reason) == (429, "TooManyRequests")
+    assert status.message == "Too many requests, please try again later."
+    assert status.details is not None
+    assert status.details.retry_after_seconds == 1
+    assert slots.taken == 0
 
 
 def test_a_request_that_ends_makes_room_even_if_it_fails() -> None:
-    in_flight = InFlight(reads=1, writes=1)
+    slots = Slots(1)
     for _ in range(3):
-        with pytest.raises(ValueError, match="no"), in_flight.admit("patch"):
+        with pytest.raises(ValueError, match="no"), slots:
             raise ValueError("no")
-    assert in_flight.writes.taken == 0
+    assert slots.taken == 0
 
 
-@pytest.mark.parametrize(("verb", "subresource"), [("watch", ""), ("get", "console"), ("get", "vnc")])
-def test_what_goes_on_for_hours_does_not_count(verb: str, subresource: str) -> None:
-    in_flight = InFlight(reads=0, writes=0)
-    with in_flight.admit(verb, subresource):
-        pass
-
-
-async def _chunks(*chunks: bytes) -> AsyncIterator[bytes]:
-    for chunk in chunks:
-        yield chunk
-
-
-def test_a_body_is_put_together() -> None:
-    assert asyncio.run(collect_body(_chunks(b"ab", b"c"), largest=3)) == b"abc"
-
-
-@pytest.mark.parametrize("declared", [None, 4, 2], ids=["undeclared", "declared", "declared wrongly"])
-def test_a_body_that_is_too_large_is_refused(declared: int | None) -> None:
+def test_a_body_that_is_too_large_is_refused() -> None:
+    check_size(3, largest=3)
     with pytest.raises(StatusError) as refusal:
-        asyncio.run(collect_body(_chunks(b"ab", b"cd"), declared, largest=3))
+        check_size(4, largest=3)
     error = refusal.value
     assert (error.code, error.reason) == (413, "RequestEntityTooLarge")
     assert error.message == "Request entity too large: limit is 3"
 
 
-def test_a_declared_size_is_refused_before_a_byte_is_read() -> None:
-    read = []
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("", LONGEST_SECONDS),
+        ("0", LONGEST_SECONDS),
+        ("0s", LONGEST_SECONDS),
+        ("5s", 5),
+        ("1m30s", LONGEST_SECONDS),
+        ("1.5s", 1.5),
+        (".5s", 0.5),
+        ("250ms", 0.25),
+        ("2s500ms", 2.5),
+        ("9999h", LONGEST_SECONDS),
+    ],
+)
+def test_patience_is_read_as_go_writes_it(text: str, seconds: float) -> None:
+    assert read_patience(text) == pytest.approx(seconds)
 
-    async def chunks() -> AsyncIterator[bytes]:
-        read.append(b"")
-        yield b""
 
-    with pytest.raises(StatusError):
-        asyncio.run(collect_body(chunks(), 4, largest=3))
-    assert read == []
+@pytest.mark.parametrize("text", ["5", "soon", "-5s", "5 s", "1m-1s", "s", "5x", "1..5s", "9" * 90 + "s"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(StatusError) as refusal:
+        read_patience(text)
+    assert (refusal.value.code, refusal.value.reason) == (400, "BadRequest")
 
 
 NESTED = {
