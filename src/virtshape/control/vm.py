@@ -133,8 +133,9 @@ class VmReconciler:
     def _tell_captured(self, before: VirtualMachine, vm: VirtualMachine, names: Names) -> None:
         if vm is before:
             return
-        for role, name in names.items():
-            self._recorder.tell(vm, "SuccessfulCapture", f"the {role} is kept as {name}")
+        if names:
+            kept = ", ".join(f"the {role} as {name}" for role, name in names.items())
+            self._recorder.tell(vm, "SuccessfulCapture", f"kept {kept}")
 
     async def _make_data_volumes(self, vm: VirtualMachine) -> None:
         for wanted in build_data_volumes(vm):

@@ -98,6 +98,9 @@ def make_conditions(
         for one in (vmi.status.conditions if vmi and vmi.status else None) or ()
         if one.type not in _OF_INSTANCES_ONLY
     }
+    if vmi is not None and READY not in theirs:
+        words = "Guest VM is not reported as running"
+        theirs[READY] = VirtualMachineCondition(READY, "False", "GuestNotRunning", words)
     if vmi is None:
         theirs[READY] = VirtualMachineCondition(READY, "False", "VMINotExists", "VMI does not exist")
     if seen.trouble is not None:

@@ -107,7 +107,7 @@ def test_trouble_is_a_condition_that_goes_with_it() -> None:
 
 @pytest.mark.parametrize(
     ("vmi", "types"),
-    [(build_vmi("Running"), ["RestartRequired"]), (None, ["Ready"])],
+    [(build_vmi("Running"), ["Ready", "RestartRequired"]), (None, ["Ready"])],
     ids=["running", "the next start has it all"],
 )
 def test_a_change_asks_a_running_vm_for_a_restart(vmi: VirtualMachineInstance | None, types: list[str]) -> None:
