@@ -1,65 +1,13 @@
 """An informer under load sees every change once, in order, whatever becomes of its watches and of the server."""
 
-import contextlib
-import http.client
-import json
 import signal
-import threading
 import time
 from collections import defaultdict
 from pathlib import Path
 
 from tests.e2e.informer import PATH, Informer
-from tests.e2e.manifests import build_settings
+from tests.e2e.load import Load, Story
 from tests.e2e.system import System
-
-Story = list[tuple[str, int]]
-"""What became of one object: changes with their versions, 0 where the answer does not tell."""
-
-
-class Load:
-    """Clients that create, change and delete objects as fast as they can, and know what was acknowledged."""
-
-    def __init__(self, system: System, clients: int = 4, prefix: str = "c") -> None:
-        self.stories: dict[str, Story] = defaultdict(list)
-        self._system = system
-        self._prefix = prefix
-        self._ending = threading.Event()
-        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(clients)]
-        for thread in self._threads:
-            thread.start()
-
-    def end(self) -> int:
-        """Stop, and wait for the answers; the version of the server after all of them."""
-        self._ending.set()
-        for thread in self._threads:
-            thread.join(20)
-        _, listed = self._system.ask("GET", PATH)
-        return int(listed["metadata"]["resourceVersion"])
-
-    def _run(self, number: int) -> None:
-        with (
-            contextlib.suppress(OSError, http.client.HTTPException),
-            contextlib.closing(self._system.connect()) as line,
-        ):
-            headers = {"Authorization": f"Bearer {self._system.config['token']}", "Content-Type": "application/json"}
-            patching = headers | {"Content-Type": "application/merge-patch+json"}
-
-            def tell(kind: str, name: str, method: str, path: str, tree: object, words: dict[str, str]) -> None:
-                line.request(method, path, None if tree is None else json.dumps(tree), words)
-                answer = line.getresponse()
-                told = json.loads(answer.read())
-                assert answer.status in (200, 201), told
-                self.stories[name].append((kind, int(told["metadata"].get("resourceVersion") or 0)))
-
-            for count in range(100_000):
-                if self._ending.is_set():
-                    return
-                name = f"{self._prefix}{number}-{count}"
-                tell("ADDED", name, "POST", PATH, build_settings(name), headers)
-                tell("MODIFIED", name, "PATCH", f"{PATH}/{name}", {"data": {"a": "2"}}, patching)
-                if count % 2:
-                    tell("DELETED", name, "DELETE", f"{PATH}/{name}", None, headers)
 
 
 def _check(informer: Informer, load: Load) -> None:

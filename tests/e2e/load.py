@@ -1,0 +1,66 @@
+"""Clients that write as fast as they can, for tests to see what becomes of it."""
+
+import contextlib
+import http.client
+import json
+import threading
+from collections import defaultdict
+
+from tests.e2e.informer import PATH
+from tests.e2e.manifests import build_settings
+from tests.e2e.system import System
+
+Story = list[tuple[str, int]]
+"""What became of one object: changes with their versions, 0 where the answer does not tell."""
+
+
+class Load:
+    """Clients that write objects as fast as they can, and know what was acknowledged."""
+
+    def __init__(self, system: System, clients: int = 4, prefix: str = "c", *, only_creates: bool = False) -> None:
+        self.stories: dict[str, Story] = defaultdict(list)
+        self._system = system
+        self._prefix = prefix
+        self._only_creates = only_creates
+        self._ending = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(clients)]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Stop, and wait for the answers."""
+        self._ending.set()
+        for thread in self._threads:
+            thread.join(20)
+
+    def end(self) -> int:
+        """Stop; the version of the server after all that was written."""
+        self.stop()
+        _, listed = self._system.ask("GET", PATH)
+        return int(listed["metadata"]["resourceVersion"])
+
+    def _run(self, number: int) -> None:
+        with (
+            contextlib.suppress(OSError, http.client.HTTPException),
+            contextlib.closing(self._system.connect()) as line,
+        ):
+            headers = {"Authorization": f"Bearer {self._system.config['token']}", "Content-Type": "application/json"}
+            patching = headers | {"Content-Type": "application/merge-patch+json"}
+
+            def tell(kind: str, name: str, method: str, path: str, tree: object, words: dict[str, str]) -> None:
+                line.request(method, path, None if tree is None else json.dumps(tree), words)
+                answer = line.getresponse()
+                told = json.loads(answer.read())
+                assert answer.status in (200, 201), told
+                self.stories[name].append((kind, int(told["metadata"].get("resourceVersion") or 0)))
+
+            for count in range(100_000):
+                if self._ending.is_set():
+                    return
+                name = f"{self._prefix}{number}-{count}"
+                tell("ADDED", name, "POST", PATH, build_settings(name), headers)
+                if self._only_creates:
+                    continue
+                tell("MODIFIED", name, "PATCH", f"{PATH}/{name}", {"data": {"a": "2"}}, patching)
+                if count % 2:
+                    tell("DELETED", name, "DELETE", f"{PATH}/{name}", None, headers)

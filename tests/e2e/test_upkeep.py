@@ -1,0 +1,123 @@
+"""What operators do beside starting and stopping: look, copy, check, let people in."""
+
+import contextlib
+import json
+import signal
+import sqlite3
+import stat
+import time
+from pathlib import Path
+
+import pytest
+from tests.e2e.load import Load
+from tests.e2e.manifests import build_settings
+from tests.e2e.system import System, call_virtshape
+
+SETTINGS = "/api/v1/namespaces/default/configmaps"
+
+
+def test_the_state_of_a_system_is_shown(data: Path) -> None:
+    assert call_virtshape("status", "--data-dir", data).returncode == 1
+    with System(data) as system:
+        system.ask("POST", SETTINGS, build_settings())
+        shown = json.loads(call_virtshape("status", "-o", "json", "--data-dir", data).stdout)
+        assert {name: shown[name] for name in ("running", "healthy", "pid", "url")} == {
+            "running": True,
+            "healthy": True,
+            "pid": system.process.pid,
+            "url": system.url,
+        }
+        assert shown["objects"]["configmaps"] == 1
+        table = call_virtshape("status", "--data-dir", data)
+        assert table.returncode == 0
+        assert table.stdout.startswith("STATE       healthy\n")
+    stopped = call_virtshape("status", "--data-dir", data)
+    assert stopped.returncode == 1
+    assert "not running" in stopped.stdout
+
+
+def test_a_system_that_hangs_is_not_called_healthy(data: Path) -> None:
+    with System(data) as system:
+        system.process.send_signal(signal.SIGSTOP)
+        try:
+            shown = call_virtshape("status", "-o", "json", "--data-dir", data)
+            down = call_virtshape("down", "--timeout", "0.3", "--data-dir", data)
+        finally:
+            system.process.send_signal(signal.SIGCONT)
+    assert shown.returncode == 1
+    assert "did not answer" in json.loads(shown.stdout)["problem"]
+    assert down.returncode == 1
+    assert f"process {system.process.pid} still runs after 0.3 seconds" in down.stderr
+
+
+def test_it_is_stopped_from_another_terminal(data: Path) -> None:
+    with System(data) as system:
+        ran = call_virtshape("down", "--data-dir", data)
+        assert ran.returncode == 0, ran.stderr
+        assert f"(process {system.process.pid})" in ran.stdout
+        assert system.process.wait(10) == 0
+    again = call_virtshape("down", "--data-dir", data)
+    assert (again.returncode, again.stdout) == (0, f"no system runs in {data}\n")
+
+
+def test_a_copy_is_of_one_moment_and_can_be_run(data: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    with System(data) as system:
+        load = Load(system, only_creates=True)
+        time.sleep(0.7)
+        copied = call_virtshape("backup", copy, "--data-dir", data)
+        load.stop()
+        assert copied.returncode == 0, copied.stderr
+    assert call_virtshape("check", copy).returncode == 0
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o700
+    with System(copy) as system:
+        listed = system.ask("GET", SETTINGS)[1]["items"]
+        there = [int(item["metadata"]["name"].rpartition("-")[2]) for item in listed]
+        writers = [item["metadata"]["name"].rpartition("-")[0] for item in listed]
+        assert 0 < len(there) < len(load.stories)
+        for writer in set(writers):  # of each client a beginning, without gaps
+            mine = sorted(count for count, who in zip(there, writers, strict=True) if who == writer)
+            assert mine == list(range(len(mine)))
+    again = call_virtshape("backup", copy, "--data-dir", data)
+    assert again.returncode == 1
+    assert f"{copy} exists" in again.stderr
+
+
+def test_a_damaged_database_is_found(data: Path) -> None:
+    with System(data) as system:
+        system.ask("POST", SETTINGS, build_settings())
+    with contextlib.closing(sqlite3.connect(data / "virtshape.db")) as connection, connection:
+        connection.execute("UPDATE log SET value = '{}' WHERE resource = 'configmaps'")
+    ran = call_virtshape("check", "--data-dir", data)
+    assert ran.returncode == 1
+    assert "configmaps default/settings is no object" in ran.stderr
+
+
+def test_users_are_made_and_removed_while_it_is_stopped(data: Path) -> None:
+    bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/user:heidi:view"
+    with System(data):
+        pass
+    added = call_virtshape("user", "add", "heidi", "--role", "view", "--data-dir", data)
+    assert added.returncode == 0, added.stderr
+    with System(data) as system:
+        assert system.ask("GET", bindings)[0] == 200
+    assert call_virtshape("user", "rm", "heidi", "--data-dir", data).returncode == 0
+    with System(data) as system:
+        assert system.ask("GET", bindings)[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["user", "add", "bob"], "there is no system in"),
+        (["user", "list"], "there is no system in"),
+        (["backup", "copy"], "there is no system in"),
+        (["check"], "there is no"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else " ".join(each),
+)
+def test_a_directory_without_a_system_is_said_to_have_none(data: Path, words: list[str], expected: str) -> None:
+    ran = call_virtshape(*words, "--data-dir", data)
+    assert ran.returncode == 1
+    assert expected in ran.stderr
+    assert not data.exists()
