@@ -1,11 +1,12 @@
 """One system for all tests, and for each test a client and a namespace of its own."""
 
 import itertools
+import time
 from collections.abc import Iterator
 
 import pytest
 from tests.integration.objects import Place
-from tests.loopback import Client, Serving
+from tests.loopback import PATIENCE, Client, Serving
 
 _numbers = itertools.count(1)
 
@@ -25,8 +26,12 @@ def client(serving: Serving) -> Iterator[Client]:
 
 @pytest.fixture
 def place(client: Client) -> Place:
-    """A namespace that nothing is in yet."""
+    """A namespace that nothing is in but the account that each is given in a moment."""
     name = f"test-{next(_numbers)}"
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     assert client.post("/api/v1/namespaces", body).status == 201
-    return Place(name)
+    made = Place(name)
+    deadline = time.monotonic() + PATIENCE
+    while client.get(made.core("serviceaccounts", "default")).status != 200:
+        assert time.monotonic() < deadline
+    return made

@@ -267,6 +267,14 @@ def test_secrets_are_opaque_unless_they_say_otherwise(client: Client, place: Pla
     assert made["type"] == "Opaque"
 
 
+def test_texts_in_secrets_are_encoded_and_not_shown_again(client: Client, place: Place) -> None:
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}, "stringData": {"a": "b"}}
+    (made,) = create(client, place.core("secrets"), {**body, "data": {"a": "eA==", "c": "eA=="}})
+    assert (made["data"], "stringData" in made) == ({"a": "Yg==", "c": "eA=="}, False)
+    patched = client.patch(place.core("secrets", "one"), {"stringData": {"c": "d"}}).tree
+    assert (patched["data"], "stringData" in patched) == ({"a": "Yg==", "c": "ZA=="}, False)
+
+
 def test_large_objects_are_stored_and_larger_ones_refused(client: Client, place: Place) -> None:
     assert client.post(place.core("configmaps"), build_config(data={"a": "x" * 900_000})).status == 201
     reply = client.post(place.core("configmaps"), build_config("two", data={"a": "x" * 4_000_000}))

@@ -101,6 +101,39 @@ def test_unknown_fields_in_a_patch_are_warned_of_or_refused(client: Client, plac
     assert client.patch(place.instancetypes("one"), patch, fieldValidation="Strict").reason == (422, "Invalid")
 
 
+@pytest.mark.parametrize(
+    ("media", "patch", "warning"),
+    [
+        pytest.param(
+            MERGE_PATCH,
+            b'{"spec":{"cpu":{"guest":2},"cpu":{"guest":3}}}',
+            'duplicate field \\"spec.cpu\\"',
+            id="merge, twice",
+        ),
+        pytest.param(
+            JSON_PATCH,
+            b'[{"op":"replace","path":"/spec/cpu/guest","value":2,"value":3}]',
+            'json patch duplicate field \\"[0].value\\"',
+            id="JSON, twice",
+        ),
+        pytest.param(
+            JSON_PATCH,
+            b'[{"op":"replace","path":"/spec/cpu/guest","value":3,"odd":1}]',
+            'json patch unknown field \\"[0].odd\\"',
+            id="JSON, unknown",
+        ),
+    ],
+)
+def test_mistakes_in_a_patch_itself_are_warned_of_or_refused(
+    client: Client, place: Place, media: str, patch: bytes, warning: str
+) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    assert client.patch(place.instancetypes("one"), patch, media, fieldValidation="Strict").reason == (422, "Invalid")
+    assert client.patch(place.instancetypes("one"), patch, media, fieldValidation="Ignore", dryRun="All").warnings == []
+    reply = client.patch(place.instancetypes("one"), patch, media)
+    assert (reply.warnings, reply.tree["spec"]["cpu"]) == ([warning], {"guest": 3})
+
+
 def test_a_patch_of_nothing_is_404_or_400(client: Client, place: Place) -> None:
     assert client.patch(place.instancetypes("none"), {}).reason == (404, "NotFound")
     assert client.patch(place.instancetypes(), {}).reason == (400, "BadRequest")

@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from tests.integration.objects import Place, build_config, build_instancetype, build_vm, create, revision
+from tests.integration.objects import GROUP, Place, build_config, build_instancetype, build_vm, create, revision
 from tests.loopback import Client, Serving, Tree
 
 
@@ -52,7 +52,11 @@ def test_another_address_or_state_is_refused(
 ) -> None:
     (made,) = create(client, place.instancetypes(), build_instancetype("one"))
     sent = with_metadata(with_guest(made, 2), **metadata)
-    assert client.put(place.instancetypes("one"), sent).reason == refusal
+    refused = client.put(place.instancetypes("one"), sent)
+    assert refused.reason == refusal
+    if refusal == (409, "Conflict"):
+        details = {"name": "one", "group": GROUP, "kind": "virtualmachineinstancetypes"}
+        assert refused.tree["details"] == details
     assert client.get(place.instancetypes("one")).tree == made
 
 
@@ -146,6 +150,28 @@ def test_a_namespace_keeps_its_label_and_finalizers(client: Client, place: Place
     assert client.get(path).status == 200
     client.delete(path)
     assert client.get(path).status == 404
+
+
+def test_what_a_revision_holds_never_changes_and_keeps_its_nulls(client: Client, place: Place) -> None:
+    path = f"/apis/apps/v1/namespaces/{place.namespace}/controllerrevisions"
+    data = {"kind": "Odd", "spec": {"nothing": None, "list": [None]}}
+    body = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "one"}, "data": data}
+    (made,) = create(client, path, {**body, "revision": 1})
+    assert made["data"] == data
+    refused = client.patch(f"{path}/one", {"data": {"kind": "Other"}})
+    assert (refused.reason, refused.tree["details"]["causes"][0]["field"]) == ((422, "Invalid"), "data")
+    assert client.patch(f"{path}/one", {"metadata": {"labels": {"a": "b"}}}).tree["data"] == data
+
+
+@pytest.mark.parametrize("plural", ["configmaps", "secrets"])
+def test_settings_that_say_so_never_change(client: Client, place: Place, plural: str) -> None:
+    kind = {"configmaps": "ConfigMap", "secrets": "Secret"}[plural]
+    create(client, place.core(plural), {**build_config(data={"a": "YQ=="}), "kind": kind, "immutable": True})
+    path = place.core(plural, "settings")
+    refused = client.patch(path, {"data": {"a": "Yg=="}, "immutable": False})
+    assert refused.reason == (422, "Invalid")
+    assert {cause["field"] for cause in refused.tree["details"]["causes"]} == {"data", "immutable"}
+    assert client.patch(path, {"metadata": {"labels": {"a": "b"}}}).status == 200
 
 
 def test_of_two_that_write_at_once_one_is_told_to_look_again(serving: Serving, client: Client, place: Place) -> None:

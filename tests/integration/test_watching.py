@@ -110,6 +110,29 @@ def test_a_bookmark_comes_before_the_end_if_the_revision_has_moved(client: Clien
     assert int(revision(events[0]["object"])) >= int(revision(made))
 
 
+def test_bookmarks_come_now_and_then(client: Client, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("virtshape.apiserver.watching.BOOKMARK_SECONDS", 0.2)
+    since = revision(client.get(place.instancetypes()).tree)
+    with client.watch(place.instancetypes(), resourceVersion=since, allowWatchBookmarks="true") as watch:
+        create(client, place.core("configmaps"), build_config("one"))
+        first = watch.read(1)
+        create(client, place.core("configmaps"), build_config("two"))
+        second = watch.read(1)
+    assert [event["type"] for event in (*first, *second)] == ["BOOKMARK", "BOOKMARK"]
+    assert int(revision(first[0]["object"])) < int(revision(second[0]["object"]))
+
+
+def test_a_watch_too_slow_to_keep_up_is_told_to_begin_again(
+    client: Client, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("virtshape.store.watch.MOST_PENDING", 0)
+    since = revision(client.get(place.instancetypes()).tree)
+    with client.watch(place.instancetypes(), resourceVersion=since) as watch:
+        create(client, place.instancetypes(), build_instancetype("one"))
+        events = list(watch)
+    assert [(event["type"], event["object"]["code"]) for event in events] == [("ERROR", 410)]
+
+
 def test_no_bookmark_comes_where_nothing_has_happened(serving: Serving, client: Client) -> None:
     path, since = Place("default").instancetypes(), str(serving.system.store.revision)
     with client.watch(path, resourceVersion=since, allowWatchBookmarks="true", seconds=3) as watch:

@@ -1,10 +1,14 @@
 """The server's own say in writes: namespaces must be there, and some kinds get what every cluster gives them."""
 
+from base64 import b64encode
+
+from virtshape.api.kinds import Kind
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.authentication import User
 from virtshape.apiserver.objects import Tree, metadata_of
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
+from virtshape.apiserver.violation import forbidden_value, refuse_object
 from virtshape.apiserver.writing import Admission
 from virtshape.store.record import Key
 from virtshape.store.store import Store
@@ -38,11 +42,13 @@ class BasicAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
     ) -> tuple[Tree | None, list[str]]:
-        """Refuse what has no namespace to be in; complete namespaces and secrets."""
-        del user, old, dry_run
+        """Refuse what has no namespace to be in, and changes of what never changes; complete namespaces and secrets."""
+        del user, dry_run
         if new is not None:
             if operation == "CREATE" and route.namespace:
                 self._check_namespace(route, new)
+            if old is not None and (causes := check_unchanged(route.kind, new, old)):
+                raise refuse_object(route.kind, route.name, causes)
             return complete(route, new), []
         if route.kind.kind == "Namespace" and route.name in _PERMANENT:
             words = f'namespaces "{route.name}" is forbidden: this namespace may not be deleted'
@@ -64,6 +70,20 @@ class BasicAdmission:
             raise StatusError(403, "Forbidden", message, [cause]).about(route.kind.group, route.kind.plural, name)
 
 
+def check_unchanged(kind: Kind, new: Tree, old: Tree) -> list[Cause]:
+    """What an update changes that objects of a core kind keep: revisions all, settings and secrets if they say so."""
+    match kind.group, kind.kind:
+        case "apps", "ControllerRevision":
+            changed = ["data"] if new.get("data") != old.get("data") else []
+            return [Cause("FieldValueInvalid", "Invalid value: field is immutable", field) for field in changed]
+        case "", "ConfigMap" | "Secret" if old.get("immutable"):
+            fields = ("immutable", "data", "binaryData")
+            words = "field is immutable when `immutable` is set"
+            return [forbidden_value(field, words) for field in fields if new.get(field) != old.get(field)]
+        case _:
+            return []
+
+
 def complete(route: Route, new: Tree) -> Tree:
     """An object of a core kind with what it gets where it does not say."""
     match route.kind.group, route.kind.kind:
@@ -72,6 +92,16 @@ def complete(route: Route, new: Tree) -> Tree:
             labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
             return {**new, "metadata": {**metadata, "labels": labels}}
         case "", "Secret":
-            return {"type": "Opaque", **new}
+            return _encode_texts({"type": "Opaque", **new})
         case _:
             return new
+
+
+def _encode_texts(secret: Tree) -> Tree:
+    """A secret with what it says in plain text where it keeps it."""
+    texts = secret.get("stringData")
+    if not texts:
+        return secret
+    data = {name: b64encode(text.encode()).decode() for name, text in texts.items()}
+    kept = {field: value for field, value in secret.items() if field != "stringData"}
+    return {**kept, "data": {**(secret.get("data") or {}), **data}}

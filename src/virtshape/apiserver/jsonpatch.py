@@ -48,11 +48,12 @@ def patch_json(tree: dict[str, Any], operations: object) -> dict[str, Any]:
 
 
 def find_unknown_members(operations: list[Any]) -> list[str]:
-    """What the operations say beyond what RFC 6902 knows, as problems to warn of."""
+    """What the operations say beyond what RFC 6902 knows, as problems to warn of; what is no operation says nothing."""
     known = {"op", "path", "from", "value"}
     return [
         f'json patch unknown field "[{index}].{member}"'
         for index, operation in enumerate(operations)
+        if isinstance(operation, dict)
         for member in operation
         if member not in known
     ]

@@ -17,15 +17,16 @@ from virtshape.apiserver.objects import Tree, metadata_of
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.strategic import patch_strategic
-from virtshape.apiserver.strictness import admit_fields
+from virtshape.apiserver.strictness import admit_fields, check_patch_text, limit_warnings
 from virtshape.apiserver.writeoptions import APPLY_PATCH, read_write_options
 from virtshape.apiserver.writing import Desk, change_object, conflict
 from virtshape.store.record import Record
 
+JSON_PATCH: Final = "application/json-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 
 _PATCHERS: Final[dict[str, Callable[[Tree, Any, Kind], Tree]]] = {
-    "application/json-patch+json": lambda old, patch, _: patch_json(old, patch),
+    JSON_PATCH: lambda old, patch, _: patch_json(old, patch),
     "application/merge-patch+json": lambda old, patch, _: patch_merge(old, patch),
     STRATEGIC_PATCH: lambda old, patch, kind: patch_strategic(old, patch, kind.struct),
 }
@@ -44,14 +45,16 @@ async def patch_object(desk: Desk, request: Request, route: Route, user: User) -
     if media == APPLY_PATCH:
         return await apply_object(desk, request, route, user, options)
     patch = read_json(request.body)
-    warnings: list[str] = []
+    mistakes = check_patch_text(request.body, patch, media == JSON_PATCH, options.validation)
+    warnings = list(mistakes)
 
     def change(old: Tree, record: Record) -> Tree:
         patched = _PATCHERS[media](old, patch, route.kind)
         if patched is old:
             return old
         patched = with_type(patched, route.kind)
-        admitted, warnings[:] = admit_fields(patched, None, route.kind, options.validation, patching=True)
+        admitted, found = admit_fields(patched, None, route.kind, options.validation, patching=True)
+        warnings[:] = limit_warnings([*mistakes, *found])
         stated = metadata_of(admitted)
         check_address(stated, name=route.name, namespace=route.namespace)
         if stated.get("resourceVersion") not in (None, "", str(record.revision)):

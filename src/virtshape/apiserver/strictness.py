@@ -17,6 +17,7 @@ from virtshape.api.problems import DecodeError
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.capability import is_defined
 from virtshape.apiserver.constraints import check_constraints
+from virtshape.apiserver.jsonpatch import find_unknown_members
 from virtshape.apiserver.shape import Settled, settle_shape
 from virtshape.apiserver.ssa import find_undeclared
 from virtshape.apiserver.violation import invalid_value, refuse_invalid, refuse_object
@@ -69,7 +70,21 @@ def check_part(tree: Tree, kind: Kind) -> None:
         raise refuse_object(kind, (tree.get("metadata") or {}).get("name") or "", mistyped)
 
 
-def find_duplicates(text: bytes, tree: Tree) -> list[str]:
+def check_patch_text(text: bytes, patch: Any, are_operations: bool, validation: str) -> list[str]:
+    """What is wrong with a patch itself, whatever it is applied to; refused if the client is strict."""
+    if validation == "Ignore":
+        return []
+    prefix = "json patch " if are_operations else ""
+    problems = [f'{prefix}duplicate field "{path}"' for path in find_duplicates(text, patch)]
+    if are_operations and isinstance(patch, list):
+        problems += find_unknown_members(patch)
+    if problems and validation == "Strict":
+        cause = invalid_value("patch", patch, f"strict decoding error: {', '.join(problems)}")
+        raise refuse_invalid("", "", "", [cause])
+    return problems
+
+
+def find_duplicates(text: bytes, tree: Any) -> list[str]:
     """The paths of keys that stand more than once in their object; `tree` is what the text was read as."""
     # Every key that was dropped took its colon along. Only an escaped colon could hide that.
     if b"\\u003" not in text and text.count(b":") == msgspec.json.encode(tree).count(b":"):
