@@ -158,15 +158,14 @@ async def _store_changed(
     desk: Desk, resource: Resource, record: Record, old: Tree, new: Tree, *, dry_run: bool
 ) -> Record:
     version = {"apiVersion": resource.stored.api_version}
-    shown = Record(record.key, record.revision, encode_tree({**new, **version}))
-    if dry_run:
-        return shown
-    if is_finished(new, resource.kind):
-        # Watchers are told of the object as it was before it lost its last finalizer, its writer as it is without.
-        await desk.store.write(make_write(record.key, record.revision, {**old, **version}, removes=True))
-        return shown
-    event = await desk.store.write(make_write(record.key, record.revision, {**new, **version}))
-    return Record(record.key, event.revision, event.value)
+    finished = is_finished(new, resource.kind)
+    if not dry_run:
+        # Watchers are told of an object as it was before it lost its last finalizer, its writer as it is without.
+        told = {**(old if finished else new), **version}
+        event = await desk.store.write(make_write(record.key, record.revision, told, removes=finished))
+        if not finished:
+            return Record(record.key, event.revision, event.value)
+    return Record(record.key, record.revision, encode_tree({**new, **version}))
 
 
 def conflict(resource: Resource, name: str, words: str = "") -> StatusError:
