@@ -1,0 +1,47 @@
+from typing import Any
+
+import pytest
+
+from virtshape.api.kinds import Kind, find_resource
+from virtshape.apiserver.completion import complete_new, restore_updated
+
+Tree = dict[str, Any]
+
+
+def kind_of(plural: str, group: str = "", version: str = "v1") -> Kind:
+    kind = find_resource(group, version, plural)
+    assert kind is not None
+    return kind
+
+
+@pytest.mark.parametrize(
+    ("plural", "tree", "completed"),
+    [
+        pytest.param(
+            "namespaces", {}, {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}, id="namespace"
+        ),
+        pytest.param(
+            "namespaces",
+            {"spec": {"finalizers": ["example.com/x"]}, "status": {"phase": "Odd"}},
+            {"spec": {"finalizers": ["example.com/x", "kubernetes"]}, "status": {"phase": "Active"}},
+            id="namespace with a finalizer",
+        ),
+        pytest.param("pods", {"status": {"phase": "Running"}}, {"status": {"phase": "Pending"}}, id="pod"),
+        pytest.param(
+            "events",
+            {"reportingComponent": "me"},
+            {"eventTime": None, "reportingComponent": "me", "reportingInstance": ""},
+            id="event",
+        ),
+        pytest.param("configmaps", {"data": {}}, {"data": {}}, id="anything else"),
+    ],
+)
+def test_new_objects_get_what_every_object_of_their_kind_has(plural: str, tree: Tree, completed: Tree) -> None:
+    assert complete_new(kind_of(plural), tree) == completed
+
+
+def test_a_namespace_keeps_its_finalizers_unless_it_is_finalized() -> None:
+    old = {"spec": {"finalizers": ["kubernetes"]}}
+    assert restore_updated(kind_of("namespaces"), {"spec": {}}, old, "") == old
+    assert restore_updated(kind_of("namespaces"), {"spec": {}}, old, "finalize") == {"spec": {}}
+    assert restore_updated(kind_of("pods"), {"spec": {}}, old, "") == {"spec": {}}

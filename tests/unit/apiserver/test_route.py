@@ -1,0 +1,66 @@
+import pytest
+
+from virtshape.apiserver.message import Request
+from virtshape.apiserver.route import Route, find_route
+
+Found = tuple[str | None, str, str, str, str]
+
+
+def show(route: Route | None) -> Found | None:
+    if route is None:
+        return None
+    return route.verb, route.resource, route.namespace, route.name, route.subresource
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "expected"),
+    [
+        ("GET", "/api/v1/pods", ("list", "pods", "", "", "")),
+        ("GET", "/api/v1/namespaces/a/pods", ("list", "pods", "a", "", "")),
+        ("GET", "/api/v1/namespaces/a/pods/", ("list", "pods", "a", "", "")),
+        ("GET", "/api/v1/namespaces/a/pods?watch=1", ("watch", "pods", "a", "", "")),
+        ("GET", "/api/v1/namespaces/a/pods?watch=false", ("list", "pods", "a", "", "")),
+        ("GET", "/api/v1/namespaces/a/pods/b", ("get", "pods", "a", "b", "")),
+        ("GET", "/api/v1/namespaces/a/pods/b?watch=1", ("get", "pods", "a", "b", "")),
+        ("HEAD", "/api/v1/namespaces/a/pods/b", ("get", "pods", "a", "b", "")),
+        ("PUT", "/api/v1/namespaces/a/pods/b/status", ("update", "pods", "a", "b", "status")),
+        ("DELETE", "/api/v1/namespaces/a/pods", ("deletecollection", "pods", "a", "", "")),
+        ("OPTIONS", "/api/v1/namespaces/a/pods", (None, "pods", "a", "", "")),
+        ("GET", "/api/v1/namespaces", ("list", "namespaces", "", "", "")),
+        ("GET", "/api/v1/namespaces/a", ("get", "namespaces", "", "a", "")),
+        ("PUT", "/api/v1/namespaces/a/finalize", ("update", "namespaces", "", "a", "finalize")),
+        ("GET", "/api/v1/namespaces/pods/pods/pods", ("get", "pods", "pods", "pods", "")),
+        (
+            "PATCH",
+            "/apis/kubevirt.io/v1/namespaces/a/virtualmachines/b",
+            ("patch", "virtualmachines.kubevirt.io", "a", "b", ""),
+        ),
+        ("POST", "/apis/storage.k8s.io/v1/storageclasses", ("create", "storageclasses.storage.k8s.io", "", "", "")),
+        ("GET", "/api/v1/namespaces/a/pods/b%20c", ("get", "pods", "a", "b c", "")),
+    ],
+)
+def test_a_path_and_a_method_say_what_is_to_be_done(method: str, target: str, expected: Found) -> None:
+    assert show(find_route(Request(method, target, {}))) == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("GET", "/"),
+        ("GET", "/api/v1"),
+        ("GET", "/apis/kubevirt.io/v1"),
+        ("GET", "/api/v2/pods"),
+        ("GET", "/api/v1/virtualmachines"),
+        ("GET", "/apis//v1/pods"),
+        ("GET", "/api/v1/namespaces/a/namespaces"),
+        ("GET", "/api/v1/namespaces//pods"),
+        ("GET", "/apis/storage.k8s.io/v1/namespaces/a/storageclasses"),
+        ("GET", "/api/v1/namespaces/a/pods/b/c/d"),
+        ("POST", "/api/v1/pods"),
+        ("GET", "/api/v1/pods/b"),
+        ("DELETE", "/api/v1/pods"),
+        ("GET", "*"),
+    ],
+)
+def test_other_paths_are_those_of_no_resource(method: str, target: str) -> None:
+    assert find_route(Request(method, target, {})) is None
