@@ -24,6 +24,7 @@ from virtshape.client.resources import kind_of, metadata_of
 from virtshape.control.garbage import Delete, Disown, Graph, Identity, Member, Release, Step, decide_steps, read_member
 from virtshape.control.loop import DONE, Loop, Name, Result
 
+PAGE: Final = 200
 WATCH_SECONDS: Final = 300
 PAUSE_SECONDS: Final = 1.0
 _log = logging.getLogger(__name__)
@@ -130,18 +131,33 @@ class Collector:
                 await asyncio.sleep(PAUSE_SECONDS)
 
     async def _watch(self, kind: type[Model]) -> None:
-        seen: set[str] | None = set()
-        async with aclosing(self._client.watch(kind, initial=True, timeout=WATCH_SECONDS)) as events:
-            async for event in events:
-                if event.item is not None:
-                    self._note(kind, event.item, gone=event.type == "DELETED")
-                    if seen is not None:
-                        seen.add(metadata_of(event.item).uid or "")
-                elif event.is_initial_end and seen is not None:
-                    for uid in self._present[kind] - seen:
-                        self._forget(kind, uid)
-                    seen = None
-                    self._synced[kind].set()
+        """See all objects of a kind, then their changes; ends only with an error."""
+        revision = await self._see_all(kind)
+        self._synced[kind].set()
+        while True:
+            events = self._client.watch(kind, revision=revision, timeout=WATCH_SECONDS)
+            async with aclosing(events):
+                async for event in events:
+                    revision = event.revision
+                    if event.item is not None:
+                        self._note(kind, event.item, gone=event.type == "DELETED")
+
+    async def _see_all(self, kind: type[Model]) -> str:
+        """Take note of all objects there are, and of those that are gone; the revision that it is of."""
+        seen: set[str] = set()
+        continuation = ""
+        while True:
+            page = await self._client.list(kind, limit=PAGE, continuation=continuation)
+            for item in page.items:
+                self._note(kind, item, gone=False)
+                seen.add(metadata_of(item).uid or "")
+            continuation = page.continuation
+            if not continuation:
+                break
+            await asyncio.sleep(0)  # for others, where the server answers at once
+        for uid in self._present[kind] - seen:
+            self._forget(kind, uid)
+        return page.revision
 
     def _note(self, kind: type[Model], item: Model, *, gone: bool) -> None:
         """Take note of an object, and have all looked at that it concerns."""

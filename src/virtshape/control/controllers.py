@@ -33,6 +33,7 @@ from virtshape.control.loop import Loop, Name
 from virtshape.control.nodes import settle_nodes
 from virtshape.control.phases import phase_of
 from virtshape.control.revisions import ROLES
+from virtshape.control.slim import SlimClient
 from virtshape.control.vm import VmReconciler
 from virtshape.control.vmi import VmiReconciler
 from virtshape.control.volumes import VolumeReconciler
@@ -63,7 +64,7 @@ class Controllers:
         self._client = client
         self._launcher = launcher
         self._clock = clock
-        self.informers = Informers(client, resync_seconds=RESYNC_SECONDS)
+        self.informers = Informers(SlimClient(client), resync_seconds=RESYNC_SECONDS)
         self.recorder = Recorder(client, COMPONENT, clock)
         self._launchers: dict[str, Launcher] = {}
         vms = VmReconciler(client, self.informers, self.recorder, clock)

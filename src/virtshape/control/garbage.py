@@ -5,9 +5,11 @@ Pure: works on what is known of objects and their owners; never reads or deletes
 """
 
 from collections.abc import Iterable, Iterator
+from sys import intern
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from virtshape.api.meta import ObjectMeta, OwnerReference
 
@@ -70,13 +72,18 @@ Step = Delete | Disown | Release
 
 def read_member(api_version: str, kind: str, metadata: ObjectMeta) -> Member:
     """What matters of an object."""
-    identity = Identity(api_version, kind, metadata.namespace or "", metadata.name or "", metadata.uid or "")
+    identity = Identity(api_version, kind, intern(metadata.namespace or ""), metadata.name or "", metadata.uid or "")
     return Member(
         identity,
-        tuple(metadata.owner_references or ()),
+        tuple(_slim(owner) for owner in metadata.owner_references or ()),
         tuple(metadata.finalizers or ()),
         metadata.deletion_timestamp is not None,
     )
+
+
+def _slim(owner: OwnerReference) -> OwnerReference:
+    """The same reference, with what many have in common kept only once."""
+    return replace(owner, api_version=intern(owner.api_version), kind=intern(owner.kind))
 
 
 class Graph:

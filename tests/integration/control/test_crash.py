@@ -8,14 +8,17 @@ import pytest
 from tests.controlled import PATIENCE_SECONDS, Place, instancetype_tree, placed, preference_tree, settle, vm_tree
 from tests.worlds import run
 
+from virtshape.api.apps import ControllerRevision
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.namespace import Namespace
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
 from virtshape.api.meta import ObjectMeta
 from virtshape.client.errors import UnreachableError
 from virtshape.control.capture import is_settled, pinned_names
+from virtshape.control.phases import phase_of
 
 DISK = {
     "metadata": {"name": "root"},
@@ -101,5 +104,32 @@ def test_a_restart_survives_a_crash(tmp_path: Path, writes: int, late: bool) -> 
             after = await check_running(place)
             assert (after.metadata or ObjectMeta()).uid != metadata.uid
             assert to_tree(after.spec) == to_tree(before.spec)
+
+    run(scenario())
+
+
+def test_many_vms_killed_again_and_again_are_all_there_and_then_all_gone(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            await place.create(instancetype_tree(), preference_tree())
+            await place.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+            for number in range(30):
+                tree = vm_tree(f"vm{number}")
+                tree["metadata"]["namespace"] = "team"
+                await place.create(tree)
+            for round_ in range(5):
+                await kill_after(place, 35 + 7 * round_, late=bool(round_ % 2))
+            async with place.controlling() as controllers:
+                await settle(controllers)
+                instances = (await place.client.list(VirtualMachineInstance, "team")).items
+                assert [phase_of(one) for one in instances] == ["Running"] * 30
+                assert len((await place.client.list(ControllerRevision, "team")).items) == 90
+            await place.client.delete(Namespace, "team")
+            for round_ in range(5):
+                await kill_after(place, 25 + 7 * round_, late=bool(round_ % 2))
+            async with place.controlling():
+                await place.wait_until_gone(Namespace, "team")
+            for kind in (VirtualMachine, VirtualMachineInstance, ControllerRevision):
+                assert not (await place.client.list(kind)).items
 
     run(scenario())
