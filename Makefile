@@ -1,4 +1,5 @@
-# make up     set up everything and run virtshape
+# make up     set up everything and run the server in this terminal; UP="--listen :6443" gives it flags
+# make tour   set up everything and walk through the offline commands
 # make test   set up everything and run all tests
 # make lint   format check, lint, types, layers
 # make bench  measure; BENCH=expand runs one alone
@@ -10,10 +11,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH ?= all
 
-.PHONY: up test lint format bench docs clean
+.PHONY: up tour test lint format bench docs clean
 .DEFAULT_GOAL := up
 
 up: $(READY)
+	@exec $(BIN)/virtshape up $(UP)
+
+tour: $(READY)
 	@$(BIN)/python examples/tour.py
 
 test: $(READY)

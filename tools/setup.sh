@@ -13,6 +13,7 @@ venv=${VENV:-.venv}
 missing=()
 if command -v dpkg-query >/dev/null; then
     while read -r package; do
+        [ "$package" != kubernetes-client ] || ! command -v kubectl >/dev/null || continue
         dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
     done < <(sed -e 's/#.*//' -e '/^\s*$/d' packages.txt)
 fi
@@ -22,7 +23,11 @@ if [ ${#missing[@]} -gt 0 ]; then
     if [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; then
         echo "Installing system packages: ${missing[*]}"
         "${as_root[@]}" apt-get update -qq
-        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+        for package in "${missing[@]}"; do
+            "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+                apt-get install -y -qq --no-install-recommends "$package" >/dev/null ||
+                echo "$package could not be installed. Continuing without it." >&2
+        done
     else
         echo "These system packages are missing and only root can install them:" >&2
         echo "    sudo apt-get install ${missing[*]}" >&2

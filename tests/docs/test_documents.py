@@ -1,29 +1,25 @@
 """What the documents show is what the commands print."""
 
-import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.documents import ROOT, list_documents, read_sessions
 
-ROOT = Path(__file__).parents[2]
 COMMANDS = Path(sys.executable).parent
-BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OURS = ("virtctl", "virtshape", "cat")
 
 
 def _sessions() -> list[tuple[str, str, str]]:
-    """Each command of ours in the documents: the file, the line, the output shown below it."""
-    found = []
-    for document in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-        for block in BLOCK.findall(document.read_text()):
-            for session in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-                line, _, output = session.partition("\n")
-                if line.split()[0] in OURS and output.strip():
-                    found.append((document.name, line, output))
-    return found
+    """Each command of ours in the documents that needs no server: the file, the line, the output shown below it."""
+    return [
+        (document.name, session.line, session.output)
+        for document in list_documents()
+        for session in read_sessions(document)
+        if session.line.split()[0] in OURS and session.output.strip() and not session.needs_server
+    ]
 
 
 @pytest.mark.parametrize(("document", "line", "output"), _sessions(), ids=lambda text: str(text)[:60].strip())

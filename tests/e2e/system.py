@@ -29,6 +29,7 @@ class System:
         self.directory = directory
         self.kubeconfig = directory / "kubeconfig"
         self.log = directory.with_name(f"{directory.name}.log")
+        directory.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [COMMAND, "up", "--data-dir", directory, "--listen", listen, *(words or ["--no-controllers"])],

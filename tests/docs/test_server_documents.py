@@ -1,0 +1,79 @@
+"""
+What the documents show of the server is what it answers to a real kubectl.
+
+Commands of one document run in order against a server of its own. `...` in an output stands for anything, ages and
+the width of columns do not count, and what takes the server a moment is asked for again.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.documents import ROOT, list_documents, read_sessions
+from tests.e2e.kubectl import find_kubectls
+from tests.e2e.system import System
+
+AGE = re.compile(r"\b(?:\d+[smhd])+\b")
+PATIENCE = 10.0
+OLDEST = (1, 30)
+"""What older kubectls print differs in places."""
+
+
+def _find_documents() -> list[Path]:
+    return [path for path in list_documents() if any(session.needs_server for session in read_sessions(path))]
+
+
+def _matches(expected: str, actual: str) -> bool:
+    pattern = ".*?".join(re.escape(part) for part in _normalize(expected).split("..."))
+    return re.fullmatch(pattern, _normalize(actual), re.DOTALL) is not None
+
+
+def _normalize(text: str) -> str:
+    return re.sub(r"[ \n]+", " ", AGE.sub("AGE", text)).strip()
+
+
+@pytest.fixture
+def kubectl() -> Path:
+    found = {version: path for version, path in find_kubectls().items() if version >= OLDEST}
+    if not found:
+        pytest.skip("no current kubectl: tools/kubectl/build.sh makes one with Go")
+    return found[max(found)]
+
+
+@pytest.mark.parametrize("document", _find_documents(), ids=lambda path: path.name)
+def test_a_server_answers_as_its_document_shows(document: Path, kubectl: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "kubectl").symlink_to(kubectl)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    with System(tmp_path / "state" / "virtshape", "--controllers") as system:
+        environment = {
+            **os.environ,
+            "PATH": f"{tmp_path / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "KUBECONFIG": str(system.kubeconfig),
+            "XDG_STATE_HOME": str(tmp_path / "state"),
+            "HOME": str(tmp_path),
+        }
+        for line, output in (session for session in read_sessions(document) if session.needs_server):
+            shown = _run(line, output, tmp_path, environment)
+            assert _matches(output, shown), f"{document.name}: $ {line}\n{shown}"
+
+
+def _run(line: str, output: str, directory: Path, environment: dict[str, str]) -> str:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        ran = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", line],  # noqa: S607 - whichever there is
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=directory,
+            env=environment,
+            check=False,
+        )
+        if _matches(output, ran.stdout) or "kubectl get" not in line or time.monotonic() > deadline:
+            return ran.stdout
+        time.sleep(0.2)

@@ -1,0 +1,31 @@
+"""The commands that documents show, with the output shown below each."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+_BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_OF_A_SERVER = re.compile(r"virtshape (?:status|user|backup|check|down)\b|.*\bkubectl\b")
+
+
+class Session(NamedTuple):
+    """One command and what it prints."""
+
+    line: str
+    output: str
+
+    @property
+    def needs_server(self) -> bool:
+        return _OF_A_SERVER.match(self.line) is not None
+
+
+def list_documents() -> list[Path]:
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def read_sessions(document: Path) -> list[Session]:
+    """Everything that a document shows being typed, in order."""
+    blocks = _BLOCK.findall(document.read_text())
+    texts = [text for block in blocks for text in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+    return [Session(line, output) for line, _, output in (text.partition("\n") for text in texts)]
