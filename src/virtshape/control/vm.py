@@ -30,7 +30,7 @@ from virtshape.control.garbage import ORPHAN
 from virtshape.control.instances import build_instance, name_start_revision_of
 from virtshape.control.loop import DONE, Name, Result
 from virtshape.control.ownership import is_controlled_by
-from virtshape.control.revisions import build_start_revision, has_changed_since, refer_to_revisions
+from virtshape.control.revisions import build_start_revision, has_changed_since, is_same, refer_to_revisions
 from virtshape.control.runstrategy import (
     ALWAYS,
     START,
@@ -173,7 +173,7 @@ class VmReconciler:
             vmi=started or vmi,
             requests=requests,
             volume_phases=phases,
-            changed_since_start=await self._has_changed(vm, vmi),
+            changed_since_start=await self._has_changed(vm, vmi, configuration),
             effective=await self._measure(vm, started, configuration),
             starting=decision.action == "start",
             run_strategy=run_strategy(vm.spec) if is_acted_upon else None,
@@ -226,12 +226,18 @@ class VmReconciler:
         on = replace(vm.spec, run_strategy=ALWAYS) if vm.spec.run_strategy else replace(vm.spec, running=True)
         await self._client.update(replace(vm, spec=on))
 
-    async def _has_changed(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> bool:
+    async def _has_changed(
+        self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
+    ) -> bool:
+        """Whether the VM was changed since its instance was started, in a way that makes another instance."""
         generation = vm.metadata.generation if vm.metadata else None
         if vmi is None or started_generation(vmi) in (None, generation):
             return False
         start = await self._capturer.find_revision(vm, name_start_revision_of(vmi) or "")
-        return start is not None and has_changed_since(vm, start)
+        if start is None or not has_changed_since(vm, start):
+            return False
+        wanted = build_instance(vm, await self._capturer.find_shape(vm), configuration).spec
+        return not is_same(replace(wanted, start_strategy=vmi.spec.start_strategy), vmi.spec)
 
     async def _measure(
         self, vm: VirtualMachine, started: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None

@@ -155,6 +155,36 @@ def test_a_manual_vm_starts_and_stops_when_asked(tmp_path: Path) -> None:
     run(scenario())
 
 
+def test_a_halted_vm_that_is_asked_to_start_paused_runs_for_good(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling() as controllers:
+            await place.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Halted"))
+            await place.wait_for("Stopped")
+            await settle(controllers)
+            await ask(place, VirtualMachineStateChangeRequest("Start", data={"paused": "true"}))
+            vm = await place.wait_for("Paused")
+            assert vm.spec.run_strategy == "Always"
+
+    run(scenario())
+
+
+def test_a_change_of_the_template_asks_a_running_vm_for_a_restart(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling() as controllers:
+            await place.create(instancetype_tree(), preference_tree(), vm_tree())
+            await place.wait_for("Running")
+            await settle(controllers)
+            patch = {"spec": {"template": {"spec": {"terminationGracePeriodSeconds": 5}}}}
+            await place.client.patch(VirtualMachine, "vm1", "default", patch=patch)
+            await settle(controllers)
+            vm = await place.vm()
+            assert vm.status is not None
+            assert find_condition(vm.status.conditions, "RestartRequired") is not None
+            assert (vm.status.desired_generation or 0) > (vm.status.observed_generation or 0)
+
+    run(scenario())
+
+
 def test_without_a_launcher_an_instance_waits_and_says_why(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with placed(tmp_path) as place:

@@ -76,6 +76,7 @@ def test_policies_expand_vms(tmp_path: Path, policy: str, captured: bool, expand
             assert (vm.spec.preference is None) is expanded
             assert vm.status is not None
             assert (vm.status.instancetype_ref is None) is expanded
+            assert find_condition(vm.status.conditions, "RestartRequired") is None
             template = vm.spec.template.spec
             assert template is not None
             cores = template.domain.cpu.cores if template.domain.cpu else None
