@@ -9,6 +9,8 @@ import pytest
 from tests.integration.objects import Place, build_config, create
 from tests.loopback import HOST, PATIENCE, Client, Serving
 
+from virtshape.store.errors import StoreError
+
 MOST = 3 * 1024 * 1024
 
 
@@ -207,6 +209,18 @@ def test_writes_beyond_what_can_be_done_at_once_are_to_come_again(
     reply = client.post(place.core("configmaps"), build_config())
     assert (reply.reason, reply.headers["retry-after"]) == ((429, "TooManyRequests"), "1")
     assert client.get(place.core("configmaps")).status == 200
+
+
+def test_a_store_that_cannot_be_written_is_said_to_be_so(
+    serving: Serving, client: Client, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_: object) -> None:
+        raise StoreError("the database could not be written: disk full")
+
+    monkeypatch.setattr(serving.system.store, "write", fail)
+    reply = client.post(place.core("configmaps"), build_config())
+    assert reply.reason == (500, "InternalError")
+    assert "disk full" in reply.tree["message"]
 
 
 @pytest.mark.parametrize("opening", ["{", "["])

@@ -5,6 +5,7 @@ Reads are answered at once; writes are answered when they are done, and put on r
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -42,6 +43,7 @@ from virtshape.apiserver.source import Source
 from virtshape.apiserver.updating import update_object
 from virtshape.apiserver.watching import watch_objects
 from virtshape.apiserver.writing import Desk
+from virtshape.store.errors import StoreError
 
 Writer = Callable[[Desk, Request, Route, User], Awaitable[Response]]
 Make = Callable[[], Awaitable[Response]]
@@ -56,6 +58,7 @@ _WRITERS: Final[dict[str, Writer]] = {
     "deletecollection": delete_collection,
 }
 _AUTHENTICATION: Final = "authentication.k8s.io/v1"
+_log = logging.getLogger(__name__)
 _OPEN_TO_ALL: Final = frozenset({"healthz", "livez", "readyz", "version"})
 
 
@@ -171,6 +174,9 @@ class Server:
                     return await make()
         except TimeoutError:
             return answer_error(too_slow())
+        except StoreError as error:
+            _log.error("%s %s failed: %s", request.method, request.path, error)
+            return answer_error(StatusError(500, "InternalError", f"Internal error occurred: {error}"))
         except StatusError as error:
             return answer_error(error)
 
