@@ -1,0 +1,70 @@
+"""What `virtshape up` makes of its flags, and of what keeps it from running."""
+
+import errno
+import logging
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from virtshape.cli.datadir import default_directory, name_flag
+from virtshape.cli.up import Address, choose_launcher, refuse_address
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:6443", ("127.0.0.1", 6443)),
+        ("localhost:0", ("localhost", 0)),
+        (":6443", ("0.0.0.0", 6443)),  # noqa: S104 - nothing is bound
+        ("[::1]:6443", ("::1", 6443)),
+    ],
+)
+def test_an_address_is_a_host_and_a_port(text: str, address: tuple[str, int]) -> None:
+    assert Address().convert(text, None, None) == address
+
+
+@pytest.mark.parametrize("text", ["6443", "localhost", "localhost:", "localhost:many", "localhost:65536", "::1:6443"])
+def test_anything_else_is_not(text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        Address().convert(text, None, None)
+
+
+def test_an_address_that_cannot_be_had_is_named_with_a_way_out() -> None:
+    refusal = refuse_address(OSError(errno.EADDRINUSE, "whatever"), "127.0.0.1", 6443)
+    assert refusal.message == "cannot listen on 127.0.0.1:6443: Address already in use"
+    assert "--listen 127.0.0.1:0" in str(refusal.next_step)
+    unknown = refuse_address(OSError("name not known"), "nowhere", 1)
+    assert unknown.message == "cannot listen on nowhere:1: name not known"
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "said"),
+    [("none", "none", ""), ("simulate", "simulate", ""), ("qemu", "none", "no launcher qemu yet")],
+)
+def test_a_launcher_that_is_not_there_is_said_to_be_missing(
+    asked: str, given: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert choose_launcher(asked) == given
+    assert said in caplog.text
+    assert bool(caplog.text) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"XDG_STATE_HOME": "/state", "HOME": "/home/me"}, "/state/virtshape"),
+        ({"XDG_STATE_HOME": "state", "HOME": "/home/me"}, "/home/me/.local/state/virtshape"),
+        ({"HOME": "/home/me"}, "/home/me/.local/state/virtshape"),
+    ],
+    ids=["stated", "relative", "not stated"],
+)
+def test_state_is_kept_where_users_keep_it(environment: dict[str, str], expected: str, monkeypatch: Any) -> None:
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    for name, text in environment.items():
+        monkeypatch.setenv(name, text)
+    assert default_directory() == Path(expected)
+    assert name_flag(Path(expected)) == ""
+    assert name_flag(Path("/other")) == " --data-dir /other"
