@@ -6,7 +6,7 @@ Controllers are handed their clock, so that tests can move it.
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 
 Clock = Callable[[], float]
@@ -20,11 +20,6 @@ def format_time(seconds: float) -> str:
 @lru_cache(maxsize=8)
 def _format_second(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
-def format_precise_time(seconds: float) -> str:
-    """The moment to the microsecond, for what happens several times a second."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def parse_time(text: str) -> float:

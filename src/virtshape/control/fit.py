@@ -19,7 +19,6 @@ from virtshape.control.vmstatus import measure
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
 HUGEPAGES: Final = "hugepages-"
-DEDICATED: Final = "dedicated CPUs"
 CPU_MANAGER_LABEL: Final = "cpumanager"
 """On a node: whether it gives instances CPUs of their own."""
 _DEFAULT_ALLOCATION_RATIO: Final = 10

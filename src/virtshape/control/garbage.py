@@ -114,10 +114,6 @@ class Graph:
         """The objects that name this one as an owner."""
         return [self._members[one] for one in self._dependents.get(uid, ())]
 
-    def members(self) -> list[Member]:
-        """All objects known."""
-        return list(self._members.values())
-
     def _unlink(self, uid: str) -> None:
         before = self._members.get(uid)
         for owner in before.owners if before else ():

@@ -21,7 +21,6 @@ from virtshape.control.conditions import drop_condition, put_condition
 
 Phase = Literal["Pending", "Scheduling", "Scheduled", "Running", "Succeeded", "Failed"]
 
-PHASES: Final[tuple[Phase, ...]] = ("Pending", "Scheduling", "Scheduled", "Running", "Succeeded", "Failed")
 SCHEDULED_CONDITION: Final = "PodScheduled"
 _READY: Final = "Ready"
 _RANKS: Final = {"": -1, "Pending": 0, "Scheduling": 1, "Scheduled": 2, "Running": 3, "Succeeded": 4, "Failed": 4}

@@ -95,7 +95,7 @@ def test_the_graph_follows_what_changes() -> None:
     assert graph.dependents("o") == []
     graph.remove("d")
     graph.remove("d")
-    assert (graph.dependents("p"), graph.members(), graph.find("d")) == ([], [], None)
+    assert (graph.dependents("p"), graph.find("d")) == ([], None)
 
 
 def test_what_matters_of_an_object_is_read_from_its_metadata() -> None:
