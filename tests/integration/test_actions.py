@@ -87,33 +87,61 @@ def test_a_dry_run_changes_nothing(acting: Acting) -> None:
 REFUSED: dict[str, tuple[str, str, object, tuple[int, str], str]] = {
     "start of nothing": ("PUT", "virtualmachines/no/start", None, (404, "NotFound"), 'virtualmachine.kubevirt.io "no"'),
     "start of one that always runs": (
-        "PUT", "virtualmachines/always/start", None, (409, "Conflict"), "Always does not support manual start requests",
+        "PUT",
+        "virtualmachines/always/start",
+        None,
+        (409, "Conflict"),
+        "Always does not support manual start requests",
     ),
     "restart of a halted one": (
-        "PUT", "virtualmachines/vm/restart", None, (409, "Conflict"), "Halted does not support manual restart requests",
+        "PUT",
+        "virtualmachines/vm/restart",
+        None,
+        (409, "Conflict"),
+        "Halted does not support manual restart requests",
     ),
     "options that are none": ("PUT", "virtualmachines/vm/start", b"[", (400, "BadRequest"), "Can not unmarshal"),
     "a trial that there is not": (
-        "PUT", "virtualmachines/vm/start", {"dryRun": ["Some"]}, (400, "BadRequest"), "supported values",
+        "PUT",
+        "virtualmachines/vm/start",
+        {"dryRun": ["Some"]},
+        (400, "BadRequest"),
+        "supported values",
     ),
     "a start to be read": ("GET", "virtualmachines/vm/start", None, (405, "MethodNotAllowed"), "is not supported"),
     "pause of nothing": (
-        "PUT", "virtualmachineinstances/no/pause", None, (404, "NotFound"), 'virtualmachineinstance.kubevirt.io "no"',
+        "PUT",
+        "virtualmachineinstances/no/pause",
+        None,
+        (404, "NotFound"),
+        'virtualmachineinstance.kubevirt.io "no"',
     ),
     "pause of one that does not run": (
-        "PUT", "virtualmachineinstances/vmi/pause", None, (409, "Conflict"), "VMI is not running",
+        "PUT",
+        "virtualmachineinstances/vmi/pause",
+        None,
+        (409, "Conflict"),
+        "VMI is not running",
     ),
     "a console": ("GET", "virtualmachineinstances/vmi/console", None, (501, "NotImplemented"), "no guest runs here"),
     "expansion of nothing": ("GET", "virtualmachines/no/expand-spec", None, (404, "NotFound"), "not found"),
     "expansion of no body": ("PUT", "expand-vm-spec", b"", (400, "BadRequest"), "empty request body"),
     "expansion of another kind": ("PUT", "expand-vm-spec", SMALL, (400, "BadRequest"), "not a valid VirtualMachine"),
     "expansion of clashes": (
-        "PUT", "expand-vm-spec", build_sized(cpu={"cores": 1}), (400, "BadRequest"), "conflicts with selected instance",
+        "PUT",
+        "expand-vm-spec",
+        build_sized(cpu={"cores": 1}),
+        (400, "BadRequest"),
+        "conflicts with selected instance",
     ),
     "expansion of an unknown field": (
-        "PUT", "expand-vm-spec", build_sized(cpus=1), (400, "BadRequest"), "not a valid VirtualMachine",
+        "PUT",
+        "expand-vm-spec",
+        build_sized(cpus=1),
+        (400, "BadRequest"),
+        "not a valid VirtualMachine",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("method", "action", "body", "reason", "words"), REFUSED.values(), ids=REFUSED)

@@ -121,12 +121,16 @@ MISSING: dict[str, tuple[Tree, str, str]] = {
     "a preference of no name near": ({"preference": "xyz", "memory": "1Gi"}, "spec.preference.name", "create it first"),
     "a kind that is none": ({"instancetype": "Typo/small"}, "spec.instancetype.kind", "got unexpected kind"),
     "a revision": (
-        {"instancetype": {"name": "small", "revisionName": "r"}}, "spec.instancetype.revisionName", "not found",
+        {"instancetype": {"name": "small", "revisionName": "r"}},
+        "spec.instancetype.revisionName",
+        "not found",
     ),
     "a volume to infer from": (
-        {"instancetype": {"inferFromVolume": "root"}}, "spec.instancetype.inferFromVolume", "unable to find volume",
+        {"instancetype": {"inferFromVolume": "root"}},
+        "spec.instancetype.inferFromVolume",
+        "unable to find volume",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("spec", "field", "words"), MISSING.values(), ids=MISSING)
@@ -151,11 +155,13 @@ RELEASED: dict[str, tuple[Tree, Tree, str | None]] = {
     "a revision that is taken away": ({"name": "small", "revisionName": "r1"}, {"name": "small"}, "instancetype"),
     "another object, the revision in the status": ({"name": "small"}, {"name": "large"}, "instancetype"),
     "another object, with the controller's revision": (
-        {"name": "small", "revisionName": "r1"}, {"name": "large", "revisionName": "r1"}, "instancetype",
+        {"name": "small", "revisionName": "r1"},
+        {"name": "large", "revisionName": "r1"},
+        "instancetype",
     ),
     "the same object, the revision in the status": ({"name": "small"}, {"name": "small"}, None),
     "another revision": ({"name": "small", "revisionName": "r1"}, {"name": "small", "revisionName": "r2"}, None),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("before", "after", "marked"), RELEASED.values(), ids=RELEASED)

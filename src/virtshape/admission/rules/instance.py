@@ -7,24 +7,53 @@ Pure. Most of it holds before an instance type and a preference have had their s
 from collections.abc import Iterator
 from typing import Final
 
+from virtshape.admission.rules.bootorder import check_boot_orders
 from virtshape.admission.rules.checks import check_value
+from virtshape.admission.rules.clock import check_clock
+from virtshape.admission.rules.cpu import check_cpus
+from virtshape.admission.rules.devices import check_devices
 from virtshape.admission.rules.disks import check_disks
+from virtshape.admission.rules.firmware import check_firmware
+from virtshape.admission.rules.memory import check_guest_memory
+from virtshape.admission.rules.names import check_guest_names
 from virtshape.admission.rules.networks import check_networks
+from virtshape.admission.rules.probes import check_probes
+from virtshape.admission.rules.scheduling import check_scheduling
 from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 
 _EVICTION_STRATEGIES: Final = ("None", "LiveMigrate", "LiveMigrateIfPossible", "External")
 _IO_THREADS_POLICIES: Final = ("shared", "auto", "supplementalPool")
+_ARCHITECTURES: Final = ("amd64", "arm64", "s390x")
 
 
 def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
     """Everything that is wrong with what a VM starts; `root` is where it stands."""
+    domain = spec.domain
+    at_devices = f"{root}.domain.devices"
     yield from check_value(f"{root}.evictionStrategy", spec.eviction_strategy, _EVICTION_STRATEGIES)
-    yield from check_value(f"{root}.domain.ioThreadsPolicy", spec.domain.io_threads_policy, _IO_THREADS_POLICIES)
+    yield from check_value(f"{root}.architecture", spec.architecture, _ARCHITECTURES)
+    yield from check_value(f"{root}.domain.ioThreadsPolicy", domain.io_threads_policy, _IO_THREADS_POLICIES)
     yield from check_disks(spec, root)
     yield from check_networks(spec, root)
+    yield from check_boot_orders(domain.devices, at_devices)
+    yield from check_devices(domain.devices, at_devices)
+    yield from check_guest_names(spec, root)
+    yield from check_scheduling(spec, root)
+    yield from check_probes(spec, root)
+    if domain.clock is not None:
+        yield from check_clock(domain.clock, f"{root}.domain.clock")
 
 
 def check_guest(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
     """The same for a guest that is all there: instance type, preference and defaults have had their say."""
     yield from check_instance(spec, root)
+    at = f"{root}.domain"
+    yield from check_cpus(spec.domain, at)
+    yield from check_guest_memory(spec.domain, at)
+    yield from check_firmware(spec.domain, at)
+    if spec.domain.io_threads_policy == "supplementalPool":
+        threads = spec.domain.io_threads
+        if threads is None or not threads.supplemental_pool_thread_count:
+            field = f"{at}.ioThreads.supplementalPoolThreadCount"
+            yield Violation("impossible-combination", field, f"{field} is required with the policy supplementalPool")

@@ -10,6 +10,7 @@ from typing import Final
 from virtshape.admission.rules.checks import check_value
 from virtshape.admission.rules.instance import check_instance
 from virtshape.admission.rules.running import check_running
+from virtshape.admission.rules.templates import check_templates
 from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.engine.apply import TEMPLATE_ROOT
@@ -29,6 +30,7 @@ def check_machine_alone(vm: VirtualMachine) -> Iterator[Violation]:
     """The same without its guest."""
     yield from check_running(vm.spec)
     yield from check_value("spec.updateVolumesStrategy", vm.spec.update_volumes_strategy, _VOLUME_STRATEGIES)
+    yield from check_templates(vm.spec)
     if vm.spec.template.spec is None:
         message = 'missing required field "spec": the template describes no guest'
         yield Violation("missing-field", TEMPLATE_ROOT, message, VALUE_REQUIRED)

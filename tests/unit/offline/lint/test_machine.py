@@ -45,7 +45,10 @@ CASES = {
     ),
     "two networks of a name": Case(
         "duplicate-name",
-        vm(template="networks:\n- {name: lan, pod: {}}\n- {§name: lan, pod: {}}", devices="interfaces: [{name: lan}]"),
+        vm(
+            template="networks:\n- {name: lan, pod: {}}\n- {§name: lan, multus: {networkName: net}}",
+            devices="interfaces: [{name: lan}]",
+        ),
         'two networks are named "lan"',
     ),
     "a volume from nowhere": Case(

@@ -1,0 +1,27 @@
+"""
+Boot orders: counted from 1, and each given once among disks and interfaces.
+
+Pure: yields violations.
+"""
+
+from collections.abc import Iterator
+
+from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.devices import Devices
+
+
+def check_boot_orders(devices: Devices, at: str) -> Iterator[Violation]:
+    """Whether the guest can tell which device to try first."""
+    seen: dict[int, str] = {}
+    orders = [(f"disks[{index}]", disk.boot_order) for index, disk in enumerate(devices.disks or ())]
+    orders += [(f"interfaces[{index}]", item.boot_order) for index, item in enumerate(devices.interfaces or ())]
+    for name, order in orders:
+        if order is None:
+            continue
+        field = f"{at}.{name}.bootOrder"
+        if order < 1:
+            yield Violation("invalid-value", field, f"{field} must have a boot order > 0, if supplied")
+        elif order in seen:
+            message = f"Boot order for {field} already set for a different device: {seen[order]} has {order} too"
+            yield Violation("duplicate-name", field, message)
+        seen.setdefault(order, field)

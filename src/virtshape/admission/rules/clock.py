@@ -1,0 +1,31 @@
+"""
+Clock and timers of a guest: one offset, and tick policies that its timers have.
+
+Pure: yields violations.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from virtshape.admission.rules.checks import check_value
+from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.features import Clock
+
+_TICK_POLICIES: Final = {
+    "hpet": ("delay", "catchup", "merge", "discard"),
+    "pit": ("delay", "catchup", "discard"),
+    "rtc": ("delay", "catchup"),
+}
+
+
+def check_clock(clock: Clock, at: str) -> Iterator[Violation]:
+    """Whether the clock can be set like this; `at` is where it stands."""
+    if clock.utc is not None and clock.timezone is not None:
+        message = f"{at} must have only one of utc and timezone set: keep one of them"
+        yield Violation("one-of", f"{at}.timezone", message)
+    if clock.timer is None:
+        return
+    for name, policies in _TICK_POLICIES.items():
+        timer = getattr(clock.timer, name)
+        if timer is not None:
+            yield from check_value(f"{at}.timer.{name}.tickPolicy", timer.tick_policy, policies)
