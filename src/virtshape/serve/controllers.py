@@ -7,6 +7,7 @@ Put together here; nothing is decided here.
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Final, Literal
 
@@ -25,6 +26,7 @@ from virtshape.client.resources import format_target, kind_of, metadata_of
 from virtshape.client.transport import Call, Transport
 from virtshape.control.collector import Collector
 from virtshape.control.controllers import Controllers
+from virtshape.control.expiry import EventExpiry
 from virtshape.control.launcher import Launcher, SimulatedLauncher
 from virtshape.control.loop import Loop, Name
 from virtshape.control.namespaces import NamespaceReconciler
@@ -47,7 +49,12 @@ async def controlling(
     namespaces = _build_namespaces(client, controllers, InProcessTransport(server, CONTROLLER))
     collector = Collector(client, [kind for kind in list_stored() if kind is not Event])
     async with controllers.running(), collector.running(), namespaces.running():
-        yield controllers
+        forgetting = asyncio.create_task(EventExpiry(client, time.time).run(), name="expiry")
+        try:
+            yield controllers
+        finally:
+            forgetting.cancel()
+            await asyncio.gather(forgetting, return_exceptions=True)
 
 
 async def control(server: Server, launcher: LauncherName) -> None:

@@ -10,6 +10,7 @@ from tests.worlds import run
 from virtshape.api.codec import to_tree
 from virtshape.api.core.event import Event
 from virtshape.control.events import Recorder
+from virtshape.control.expiry import EventExpiry
 
 
 async def tell(place: Place, times: int, *, now: float) -> None:
@@ -48,6 +49,17 @@ def test_the_same_again_is_counted(tmp_path: Path) -> None:
                 "reportingComponent": "controller",
                 "reportingInstance": "",
             }
+
+    run(scenario())
+
+
+def test_events_are_forgotten_an_hour_after_they_last_happened(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            await tell(place, 1, now=NOW)
+            assert await EventExpiry(place.client, lambda: NOW + 3600).sweep() == 0
+            assert await EventExpiry(place.client, lambda: NOW + 3601).sweep() == 1
+            assert not (await place.client.list(Event)).items
 
     run(scenario())
 
