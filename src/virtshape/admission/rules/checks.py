@@ -5,7 +5,8 @@ Pure: each yields violations.
 """
 
 from collections.abc import Collection, Generator, Iterable, Iterator
-from typing import NamedTuple, Protocol
+from operator import attrgetter
+from typing import Any, Protocol
 
 from msgspec.structs import fields
 
@@ -22,21 +23,30 @@ class Named(Protocol):
         """What it is called."""
 
 
-class Members(NamedTuple):
-    """Members of a struct of which one says what it is: attributes, and what they are called on the wire."""
+class Members:
+    """Members of a struct of which one says what it is: `names` is what they are called on the wire."""
 
-    attributes: tuple[str, ...]
-    names: tuple[str, ...]
+    def __init__(self, attributes: Iterable[str], names: Iterable[str]) -> None:
+        self.names = tuple(names)
+        self._read = attrgetter(*attributes)
+
+    def count_present(self, item: object) -> int:
+        """How many of them an item has."""
+        return len(self.names) - self._read(item).count(None)
 
     def list_present(self, item: object) -> list[str]:
         """The wire names of those that an item has."""
-        return [name for attribute, name in zip(*self, strict=True) if getattr(item, attribute) is not None]
+        return [name for name, _ in self.list_values(item)]
+
+    def list_values(self, item: object) -> list[tuple[str, Any]]:
+        """The wire names of those that an item has, and what stands there."""
+        return [(name, value) for name, value in zip(self.names, self._read(item), strict=True) if value is not None]
 
 
 def list_members(struct: type[Model], *wanted: str) -> Members:
     """The members of a struct with these attributes; all but the name where none are given."""
     found = [each for each in fields(struct) if each.name in wanted or (not wanted and each.name != "name")]
-    return Members(tuple(each.name for each in found), tuple(each.encode_name for each in found))
+    return Members([each.name for each in found], [each.encode_name for each in found])
 
 
 def check_names(what: str, items: Iterable[Named], at: str) -> Generator[Violation, None, set[str]]:
@@ -65,11 +75,13 @@ def check_partners(
 
 def check_one_of(what: str, item: Named, members: Members, at: str, *, least: int) -> Iterator[Violation]:
     """Tell of an item that is several things at once, or none where it must be one."""
+    if least <= members.count_present(item) <= 1:
+        return
     present = members.list_present(item)
     if len(present) > 1:
         words = f"the {what} {quote(item.name)} has {' and '.join(present)}: keep one of them"
         yield Violation("one-of", f"{at}.{present[1]}", f"{_rule(at, least)}: {words}")
-    elif len(present) < least:
+    else:
         such_as = f"{', '.join(members.names[:2])} or {members.names[2]}"
         words = f"the {what} {quote(item.name)} does not say where it comes from: add a source such as {such_as}"
         yield Violation("one-of", at, f"{_rule(at, least)}: {words}")
@@ -79,10 +91,11 @@ def _rule(at: str, least: int) -> str:
     return f"{at} must have exactly one source type set" if least else f"{at} can only have a single type defined"
 
 
-def check_value(field: str, value: str | None, allowed: tuple[str, ...]) -> Iterator[Violation]:
-    """Tell of a value that is none of those allowed; an empty one is none at all."""
-    if value and value not in allowed:
-        yield Violation("unsupported-value", field, describe_unsupported(value, allowed))
+def check_value(at: str, name: str, value: str | None, allowed: tuple[str, ...]) -> Iterable[Violation]:
+    """Tell of a value that is none of those allowed; an empty one is none at all. It stands at a name."""
+    if not value or value in allowed:
+        return ()
+    return (Violation("unsupported-value", f"{at}.{name}", describe_unsupported(value, allowed)),)
 
 
 def describe_unsupported(value: str, allowed: tuple[str, ...]) -> str:

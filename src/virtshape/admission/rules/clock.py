@@ -28,4 +28,4 @@ def check_clock(clock: Clock, at: str) -> Iterator[Violation]:
     for name, policies in _TICK_POLICIES.items():
         timer = getattr(clock.timer, name)
         if timer is not None:
-            yield from check_value(f"{at}.timer.{name}.tickPolicy", timer.tick_policy, policies)
+            yield from check_value(f"{at}.timer.{name}", "tickPolicy", timer.tick_policy, policies)

@@ -22,7 +22,7 @@ def check_cpus(domain: DomainSpec, at: str) -> Iterator[Violation]:
     if cpu is None:
         return
     for index, feature in enumerate(cpu.features or ()):
-        yield from check_value(f"{at}.cpu.features[{index}].policy", feature.policy, _POLICIES)
+        yield from check_value(f"{at}.cpu.features[{index}]", "policy", feature.policy, _POLICIES)
     if cpu.max_sockets and (cpu.sockets or 1) > cpu.max_sockets:
         message = "Number of sockets in CPU topology is greater than the maximum sockets allowed"
         yield Violation("impossible-combination", f"{at}.cpu.sockets", f"{message}: {cpu.sockets} > {cpu.max_sockets}")

@@ -31,13 +31,13 @@ def check_devices(devices: Devices, at: str) -> Iterator[Violation]:
                 message = f"Input device can have only tablet type, not {item.type}."
                 yield Violation("unsupported-value", f"{at}.inputs[{index}].type", message)
     if devices.sound is not None:
-        yield from check_value(f"{at}.sound.model", devices.sound.model, _SOUND_MODELS)
+        yield from check_value(f"{at}.sound", "model", devices.sound.model, _SOUND_MODELS)
         if not devices.sound.name:
             yield Violation("invalid-value", f"{at}.sound.name", "Sound device requires a name field.")
     if devices.video is not None:
-        yield from check_value(f"{at}.video.type", devices.video.type, _VIDEO_TYPES)
+        yield from check_value(f"{at}.video", "type", devices.video.type, _VIDEO_TYPES)
     for index, panic in enumerate(devices.panic_devices or ()):
-        yield from check_value(f"{at}.panicDevices[{index}].model", panic.model, _PANIC_MODELS)
+        yield from check_value(f"{at}.panicDevices[{index}]", "model", panic.model, _PANIC_MODELS)
     if devices.gpus:
         yield from _check_passthrough("GPU", devices.gpus, f"{at}.gpus")
     if devices.host_devices:
@@ -61,4 +61,4 @@ def _check_watchdog(watchdog: Watchdog, at: str) -> Iterator[Violation]:
         yield Violation("one-of", at, f"{at} must have exactly one type set")
     for name, model in (("i6300esb", watchdog.i6300esb), ("diag288", watchdog.diag288)):
         if model is not None:
-            yield from check_value(f"{at}.{name}.action", model.action, _WATCHDOG_ACTIONS)
+            yield from check_value(f"{at}.{name}", "action", model.action, _WATCHDOG_ACTIONS)

@@ -51,12 +51,12 @@ def check_disks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violati
 
 def _check_disk(disk: Disk, volume: Volume | None, at: str) -> Iterator[Violation]:
     yield from check_one_of("disk", disk, _TARGETS, at, least=0)
-    yield from check_value(f"{at}.cache", disk.cache, _CACHES)
-    yield from check_value(f"{at}.io", disk.io, _IO_MODES)
-    yield from check_value(f"{at}.errorPolicy", disk.error_policy, _ERROR_POLICIES)
+    yield from check_value(at, "cache", disk.cache, _CACHES)
+    yield from check_value(at, "io", disk.io, _IO_MODES)
+    yield from check_value(at, "errorPolicy", disk.error_policy, _ERROR_POLICIES)
     for name, target in (("disk", disk.disk), ("cdrom", disk.cdrom), ("lun", disk.lun)):
         if target is not None:
-            yield from check_value(f"{at}.{name}.bus", target.bus, _BUSES)
+            yield from check_value(f"{at}.{name}", "bus", target.bus, _BUSES)
     yield from _check_target(disk, volume, at)
     if disk.serial:
         yield from _check_serial(disk.serial, f"{at}.serial")

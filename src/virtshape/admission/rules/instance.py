@@ -31,9 +31,9 @@ def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
     """Everything that is wrong with what a VM starts; `root` is where it stands."""
     domain = spec.domain
     at_devices = f"{root}.domain.devices"
-    yield from check_value(f"{root}.evictionStrategy", spec.eviction_strategy, _EVICTION_STRATEGIES)
-    yield from check_value(f"{root}.architecture", spec.architecture, _ARCHITECTURES)
-    yield from check_value(f"{root}.domain.ioThreadsPolicy", domain.io_threads_policy, _IO_THREADS_POLICIES)
+    yield from check_value(root, "evictionStrategy", spec.eviction_strategy, _EVICTION_STRATEGIES)
+    yield from check_value(root, "architecture", spec.architecture, _ARCHITECTURES)
+    yield from check_value(f"{root}.domain", "ioThreadsPolicy", domain.io_threads_policy, _IO_THREADS_POLICIES)
     yield from check_disks(spec, root)
     yield from check_networks(spec, root)
     yield from check_boot_orders(domain.devices, at_devices)

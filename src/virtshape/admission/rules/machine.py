@@ -29,7 +29,7 @@ def check_machine(vm: VirtualMachine) -> Iterator[Violation]:
 def check_machine_alone(vm: VirtualMachine) -> Iterator[Violation]:
     """The same without its guest."""
     yield from check_running(vm.spec)
-    yield from check_value("spec.updateVolumesStrategy", vm.spec.update_volumes_strategy, _VOLUME_STRATEGIES)
+    yield from check_value("spec", "updateVolumesStrategy", vm.spec.update_volumes_strategy, _VOLUME_STRATEGIES)
     yield from check_templates(vm.spec)
     if vm.spec.template.spec is None:
         message = 'missing required field "spec": the template describes no guest'

@@ -57,8 +57,8 @@ def check_networks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
 
 def _check_interface(interface: Interface, network: Network | None, at: str) -> Iterator[Violation]:
     yield from check_one_of("interface", interface, _BINDINGS, at, least=0)
-    yield from check_value(f"{at}.model", interface.model, _MODELS)
-    yield from check_value(f"{at}.state", interface.state, _STATES)
+    yield from check_value(at, "model", interface.model, _MODELS)
+    yield from check_value(at, "state", interface.state, _STATES)
     if not _NAME.fullmatch(interface.name):
         words = "can only contain alphabetical characters, numbers, dashes (-) or underscores (_)"
         yield Violation("invalid-value", f"{at}.name", f"Network interface name {words}")
@@ -86,7 +86,7 @@ def _check_ports(ports: list[Port], at: str) -> Iterator[Violation]:
         if not 0 < port.port <= _MOST_PORTS:
             message = "Port field must be in range 0 < x < 65536."
             yield Violation("invalid-value", f"{at}[{index}].port", message)
-        yield from check_value(f"{at}[{index}].protocol", port.protocol, _PROTOCOLS)
+        yield from check_value(f"{at}[{index}]", "protocol", port.protocol, _PROTOCOLS)
         if port.name:
             if port.name in named:
                 message = f"Duplicate name of the port: {port.name}"

@@ -41,7 +41,6 @@ def _check_probe(probe: Probe, at: str) -> Iterator[Violation]:
     elif len(ways) > 1:
         message = f"{at} must have exactly one probe type set: it has {' and '.join(ways)}"
         yield Violation("one-of", f"{at}.{ways[1]}", message)
-    for attribute, name in zip(*_TIMES, strict=True):
-        value = getattr(probe, attribute)
-        if value is not None and value < 0:
+    for name, value in _TIMES.list_values(probe):
+        if value < 0:
             yield Violation("invalid-value", f"{at}.{name}", f"{at}.{name}: must be greater than or equal to 0")
