@@ -9,28 +9,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from virtshape.client.access import Access
 from virtshape.client.http import HttpTransport
-from virtshape.client.kubeconfig import find_access
 from virtshape.client.protocol import Client
 from virtshape.client.rest import RestClient
 from virtshape.serve.embedded import Settings, assemble
 from virtshape.serve.inprocess import connect
+from virtshape.serve.location import read_access
 from virtshape.store.lock import Lock, find_holder
 
 MANAGER: Final = "virtshape"
-
-
-class UnknownSystemError(Exception):
-    """A directory that no system ever ran in."""
-
-
-def read_access(directory: Path) -> Access:
-    """Where the server of a directory is, and the secrets of its admin."""
-    kubeconfig = directory / "kubeconfig"
-    if not kubeconfig.exists():
-        raise UnknownSystemError(f"there is no system in {directory}")
-    return find_access(path=str(kubeconfig))
 
 
 @asynccontextmanager

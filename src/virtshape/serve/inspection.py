@@ -13,7 +13,7 @@ from msgspec import Struct
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.client.http import HttpTransport
 from virtshape.client.transport import Call
-from virtshape.serve.door import UnknownSystemError, read_access
+from virtshape.serve.location import UnknownSystemError, read_access
 from virtshape.store.errors import DatabaseError
 from virtshape.store.lock import find_holder
 from virtshape.store.store import FILE_NAME

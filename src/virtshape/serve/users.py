@@ -15,7 +15,7 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.authorization import Binding
 from virtshape.apiserver.users import Directory, create_user, remove_user
 from virtshape.client.protocol import Client
-from virtshape.serve.door import read_access
+from virtshape.serve.location import read_access
 
 _STRUCTS: Final[dict[str, type[Binding]]] = {"RoleBinding": RoleBinding, "ClusterRoleBinding": ClusterRoleBinding}
 

@@ -20,7 +20,7 @@ def ask_system(directory: Path, errand: Callable[["Client"], Awaitable[T]]) -> T
     from virtshape.apiserver.pki import PkiError
     from virtshape.apiserver.register import RegisterError
     from virtshape.client.errors import ConfigError, UnreachableError
-    from virtshape.serve.door import UnknownSystemError
+    from virtshape.serve.location import UnknownSystemError
     from virtshape.store.errors import StoreError
 
     flag = name_flag(directory)
