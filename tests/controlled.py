@@ -157,7 +157,7 @@ async def eventually(look: Callable[[], Awaitable[R | None]], otherwise: str) ->
 async def settle(controllers: Controllers) -> None:
     """Wait until the controllers have nothing to do."""
     calm = 0
-    while calm < 5:
+    while calm < 16:
         await asyncio.sleep(0.005)
         calm = calm + 1 if all(loop.queue.is_idle for loop in controllers.loops) else 0
     await controllers.recorder.flush()

@@ -40,6 +40,7 @@ from virtshape.control.volumes import VolumeReconciler
 from virtshape.resolve.matcher import find_matcher
 
 RESYNC_SECONDS: Final = 600.0
+BREATH_SECONDS: Final = 0.02
 COMPONENT: Final = "virtualmachine-controller"
 SHAPING: Final[tuple[type[Model], ...]] = (
     v1beta2.VirtualMachineInstancetype,
@@ -123,13 +124,14 @@ class Controllers:
             add(kind).handle(self._see_shape)
 
     def _see_vm(self, change: Change[VirtualMachine]) -> None:
-        self.vms.queue.add(_place(change.item))
+        """A new VM is looked at now, and one that changed a moment later: changes come several at a time."""
+        self.vms.queue.add_after(_place(change.item), 0 if change.before is None else BREATH_SECONDS)
 
     def _see_vmi(self, change: Change[VirtualMachineInstance]) -> None:
         name = _place(change.item)
         self.vmis.queue.add(name)
         if change.type != "RESYNCED":
-            self.vms.queue.add(name)
+            self.vms.queue.add_after(name, BREATH_SECONDS)
 
     def _see_data_volume(self, change: Change[DataVolume]) -> None:
         self.data_volumes.queue.add(_place(change.item))

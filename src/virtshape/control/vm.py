@@ -46,6 +46,7 @@ from virtshape.control.vmstatus import Observation, Trouble, make_status, measur
 from virtshape.resolve.reference import NotFoundError
 
 FINALIZER: Final = "kubevirt.io/virtualMachineControllerFinalize"
+LOOK_AGAIN_SECONDS: Final = 0.05
 _FAILED_FINDS: Final = {
     "instancetype": "FailedFindInstancetype",
     "flavor": "FailedFindFlavor",
@@ -162,21 +163,20 @@ class VmReconciler:
             requests = [VirtualMachineStateChangeRequest(STOP, uid=uid), VirtualMachineStateChangeRequest(START)]
         phases = list_volume_phases(vm, self._cache)
         ready = all(phase in USABLE_PHASES for phase in phases)
-        started = None
         if decision.action == "start" and ready:
-            started = await self._start(vm, requests, configuration)
-        elif decision.action == "switch on":
+            await self._start(vm, requests, configuration)
+            return Result(after=LOOK_AGAIN_SECONDS)  # to tell of it together with what becomes of it
+        if decision.action == "switch on":
             await self._switch_on(vm)
             return DONE
-        is_acted_upon = decision.action in ("nothing", "stop") or started is not None
         seen = Observation(
-            vmi=started or vmi,
+            vmi=vmi,
             requests=requests,
             volume_phases=phases,
             changed_since_start=await self._has_changed(vm, vmi, configuration),
-            effective=await self._measure(vm, started, configuration),
+            effective=await self._measure(vm, vmi, configuration),
             starting=decision.action == "start",
-            run_strategy=run_strategy(vm.spec) if is_acted_upon else None,
+            run_strategy=run_strategy(vm.spec) if decision.action in ("nothing", "stop") else None,
         )
         await self._observe(vm, seen)
         if decision.action == "stop" and vmi is not None:
@@ -191,16 +191,15 @@ class VmReconciler:
         vm: VirtualMachine,
         requests: list[VirtualMachineStateChangeRequest],
         configuration: KubeVirtConfiguration | None,
-    ) -> VirtualMachineInstance:
+    ) -> None:
         shape = await self._capturer.find_shape(vm)
         wanted = build_instance(vm, shape, configuration, requests[0] if requests else None)
         await self._require_unchanged(vm)
         await self._capturer.keep(build_start_revision(vm))
-        made = await self._client.create(wanted)
+        await self._client.create(wanted)
         self._recorder.tell(
-            vm, "SuccessfulCreate", f"Started the virtual machine by creating the new VMI {_name(made)}"
+            vm, "SuccessfulCreate", f"Started the virtual machine by creating the new VMI {_name(wanted)}"
         )
-        return made
 
     async def _require_unchanged(self, vm: VirtualMachine) -> None:
         """Ask the server whether the VM is as it was seen, for a start cannot be taken back."""
@@ -240,14 +239,14 @@ class VmReconciler:
         return not is_same(replace(wanted, start_strategy=vmi.spec.start_strategy), vmi.spec)
 
     async def _measure(
-        self, vm: VirtualMachine, started: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
+        self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
     ) -> EffectiveSize | None:
         """The VM's size, if its status does not have it as of this generation."""
-        if started is not None:
-            return measure(started.spec)
         status, generation = vm.status, vm.metadata.generation if vm.metadata else None
         if status is not None and status.effective is not None and status.desired_generation == generation:
             return None
+        if vmi is not None and started_generation(vmi) == generation:
+            return measure(vmi.spec)
         return measure(build_instance(vm, await self._capturer.find_shape(vm), configuration).spec)
 
     async def _observe(self, vm: VirtualMachine, seen: Observation) -> None:
