@@ -5,6 +5,7 @@ Every step can be repeated: whatever was done before a crash is found done. The 
 until it is, the VM does not count as settled.
 """
 
+import asyncio
 import copy
 from collections.abc import Mapping
 from typing import Any
@@ -56,12 +57,10 @@ class Capturer:
             return await self._expand(vm, configuration, finalizer), {}
         if is_settled(vm):
             return await self._write(vm, with_finalizer(vm, finalizer)), pinned_names(vm)
-        revisions: dict[Role, ControllerRevision] = {}
-        for role in ROLES:
-            matcher = find_matcher(vm, role)
-            if matcher is not None:
-                revisions[role] = await self._obtain(vm, role, matcher)
-        names = {role: _name(revision) for role, revision in revisions.items()}
+        matchers = {role: matcher for role in ROLES if (matcher := find_matcher(vm, role)) is not None}
+        obtained = await asyncio.gather(*(self._obtain(vm, role, matcher) for role, matcher in matchers.items()))
+        revisions = dict(zip(matchers, obtained, strict=True))
+        names: dict[Role, str] = {role: _name(revision) for role, revision in revisions.items()}
         vm = await self._write(vm, with_finalizer(pin(vm, names), finalizer))
         for revision in revisions.values():
             superseded = find_superseded(revision)

@@ -7,6 +7,7 @@ The same again is counted, not told twice. Telling never holds up the work, and 
 import asyncio
 import contextlib
 import hashlib
+import itertools
 import logging
 from collections.abc import AsyncIterator
 from typing import Final, Literal, NamedTuple
@@ -23,6 +24,8 @@ from virtshape.control.clock import Clock, format_time
 from virtshape.control.ownership import Object
 
 MOST_WAITING: Final = 10_000
+MOST_AT_ONCE: Final = 32
+GATHERING_SECONDS: Final = 0.1
 MOST_WORDS: Final = 1024
 _FLUSH_SECONDS: Final = 5.0
 _log = logging.getLogger(__name__)
@@ -96,17 +99,21 @@ class Recorder:
     async def _work(self) -> None:
         while True:
             await self._news.wait()
+            await asyncio.sleep(GATHERING_SECONDS)  # many at once cost little more than one
             self._news.clear()
             while self._waiting:
-                happening = next(iter(self._waiting))
-                tally = self._waiting.pop(happening)
+                batch = dict(itertools.islice(self._waiting.items(), MOST_AT_ONCE))
+                for happening in batch:
+                    del self._waiting[happening]
                 self._busy = True
-                try:
-                    await self._write(happening, tally)
-                except (StatusError, UnreachableError) as error:
-                    _log.debug("event %s of %s is lost: %s", happening.reason, happening.involved[3], error)
-                finally:
-                    self._busy = False
+                await asyncio.gather(*(self._try(happening, tally) for happening, tally in batch.items()))
+                self._busy = False
+
+    async def _try(self, happening: Happening, tally: _Tally) -> None:
+        try:
+            await self._write(happening, tally)
+        except (StatusError, UnreachableError) as error:
+            _log.debug("event %s of %s is lost: %s", happening.reason, happening.involved[3], error)
 
     async def _write(self, happening: Happening, tally: _Tally) -> None:
         event = self._build(happening, tally)
