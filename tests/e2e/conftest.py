@@ -15,6 +15,9 @@ _numbers = itertools.count(1)
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     with System(tmp_path_factory.mktemp("system") / "data") as running:
         yield running
+    log = running.log.read_text()
+    assert "ERROR" not in log, log
+    assert "Traceback" not in log, log
 
 
 @pytest.fixture(scope="session", params=list_kubectls())

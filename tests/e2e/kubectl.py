@@ -4,6 +4,7 @@ Real kubectls: those that are on this machine, each called as a user calls it.
 The tools in `tools/kubectl` put an old and a current one where these tests look for them.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -107,8 +108,12 @@ def find_version(path: Path) -> tuple[int, int]:
 def find_kubectls() -> dict[tuple[int, int], Path]:
     """All that can be found, one of each version, the oldest first."""
     on_path = shutil.which("kubectl")
-    found = [*sorted(CACHE.glob("kubectl-*")), *([Path(on_path)] if on_path else [])]
-    return dict(sorted((find_version(path), path) for path in found if os.access(path, os.X_OK)))
+    paths = [*sorted(CACHE.glob("kubectl-*")), *([Path(on_path)] if on_path else [])]
+    found = {}
+    for path in paths:
+        with contextlib.suppress(OSError, subprocess.CalledProcessError):  # one that does not work here is none
+            found[find_version(path)] = path
+    return dict(sorted(found.items()))
 
 
 def list_kubectls() -> list[Any]:

@@ -26,7 +26,7 @@ def test_nothing_is_missed_or_doubled_under_load(data: Path) -> None:
         while any(informer.watches == 0 for informer in informers):
             time.sleep(0.01)
         load = Load(system)
-        time.sleep(4)
+        time.sleep(3)
         version = load.end()
         for informer in informers:
             informer.catch_up(version)
@@ -68,9 +68,9 @@ def test_a_list_amid_the_load_goes_over_into_its_watch(data: Path) -> None:
 def test_when_history_is_gone_it_lists_again(data: Path) -> None:
     words = ("--history-seconds", "1", "--history-revisions", "20", "--no-catalog", "--no-controllers")
     with System(data, *words) as system:
-        informer = Informer(system, pause=3.0)
+        informer = Informer(system, pause=2.0)
         load = Load(system, clients=2)
-        time.sleep(8)
+        time.sleep(5)
         informer.catch_up(load.end())
         assert informer.problems == []
         assert informer.lists > 1
