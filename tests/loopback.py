@@ -15,9 +15,9 @@ from urllib.parse import urlencode
 
 import uvloop
 
+from virtshape.apiserver.access.kubeconfig import find_token
+from virtshape.apiserver.access.users import ensure_admin
 from virtshape.apiserver.http import Listener
-from virtshape.apiserver.kubeconfig import find_token
-from virtshape.apiserver.users import ensure_admin
 from virtshape.serve.embedded import Settings, assemble
 
 Tree = dict[str, Any]

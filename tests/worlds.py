@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from virtshape.apiserver.access.users import ensure_admin
 from virtshape.apiserver.http import Connection, Listener
-from virtshape.apiserver.users import ensure_admin
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
 from virtshape.client.rest import RestClient

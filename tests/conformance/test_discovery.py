@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from virtshape.apiserver import aggregated
-from virtshape.apiserver.discovery import write_discovery
-from virtshape.apiserver.document import Document
-from virtshape.apiserver.health import ENDPOINTS, list_health_paths
-from virtshape.apiserver.openapi import write_v2, write_v3_index
-from virtshape.apiserver.version import write_root
+from virtshape.apiserver.documents import aggregated
+from virtshape.apiserver.documents.discovery import write_discovery
+from virtshape.apiserver.documents.document import Document
+from virtshape.apiserver.documents.health import ENDPOINTS, list_health_paths
+from virtshape.apiserver.documents.openapi import write_v2, write_v3_index
+from virtshape.apiserver.documents.version import write_root
 
 Tree = dict[str, Any]
 

@@ -12,8 +12,8 @@ import msgspec
 from virtshape.api.codec import encode
 from virtshape.api.status import Cause, StatusError
 from virtshape.api.yaml import write_yaml
+from virtshape.apiserver.forms.negotiation import Form
 from virtshape.apiserver.message import JSON, Request, Response, Stream
-from virtshape.apiserver.negotiation import Form
 from virtshape.store.errors import CompactedError, FutureError
 
 COMPRESS_FROM: Final = 128 * 1024

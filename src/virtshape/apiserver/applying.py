@@ -1,19 +1,19 @@
 """Server-side apply: a part of an object, merged with what others say of it or made into a new one."""
 
 from virtshape.api.status import StatusError
+from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.answers import answer_bytes
-from virtshape.apiserver.authentication import User
 from virtshape.apiserver.bodies import read_yaml
-from virtshape.apiserver.fieldtypes import object_type
+from virtshape.apiserver.fields.fieldtypes import object_type
+from virtshape.apiserver.fields.ssa import apply, check_apply_body
+from virtshape.apiserver.forms.negotiation import choose_form
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.metadata import check_address
-from virtshape.apiserver.negotiation import choose_form
 from virtshape.apiserver.objects import Tree, begin, metadata_of
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.ssa import apply, check_apply_body
-from virtshape.apiserver.strictness import admit_fields, check_part
+from virtshape.apiserver.validity.metadata import check_address
+from virtshape.apiserver.validity.strictness import admit_fields, check_part
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.apiserver.writing import Desk, authorship_of, change_object, conflict, store_new
 from virtshape.store.record import Record

@@ -8,8 +8,8 @@ import time
 
 import msgspec
 
+from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.audit import Audited, format_time, shorten
-from virtshape.apiserver.authentication import User
 from virtshape.apiserver.message import JSON, Request, Response
 from virtshape.apiserver.route import Route
 

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from virtshape.api.kinds import Kind
 from virtshape.api.status import Cause, StatusError
-from virtshape.apiserver.metadata import FOREGROUND, ORPHAN
-from virtshape.apiserver.violation import invalid_value, refuse_invalid, unsupported_value
+from virtshape.apiserver.validity.metadata import FOREGROUND, ORPHAN
+from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid, unsupported_value
 
 Tree = dict[str, Any]
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from virtshape.apiserver.metadata import restore_metadata
 from virtshape.apiserver.resource import Resource
+from virtshape.apiserver.validity.metadata import restore_metadata
 from virtshape.store.record import Key
 from virtshape.store.writer import Write
 

@@ -6,8 +6,10 @@ import msgspec
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.answers import answer_bytes, refuse_future
+from virtshape.apiserver.forms.negotiation import Form, choose_form
+from virtshape.apiserver.forms.partial import partial_list, partial_object
+from virtshape.apiserver.forms.table import render_table
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.negotiation import Form, choose_form
 from virtshape.apiserver.options import (
     ListOptions,
     format_continuation,
@@ -15,12 +17,10 @@ from virtshape.apiserver.options import (
     read_options,
     read_revision,
 )
-from virtshape.apiserver.partial import partial_list, partial_object
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.selection import Selection, compile_selection
+from virtshape.apiserver.selectors.selection import Selection, compile_selection
 from virtshape.apiserver.source import Source
-from virtshape.apiserver.table import render_table
 from virtshape.store.errors import CompactedError, FutureError
 from virtshape.store.record import Key, Page, Record
 

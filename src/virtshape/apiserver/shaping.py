@@ -8,7 +8,7 @@ from typing import Final
 
 from virtshape.admission.admit import admit, has_rules
 from virtshape.admission.world import World
-from virtshape.apiserver.authentication import User
+from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.route import Route
 

@@ -1,14 +1,14 @@
 """Update: what a client sends replaces an object, or its status, if it is still the one that the client has seen."""
 
 from virtshape.api.status import Cause, StatusError
-from virtshape.apiserver.authentication import User
+from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.bodies import read_object
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.metadata import allows_blind_update, check_address
 from virtshape.apiserver.objects import Tree, metadata_of
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.violation import refuse_object
+from virtshape.apiserver.validity.metadata import allows_blind_update, check_address
+from virtshape.apiserver.validity.violation import refuse_object
 from virtshape.apiserver.writeoptions import read_write_options
 from virtshape.apiserver.writing import Desk, change_object, conflict
 from virtshape.store.record import Record

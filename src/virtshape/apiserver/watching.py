@@ -13,15 +13,15 @@ import msgspec
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
 from virtshape.apiserver.answers import NO_CACHE, refuse_expired, refuse_future
+from virtshape.apiserver.forms.negotiation import Form, choose_form
+from virtshape.apiserver.forms.partial import partial_object
+from virtshape.apiserver.forms.table import render_table
 from virtshape.apiserver.message import JSON, Request, Stream
-from virtshape.apiserver.negotiation import Form, choose_form
 from virtshape.apiserver.options import ListOptions, read_options, read_revision
-from virtshape.apiserver.partial import partial_object
 from virtshape.apiserver.resource import Resource, resource_of, with_revision
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.selection import Selection, compile_selection
+from virtshape.apiserver.selectors.selection import Selection, compile_selection
 from virtshape.apiserver.source import Source
-from virtshape.apiserver.table import render_table
 from virtshape.store.errors import CompactedError, FutureError
 from virtshape.store.record import Event
 from virtshape.store.watch import Subscription

@@ -6,11 +6,17 @@ import msgspec
 from msgspec import Struct
 
 from virtshape.api.status import Cause
-from virtshape.apiserver.managedfields import name_manager
+from virtshape.apiserver.fields.managedfields import name_manager
+from virtshape.apiserver.forms.negotiation import media_type
 from virtshape.apiserver.message import Request
 from virtshape.apiserver.moment import now
-from virtshape.apiserver.negotiation import media_type
-from virtshape.apiserver.violation import forbidden_value, invalid_value, refuse_invalid, required_value, too_long_value
+from virtshape.apiserver.validity.violation import (
+    forbidden_value,
+    invalid_value,
+    refuse_invalid,
+    required_value,
+    too_long_value,
+)
 
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 LONGEST_MANAGER: Final = 128

@@ -82,6 +82,6 @@ def describe_state(condition: "Condition") -> str:
 
 def describe_age(condition: "Condition") -> str:
     """Say for how long it has been running, as kubectl would."""
-    from virtshape.apiserver.age import format_age
+    from virtshape.apiserver.forms.age import format_age
 
     return format_age(condition.since, time.time())

@@ -146,8 +146,8 @@ def run_server(settings: "Settings") -> None:
     """Serve until told to stop; what keeps it from running becomes a refusal."""
     import uvloop
 
-    from virtshape.apiserver.pki import PkiError
-    from virtshape.apiserver.register import RegisterError
+    from virtshape.apiserver.access.pki import PkiError
+    from virtshape.apiserver.access.register import RegisterError
     from virtshape.serve.embedded import run
     from virtshape.store.errors import LockedError, StoreError
 

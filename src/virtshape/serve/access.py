@@ -4,8 +4,8 @@ import msgspec
 
 from virtshape.api.codec import decode
 from virtshape.api.kinds import find_resource
-from virtshape.apiserver.authentication import Authenticator
-from virtshape.apiserver.authorization import Authorizer
+from virtshape.apiserver.access.authentication import Authenticator
+from virtshape.apiserver.access.authorization import Authorizer
 from virtshape.store.record import Event, Key
 from virtshape.store.store import Store
 

@@ -17,7 +17,7 @@ from virtshape.api.core.namespace import Namespace
 from virtshape.api.kinds import KINDS
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
-from virtshape.apiserver.authentication import AUTHENTICATED, MASTERS, User
+from virtshape.apiserver.access.authentication import AUTHENTICATED, MASTERS, User
 from virtshape.apiserver.capability import is_question, list_verbs
 from virtshape.apiserver.server import Server
 from virtshape.client.errors import UnreachableError, read_refusal

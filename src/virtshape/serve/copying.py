@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from virtshape.apiserver.privatefile import DIRECTORY_MODE
+from virtshape.apiserver.access.privatefile import DIRECTORY_MODE
 from virtshape.store.database import backup, open_for_reading
 from virtshape.store.errors import DatabaseError
 from virtshape.store.store import FILE_NAME, check_file

@@ -15,25 +15,25 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from virtshape.apiserver.access.authentication import Authenticator
+from virtshape.apiserver.access.authorization import Authorizer
+from virtshape.apiserver.access.granting import AccessAdmission
+from virtshape.apiserver.access.reviews import Judge
+from virtshape.apiserver.access.tokenrequest import answer_token_request
+from virtshape.apiserver.access.tokens import TokenSigner
+from virtshape.apiserver.access.users import Directory, ensure_admin
 from virtshape.apiserver.actions.dispatch import Actions
 from virtshape.apiserver.admission import BasicAdmission, Chain
 from virtshape.apiserver.audit import AuditLog
-from virtshape.apiserver.authentication import Authenticator
-from virtshape.apiserver.authorization import Authorizer
-from virtshape.apiserver.definitions import list_definitions, write_served_definition
-from virtshape.apiserver.granting import AccessAdmission
+from virtshape.apiserver.documents.definitions import list_definitions, write_served_definition
+from virtshape.apiserver.documents.publishing import Publisher
 from virtshape.apiserver.http import Listener
 from virtshape.apiserver.moment import now
 from virtshape.apiserver.objects import encode_tree, metadata_of
-from virtshape.apiserver.publishing import Publisher
 from virtshape.apiserver.resource import read_tree
-from virtshape.apiserver.reviews import Judge
 from virtshape.apiserver.server import Server
 from virtshape.apiserver.shaping import ShapingAdmission
 from virtshape.apiserver.source import FIXED_REVISION, FixedSource
-from virtshape.apiserver.tokenrequest import answer_token_request
-from virtshape.apiserver.tokens import TokenSigner
-from virtshape.apiserver.users import Directory, ensure_admin
 from virtshape.apiserver.world import StoreWorld
 from virtshape.apiserver.writing import Desk
 from virtshape.serve.access import Access

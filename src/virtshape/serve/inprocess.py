@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Final
 
+from virtshape.apiserver.access.authentication import AUTHENTICATED, MASTERS, User
 from virtshape.apiserver.auditing import Asker
-from virtshape.apiserver.authentication import AUTHENTICATED, MASTERS, User
 from virtshape.apiserver.http import Answer
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.server import Server

@@ -12,8 +12,8 @@ from msgspec import Struct
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.rbac import ClusterRoleBinding, RoleBinding
 from virtshape.api.status import StatusError
-from virtshape.apiserver.authorization import Binding
-from virtshape.apiserver.users import Directory, create_user, remove_user
+from virtshape.apiserver.access.authorization import Binding
+from virtshape.apiserver.access.users import Directory, create_user, remove_user
 from virtshape.client.protocol import Client
 from virtshape.serve.location import read_access
 

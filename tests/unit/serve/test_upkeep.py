@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from virtshape.apiserver.authorization import Authorizer
+from virtshape.apiserver.access.authorization import Authorizer
 from virtshape.apiserver.objects import make_write
 from virtshape.apiserver.resource import read_tree
 from virtshape.serve.access import Access

@@ -14,12 +14,12 @@ from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
+from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.actions.expanding import expand_sent, expand_stored
 from virtshape.apiserver.actions.guests import check_guest_action
 from virtshape.apiserver.actions.route import INSTANCES, KINDS, MACHINES, ActionRoute
 from virtshape.apiserver.actions.running import Change, RestartOptions, StartOptions, StopOptions, restart, start, stop
 from virtshape.apiserver.answers import NO_CACHE
-from virtshape.apiserver.authentication import User
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.moment import now
 from virtshape.apiserver.objects import Tree

@@ -17,8 +17,8 @@ T = TypeVar("T")
 def ask_system(directory: Path, errand: Callable[["Client"], Awaitable[T]]) -> T:
     """Do something with a client of the system."""
     # Imported now, since reading help needs no server.
-    from virtshape.apiserver.pki import PkiError
-    from virtshape.apiserver.register import RegisterError
+    from virtshape.apiserver.access.pki import PkiError
+    from virtshape.apiserver.access.register import RegisterError
     from virtshape.client.errors import ConfigError, UnreachableError
     from virtshape.serve.location import UnknownSystemError
     from virtshape.store.errors import StoreError

@@ -1,0 +1,111 @@
+"""The server's documents over HTTP: discovery, OpenAPI, version and health, tagged so that clients fetch them once."""
+
+from collections.abc import Callable, Mapping
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.answers import NO_CACHE
+from virtshape.apiserver.documents.aggregated import GROUP, KIND, VERSION, write_aggregated_discovery
+from virtshape.apiserver.documents.discovery import write_discovery
+from virtshape.apiserver.documents.document import Document
+from virtshape.apiserver.documents.health import CONTENT_TYPE as PLAIN_TEXT
+from virtshape.apiserver.documents.health import ENDPOINTS, answer_check, answer_health, list_health_paths
+from virtshape.apiserver.documents.openapi import write_v2, write_v2_protobuf, write_v3, write_v3_index
+from virtshape.apiserver.documents.version import write_root, write_version
+from virtshape.apiserver.forms.negotiation import ACCEPTED, choose_form
+from virtshape.apiserver.message import Request, Response
+
+Checks = Callable[[], Mapping[str, bool]]
+
+
+class Publisher:
+    """Answers requests for documents, and knows which paths those are."""
+
+    def __init__(self, address: str, checks: Checks) -> None:
+        self._checks = checks
+        self._plain = write_discovery(address)
+        self._aggregated = write_aggregated_discovery()
+        self._version = write_version()
+        paths = [*self._plain, *list_health_paths(checks()), "/version", "/openapi/v2", "/openapi/v3"]
+        self._root = write_root(paths)
+
+    def answer(self, request: Request) -> Response | None:
+        """The document at a path, if there is one."""
+        if not request.path.startswith("/"):
+            return None
+        path = request.path.rstrip("/") or "/"
+        first = path.split("/")[1]
+        if first in ENDPOINTS:
+            return self._answer_health(request, path, first)
+        document = self._find(request, path)
+        if document is None:
+            return None
+        if request.method not in ("GET", "HEAD"):
+            words = "the server does not allow this method on the requested resource"
+            raise StatusError(405, "MethodNotAllowed", words)
+        return _send(request, document)
+
+    def _find(self, request: Request, path: str) -> Document | None:
+        accept = request.headers.get("accept", "")
+        match path:
+            case "/":
+                return self._root
+            case "/version":
+                return self._version
+            case "/api" | "/apis":
+                return self._choose_discovery(path, accept)
+            case "/openapi/v2":
+                return write_v2_protobuf() if "proto-openapi" in accept.split(",")[0] else write_v2()
+            case "/openapi/v3":
+                return write_v3_index()
+        parts = path.split("/")
+        match parts:
+            case ["", "openapi", "v3", "api", version]:
+                return write_v3("", version)
+            case ["", "openapi", "v3", "apis", group, version]:
+                return write_v3(group, version)
+        return self._plain.get(path)
+
+    def _choose_discovery(self, path: str, accept: str) -> Document:
+        for offer in accept.split(","):
+            media, *parameters = (part.strip() for part in offer.split(";"))
+            given = dict(parameter.split("=", 1) for parameter in parameters if "=" in parameter)
+            if media != "application/json" or "as" not in given:
+                continue
+            if (given.get("g"), given.get("v"), given["as"]) == (GROUP, VERSION, KIND):
+                return self._aggregated[path]
+        if not choose_plain(accept):
+            raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {ACCEPTED}")
+        return self._plain[path]
+
+    def _answer_health(self, request: Request, path: str, endpoint: str) -> Response | None:
+        checks = self._checks()
+        name = path.removeprefix(f"/{endpoint}").strip("/")
+        if name:
+            if name not in checks:
+                return None
+            health = answer_check(checks[name])
+        else:
+            excluded = request.query.get("exclude", [])
+            health = answer_health(endpoint, checks, verbose="verbose" in request.query, excluded=excluded)
+        headers = (*NO_CACHE, ("x-content-type-options", "nosniff"))
+        return Response(health.status, health.text.encode(), PLAIN_TEXT, headers)
+
+
+def choose_plain(accept: str) -> bool:
+    """Whether a client would take a document that is no special form."""
+    if not accept:
+        return True
+    try:
+        form = choose_form(",".join(offer for offer in accept.split(",") if "as=" not in offer))
+    except StatusError:
+        return False
+    return form.shape == "object" and any("as=" not in offer for offer in accept.split(","))
+
+
+def _send(request: Request, document: Document) -> Response:
+    headers = (("cache-control", "public"), ("etag", document.etag), ("vary", "Accept"))
+    if document.etag in request.headers.get("if-none-match", ""):
+        return Response(304, b"", "", headers)
+    if document.is_compressed and "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(200, document.content, document.content_type, (*headers, ("content-encoding", "gzip")))
+    return Response(200, document.body, document.content_type, headers)

@@ -1,0 +1,1 @@
+"""How objects are shown: Tables, metadata alone, other encodings, as the client asks."""

@@ -1,0 +1,249 @@
+"""
+JSON patch (RFC 6902): a list of operations, all of which apply or none.
+
+As in Kubernetes an index may be negative, counted from the end, and a test for null passes where nothing is.
+Containers are copied before their first change, so that inputs never change.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.validity.violation import refuse_patch
+
+MOST_OPERATIONS: Final = 10_000
+MOST_COPIED_BYTES: Final = 3 * 1024 * 1024
+DEEPEST_POINTER: Final = 256
+
+_INDEX = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")
+_BROKEN_ESCAPE = re.compile(r"~(?![01])")
+
+Pointer = list[str]
+
+
+class InapplicableError(Exception):
+    """Why an operation does not apply; the refusal's cause, since Kubernetes tells the client no more than that."""
+
+
+class Operation(NamedTuple):
+    """One operation, its pointers taken apart; `source` and `value` mean nothing where it has none."""
+
+    name: str
+    target: Pointer
+    source: Pointer
+    value: object
+
+
+def patch_json(tree: dict[str, Any], operations: object) -> dict[str, Any]:
+    """The tree after all operations; 400 if they are none, 422 if one does not apply."""
+    listed = _read_list(operations)
+    try:
+        return _Draft(tree).perform_all(listed)
+    except (InapplicableError, RecursionError) as error:
+        message = "the server rejected our request due to an error in our request"
+        raise StatusError(422, "Invalid", message) from error
+
+
+def find_unknown_members(operations: list[Any]) -> list[str]:
+    """What the operations say beyond what RFC 6902 knows, as problems to warn of; what is no operation says nothing."""
+    known = {"op", "path", "from", "value"}
+    return [
+        f'json patch unknown field "[{index}].{member}"'
+        for index, operation in enumerate(operations)
+        if isinstance(operation, dict)
+        for member in operation
+        if member not in known
+    ]
+
+
+def _read_list(operations: object) -> list[dict[str, Any]]:
+    if not isinstance(operations, list):
+        raise refuse_patch(operations, "a list of operations")
+    if len(operations) > MOST_OPERATIONS:
+        words = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}"
+        raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {words}")
+    for operation in operations:
+        if not isinstance(operation, dict):
+            raise refuse_patch(operation, "an operation")
+        for member in ("op", "path", "from"):
+            if not isinstance(operation.get(member, ""), str):
+                raise refuse_patch(operation[member], f"the text of {member!r}")
+    return operations
+
+
+def _read_operation(operation: dict[str, Any]) -> Operation:
+    for member in ("op", "path"):
+        if member not in operation:
+            raise InapplicableError(f"an operation lacks {member!r}")
+    name = operation["op"]
+    if name not in _PERFORMERS:
+        raise InapplicableError(f"there is no operation {name!r}")
+    source: Pointer = []
+    if name in ("move", "copy"):
+        if "from" not in operation:
+            raise InapplicableError(f"{name} lacks 'from'")
+        source = parse_pointer(operation["from"])
+    elif name != "remove" and "value" not in operation:
+        raise InapplicableError(f"{name} lacks 'value'")
+    return Operation(name, parse_pointer(operation["path"]), source, operation.get("value"))
+
+
+def parse_pointer(text: str) -> Pointer:
+    """Split a JSON pointer into its steps, escapes resolved."""
+    if not text:
+        return []
+    if not text.startswith("/") or ("~" in text and _BROKEN_ESCAPE.search(text)):
+        raise InapplicableError(f"{text!r} is not a JSON pointer")
+    steps = text[1:].split("/")
+    if len(steps) > DEEPEST_POINTER:
+        raise InapplicableError(f"a pointer of {len(steps)} steps leads too deep")
+    return [step.replace("~1", "/").replace("~0", "~") for step in steps] if "~" in text else steps
+
+
+class _Draft:
+    """A tree that changes; what it shares with the inputs is copied before it changes."""
+
+    def __init__(self, tree: Any) -> None:
+        self.root = tree
+        # Holding the containers themselves keeps their ids from being given to others.
+        self._own: dict[int, Any] = {}
+        self._copied_bytes = 0
+
+    def perform_all(self, operations: list[dict[str, Any]]) -> dict[str, Any]:
+        for tree in operations:
+            operation = _read_operation(tree)
+            _PERFORMERS[operation.name](self, operation)
+        if not isinstance(self.root, dict):
+            raise InapplicableError("the result is not an object")
+        return self.root
+
+    def add(self, operation: Operation) -> None:
+        self._add(operation.target, operation.value)
+
+    def remove(self, operation: Operation) -> None:
+        self._remove(operation.target)
+
+    def replace(self, operation: Operation) -> None:
+        if not operation.target:
+            self.root = operation.value
+            return
+        box = self._open(operation.target)
+        box[_find_place(box, operation.target[-1])] = operation.value
+
+    def move(self, operation: Operation) -> None:
+        value = self._read(operation.source)
+        if operation.source == operation.target:
+            return
+        if operation.target[: len(operation.source)] == operation.source:
+            raise InapplicableError("nothing can move into itself")
+        self._remove(operation.source)
+        self._add(operation.target, value)
+
+    def copy(self, operation: Operation) -> None:
+        data = msgspec.json.encode(self._read(operation.source))
+        self._copied_bytes += len(data)
+        if self._copied_bytes > MOST_COPIED_BYTES:
+            raise InapplicableError(f"the operations copy more than {MOST_COPIED_BYTES} bytes")
+        self._add(operation.target, msgspec.json.decode(data))
+
+    def test(self, operation: Operation) -> None:
+        try:
+            found = self._read(operation.target)
+        except _NothingThereError:
+            found = None
+        if not is_equal(found, operation.value):
+            raise InapplicableError(f"the value at {operation.target} is another one")
+
+    def _add(self, target: Pointer, value: object) -> None:
+        if not target:
+            self.root = value
+            return
+        box = self._open(target)
+        if isinstance(box, list):
+            box.insert(_find_gap(box, target[-1]), value)
+        else:
+            box[target[-1]] = value
+
+    def _remove(self, target: Pointer) -> None:
+        if not target:
+            raise InapplicableError("the whole object cannot be removed")
+        box = self._open(target)
+        del box[_find_place(box, target[-1])]
+
+    def _read(self, pointer: Pointer) -> Any:
+        value = self.root
+        for depth, step in enumerate(pointer):
+            if isinstance(value, dict) and step not in value and depth == len(pointer) - 1:
+                raise _NothingThereError(step)
+            value = value[_find_place(value, step)]
+        return value
+
+    def _open(self, target: Pointer) -> Any:
+        """The container that holds the target, ready to change."""
+        box = self.root = self._owned(self.root)
+        for step in target[:-1]:
+            place = _find_place(box, step)
+            inner = box[place] = self._owned(box[place])
+            box = inner
+        return box
+
+    def _owned(self, container: Any) -> Any:
+        if id(container) in self._own:
+            return container
+        if not isinstance(container, dict | list):
+            raise InapplicableError("a plain value has nothing inside")
+        mine = container.copy()
+        self._own[id(mine)] = mine
+        return mine
+
+
+class _NothingThereError(InapplicableError):
+    """An object without the member that was looked for."""
+
+
+_PERFORMERS: Final[dict[str, Callable[[_Draft, Operation], None]]] = {
+    "add": _Draft.add,
+    "remove": _Draft.remove,
+    "replace": _Draft.replace,
+    "move": _Draft.move,
+    "copy": _Draft.copy,
+    "test": _Draft.test,
+}
+
+
+def _find_place(box: Any, step: str) -> Any:
+    """The key or index of something that is there."""
+    if isinstance(box, dict):
+        if step in box:
+            return step
+    elif isinstance(box, list) and _INDEX.fullmatch(step) and -len(box) <= int(step) < len(box):
+        return int(step)
+    raise InapplicableError(f"there is nothing at {step!r}")
+
+
+def _find_gap(box: list[Any], step: str) -> int:
+    """The index before which something new goes."""
+    if step == "-":
+        return len(box)
+    if not _INDEX.fullmatch(step):
+        raise InapplicableError(f"{step!r} is not an index")
+    index = int(step)
+    if index < 0:
+        index += len(box) + 1
+    if not 0 <= index <= len(box):
+        raise InapplicableError(f"{step!r} is beyond the list")
+    return index
+
+
+def is_equal(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same; true and 1 are not, 1 and 1.0 are."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_equal(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(is_equal, one, other))
+    return bool(one == other)

@@ -1,0 +1,221 @@
+"""
+Strategic merge patch: a merge patch that also merges lists, by the keys that the kind's structs give their items.
+
+Directives in the patch say more: `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x`, `$setElementOrder/x`.
+Only for Kubernetes' own kinds. Inputs never change; what is not touched is shared with them.
+"""
+
+from collections.abc import Hashable, Iterable
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from msgspec import inspect
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.patches.mergekeys import STRATEGIES, Strategy
+from virtshape.apiserver.patches.mergepatch import read_partial
+from virtshape.apiserver.validity.violation import show_value
+
+Tree = dict[str, Any]
+
+_PATCH: Final = "$patch"
+_RETAIN: Final = "$retainKeys"
+_DELETE_PREFIX: Final = "$deleteFromPrimitiveList/"
+_ORDER_PREFIX: Final = "$setElementOrder/"
+_REPLACED: Final = Strategy("replace")
+
+
+class _Field(NamedTuple):
+    """How a field is patched, and the struct of its value or of its items."""
+
+    strategy: Strategy
+    struct: type | None
+
+
+_PLAIN: Final = _Field(_REPLACED, None)
+
+
+def patch_strategic(tree: Tree, patch: object, struct: type) -> Tree:
+    """The tree with the patch merged in as the struct's fields want it; 400 if the patch makes no sense."""
+    return _merge(tree, read_partial(patch), struct)
+
+
+def _merge(tree: Tree, patch: Tree, struct: type | None) -> Tree:
+    match patch.get(_PATCH, "merge"):
+        case "replace":
+            replaced: Tree = _clean(patch)
+            return replaced
+        case "delete":
+            return {}
+        case "merge":
+            pass
+        case other:
+            raise _refuse(f"unknown patch type {show_value(other)}")
+    merged = _retain(tree, patch)
+    fields = _list_fields(struct) if struct is not None else {}
+    for name in _list_touched(patch):
+        value = _patch_field(merged.get(name), patch, name, fields.get(name, _PLAIN))
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = value
+    return merged
+
+
+def _list_touched(patch: Tree) -> Iterable[str]:
+    """The fields that the patch speaks of, in its order."""
+    names = (name.removeprefix(_DELETE_PREFIX).removeprefix(_ORDER_PREFIX) for name in patch)
+    return dict.fromkeys(name for name in names if name not in (_PATCH, _RETAIN))
+
+
+def _retain(tree: Tree, patch: Tree) -> Tree:
+    """A copy of the tree with the keys that the patch lets it keep."""
+    if _RETAIN not in patch:
+        return tree.copy()
+    retained = patch[_RETAIN]
+    if not isinstance(retained, list):
+        raise _refuse("invalid patch format of retainKeys")
+    if any(name not in retained for name in patch if not _is_directive(name)):
+        raise _refuse("patch content doesn't match retainKeys list")
+    return {name: value for name, value in tree.items() if name in retained}
+
+
+def _patch_field(old: Any, patch: Tree, name: str, field: _Field) -> Any:
+    """The new value of a field; None if it goes."""
+    value = old
+    gone = patch.get(_DELETE_PREFIX + name)
+    if gone is not None:
+        if not isinstance(gone, list):
+            raise _refuse("invalid patch format of primitive list")
+        value = [item for item in value if item not in gone] if isinstance(value, list) else value
+    if name in patch:
+        value = _patch_value(value, patch[name], field)
+    order = patch.get(_ORDER_PREFIX + name)
+    if order is not None:
+        if not isinstance(order, list):
+            raise _refuse("invalid patch format of setElementOrder list")
+        _check_order(patch.get(name), order, field.strategy)
+        value = _sort(value, old, order, field.strategy) if isinstance(value, list) else value
+    return value
+
+
+def _patch_value(old: Any, change: Any, field: _Field) -> Any:
+    if isinstance(old, dict) and isinstance(change, dict):
+        return _merge(old, change, field.struct)
+    if isinstance(old, list) and isinstance(change, list) and field.strategy.merges:
+        return _merge_items(old, change, field) if field.strategy.key else _unite(old, change)
+    return _clean(change)
+
+
+def _unite(old: list[Any], change: list[Any]) -> list[Any]:
+    if any(isinstance(item, dict | list) for item in change):
+        raise _refuse("invalid patch format of primitive list")
+    return list(dict.fromkeys([*old, *change]))
+
+
+def _merge_items(old: list[Any], change: list[Any], field: _Field) -> list[Any]:
+    key = field.strategy.key
+    kinds = [item.get(_PATCH) if isinstance(item, dict) else None for item in change]
+    if "replace" in kinds:
+        kept: list[Any] = _clean([item for item in change if item != {_PATCH: "replace"}])
+        return kept
+    if unknown := [kind for kind in kinds if kind not in (None, "delete")]:
+        raise _refuse(f"lists cannot be patched with {show_value(unknown[0])}")
+    deleted = {_identify(item, key) for item, kind in zip(change, kinds, strict=True) if kind == "delete"}
+    merged = [item for item in old if _find_identity(item, key) not in deleted] if deleted else old.copy()
+    places = {_find_identity(item, key): place for place, item in reversed(list(enumerate(merged)))}
+    for item, kind in zip(change, kinds, strict=True):
+        if kind == "delete":
+            continue
+        identity = _identify(item, key)
+        if identity in places:
+            place = places[identity]
+            merged[place] = _merge(merged[place], item, field.struct)
+        else:
+            places[identity] = len(merged)
+            merged.append(_clean(item))
+    return merged
+
+
+def _check_order(change: Any, order: list[Any], strategy: Strategy) -> None:
+    """The items of the patch must stand in the order that the patch itself asks for."""
+    if not isinstance(change, list):
+        return
+    wanted = iter([_identify(item, strategy.key) for item in order])
+    given = [_identify(item, strategy.key) for item in change if not (isinstance(item, dict) and _PATCH in item)]
+    if not all(identity in wanted for identity in given):
+        words = f"{show_value(given)} doesn't match $setElementOrder list: {show_value(order)}"
+        raise _refuse(f"The order in patch list: {words}")
+
+
+def _sort(items: list[Any], old: Any, order: list[Any], strategy: Strategy) -> list[Any]:
+    """Put the items that the order names in that order; others stay before what they stood before."""
+    key = strategy.key
+    ranks = {_identify(item, key): rank for rank, item in enumerate(order)}
+    before = {_find_identity(item, key): place for place, item in enumerate(old if isinstance(old, list) else [])}
+    named = sorted(
+        (item for item in items if _find_identity(item, key) in ranks), key=lambda i: ranks[_identify(i, key)]
+    )
+    others = [item for item in items if _find_identity(item, key) not in ranks]
+    result: list[Any] = []
+    for item in named:
+        place = before.get(_identify(item, key), -1)
+        while others and before.get(_find_identity(others[0], key), place) < place:
+            result.append(others.pop(0))
+        result.append(item)
+    return result + others
+
+
+def _find_identity(item: Any, key: str) -> Hashable:
+    """What tells an item from others, None if it lacks that."""
+    value = item.get(key) if key and isinstance(item, dict) else item
+    return value if isinstance(value, str | int) else None
+
+
+def _identify(item: Any, key: str) -> Hashable:
+    identity = _find_identity(item, key)
+    if identity is None or (key and not isinstance(item, dict)):
+        raise _refuse(f"map: {show_value(item)} does not contain declared merge key: {key}")
+    return identity
+
+
+def _clean(value: Any) -> Any:
+    """A value that is new, without the directives, nulls and deleted items that only make sense in a patch."""
+    if isinstance(value, dict):
+        return {name: _clean(inner) for name, inner in value.items() if inner is not None and not _is_directive(name)}
+    if isinstance(value, list):
+        return [_clean(item) for item in value if not (isinstance(item, dict) and item.get(_PATCH) == "delete")]
+    return value
+
+
+def _is_directive(name: str) -> bool:
+    return name in (_PATCH, _RETAIN) or name.startswith((_DELETE_PREFIX, _ORDER_PREFIX))
+
+
+def _refuse(words: str) -> StatusError:
+    return StatusError(400, "BadRequest", words)
+
+
+@cache
+def _list_fields(struct: type) -> dict[str, _Field]:
+    """The fields that are patched in their own way or have structs inside."""
+    info = inspect.type_info(struct)
+    strategies = STRATEGIES.get(struct.__name__, {})
+    fields = {}
+    for field in info.fields if isinstance(info, inspect.StructType) else ():
+        found = _Field(strategies.get(field.encode_name, _REPLACED), _find_struct(field.type))
+        if found != _PLAIN:
+            fields[field.encode_name] = found
+    return fields
+
+
+def _find_struct(shape: inspect.Type) -> type | None:
+    match shape:
+        case inspect.UnionType(types=types):
+            return next((found for option in types if (found := _find_struct(option)) is not None), None)
+        case inspect.ListType(item_type=item):
+            return _find_struct(item)
+        case inspect.StructType(cls=struct):
+            return struct
+        case _:
+            return None

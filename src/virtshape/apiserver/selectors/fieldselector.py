@@ -1,0 +1,160 @@
+"""
+Field selectors: `metadata.name=x,status.phase!=Running`, made into a test of objects as trees.
+
+Which fields can be asked for depends on the kind: name and namespace always, few others. All else is refused.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from virtshape.api.kinds import Kind
+from virtshape.api.status import StatusError
+from virtshape.apiserver.capability import is_defined
+from virtshape.apiserver.validity.violation import show_value
+
+ObjectPredicate = Callable[[Mapping[str, Any]], bool]
+Reader = Callable[[Mapping[str, Any]], str]
+
+NAME: Final = "metadata.name"
+NAMESPACE: Final = "metadata.namespace"
+
+_TERM: Final = re.compile(r"((?:\\.|\\$|[^\\,])*)(?:,|$)", re.DOTALL)
+_OPERATOR: Final = re.compile(r"!=|==|=")
+_ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
+
+
+class Term(NamedTuple):
+    """A test of one field: that it is this value, or that it is not."""
+
+    field: str
+    equal: bool
+    value: str
+
+
+def parse_field_selector(text: str, kind: Kind) -> tuple[Term, ...]:
+    """The terms of a selector; 400 if it is none, or asks for a field that objects of the kind are not found by."""
+    readers = _list_readers(kind)
+    terms = []
+    for words in _TERM.findall(text):
+        if not words:
+            continue
+        operator = _OPERATOR.search(words)
+        if operator is None:
+            raise _refuse(f"invalid selector: '{text}'; can't understand '{words}'")
+        field = _ALIASES.get(words[: operator.start()], words[: operator.start()])
+        if field not in readers:
+            raise _refuse(_word_unsupported(field, kind))
+        terms.append(Term(field, operator[0] != "!=", _unescape(words[operator.end() :])))
+    return tuple(terms)
+
+
+def compile_terms(terms: Iterable[Term], kind: Kind) -> ObjectPredicate:
+    """The test that an object passes if all terms are true of it."""
+    readers = _list_readers(kind)
+    tests = [(readers[term.field], term.equal, term.value) for term in terms]
+    return lambda tree: all((read(tree) == value) is equal for read, equal, value in tests)
+
+
+def compile_field_selector(text: str, kind: Kind) -> ObjectPredicate:
+    """The test that a selector's text describes; an empty text is passed by all objects."""
+    return compile_terms(parse_field_selector(text, kind), kind)
+
+
+def _refuse(words: str) -> StatusError:
+    return StatusError(400, "BadRequest", words)
+
+
+def _word_unsupported(field: str, kind: Kind) -> str:
+    if (kind.group, kind.kind) in _READERS or is_defined(kind):
+        return f"field label not supported: {field}"
+    return f'{show_value(field)} is not a known field selector: only "{NAME}", "{NAMESPACE}"'
+
+
+def _unescape(text: str) -> str:
+    r"""A value without its escapes; `,`, `=` and `\` have no other way in."""
+    if unescaped := re.search(r"=", _ESCAPE.sub("", text)):
+        raise _refuse(f"invalid field selector: unescaped character in value: {unescaped[0]}")
+    if broken := next((match for match in _ESCAPE.finditer(text) if match[1] not in (",", "=", "\\")), None):
+        raise _refuse(f"invalid field selector: invalid escape sequence: {broken[0]}")
+    return _ESCAPE.sub(r"\1", text)
+
+
+def _read_path(path: str) -> Reader:
+    steps = path.split(".")
+
+    def read(tree: Mapping[str, Any]) -> str:
+        value: Any = tree
+        for step in steps:
+            value = value.get(step)
+            if value is None:
+                return ""
+        return value if isinstance(value, str) else show_value(value)
+
+    return read
+
+
+def _read_flag(path: str) -> Reader:
+    read = _read_path(path)
+    return lambda tree: read(tree) or "false"
+
+
+def _read_source(tree: Mapping[str, Any]) -> str:
+    """Who reported an event, in the old way of saying it or the new one."""
+    return (tree.get("source") or {}).get("component") or tree.get("reportingComponent") or ""
+
+
+def _read_pod_ip(tree: Mapping[str, Any]) -> str:
+    status = tree.get("status") or {}
+    addresses = status.get("podIPs") or [{}]
+    return addresses[0].get("ip") or status.get("podIP") or ""
+
+
+def _list_readers(kind: Kind) -> dict[str, Reader]:
+    return _READERS.get((kind.group, kind.kind), _METADATA)
+
+
+_ALIASES: Final = {"spec.host": "spec.nodeName"}
+_METADATA: Final[dict[str, Reader]] = {path: _read_path(path) for path in (NAME, NAMESPACE)}
+_READERS: Final[dict[tuple[str, str], dict[str, Reader]]] = {
+    ("", "Event"): {
+        **_METADATA,
+        **{
+            path: _read_path(path)
+            for path in (
+                "involvedObject.apiVersion",
+                "involvedObject.fieldPath",
+                "involvedObject.kind",
+                "involvedObject.name",
+                "involvedObject.namespace",
+                "involvedObject.resourceVersion",
+                "involvedObject.uid",
+                "reason",
+                "reportingComponent",
+                "type",
+            )
+        },
+        "source": _read_source,
+    },
+    ("", "Namespace"): {**_METADATA, "status.phase": _read_path("status.phase")},
+    ("", "Node"): {**_METADATA, "spec.unschedulable": _read_flag("spec.unschedulable")},
+    ("", "Pod"): {
+        **_METADATA,
+        **{
+            path: _read_path(path)
+            for path in (
+                "spec.nodeName",
+                "spec.restartPolicy",
+                "spec.schedulerName",
+                "spec.serviceAccountName",
+                "status.nominatedNodeName",
+                "status.phase",
+            )
+        },
+        "spec.hostNetwork": _read_flag("spec.hostNetwork"),
+        "status.podIP": _read_pod_ip,
+        "status.podIPs": _read_pod_ip,
+    },
+    ("", "Secret"): {**_METADATA, "type": _read_path("type")},
+    ("", "Service"): {**_METADATA, **{path: _read_path(path) for path in ("spec.clusterIP", "spec.type")}},
+}

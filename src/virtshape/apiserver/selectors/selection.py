@@ -1,0 +1,68 @@
+"""
+Which objects a list or watch is about: label and field selectors, applied to stored bytes.
+
+Decodes no more of an object than the selectors ask for.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from virtshape.apiserver.options import ListOptions
+from virtshape.apiserver.resource import Resource
+from virtshape.apiserver.selectors.fieldselector import NAME, compile_terms, parse_field_selector
+from virtshape.apiserver.selectors.selector import compile_label_selector
+from virtshape.store.record import Key
+
+
+class _Metadata(Struct):
+    labels: dict[str, str] | None = None
+
+
+class _Labelled(Struct):
+    metadata: _Metadata
+
+
+_read_labels = msgspec.json.Decoder(_Labelled).decode
+_read_tree = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class Selection(Struct, frozen=True):
+    """What both selectors match; `name` is set when only one object can be meant."""
+
+    labels: Callable[[Mapping[str, str]], bool] | None
+    fields: Callable[[Mapping[str, Any]], bool] | None
+    name: str | None
+
+    @property
+    def looks_inside(self) -> bool:
+        """Whether it takes more than an object's key to tell."""
+        return self.labels is not None or self.fields is not None
+
+    @property
+    def selects(self) -> bool:
+        """Whether anything may be left out."""
+        return self.looks_inside or self.name is not None
+
+    def may_match(self, key: Key) -> bool:
+        """Whether an object at this key can be meant at all."""
+        return self.name is None or self.name == key.name
+
+    def matches(self, value: bytes) -> bool:
+        """Whether an object at a key that may match is meant."""
+        if self.labels is not None and not self.labels(_read_labels(value).metadata.labels or {}):
+            return False
+        return self.fields is None or self.fields(_read_tree(value))
+
+
+def compile_selection(resource: Resource, options: ListOptions) -> Selection:
+    """The selection that the options of a list or watch describe."""
+    labels = compile_label_selector(options.label_selector) if options.label_selector else None
+    terms = parse_field_selector(options.field_selector, resource.kind) if options.field_selector else ()
+    names = {term.value for term in terms if term.field == NAME and term.equal}
+    rest = [term for term in terms if not (term.field == NAME and term.equal)] if len(names) == 1 else terms
+    return Selection(
+        labels, compile_terms(rest, resource.kind) if rest else None, names.pop() if len(names) == 1 else None
+    )

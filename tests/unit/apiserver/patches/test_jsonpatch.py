@@ -1,0 +1,207 @@
+"""JSON patches apply whole or not at all, and leave their inputs alone."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.unit.apiserver.trees import TREES, VALUES, Tree
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.patches.jsonpatch import DEEPEST_POINTER, MOST_OPERATIONS, find_unknown_members, patch_json
+
+Operations = list[Tree]
+
+
+def op(name: str, path: str, **members: Any) -> Tree:
+    return {"op": name, "path": path, **members}
+
+
+def move(source: str, path: str) -> Tree:
+    return {"op": "move", "from": source, "path": path}
+
+
+def copy(source: str, path: str) -> Tree:
+    return {"op": "copy", "from": source, "path": path}
+
+
+APPLIED: dict[str, tuple[Tree, Operations, Tree]] = {
+    "nothing": ({"a": 1}, [], {"a": 1}),
+    "add a member": ({"a": 1}, [op("add", "/b", value=2)], {"a": 1, "b": 2}),
+    "add over a member": ({"a": 1}, [op("add", "/a", value=2)], {"a": 2}),
+    "add null": ({}, [op("add", "/a", value=None)], {"a": None}),
+    "add to a list": ({"a": [1, 3]}, [op("add", "/a/1", value=2)], {"a": [1, 2, 3]}),
+    "add at the end of a list": ({"a": [1]}, [op("add", "/a/1", value=2)], {"a": [1, 2]}),
+    "append": ({"a": [1]}, [op("add", "/a/-", value=2)], {"a": [1, 2]}),
+    "append by -1": ({"a": [1]}, [op("add", "/a/-1", value=2)], {"a": [1, 2]}),
+    "a key that looks like an index": ({"a": {}}, [op("add", "/a/0", value=1)], {"a": {"0": 1}}),
+    "escapes": ({"a/b": 1, "~": 1}, [op("remove", "/a~1b"), op("replace", "/~0", value=2)], {"~": 2}),
+    "escapes are read once": ({}, [op("add", "/~01", value=1)], {"~1": 1}),
+    "an empty key": ({"": {"": 1}}, [op("replace", "//", value=2)], {"": {"": 2}}),
+    "remove a member": ({"a": 1, "b": 2}, [op("remove", "/a")], {"b": 2}),
+    "remove an item": ({"a": [1, 2]}, [op("remove", "/a/0")], {"a": [2]}),
+    "remove the last item": ({"a": [1, 2]}, [op("remove", "/a/-1")], {"a": [1]}),
+    "replace": ({"a": {"b": [1]}}, [op("replace", "/a/b/0", value={})], {"a": {"b": [{}]}}),
+    "replace all": ({"a": 1}, [op("replace", "", value={"b": 2})], {"b": 2}),
+    "move": ({"a": {"b": 1}}, [move("/a/b", "/c")], {"a": {}, "c": 1}),
+    "move in a list": ({"a": [1, 2, 3]}, [move("/a/0", "/a/2")], {"a": [2, 3, 1]}),
+    "move nowhere": ({"a": 1}, [move("/a", "/a")], {"a": 1}),
+    "copy": ({"a": {"b": 1}}, [copy("/a", "/c")], {"a": {"b": 1}, "c": {"b": 1}}),
+    "copy into itself": ({"a": {}}, [copy("/a", "/a/a"), copy("/a", "/a/b")], {"a": {"a": {}, "b": {"a": {}}}}),
+    "a copy has its own life": ({"a": {}}, [copy("/a", "/b"), op("add", "/a/x", value=1)], {"a": {"x": 1}, "b": {}}),
+    "test": ({"a": [1, {"b": None}]}, [op("test", "/a", value=[1.0, {"b": None}])], {"a": [1, {"b": None}]}),
+    "test for nothing": ({"a": 1}, [op("test", "/b", value=None)], {"a": 1}),
+    "a value used twice": (
+        {},
+        [op("add", "/a", value={"x": []}), op("add", "/a/x/-", value=1), op("test", "/a", value={"x": [1]})],
+        {"a": {"x": [1]}},
+    ),
+    "as Kubernetes answers": (
+        {"metadata": {"labels": {"a": "1"}}, "spec": {"cpu": {"guest": 1}}},
+        [
+            op("replace", "/spec/cpu/guest", value=4),
+            op("add", "/metadata/labels/b~1c", value="2"),
+            op("remove", "/metadata/labels/a"),
+        ],
+        {"metadata": {"labels": {"b/c": "2"}}, "spec": {"cpu": {"guest": 4}}},
+    ),
+}
+
+REFUSED: dict[str, tuple[Tree, Operations]] = {
+    "failed test": ({"a": 1}, [op("test", "/a", value=9)]),
+    "true is not 1": ({"a": 1}, [op("test", "/a", value=True)]),
+    "test behind nothing": ({}, [op("test", "/a/b", value=None)]),
+    "remove nothing": ({"spec": {}}, [op("remove", "/spec/nope")]),
+    "replace nothing": ({"spec": {}}, [op("replace", "/spec/a/b/c", value=1)]),
+    "unknown operation": ({}, [op("frobnicate", "/spec")]),
+    "no operation": ({}, [{"path": "/a"}]),
+    "no path": ({}, [{"op": "remove"}]),
+    "no value": ({}, [op("add", "/a")]),
+    "no source": ({}, [op("copy", "/a")]),
+    "copy of nothing": ({}, [copy("/a", "/b")]),
+    "move into itself": ({"a": {"b": {}}}, [move("/a", "/a/b/c")]),
+    "remove all": ({}, [op("remove", "")]),
+    "no object in the end": ({}, [op("replace", "", value=[])]),
+    "inside a string": ({"a": "b"}, [op("add", "/a/0", value="c")]),
+    "beyond the list": ({"a": [1]}, [op("add", "/a/2", value=2)]),
+    "below the list": ({"a": [1]}, [op("remove", "/a/-2")]),
+    "leading zero": ({"a": [1]}, [op("remove", "/a/00")]),
+    "dash where something must be": ({"a": [1]}, [op("remove", "/a/-")]),
+    "no pointer": ({"a": 1}, [op("remove", "a")]),
+    "broken escape": ({"~2": 1}, [op("remove", "/~2")]),
+    "too deep": ({}, [op("add", "/a" * (DEEPEST_POINTER + 1), value=1)]),
+    "copies that double": (
+        {"a": ["x" * 100]},
+        [copy("/a", "/a/-") for _ in range(100)],
+    ),
+}
+
+MALFORMED: dict[str, object] = {
+    "an object": {"op": "add"},
+    "null": None,
+    "a list of texts": ["add"],
+    "a path that is no text": [{"op": "add", "path": 1, "value": 1}],
+}
+
+
+@pytest.mark.parametrize(("tree", "operations", "expected"), APPLIED.values(), ids=APPLIED)
+def test_applies(tree: Tree, operations: Operations, expected: Tree) -> None:
+    before = deepcopy((tree, operations))
+    assert patch_json(tree, operations) == expected
+    assert (tree, operations) == before
+
+
+@pytest.mark.parametrize(("tree", "operations"), REFUSED.values(), ids=REFUSED)
+def test_refuses_what_does_not_apply(tree: Tree, operations: Operations) -> None:
+    before = deepcopy(tree)
+    with pytest.raises(StatusError) as caught:
+        patch_json(tree, [op("add", "/changed", value=1), *operations])
+    error = caught.value
+    assert (error.code, error.reason, error.causes) == (422, "Invalid", ())
+    assert error.message == "the server rejected our request due to an error in our request"
+    assert tree == before
+
+
+@pytest.mark.parametrize("operations", MALFORMED.values(), ids=MALFORMED)
+def test_refuses_what_is_no_list_of_operations(operations: object) -> None:
+    with pytest.raises(StatusError, match=r"^error decoding patch: json: cannot unmarshal") as caught:
+        patch_json({}, operations)
+    assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
+
+
+def test_refuses_more_operations_than_kubernetes_takes() -> None:
+    operations = [op("test", "/a", value=1)] * MOST_OPERATIONS
+    assert patch_json({"a": 1}, operations) == {"a": 1}
+    with pytest.raises(StatusError, match="maximum operations in a JSON patch is 10000, got 10001") as caught:
+        patch_json({"a": 1}, [*operations, operations[0]])
+    assert (caught.value.code, caught.value.reason) == (413, "RequestEntityTooLarge")
+
+
+def test_copies_only_on_the_way_to_a_change() -> None:
+    tree: Tree = {"a": {"b": {}}, "c": {"d": {}}}
+    patched = patch_json(tree, [op("add", "/a/x", value=1), op("test", "/c/d", value={})])
+    assert patched["a"]["b"] is tree["a"]["b"]
+    assert patched["c"] is tree["c"]
+
+
+def test_names_members_that_no_operation_has() -> None:
+    operations = [op("remove", "/a"), op("remove", "/b", foo=1)]
+    assert find_unknown_members(operations) == ['json patch unknown field "[1].foo"']
+
+
+def list_pointers(value: Any, at: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    pairs: list[tuple[str, Any]] = []
+    if isinstance(value, dict):
+        pairs = list(value.items())
+    elif isinstance(value, list):
+        pairs = [(str(index), item) for index, item in enumerate(value)]
+    return [at, *(pointer for key, item in pairs for pointer in list_pointers(item, (*at, key)))]
+
+
+def write_pointer(steps: tuple[str, ...]) -> str:
+    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
+
+
+def follow(value: Any, steps: tuple[str, ...]) -> Any:
+    for step in steps:
+        value = value[int(step) if isinstance(value, list) else step]
+    return value
+
+
+def perform_simply(tree: Tree, name: str, steps: tuple[str, ...], value: Any) -> Tree:
+    """One operation on a full copy, where everything is known to be there."""
+    tree = deepcopy(tree)
+    box, last = follow(tree, steps[:-1]), steps[-1]
+    place: Any = int(last) if isinstance(box, list) else last
+    if name == "remove":
+        del box[place]
+    elif name == "add" and isinstance(box, list):
+        box.insert(place, deepcopy(value))
+    else:
+        box[place] = deepcopy(value)
+    return tree
+
+
+@given(tree=TREES, data=st.data())
+def test_agrees_with_operations_on_a_full_copy(tree: Tree, data: st.DataObject) -> None:
+    expected, operations = tree, []
+    for _ in range(data.draw(st.integers(0, 6))):
+        pointers = list_pointers(expected)[1:]
+        assume(pointers)
+        steps = data.draw(st.sampled_from(pointers))
+        name = data.draw(st.sampled_from(["add", "remove", "replace", "copy", "move"]))
+        value = data.draw(VALUES)
+        operation = op(name, write_pointer(steps), value=value)
+        if name in ("copy", "move"):
+            source = data.draw(st.sampled_from(pointers))
+            assume(name == "copy" or (len(source) == 1 and steps[:1] != source))
+            value = follow(expected, source)
+            operation = {"op": name, "from": write_pointer(source), "path": write_pointer(steps)}
+            if name == "move":
+                expected = perform_simply(expected, "remove", source, None)
+        expected = perform_simply(expected, "add" if name in ("copy", "move") else name, steps, value)
+        operations.append(operation)
+    before = deepcopy((tree, operations))
+    assert patch_json(tree, operations) == expected
+    assert (tree, operations) == before

@@ -1,0 +1,109 @@
+"""Merge patches do what RFC 7386 says, copy no more than they must and leave their inputs alone."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.apiserver.trees import KEYS, TREES, VALUES, Tree
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.patches.mergepatch import patch_merge
+
+# The cases of RFC 7386, appendix A, whose outcome is an object.
+CASES: dict[str, tuple[Tree, Any, Tree]] = {
+    "a value is replaced": ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+    "a value is added": ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+    "null removes": ({"a": "b"}, {"a": None}, {}),
+    "null removes nothing else": ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+    "null removes nothing that is not there": ({"a": "b"}, {"z": None}, {"a": "b"}),
+    "a list gives way to a value": ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+    "a value gives way to a list": ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+    "objects are merged": ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+    "lists are replaced whole": ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+    "nulls in lists stay": ({"a": [1, 2]}, {"a": [None]}, {"a": [None]}),
+    "what is there and null stays": ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+    "an object takes the place of a list": ({"a": [1]}, {"a": {"b": 1}}, {"a": {"b": 1}}),
+    "nulls of new objects go": ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+    "true is not 1": ({"a": 1}, {"a": True}, {"a": True}),
+    "empty patch": ({"a": 1}, {}, {"a": 1}),
+}
+
+
+@pytest.mark.parametrize(("tree", "patch", "expected"), CASES.values(), ids=CASES)
+def test_merges(tree: Tree, patch: Tree, expected: Tree) -> None:
+    before = deepcopy((tree, patch))
+    merged = patch_merge(tree, patch)
+    assert merged == expected
+    assert [type(value) for value in merged.values()] == [type(value) for value in expected.values()]
+    assert (tree, patch) == before
+
+
+@pytest.mark.parametrize("patch", [[], "x", 1, None, True])
+def test_refuses_a_patch_that_is_no_object(patch: object) -> None:
+    with pytest.raises(StatusError, match=r"^error decoding patch: ") as caught:
+        patch_merge({}, patch)
+    assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
+
+
+def test_copies_only_on_the_way_to_a_change() -> None:
+    tree: Tree = {"metadata": {"labels": {"a": "1"}}, "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}}
+    merged = patch_merge(tree, {"spec": {"cpu": {"guest": 2}}})
+    assert merged["metadata"] is tree["metadata"]
+    assert merged["spec"]["memory"] is tree["spec"]["memory"]
+
+
+def test_gives_the_same_tree_back_if_nothing_changes() -> None:
+    tree = {"spec": {"cpu": {"guest": 1}}, "status": {}}
+    assert patch_merge(tree, {"spec": {"cpu": {"guest": 1}, "gone": None}, "status": {}}) is tree
+
+
+def diff(old: Tree, new: Tree) -> Tree:
+    """The merge patch that makes the new tree of the old one."""
+    patch: Tree = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        before = old.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            patch[key] = diff(before, value)
+        elif key not in old or before != value or type(before) is not type(value):
+            patch[key] = value
+    return patch
+
+
+def merge_by_the_letter(target: Any, patch: Any) -> Any:
+    """RFC 7386, section 2, word for word."""
+    if not isinstance(patch, dict):
+        return patch
+    target = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            target.pop(name, None)
+        else:
+            target[name] = merge_by_the_letter(target.get(name), value)
+    return target
+
+
+PATCHES: st.SearchStrategy[Tree] = st.recursive(
+    st.dictionaries(KEYS, VALUES | st.none(), max_size=3),
+    lambda patches: st.dictionaries(KEYS, patches, max_size=2),
+    max_leaves=4,
+)
+
+
+@given(old=TREES, new=TREES)
+def test_a_difference_merged_in_leads_to_the_new_tree(old: Tree, new: Tree) -> None:
+    assert patch_merge(old, diff(old, new)) == new
+
+
+@given(tree=TREES, patch=PATCHES)
+def test_agrees_with_the_rfc_and_changes_no_input(tree: Tree, patch: Tree) -> None:
+    before = deepcopy((tree, patch))
+    assert patch_merge(tree, patch) == merge_by_the_letter(tree, patch)
+    assert (tree, patch) == before
+
+
+@given(tree=TREES, patch=PATCHES)
+def test_merging_twice_is_merging_once(tree: Tree, patch: Tree) -> None:
+    once = patch_merge(tree, patch)
+    assert patch_merge(once, patch) == once
