@@ -12,7 +12,7 @@ NAMES = ("expand", "lint", "server")
 
 def main() -> int:
     """Run what the command line names."""
-    wanted = [word for word in sys.argv[1:] if not word.startswith("--")] or ["all"]
+    wanted = sys.argv[1:] or ["all"]
     names = NAMES if wanted == ["all"] else wanted
     unknown = [name for name in names if name not in NAMES]
     if unknown:

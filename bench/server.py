@@ -1,8 +1,7 @@
 """
 How fast `virtshape up` is: the load of $VIRTSHAPE_BENCH's load.py, start-up, memory, and what the 50,000th VM costs.
 
-Prints a table beside the figures of etcd and kube-apiserver on the same work. `python -m bench server --write` puts
-it into docs/performance.md.
+Prints tables beside the figures of etcd and kube-apiserver on the same work, and puts them into docs/performance.md.
 """
 
 import json
@@ -72,8 +71,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         lines = [*measure_load(load, pathlib.Path(scratch)), "", *measure_growth(load, pathlib.Path(scratch, "grown"))]
     print("\n".join(lines))
-    if "--write" in sys.argv:
-        write_page(lines)
+    write_page(lines)
 
 
 def measure_load(load: pathlib.Path, scratch: pathlib.Path) -> Iterator[str]:
