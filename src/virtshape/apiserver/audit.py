@@ -7,13 +7,13 @@ number and a new one begun. A log that cannot be written is reported, and stops 
 
 import logging
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
 from virtshape.apiserver.access.privatefile import FILE_MODE, make_private_directory
+from virtshape.apiserver.moment import format_moment
 
 LARGEST_FILE = 100 * 1024 * 1024
 KEPT_FILES = 10
@@ -118,7 +118,8 @@ class AuditLog:
 
 def format_time(seconds: float) -> str:
     """Write seconds since 1970 as the log does."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    whole = int(seconds)
+    return f"{format_moment(whole)[:-1]}.{int((seconds - whole) * 1_000_000):06d}Z"
 
 
 def shorten(text: str) -> str:

@@ -1,0 +1,62 @@
+"""Objects between request and store: names nobody else has, what a write may change, the bytes of the result."""
+
+import uuid
+
+from virtshape.api.kinds import find_kind
+from virtshape.apiserver.objects import assemble, begin, encode_tree, make_uid, make_write, replace
+from virtshape.apiserver.resource import Resource, resource_of
+from virtshape.store.record import Key
+
+
+def build_resource() -> Resource:
+    kind = find_kind("kubevirt.io/v1", "VirtualMachine")
+    assert kind is not None
+    return resource_of(kind)
+
+
+TREE = {
+    "kind": "VirtualMachine",
+    "spec": {"running": True, "memory": "1024Mi"},
+    "apiVersion": "kubevirt.io/v1",
+    "metadata": {"labels": {"a": "b"}, "name": "ignored"},
+}
+
+
+def test_uids_are_random_uuids_that_differ() -> None:
+    uids = {make_uid() for _ in range(1000)}
+    assert len(uids) == 1000
+    assert all(uuid.UUID(uid).version == 4 and uuid.UUID(uid).variant == uuid.RFC_4122 for uid in uids)
+
+
+def test_a_new_object_gets_what_the_server_says_and_keeps_what_was_written() -> None:
+    new = begin(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
+    assert list(new) == ["apiVersion", "kind", "metadata", "spec"]
+    assert new["spec"] == TREE["spec"]
+    assert new["metadata"] | {"uid": ""} == {
+        "name": "web",
+        "namespace": "ns",
+        "uid": "",
+        "resourceVersion": "",
+        "generation": 1,
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "labels": {"a": "b"},
+    }
+
+
+def test_a_status_write_changes_the_status_alone() -> None:
+    old = begin(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
+    new = replace(build_resource(), old, {**old, "spec": {"running": False}, "status": {"ready": True}}, "status")
+    assert (new["spec"], new["status"]) == (old["spec"], {"ready": True})
+
+
+def test_the_revision_goes_between_the_parts_of_a_write() -> None:
+    old = begin(build_resource(), TREE, "ns", "web", "2026-01-01T00:00:00Z")
+    write = make_write(Key("r", "ns", "web"), 0, old)
+    assert write.head.endswith(b'"resourceVersion":"')
+    assert write.tail.startswith(b'"')
+    assert encode_tree(old).count(b"resourceVersion") == 0, "an object that is not stored states none"
+
+
+def test_metadata_is_written_in_one_order() -> None:
+    tree = assemble(TREE, {"labels": {}, "name": "x", "uid": "u", "resourceVersion": "5"})
+    assert list(tree["metadata"]) == ["name", "uid", "resourceVersion", "labels"]
