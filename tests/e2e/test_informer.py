@@ -3,6 +3,7 @@
 import signal
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.e2e.informer import PATH, Informer
@@ -20,13 +21,20 @@ def _check(informer: Informer, load: Load) -> None:
     assert informer.cache == {name: story[-1][1] for name, story in load.stories.items() if story[-1][0] != "DELETED"}
 
 
+def _wait_until(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen within a minute"
+        time.sleep(0.05)
+
+
 def test_nothing_is_missed_or_doubled_under_load(data: Path) -> None:
     with System(data, "--no-controllers", "--no-catalog") as system:
         informers = [Informer(system) for _ in range(3)]
         while any(informer.watches == 0 for informer in informers):
             time.sleep(0.01)
         load = Load(system)
-        time.sleep(3)
+        _wait_until(lambda: len(load.stories) > 250 and all(informer.watches > 2 for informer in informers))
         version = load.end()
         for informer in informers:
             informer.catch_up(version)
@@ -70,7 +78,7 @@ def test_when_history_is_gone_it_lists_again(data: Path) -> None:
     with System(data, *words) as system:
         informer = Informer(system, pause=2.0)
         load = Load(system, clients=2)
-        time.sleep(5)
+        _wait_until(lambda: informer.lists > 1)
         informer.catch_up(load.end())
         assert informer.problems == []
         assert informer.lists > 1

@@ -12,8 +12,8 @@ from typing import Self
 
 import msgspec
 
+from virtshape.api.moment import format_moment
 from virtshape.apiserver.access.privatefile import FILE_MODE, make_private_directory
-from virtshape.apiserver.moment import format_moment
 
 LARGEST_FILE = 100 * 1024 * 1024
 KEPT_FILES = 10

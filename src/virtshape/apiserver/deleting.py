@@ -2,13 +2,13 @@
 
 from virtshape.api.codec import encode
 from virtshape.api.meta import ListMeta
+from virtshape.api.moment import now
 from virtshape.api.status import Status, StatusDetails
 from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.answers import answer_bytes
 from virtshape.apiserver.deletion import DeleteOptions, decide_deletion, read_delete_options
 from virtshape.apiserver.forms.negotiation import choose_form
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.moment import now
 from virtshape.apiserver.objects import Tree, encode_tree, make_write
 from virtshape.apiserver.options import read_options
 from virtshape.apiserver.reading import find_page, not_found, render_list, render_object

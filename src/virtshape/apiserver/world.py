@@ -13,7 +13,7 @@ from virtshape.api.kinds import KINDS
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
-from virtshape.apiserver.moment import now
+from virtshape.api.moment import now
 from virtshape.apiserver.objects import make_uid
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.engine.machine import default_architecture

@@ -5,11 +5,11 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from virtshape.api.moment import now
 from virtshape.api.status import Cause
 from virtshape.apiserver.fields.managedfields import name_manager
 from virtshape.apiserver.forms.negotiation import media_type
 from virtshape.apiserver.message import Request
-from virtshape.apiserver.moment import now
 from virtshape.apiserver.validity.violation import (
     forbidden_value,
     invalid_value,

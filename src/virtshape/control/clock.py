@@ -4,22 +4,17 @@ The time, as controllers tell it: seconds since 1970 in memory, RFC 3339 text in
 Controllers are handed their clock, so that tests can move it.
 """
 
-import time
 from collections.abc import Callable
 from datetime import datetime
-from functools import lru_cache
+
+from virtshape.api.moment import format_moment
 
 Clock = Callable[[], float]
 
 
 def format_time(seconds: float) -> str:
     """The moment as objects state it, to the second."""
-    return _format_second(int(seconds))
-
-
-@lru_cache(maxsize=8)
-def _format_second(seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    return format_moment(int(seconds))
 
 
 def parse_time(text: str) -> float:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from virtshape.api.moment import now
 from virtshape.apiserver.access.authentication import Authenticator
 from virtshape.apiserver.access.authorization import Authorizer
 from virtshape.apiserver.access.granting import AccessAdmission
@@ -28,7 +29,6 @@ from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.documents.definitions import list_definitions, write_served_definition
 from virtshape.apiserver.documents.publishing import Publisher
 from virtshape.apiserver.http import Listener
-from virtshape.apiserver.moment import now
 from virtshape.apiserver.objects import encode_tree, metadata_of
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.server import Server

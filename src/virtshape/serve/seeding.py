@@ -10,11 +10,11 @@ from typing import Any, Final
 from virtshape import catalog
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.moment import now
 from virtshape.apiserver.access.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.fields.fieldtypes import object_type
 from virtshape.apiserver.fields.managedfields import Write as Authorship
 from virtshape.apiserver.fields.managedfields import record_update
-from virtshape.apiserver.moment import now
 from virtshape.apiserver.objects import assemble, begin, make_write
 from virtshape.apiserver.resource import resource_of
 from virtshape.store.store import Store

@@ -12,12 +12,12 @@ from typing import Final
 
 from virtshape.api.codec import decode, to_tree
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.moment import now
 from virtshape.api.rbac import ClusterRole, RoleRef
 from virtshape.apiserver.access.authorization import RBAC_GROUP, Authorizer
 from virtshape.apiserver.fields.fieldtypes import object_type
 from virtshape.apiserver.fields.managedfields import Write as Authorship
 from virtshape.apiserver.fields.managedfields import record_update
-from virtshape.apiserver.moment import now
 from virtshape.apiserver.objects import assemble, make_write, metadata_of
 from virtshape.apiserver.resource import read_tree
 from virtshape.serve.seeding import complete

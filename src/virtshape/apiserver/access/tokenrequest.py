@@ -9,11 +9,11 @@ from uuid import uuid4
 import msgspec
 
 from virtshape.api.meta import ObjectMeta
+from virtshape.api.moment import format_moment
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from virtshape.apiserver.access.authentication import FindUid, account_user_name
 from virtshape.apiserver.access.tokens import ISSUER, Claims, KubernetesClaims, NamedObject, TokenSigner
-from virtshape.apiserver.moment import format_moment
 from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid
 
 DEFAULT_SECONDS = 3600

@@ -13,6 +13,7 @@ from virtshape.api.codec import decode
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.moment import now
 from virtshape.api.status import StatusError
 from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.actions.expanding import expand_sent, expand_stored
@@ -21,7 +22,6 @@ from virtshape.apiserver.actions.route import INSTANCES, KINDS, MACHINES, Action
 from virtshape.apiserver.actions.running import Change, RestartOptions, StartOptions, StopOptions, restart, start, stop
 from virtshape.apiserver.answers import NO_CACHE
 from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.moment import now
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route

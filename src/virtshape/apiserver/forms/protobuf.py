@@ -15,12 +15,12 @@ from msgspec import NODEFAULT, Struct
 
 from virtshape.api.kinds import find_kind
 from virtshape.api.model import Time
+from virtshape.api.moment import format_moment
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import TokenRequest
 from virtshape.apiserver.deletion import DeleteOptions
 from virtshape.apiserver.forms.protonumbers import NUMBERS
-from virtshape.apiserver.moment import format_moment
 
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 
