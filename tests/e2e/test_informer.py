@@ -31,8 +31,7 @@ def _wait_until(happened: Callable[[], bool]) -> None:
 def test_nothing_is_missed_or_doubled_under_load(data: Path) -> None:
     with System(data, "--no-controllers", "--no-catalog") as system:
         informers = [Informer(system) for _ in range(3)]
-        while any(informer.watches == 0 for informer in informers):
-            time.sleep(0.01)
+        _wait_until(lambda: all(informer.watches > 0 for informer in informers))
         load = Load(system)
         _wait_until(lambda: len(load.stories) > 250 and all(informer.watches > 2 for informer in informers))
         version = load.end()
@@ -91,8 +90,9 @@ def test_a_crash_of_the_server_makes_nothing_undone_or_doubled(data: Path) -> No
     with System(data, "--no-controllers", "--no-catalog") as first:
         address = first.url.removeprefix("https://")
         informer = Informer(first)
+        _wait_until(lambda: informer.watches > 0)
         load = Load(first)
-        time.sleep(1)
+        _wait_until(lambda: len(load.stories) > 100)
         first.stop(signal.SIGKILL)
         with System(data, "--no-controllers", "--no-catalog", listen=address) as second:
             load.end()
