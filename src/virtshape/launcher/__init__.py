@@ -1,0 +1,1 @@
+"""Guests on one machine: from an instance to a domain, from a domain to QEMU."""

@@ -1,0 +1,46 @@
+"""
+What a machine offers to guests, as far as the design of a domain depends on it.
+
+Plain facts, found elsewhere; nothing here looks at the machine.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+Architecture = Literal["amd64", "arm64", "s390x"]
+
+
+class Firmware(Struct, frozen=True):
+    """A build of UEFI: its code, and the variables that a guest begins with."""
+
+    code: str
+    variables: str
+    secure_boot: bool = False
+
+
+class Host(Struct, frozen=True, kw_only=True):
+    """One machine that runs guests."""
+
+    architecture: Architecture = "amd64"
+    kvm: bool = False
+    emulator: str = "/usr/bin/qemu-system-x86_64"
+    cpus: tuple[int, ...] = ()
+    """The numbers of the CPUs that guests may be pinned to."""
+    memory: int = 0
+    """Bytes."""
+    hugepages: Mapping[str, int] = {}
+    """How many pages there are of each size, as in `2Mi`."""
+    machine_types: frozenset[str] = frozenset()
+    cpu_models: frozenset[str] = frozenset()
+    firmwares: tuple[Firmware, ...] = ()
+    tpm: bool = False
+    """Whether a TPM can be emulated."""
+    tap: bool = False
+    """Whether guests may have tap devices."""
+    vhost_net: bool = False
+    vsock: bool = False
+    sev: bool = False
+    devices: Mapping[str, tuple[str, ...]] = {}
+    """Host devices by the resource name they are offered under: PCI addresses or mediated device ids."""

@@ -1,0 +1,18 @@
+"""
+A disk image that is ready for a guest.
+
+Plain facts: where it lies and how it is to be read.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """What stands behind one disk, cdrom or lun of a guest."""
+
+    path: str
+    format: Literal["raw", "qcow2"] = "raw"
+    kind: Literal["file", "block"] = "file"
+    read_only: bool = False
