@@ -68,7 +68,7 @@ class RestClient:
 
     async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
         """One object; StatusError 404 if there is none."""
-        reply = await self._call("GET", format_target(kind_of(kind), namespace, name))
+        reply = await self.ask("GET", format_target(kind_of(kind), namespace, name))
         return self._reader.read(reply.body, kind)
 
     async def list(
@@ -92,7 +92,7 @@ class RestClient:
             "resourceVersion": revision,
             "resourceVersionMatch": match,
         }
-        reply = await self._call("GET", format_target(kind_of(kind), namespace, query=query))
+        reply = await self.ask("GET", format_target(kind_of(kind), namespace, query=query))
         return self._reader.read_list(reply.body, kind)
 
     async def watch(
@@ -126,7 +126,7 @@ class RestClient:
     async def create(self, item: T, *, dry_run: bool = False) -> T:
         """Store a new object; what the server made of it."""
         target = format_target(stated_kind(item), metadata_of(item).namespace or "", query=self._query(dry_run))
-        reply = await self._call("POST", target, self._reader.write(item))
+        reply = await self.ask("POST", target, self._reader.write(item))
         return self._reader.read(reply.body, type(item))
 
     async def update(self, item: T, *, dry_run: bool = False) -> T:
@@ -156,7 +156,7 @@ class RestClient:
             query["force"] = "true"
         target = format_target(kind_of(kind), namespace, name, subresource, query)
         body = msgspec.json.encode(to_tree(patch))
-        reply = await self._call("PATCH", target, body, _MEDIA_TYPES[how])
+        reply = await self.ask("PATCH", target, body, _MEDIA_TYPES[how])
         return self._reader.read(reply.body, kind)
 
     async def delete(
@@ -182,30 +182,15 @@ class RestClient:
             "dryRun": ["All"] if dry_run else None,
         }
         body = msgspec.json.encode({key: value for key, value in options.items() if value is not None})
-        reply = await self._call("DELETE", format_target(kind_of(kind), namespace, name), body)
+        reply = await self.ask("DELETE", format_target(kind_of(kind), namespace, name), body)
         left = _marked_decoder.decode(reply.body)
         return None if left.kind == "Status" else self._reader.read(reply.body, kind)
 
-    async def close(self) -> None:
-        """Hang up."""
-        await self._transport.close()
-
-    async def _put(self, item: T, subresource: str, dry_run: bool) -> T:
-        metadata = metadata_of(item)
-        kind, query = stated_kind(item), self._query(dry_run)
-        target = format_target(kind, metadata.namespace or "", metadata.name or "", subresource, query)
-        reply = await self._call("PUT", target, self._reader.write(item))
-        return self._reader.read(reply.body, type(item))
-
-    def _query(self, dry_run: bool) -> dict[str, str]:
-        return {"fieldManager": self._manager, "dryRun": "All" if dry_run else ""}
-
-    def _headers(self, content_type: str) -> dict[str, str]:
-        headers = {"accept": _JSON, "user-agent": USER_AGENT}
-        return {**headers, "content-type": content_type} if content_type else headers
-
-    async def _call(self, method: str, target: str, body: bytes = b"", content_type: str = _JSON) -> Reply:
-        call = Call(method, target, self._headers(content_type if body else ""), body)
+    async def ask(
+        self, method: str, target: str, body: bytes = b"", content_type: str = _JSON, *, accept: str = _JSON
+    ) -> Reply:
+        """The answer to any request; StatusError if it is a refusal."""
+        call = Call(method, target, self._headers(content_type if body else "", accept), body)
         for attempt in range(1, MOST_TRIES + 1):
             reply = await self._transport.call(call)
             pause = _find_pause(reply)
@@ -217,6 +202,24 @@ class RestClient:
         if reply.status >= 400:
             raise read_refusal(reply.body, reply.status)
         return reply
+
+    async def close(self) -> None:
+        """Hang up."""
+        await self._transport.close()
+
+    async def _put(self, item: T, subresource: str, dry_run: bool) -> T:
+        metadata = metadata_of(item)
+        kind, query = stated_kind(item), self._query(dry_run)
+        target = format_target(kind, metadata.namespace or "", metadata.name or "", subresource, query)
+        reply = await self.ask("PUT", target, self._reader.write(item))
+        return self._reader.read(reply.body, type(item))
+
+    def _query(self, dry_run: bool) -> dict[str, str]:
+        return {"fieldManager": self._manager, "dryRun": "All" if dry_run else ""}
+
+    def _headers(self, content_type: str, accept: str = _JSON) -> dict[str, str]:
+        headers = {"accept": accept, "user-agent": USER_AGENT}
+        return {**headers, "content-type": content_type} if content_type else headers
 
     def _read_event(self, line: bytes, kind: type[T]) -> WatchEvent[T]:
         event = _line_decoder.decode(line)

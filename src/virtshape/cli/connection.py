@@ -1,0 +1,216 @@
+"""
+The server that a command asks: `--kubeconfig`, `--context` and `-n`, as kubectl has them.
+
+Where nothing else names a server, it is the `virtshape up` of this user. The flags may stand before the command too.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from virtshape.cli.datadir import default_directory
+from virtshape.cli.errors import Refusal, warn
+
+if TYPE_CHECKING:
+    from virtshape.client.access import Access
+    from virtshape.client.http import HttpTransport
+    from virtshape.client.rest import RestClient
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+_META = "virtshape.connection"
+_NAME_A_SERVER = "Run `virtshape up` in another terminal, or name a server with --kubeconfig or $KUBECONFIG."
+_CHECK_SERVER = "Check that the server runs and can be reached from here, or choose another with --context."
+_CHECK_CONFIG = "Correct the kubeconfig, or choose another with --kubeconfig, $KUBECONFIG or --context."
+_CHECK_OWN = "See `virtshape status`, and run it with `virtshape up`."
+
+
+class Target(NamedTuple):
+    """Which server and namespace the flags name; what is empty is found as kubectl finds it."""
+
+    kubeconfig: str = ""
+    context: str = ""
+    namespace: str = ""
+
+
+class Session(NamedTuple):
+    """A server to talk to, and the namespace that is meant."""
+
+    access: "Access"
+    namespace: str
+    transport: "HttpTransport"
+    client: "RestClient"
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    # Contexts share this, so that a flag before the command counts until one behind it says otherwise.
+    if value is not None:
+        ctx.meta.setdefault(_META, {})[param.name] = value
+
+
+def current_target(ctx: click.Context) -> Target:
+    """What the flags given so far say."""
+    return Target(**ctx.meta.get(_META, {}))
+
+
+def complete_context(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
+    """Offer the contexts of the kubeconfig that begin so."""
+    from virtshape.client.errors import ConfigError
+    from virtshape.client.kubeconfig import list_paths, load_config
+
+    path = current_target(ctx).kubeconfig
+    try:
+        config = load_config([Path(path)] if path else list_paths(os.environ))
+    except ConfigError:
+        return []
+    return [CompletionItem(name) for name in sorted(config.contexts) if name.startswith(incomplete)]
+
+
+def complete_namespace(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
+    """Offer the namespaces that begin so."""
+    from virtshape.api.core.namespace import Namespace
+
+    return complete_names(current_target(ctx)._replace(namespace=""), Namespace, incomplete, everywhere=True)
+
+
+def complete_vm(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
+    """Offer the VMs that begin so."""
+    from virtshape.api.kubevirt.machine import VirtualMachine
+
+    return complete_names(current_target(ctx), VirtualMachine, incomplete)
+
+
+def complete_vmi(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
+    """Offer the instances that begin so."""
+    from virtshape.api.kubevirt.instance import VirtualMachineInstance
+
+    return complete_names(current_target(ctx), VirtualMachineInstance, incomplete)
+
+
+def complete_names(target: Target, kind: Any, incomplete: str, *, everywhere: bool = False) -> list[CompletionItem]:
+    """Offer the names of objects that begin so; none where no server answers."""
+    from virtshape.api.status import StatusError
+
+    async def find(session: Session) -> list[str]:
+        listing = await session.client.list(kind, "" if everywhere else session.namespace)
+        return [item.metadata.name or "" for item in listing.items if item.metadata]
+
+    try:
+        names = run_session(target, find, call_seconds=2.0)
+    except (Refusal, StatusError):
+        return []
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
+
+
+def declare_flags(function: F) -> F:
+    """Declare the flags of a connection, for `current_target` to read."""
+    for option in (
+        click.option(
+            "-n",
+            "--namespace",
+            metavar="NAMESPACE",
+            expose_value=False,
+            callback=_remember,
+            shell_complete=complete_namespace,
+            help="Namespace that is meant, in place of the context's.",
+        ),
+        click.option(
+            "--context",
+            metavar="NAME",
+            expose_value=False,
+            callback=_remember,
+            shell_complete=complete_context,
+            help="Context of the kubeconfig, in place of its current one.",
+        ),
+        click.option(
+            "--kubeconfig",
+            metavar="FILE",
+            type=click.Path(dir_okay=False),
+            expose_value=False,
+            callback=_remember,
+            help="Kubeconfig, in place of $KUBECONFIG and ~/.kube/config.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def connection_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the flags of a connection; it is called with `target`."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, target=current_target(click.get_current_context()), **kwargs)
+
+    return declare_flags(call)
+
+
+def run_session(target: Target, work: Callable[[Session], Awaitable[T]], *, call_seconds: float | None = None) -> T:
+    """Do work at the server that is meant; Refusal if there is none or it does not answer."""
+    from virtshape.client.errors import ConfigError, UnreachableError
+
+    access, is_own = find_server(target)
+
+    async def run() -> T:
+        async with open_session(access, target.namespace, call_seconds=call_seconds) as session:
+            return await work(session)
+
+    try:
+        return asyncio.run(run())
+    except ConfigError as error:
+        raise Refusal(str(error), next_step=_CHECK_CONFIG) from error
+    except UnreachableError as error:
+        raise Refusal(str(error), next_step=_CHECK_OWN if is_own else _CHECK_SERVER) from error
+
+
+@asynccontextmanager
+async def open_session(
+    access: "Access", namespace: str = "", *, call_seconds: float | None = None
+) -> AsyncIterator[Session]:
+    """Talk to a server; what it warns of is told to the user."""
+    from virtshape.client.http import CALL_SECONDS, CONNECT_SECONDS, HttpTransport
+    from virtshape.client.rest import RestClient
+
+    call = call_seconds or CALL_SECONDS
+    transport = HttpTransport(access, call_seconds=call, connect_seconds=min(call, CONNECT_SECONDS))
+    client = RestClient(transport, manager="virtctl", warn=warn)
+    try:
+        yield Session(access, namespace or access.namespace, transport, client)
+    finally:
+        await client.close()
+
+
+def find_server(target: Target) -> tuple["Access", bool]:
+    """The server that is meant, and whether it is this user's own `virtshape up`."""
+    from virtshape.client.errors import ConfigError
+    from virtshape.client.kubeconfig import find_access, find_account, list_paths, load_config
+
+    try:
+        if not target.kubeconfig and not os.environ.get("KUBECONFIG"):
+            config = load_config(list_paths(os.environ))
+            if not config.contexts and not config.clusters and find_account(os.environ) is None:
+                return find_own_system(target.context), True
+        return find_access(path=target.kubeconfig, context=target.context), False
+    except ConfigError as error:
+        raise Refusal(str(error), next_step=_CHECK_CONFIG) from error
+
+
+def find_own_system(context: str = "") -> "Access":
+    """The system that this user runs, as its admin; Refusal if none runs."""
+    from virtshape.client.kubeconfig import find_access
+    from virtshape.store.lock import find_holder
+
+    directory = Path(os.environ.get("VIRTSHAPE_DATA_DIR") or default_directory()).absolute()
+    kubeconfig = directory / "kubeconfig"
+    if find_holder(directory) is None or not kubeconfig.exists():
+        causes = ["there is neither $KUBECONFIG nor ~/.kube/config", f"no system runs in {directory}"]
+        raise Refusal("no server is known", causes, _NAME_A_SERVER)
+    return find_access(path=str(kubeconfig), context=context)
