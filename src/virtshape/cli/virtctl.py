@@ -7,10 +7,14 @@ Only the table of its commands and the way in.
 import click
 
 from virtshape.cli.command import Example
+from virtshape.cli.connection import declare_flags
 from virtshape.cli.errors import run
 from virtshape.cli.group import SETTINGS, Entry, LazyGroup
 
 ENTRIES = {
+    "start": Entry("virtshape.cli.start", "Start a VM."),
+    "stop": Entry("virtshape.cli.stop", "Stop a VM."),
+    "restart": Entry("virtshape.cli.restart", "Restart a VM."),
     "create": Entry("virtshape.cli.create", "Print a manifest for a VM, an instance type or a preference."),
     "expand": Entry("virtshape.cli.expand", "Show a VM with its instance type and preference applied."),
     "customize": Entry("virtshape.cli.customize", "Make a new instance type or preference from an existing one."),
@@ -30,6 +34,7 @@ ENTRIES = {
     ],
     context_settings=SETTINGS,
 )
+@declare_flags
 def virtctl() -> None:
     """
     Work with virtual machines, their instance types and their preferences.

@@ -1,0 +1,93 @@
+"""
+What commands about one VM of a server have in common: its name, how it is asked for an action, what is then said.
+
+Sends one request. Whether the VM can do what it is asked for is the server's to say.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from virtshape.cli.command import switch
+from virtshape.cli.connection import Session, Target, complete_vm, run_session
+from virtshape.cli.errors import NotUnderstood, Refusal, suggest
+
+if TYPE_CHECKING:
+    from virtshape.api.status import StatusError
+
+MACHINE_WORDS = ("vm", "vms", "virtualmachine", "virtualmachines")
+
+machine_argument = click.argument("name", metavar="NAME", shell_complete=complete_vm)
+dry_run_option = switch("--dry-run", default=False, help="Have the server check the request, and change nothing.")
+force_option = switch("--force", default=False, help="Do not wait for the guest; goes with --grace-period.")
+machine_output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["name", "yaml", "json"]),
+    help="Print the VM as it is then, in place of the words.",
+)
+
+
+def read_machine(text: str) -> str:
+    """The name of a VM, also where its kind stands before it as in `vm/web`."""
+    kind, slash, name = text.rpartition("/")
+    if slash and kind.lower() not in MACHINE_WORDS:
+        raise NotUnderstood(f'"{kind}" is no VM: write NAME or vm/NAME', next_step=f"For example: vm/{name}")
+    return name
+
+
+def act_on_machine(
+    target: Target, text: str, action: str, options: Mapping[str, Any], *, dry_run: bool, output: str | None
+) -> None:
+    """Ask a server to do something with a VM, and say that it was taken on."""
+    name = read_machine(text)
+    wanted = {**options, **({"dryRun": ["All"]} if dry_run else {})}
+
+    async def ask(session: Session) -> Any:
+        from virtshape.api.kubevirt.machine import VirtualMachine
+        from virtshape.api.status import StatusError
+        from virtshape.client.actions import act
+
+        try:
+            await act(session.client, session.namespace, "virtualmachines", name, action, wanted)
+        except StatusError as error:
+            raise await explain_refusal(session, name, error) from error
+        if output in ("yaml", "json"):
+            return await session.client.get(VirtualMachine, name, session.namespace)
+        return None
+
+    vm = run_session(target, ask)
+    if vm is not None:
+        from virtshape.cli.output import print_object
+
+        print_object(vm, output or "yaml")
+    elif output == "name":
+        click.echo(f"virtualmachine.kubevirt.io/{name}")
+    else:
+        if dry_run:
+            click.echo("Dry Run execution")
+        click.echo(f"VM {name} was scheduled to {action}")
+
+
+async def explain_refusal(session: Session, name: str, error: "StatusError") -> "Refusal | StatusError":
+    """The same refusal, with near names if there is no such VM."""
+    from virtshape.api.kubevirt.machine import VirtualMachine
+    from virtshape.api.status import StatusError
+
+    if error.code != 404:
+        return error
+    try:
+        listing = await session.client.list(VirtualMachine, session.namespace)
+    except StatusError:  # who may start a VM need not be one who may list them
+        return error
+    names = [vm.metadata.name or "" for vm in listing.items if vm.metadata]
+    step = f"See which VMs there are: kubectl get vm -n {session.namespace}"
+    return Refusal(f'there is no VM "{name}" in namespace {session.namespace}{suggest(name, names)}', next_step=step)
+
+
+def read_grace_period(force: bool, period: int | None) -> int | None:
+    """How long the guest has to end by itself, if that is to be cut short; both flags go together."""
+    if force != (period is not None):
+        raise click.UsageError("Must both use --force=true and set --grace-period.", click.get_current_context())
+    return period
