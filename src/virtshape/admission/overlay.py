@@ -9,18 +9,27 @@ from typing import Any
 
 def overlay(tree: Any, before: Any, after: Any) -> Any:
     """The tree with all that differs between `before` and `after`, two renderings of what was read from it."""
-    if before == after:
-        return tree
-    match tree, before, after:
-        case dict(), dict(), dict():
-            kept = {key: value for key, value in tree.items() if key in after or key not in before}
-            return kept | {
-                key: overlay(tree.get(key), before.get(key), value)
-                for key, value in after.items()
-                if key not in before or before[key] != value
-            }
-        case list(), list(), list() if len(tree) == len(before) <= len(after):
-            common = [overlay(*items) for items in zip(tree, before, after, strict=False)]
-            return common + after[len(common) :]
-        case _:
-            return after
+    return tree if before == after else _overlay_unequal(tree, before, after)
+
+
+def _overlay_unequal(tree: Any, before: Any, after: Any) -> Any:
+    kinds = {type(tree), type(before), type(after)}
+    if kinds == {dict}:
+        return _overlay_members(tree, before, after)
+    if kinds == {list} and len(tree) == len(before) <= len(after):
+        common = [overlay(*items) for items in zip(tree, before, after, strict=False)]
+        return common + after[len(common) :]
+    return after
+
+
+def _overlay_members(tree: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    result = dict(tree)
+    for key, value in after.items():
+        if key not in before:
+            result[key] = value
+        elif before[key] != value:
+            result[key] = _overlay_unequal(tree.get(key), before[key], value)
+    if len(before) > len(after) or not before.keys() <= after.keys():
+        for key in before.keys() - after.keys():
+            result.pop(key, None)
+    return result

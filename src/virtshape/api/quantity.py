@@ -2,13 +2,14 @@
 Kubernetes quantities: `4Gi`, `250m`, `1e3`.
 
 A `Quantity` is its canonical text, so two of them are `==` (and sort) as texts: `2048` and `2Ki` differ.
-Numbers are compared through `amount` or `same_as`. Never computes in binary floats, and never keeps the texts
-it has read.
+Numbers are compared through `amount` or `same_as`. Never computes in binary floats; of what it has read it keeps
+a few short texts.
 """
 
 import re
 import reprlib
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_UP, Context, Decimal, Inexact, InvalidOperation
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, final
 
 Format = Literal["BinarySI", "DecimalSI", "DecimalExponent"]
@@ -39,6 +40,8 @@ _split = re.compile(
 
 # Bounds, so that no text can make reading it or adding to it expensive.
 _LONGEST_TEXT = 500
+_LONGEST_KEPT = 16
+_MOST_KEPT = 1024
 _EXACT = Context(prec=4000, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact, InvalidOperation])
 
 
@@ -69,7 +72,7 @@ class Quantity(str):
     @property
     def amount(self) -> Decimal:
         """The exact number. Its comparisons are exact; arithmetic on it rounds as the current decimal context says."""
-        return _read(self, self).amount
+        return _find_amount(self) if len(self) <= _LONGEST_KEPT else _read(self, self).amount
 
     @property
     def format(self) -> Format:  # type: ignore[override]  # the API's word; nobody formats into a quantity
@@ -164,6 +167,11 @@ class _Reading(NamedTuple):
         digits, power = self.whole + self.fraction, self.power - len(self.fraction)
         is_short = len(digits) <= 18 and power >= -_NANO_PLACES
         return is_short and power % 3 == 0 and not digits.startswith("0") and not digits.endswith("000")
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _find_amount(text: str) -> Decimal:
+    return _read(text, text).amount
 
 
 def _read(text: str, origin: object) -> _Reading:

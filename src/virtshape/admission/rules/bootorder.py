@@ -13,12 +13,12 @@ from virtshape.api.kubevirt.devices import Devices
 def check_boot_orders(devices: Devices, at: str) -> Iterator[Violation]:
     """Whether the guest can tell which device to try first."""
     seen: dict[int, str] = {}
-    orders = [(f"disks[{index}]", disk.boot_order) for index, disk in enumerate(devices.disks or ())]
-    orders += [(f"interfaces[{index}]", item.boot_order) for index, item in enumerate(devices.interfaces or ())]
-    for name, order in orders:
+    orders = [("disks", index, disk.boot_order) for index, disk in enumerate(devices.disks or ())]
+    orders += [("interfaces", index, item.boot_order) for index, item in enumerate(devices.interfaces or ())]
+    for name, index, order in orders:
         if order is None:
             continue
-        field = f"{at}.{name}.bootOrder"
+        field = f"{at}.{name}[{index}].bootOrder"
         if order < 1:
             yield Violation("invalid-value", field, f"{field} must have a boot order > 0, if supplied")
         elif order in seen:

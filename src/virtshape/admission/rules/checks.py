@@ -49,8 +49,11 @@ def list_members(struct: type[Model], *wanted: str) -> Members:
     return Members([each.name for each in found], [each.encode_name for each in found])
 
 
-def check_names(what: str, items: Iterable[Named], at: str) -> Generator[Violation, None, set[str]]:
+def check_names(what: str, items: Collection[Named], at: str) -> Generator[Violation, None, set[str]]:
     """Tell of each name that was there before; returns all names."""
+    names = {item.name for item in items}
+    if len(names) == len(items):
+        return names
     seen: dict[str, int] = {}
     for index, item in enumerate(items):
         if item.name in seen:
@@ -58,7 +61,7 @@ def check_names(what: str, items: Iterable[Named], at: str) -> Generator[Violati
             message = f"{at}[{index}] and {at}[{seen[item.name]}] must not have the same Name: {words}"
             yield Violation("duplicate-name", f"{at}[{index}].name", message)
         seen.setdefault(item.name, index)
-    return set(seen)
+    return names
 
 
 def check_partners(

@@ -18,7 +18,6 @@ from virtshape.api.kubevirt.volume import Volume
 LONGEST_SERIAL: Final = 256
 PCI_ADDRESS: Final = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 _SERIAL: Final = re.compile(r"[A-Za-z0-9_.+-]+")
-_SOURCES: Final = list_members(Volume)
 _TARGETS: Final = list_members(Disk, "disk", "cdrom", "lun")
 _BUSES: Final = ("virtio", "sata", "scsi", "usb")
 _CACHES: Final = ("none", "writethrough", "writeback")
@@ -35,8 +34,6 @@ def check_disks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violati
         return
     at_volumes, at_disks = f"{root}.volumes", f"{root}.domain.devices.disks"
     known = yield from check_names("volume", volumes, at_volumes)
-    for index, volume in enumerate(volumes):
-        yield from check_one_of("volume", volume, _SOURCES, f"{at_volumes}[{index}]", least=1)
     yield from check_sources(volumes, at_volumes)
     yield from check_partners("disk", disks, at_disks, "volume", known)
     yield from check_names("disk", disks, at_disks)
@@ -50,13 +47,15 @@ def check_disks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violati
 
 
 def _check_disk(disk: Disk, volume: Volume | None, at: str) -> Iterator[Violation]:
-    yield from check_one_of("disk", disk, _TARGETS, at, least=0)
+    targets = _TARGETS.list_values(disk)
+    if len(targets) > 1:
+        yield from check_one_of("disk", disk, _TARGETS, at, least=0)
     yield from check_value(at, "cache", disk.cache, _CACHES)
     yield from check_value(at, "io", disk.io, _IO_MODES)
     yield from check_value(at, "errorPolicy", disk.error_policy, _ERROR_POLICIES)
-    for name, target in (("disk", disk.disk), ("cdrom", disk.cdrom), ("lun", disk.lun)):
-        if target is not None:
-            yield from check_value(f"{at}.{name}", "bus", target.bus, _BUSES)
+    for name, target in targets:
+        if target.bus not in _BUSES:
+            yield from check_value(at, f"{name}.bus", target.bus, _BUSES)
     yield from _check_target(disk, volume, at)
     if disk.serial:
         yield from _check_serial(disk.serial, f"{at}.serial")

@@ -13,7 +13,7 @@ from virtshape.admission.rules.checks import check_names, check_one_of, check_pa
 from virtshape.admission.rules.disks import PCI_ADDRESS
 from virtshape.admission.violation import DEPRECATED, Violation
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.api.kubevirt.network import Interface, Network, Port
+from virtshape.api.kubevirt.network import DHCPOptions, Interface, Network, Port
 
 _SOURCES: Final = list_members(Network)
 _BINDINGS: Final = list_members(
@@ -56,7 +56,9 @@ def check_networks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
 
 
 def _check_interface(interface: Interface, network: Network | None, at: str) -> Iterator[Violation]:
-    yield from check_one_of("interface", interface, _BINDINGS, at, least=0)
+    bindings = _BINDINGS.list_values(interface)
+    if len(bindings) > 1:
+        yield from check_one_of("interface", interface, _BINDINGS, at, least=0)
     yield from check_value(at, "model", interface.model, _MODELS)
     yield from check_value(at, "state", interface.state, _STATES)
     if not _NAME.fullmatch(interface.name):
@@ -65,9 +67,9 @@ def _check_interface(interface: Interface, network: Network | None, at: str) -> 
     if interface.masquerade is not None and (network is None or network.pod is None):
         message = "Masquerade interface only implemented with pod network: give its network pod, or bind it otherwise"
         yield Violation("impossible-combination", f"{at}.name", message)
-    for binding, instead in _GONE_BINDINGS.items():
-        if getattr(interface, binding) is not None:
-            message = f"the binding {binding} is deprecated and no longer works: use {instead}"
+    for binding, _ in bindings:
+        if binding in _GONE_BINDINGS:
+            message = f"the binding {binding} is deprecated and no longer works: use {_GONE_BINDINGS[binding]}"
             yield Violation(DEPRECATED, f"{at}.{binding}", message)
     if interface.mac_address and not _MAC.fullmatch(interface.mac_address):
         message = f"interface {at}.name has malformed MAC address ({interface.mac_address})."
@@ -77,7 +79,8 @@ def _check_interface(interface: Interface, network: Network | None, at: str) -> 
         yield Violation("invalid-value", f"{at}.pciAddress", message)
     if interface.ports:
         yield from _check_ports(interface.ports, f"{at}.ports")
-    yield from _check_time_servers(interface, at)
+    if interface.dhcp_options is not None:
+        yield from _check_time_servers(interface.dhcp_options, f"{at}.dhcpOptions")
 
 
 def _check_ports(ports: list[Port], at: str) -> Iterator[Violation]:
@@ -94,10 +97,10 @@ def _check_ports(ports: list[Port], at: str) -> Iterator[Violation]:
             named.add(port.name)
 
 
-def _check_time_servers(interface: Interface, at: str) -> Iterator[Violation]:
-    for index, server in enumerate((interface.dhcp_options and interface.dhcp_options.ntp_servers) or ()):
+def _check_time_servers(options: DHCPOptions, at: str) -> Iterator[Violation]:
+    for index, server in enumerate(options.ntp_servers or ()):
         try:
             IPv4Address(server)
         except AddressValueError:
-            field = f"{at}.dhcpOptions.ntpServers[{index}]"
+            field = f"{at}.ntpServers[{index}]"
             yield Violation("invalid-value", field, f"NTP servers must be a list of valid IPv4 addresses, not {server}")

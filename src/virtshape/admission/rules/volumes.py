@@ -4,53 +4,56 @@ Volumes by their sources: each names what it is made of.
 Pure: yields violations.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
+from virtshape.admission.rules.checks import check_one_of, list_members
 from virtshape.admission.rules.cloudinit import check_cloud_init
 from virtshape.admission.violation import Violation
-from virtshape.api.kubevirt.volume import HostDisk, Volume
+from virtshape.api.kubevirt.volume import EmptyDiskSource, HostDisk, SysprepSource, Volume
 
-_SOLE: Final = {"service_account": "serviceAccount", "memory_dump": "memoryDump", "downward_metrics": "downwardMetrics"}
-_NEED_NAMES: Final = (
-    ("data_volume", "dataVolume", "name"),
-    ("persistent_volume_claim", "persistentVolumeClaim", "claim_name"),
-    ("container_disk", "containerDisk", "image"),
-    ("config_map", "configMap", "name"),
-    ("secret", "secret", "secret_name"),
-    ("service_account", "serviceAccount", "service_account_name"),
-)
+SOURCES: Final = list_members(Volume)
+_SOLE: Final = frozenset({"serviceAccount", "memoryDump", "downwardMetrics"})
+_NEED_NAMES: Final = {
+    "dataVolume": "name",
+    "persistentVolumeClaim": "claim_name",
+    "containerDisk": "image",
+    "configMap": "name",
+    "secret": "secret_name",
+    "serviceAccount": "service_account_name",
+}
 _WIRE: Final = {"claim_name": "claimName", "secret_name": "secretName", "service_account_name": "serviceAccountName"}
 
 
 def check_sources(volumes: Sequence[Volume], at: str) -> Iterator[Violation]:
     """Whether each volume says all that its source needs."""
+    sole: list[str] = []
     for index, volume in enumerate(volumes):
-        yield from _check_source(volume, f"{at}[{index}]")
-    for attribute, name in _SOLE.items():
-        if sum(getattr(volume, attribute) is not None for volume in volumes) > 1:
+        sources = SOURCES.list_values(volume)
+        if len(sources) != 1:
+            yield from check_one_of("volume", volume, SOURCES, f"{at}[{index}]", least=1)
+        for name, source in sources:
+            if name in _NEED_NAMES and not getattr(source, _NEED_NAMES[name]):
+                field = f"{at}[{index}].{name}.{_WIRE.get(_NEED_NAMES[name], _NEED_NAMES[name])}"
+                yield Violation("invalid-value", field, f"{field} is a required field")
+            if name in _CHECKS:
+                yield from _CHECKS[name](source, f"{at}[{index}].{name}")
+            if name in _SOLE:
+                sole.append(name)
+    for name in dict.fromkeys(sole):
+        if sole.count(name) > 1:
             message = f"{at} must have max one {name} volume set: keep one"
             yield Violation("impossible-combination", at, message)
 
 
-def _check_source(volume: Volume, at: str) -> Iterator[Violation]:
-    for attribute, name, member in _NEED_NAMES:
-        source = getattr(volume, attribute)
-        if source is not None and not getattr(source, member):
-            field = f"{at}.{name}.{_WIRE.get(member, member)}"
-            yield Violation("invalid-value", field, f"{field} is a required field")
-    if volume.cloud_init_no_cloud is not None:
-        yield from check_cloud_init(volume.cloud_init_no_cloud, f"{at}.cloudInitNoCloud")
-    if volume.cloud_init_config_drive is not None:
-        yield from check_cloud_init(volume.cloud_init_config_drive, f"{at}.cloudInitConfigDrive")
-    if volume.host_disk is not None:
-        yield from _check_host_disk(volume.host_disk, f"{at}.hostDisk")
-    if volume.empty_disk is not None and volume.empty_disk.capacity.amount <= 0:
-        field = f"{at}.emptyDisk.capacity"
-        yield Violation("invalid-value", field, f"{field} '{volume.empty_disk.capacity}': must be greater than 0")
-    if volume.sysprep is not None and (volume.sysprep.secret is None) == (volume.sysprep.config_map is None):
-        message = f"{at}.sysprep must have exactly one of secret and configMap"
-        yield Violation("one-of", f"{at}.sysprep", message)
+def _check_empty_disk(disk: EmptyDiskSource, at: str) -> Iterator[Violation]:
+    if disk.capacity.amount <= 0:
+        yield Violation("invalid-value", f"{at}.capacity", f"{at}.capacity '{disk.capacity}': must be greater than 0")
+
+
+def _check_sysprep(sysprep: SysprepSource, at: str) -> Iterator[Violation]:
+    if (sysprep.secret is None) == (sysprep.config_map is None):
+        yield Violation("one-of", at, f"{at} must have exactly one of secret and configMap")
 
 
 def _check_host_disk(disk: HostDisk, at: str) -> Iterator[Violation]:
@@ -68,3 +71,12 @@ def _check_host_disk(disk: HostDisk, at: str) -> Iterator[Violation]:
         case _:
             message = f"{at}.type has invalid value '{disk.type}', allowed are Disk or DiskOrCreate"
             yield Violation("unsupported-value", f"{at}.type", message)
+
+
+_CHECKS: Final[dict[str, Callable[[Any, str], Iterator[Violation]]]] = {
+    "cloudInitNoCloud": check_cloud_init,
+    "cloudInitConfigDrive": check_cloud_init,
+    "hostDisk": _check_host_disk,
+    "emptyDisk": _check_empty_disk,
+    "sysprep": _check_sysprep,
+}
