@@ -33,6 +33,10 @@ _CHECK_CONFIG = "Correct the kubeconfig, or choose another with --kubeconfig, $K
 _CHECK_OWN = "See `virtshape status`, and run it with `virtshape up`."
 
 
+class NoServer(Refusal):
+    """Nothing names a server, and this user runs none."""
+
+
 class Target(NamedTuple):
     """Which server and namespace the flags name; what is empty is found as kubectl finds it."""
 
@@ -191,20 +195,23 @@ async def open_session(
 def find_server(target: Target) -> tuple["Access", bool]:
     """The server that is meant, and whether it is this user's own `virtshape up`."""
     from virtshape.client.errors import ConfigError
-    from virtshape.client.kubeconfig import find_access, find_account, list_paths, load_config
+    from virtshape.client.kubeconfig import Config, find_access, find_account, list_paths, load_config
 
     try:
-        if not target.kubeconfig and not os.environ.get("KUBECONFIG"):
-            config = load_config(list_paths(os.environ))
-            if not config.contexts and not config.clusters and find_account(os.environ) is None:
-                return find_own_system(target.context), True
-        return find_access(path=target.kubeconfig, context=target.context), False
+        config = Config() if target.kubeconfig else load_config(list_paths(os.environ))
+        if target.kubeconfig or config.contexts or config.clusters or find_account(os.environ) is not None:
+            return find_access(path=target.kubeconfig, context=target.context), False
     except ConfigError as error:
         raise Refusal(str(error), next_step=_CHECK_CONFIG) from error
+    stated = os.environ.get("KUBECONFIG")
+    if stated:
+        raise Refusal(f"$KUBECONFIG names {stated}, and no server stands there", next_step=_CHECK_CONFIG)
+    return find_own_system(target.context), True
 
 
 def find_own_system(context: str = "") -> "Access":
-    """The system that this user runs, as its admin; Refusal if none runs."""
+    """The system that this user runs, as its admin; NoServer if none runs."""
+    from virtshape.client.errors import ConfigError
     from virtshape.client.kubeconfig import find_access
     from virtshape.store.lock import find_holder
 
@@ -212,5 +219,8 @@ def find_own_system(context: str = "") -> "Access":
     kubeconfig = directory / "kubeconfig"
     if find_holder(directory) is None or not kubeconfig.exists():
         causes = ["there is neither $KUBECONFIG nor ~/.kube/config", f"no system runs in {directory}"]
-        raise Refusal("no server is known", causes, _NAME_A_SERVER)
-    return find_access(path=str(kubeconfig), context=context)
+        raise NoServer("no server is known", causes, _NAME_A_SERVER)
+    try:
+        return find_access(path=str(kubeconfig), context=context)
+    except ConfigError as error:
+        raise Refusal(str(error), next_step=_CHECK_CONFIG) from error

@@ -52,7 +52,7 @@ def act_on_machine(
         try:
             await act(session.client, session.namespace, "virtualmachines", name, action, wanted)
         except StatusError as error:
-            raise await explain_refusal(session, name, error) from error
+            raise await explain_refusal(session, name, action, error) from error
         if output in ("yaml", "json"):
             return await session.client.get(VirtualMachine, name, session.namespace)
         return None
@@ -70,20 +70,30 @@ def act_on_machine(
         click.echo(f"VM {name} was scheduled to {action}")
 
 
-async def explain_refusal(session: Session, name: str, error: "StatusError") -> "Refusal | StatusError":
-    """The same refusal, with near names if there is no such VM."""
+async def explain_refusal(session: Session, name: str, action: str, error: "StatusError") -> "Refusal | StatusError":
+    """The same refusal, with what to do about it: near names if there is no such VM."""
+    where = f"-n {session.namespace}"
+    if error.code == 409:
+        start = f"virtctl start {name} {where}"
+        step = f"Start it: {start}" if action == "restart" else f"See how it is: kubectl get vm {name} {where}"
+        return Refusal(error.message, next_step=step)
+    names = await list_machines(session) if error.code == 404 else None
+    if names is None:
+        return error
+    words = f'there is no VM "{name}" in namespace {session.namespace}{suggest(name, names)}'
+    return Refusal(words, next_step=f"See which VMs there are: kubectl get vm {where}")
+
+
+async def list_machines(session: Session) -> list[str] | None:
+    """The names of all VMs of the namespace; None for a user who may not list them."""
     from virtshape.api.kubevirt.machine import VirtualMachine
     from virtshape.api.status import StatusError
 
-    if error.code != 404:
-        return error
     try:
         listing = await session.client.list(VirtualMachine, session.namespace)
-    except StatusError:  # who may start a VM need not be one who may list them
-        return error
-    names = [vm.metadata.name or "" for vm in listing.items if vm.metadata]
-    step = f"See which VMs there are: kubectl get vm -n {session.namespace}"
-    return Refusal(f'there is no VM "{name}" in namespace {session.namespace}{suggest(name, names)}', next_step=step)
+    except StatusError:
+        return None
+    return [vm.metadata.name or "" for vm in listing.items if vm.metadata]
 
 
 def read_grace_period(force: bool, period: int | None) -> int | None:
