@@ -4,7 +4,6 @@ The server that a command asks: `--kubeconfig`, `--context` and `-n`, as kubectl
 Where nothing else names a server, it is the `virtshape up` of this user. The flags may stand before the command too.
 """
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -157,8 +156,13 @@ def connection_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return declare_flags(call)
 
 
-def run_session(target: Target, work: Callable[[Session], Awaitable[T]], *, call_seconds: float | None = None) -> T:
-    """Do work at the server that is meant; Refusal if there is none or it does not answer."""
+def run_session(
+    target: Target, work: Callable[[Session], Awaitable[T]], *, call_seconds: float | None = None, instead: str = ""
+) -> T:
+    """Do work at the server that is meant; Refusal if there is none or it does not answer, with what to do instead."""
+    # Imported now, since reading help needs no connection.
+    import asyncio
+
     from virtshape.client.errors import ConfigError, UnreachableError
 
     access, is_own = find_server(target)
@@ -172,7 +176,8 @@ def run_session(target: Target, work: Callable[[Session], Awaitable[T]], *, call
     except ConfigError as error:
         raise Refusal(str(error), next_step=_CHECK_CONFIG) from error
     except UnreachableError as error:
-        raise Refusal(str(error), next_step=_CHECK_OWN if is_own else _CHECK_SERVER) from error
+        step = _CHECK_OWN if is_own else _CHECK_SERVER
+        raise Refusal(str(error), next_step=f"{step} {instead}".rstrip()) from error
 
 
 @asynccontextmanager

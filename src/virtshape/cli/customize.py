@@ -1,7 +1,7 @@
 """
-`virtctl customize`: a new instance type or preference, made from one of a file or of the built-in catalogue.
+`virtctl customize`: a new instance type or preference, made from one of a server, a file or the built-in catalogue.
 
-Prints a manifest and sends it nowhere. Never asks a server.
+Prints a manifest and sends it nowhere. A server is asked only for the source, and not if that stands elsewhere.
 """
 
 import re
@@ -18,7 +18,10 @@ from virtshape.api.codec import to_tree
 from virtshape.api.keeping import restore
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.quantity import Quantity
+from virtshape.api.status import StatusError
+from virtshape.cli.cluster import PLACE, Cluster
 from virtshape.cli.command import Command, Example, WholeNumber, switch
+from virtshape.cli.connection import NoServer, Session, Target, connection_options, current_target, run_session
 from virtshape.cli.create.parameters import ParameterError, read_quantity, split_name
 from virtshape.cli.create.problems import Problems
 from virtshape.cli.errors import NEXT_STEPS, Refusal, suggest, warn
@@ -37,7 +40,7 @@ from virtshape.engine.customize import (
 )
 from virtshape.offline.files import Entry, load
 from virtshape.offline.mistakes import locate
-from virtshape.offline.sources import CLUSTER_KINDS, KINDS_BY_NAME, find_source, is_source
+from virtshape.offline.sources import CLUSTER_KINDS, KINDS_BY_NAME, Found, find_source, is_source
 
 LONGEST_NAME = 253
 SIZE_LABELS = tuple(f"{GROUP}/{label}" for label in ("cpu", "memory", "size"))
@@ -46,8 +49,15 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9]
 
 
 def complete_source(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
-    """Offer the names of the catalogue that begin so."""
-    names = [name for kind in CLUSTER_KINDS for name in builtin.names(kind)]
+    """Offer the names that begin so, of the server or, where none answers, of the catalogue."""
+
+    async def find(session: Session) -> list[str]:
+        return await Cluster(session).list_names(CLUSTER_KINDS)
+
+    try:
+        names = run_session(current_target(ctx), find, call_seconds=2.0)
+    except (Refusal, StatusError):
+        names = [name for kind in CLUSTER_KINDS for name in builtin.names(kind)]
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
@@ -66,6 +76,9 @@ def complete_source(ctx: click.Context, param: click.Parameter, incomplete: str)
         ),
         Example("A preference, to be edited", "virtctl customize fedora --name fedora-ours > preference.yaml"),
         Example(
+            "From the built-in catalogue, whatever the server has", "virtctl customize u1.medium --catalog --name mine"
+        ),
+        Example(
             "From an instance type of a namespace, in a file",
             "virtctl customize vminstancetype/small -f types.yaml --name large --memory 16Gi",
         ),
@@ -73,7 +86,7 @@ def complete_source(ctx: click.Context, param: click.Parameter, incomplete: str)
 )
 @click.argument("source", metavar="[KIND/]NAME", shell_complete=complete_source)
 @files_option
-@switch("--catalog", default=False, help="Look in the built-in catalogue; without -f that is what is done anyway.")
+@switch("--catalog", default=False, help="Look in the built-in catalogue, after the files if there are any.")
 @click.option("--name", required=True, help="The name of the new object.")
 @click.option("--vcpus", type=WholeNumber(1, 2**32 - 1), help="vCPUs of the new instance type; --topology says more.")
 @click.option("--topology", type=TopologyType(), help="The exact topology of its vCPUs, in place of --vcpus.")
@@ -81,6 +94,7 @@ def complete_source(ctx: click.Context, param: click.Parameter, incomplete: str)
 @switch("--cluster", default=False, help="Print the cluster-wide kind, in place of the one for a namespace.")
 @switch("--keep-metadata", default=False, help=f"Keep the labels and annotations of {GROUP}.")
 @output_option
+@connection_options
 def command(
     *,
     source: str,
@@ -93,9 +107,13 @@ def command(
     cluster: bool,
     keep_metadata: bool,
     output: str,
+    target: Target,
 ) -> None:
     """
     Print a new instance type or preference, made from an existing one.
+
+    The server is asked for it, unless -f or --catalog says where it stands; where no server is known, it is looked
+    for in the built-in catalogue.
 
     NAME is a cluster-wide one unless KIND says otherwise, in any spelling that kubectl takes. What is printed is for
     a namespace, unless --cluster is given, and has the source's labels and annotations, except for those that
@@ -108,15 +126,31 @@ def command(
     if vcpus is not None and topology is not None:
         problems.lines.append("--vcpus and --topology exclude each other; give one of them")
     problems.refuse()
-    loaded = load(files, is_source)
-    loaded.raise_problems()
-    found = find_source(source_name, kinds, loaded.entries, with_catalog=catalog or not files)
+    if files or catalog:
+        loaded = load(files, is_source)
+        loaded.raise_problems()
+        found = find_source(source_name, kinds, loaded.entries, with_catalog=catalog)
+    else:
+        found = find_on_server(target, source_name, kinds)
     refuse_size(found.object, size)
     result = customize(found.object, name, size, cluster=cluster, keep_metadata=keep_metadata)
     judge(result)
     if size.is_given:
         warn_of_stale_labels(result)
     print_object(restore_unknown(to_tree(result), found.entry), output)
+
+
+def find_on_server(target: Target, name: str, kinds: Sequence[str]) -> Found:
+    """The one object of these kinds with this name that the server has; without a server, that of the catalogue."""
+
+    async def find(session: Session) -> Sequence[Entry]:
+        return await Cluster(session).find_sources(name, kinds)
+
+    try:
+        entries = run_session(target, find, instead="--catalog looks in the built-in catalogue.")
+    except NoServer:
+        return find_source(name, kinds, (), with_catalog=True)
+    return find_source(name, kinds, entries, with_catalog=False, elsewhere=PLACE)
 
 
 def read_source(text: str, problems: Problems) -> tuple[Sequence[str], str]:

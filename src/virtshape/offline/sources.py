@@ -18,10 +18,11 @@ CLUSTER_KINDS: Final = ("VirtualMachineClusterInstancetype", "VirtualMachineClus
 
 
 class Found(NamedTuple):
-    """An object, and the entry it was found in if it stands in a file."""
+    """An object, the entry it was found in if it stands in a file, and where that is if not in a file."""
 
     object: Any
     entry: Entry | None = None
+    elsewhere: str = ""
 
     @property
     def name(self) -> str:
@@ -32,7 +33,7 @@ class Found(NamedTuple):
     @property
     def place(self) -> str:
         """Where it was found, in words."""
-        return self.entry.place if self.entry else "the built-in catalogue"
+        return self.elsewhere or (self.entry.place if self.entry else "the built-in catalogue")
 
 
 def is_source(kind: Kind) -> bool:
@@ -46,9 +47,11 @@ KINDS_BY_NAME: Final[dict[str, str]] = {
 """The kinds under all names that kubectl knows them by, in small letters."""
 
 
-def find_source(name: str, kinds: Sequence[str], entries: Iterable[Entry], *, with_catalog: bool) -> Found:
+def find_source(
+    name: str, kinds: Sequence[str], entries: Iterable[Entry], *, with_catalog: bool, elsewhere: str = ""
+) -> Found:
     """The one object of these kinds with this name; StatusError if there is none, or more than one."""
-    there = [Found(entry.object, entry) for entry in entries]
+    there = [Found(entry.object, entry, elsewhere) for entry in entries]
     found = [each for each in there if each.object.kind in kinds and each.name == name]
     if not found and with_catalog:
         found = _find_built_in(name, kinds)
@@ -67,7 +70,9 @@ def _find_built_in(name: str, kinds: Iterable[str]) -> list[Found]:
 
 def _describe_missing(name: str, kinds: Sequence[str], there: Sequence[Found], *, with_catalog: bool) -> StatusError:
     words = f'there is no {" and no ".join(kinds)} "{name}"'
-    namesakes = [each for each in there if each.name == name] + _find_built_in(name, CLUSTER_KINDS)
+    namesakes = [each for each in there if each.name == name]
+    told = {each.object.kind for each in namesakes}
+    namesakes += _find_built_in(name, [kind for kind in CLUSTER_KINDS if kind not in told])
     known = [each.name for each in there if each.object.kind in kinds]
     if with_catalog:
         known += [built_in for kind in kinds for built_in in catalog.names(kind)]

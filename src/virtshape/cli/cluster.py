@@ -1,0 +1,107 @@
+"""
+Objects of a server as if they stood in files: read at the newest version that both sides know.
+
+Fields that we do not know are kept, as those of files are. Only reads.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from virtshape.api.keeping import decode_keeping
+from virtshape.api.kinds import KINDS, Kind, find_kind
+from virtshape.api.status import StatusError
+from virtshape.api.yaml import read_documents
+from virtshape.cli.connection import Session
+from virtshape.cli.errors import Refusal
+from virtshape.client.resources import format_target
+from virtshape.offline.files import Entry
+from virtshape.offline.sources import is_source
+from virtshape.resolve.matcher import INSTANCETYPE_GROUP
+from virtshape.resolve.reference import Reference
+
+PLACE = "the server"
+
+
+class Cluster:
+    """The server of a session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._version = ""
+
+    async def find_sources(self, name: str, kinds: Sequence[str]) -> list[Entry]:
+        """All instance types and preferences of that name and these kinds; if there are none, all of every kind."""
+        version = await self._find_version()
+        found = [entry for kind in kinds if (entry := await self._find(_kind(version, kind), name)) is not None]
+        return found or [entry for kind in _list_kinds(version) for entry in await self._list_if_allowed(kind)]
+
+    async def list_names(self, kinds: Iterable[str]) -> list[str]:
+        """The names of all instance types and preferences of these kinds."""
+        version = await self._find_version()
+        entries = [entry for kind in kinds for entry in await self._list(_kind(version, kind))]
+        return [str(entry.object.metadata.name) for entry in entries]
+
+    async def fetch(self, reference: Reference) -> Any:
+        """The object at a reference; None if there is none."""
+        version = await self._find_version() if reference.group == INSTANCETYPE_GROUP else ""
+        kind = next(
+            kind
+            for kind in KINDS
+            if (kind.group, kind.kind) == (reference.group, reference.kind) and version in ("", kind.version)
+        )
+        entry = await self._find(kind, reference.name, reference.namespace)
+        return entry.object if entry is not None else None
+
+    async def _find_version(self) -> str:
+        """The newest version of instance types that both sides know; a stock KubeVirt has not the newest of ours."""
+        if not self._version:
+            try:
+                reply = await self._session.client.ask("GET", f"/apis/{INSTANCETYPE_GROUP}")
+            except StatusError as error:
+                if error.code != 404:
+                    raise
+                words = f"the server at {self._session.access.server} has no instance types"
+                raise Refusal(words, next_step="Choose another with --context.") from error
+            served = {each["version"] for each in msgspec.json.decode(reply.body)["versions"]}
+            known = [kind.version for kind in KINDS if is_source(kind) and kind.version in served]
+            self._version = known[0]
+        return self._version
+
+    async def _find(self, kind: Kind, name: str, namespace: str = "") -> Entry | None:
+        target = format_target(kind, namespace or self._session.namespace, name)
+        try:
+            reply = await self._session.client.ask("GET", target)
+        except StatusError as error:
+            if error.code == 404:
+                return None
+            raise
+        return _read(reply.body, kind)[0]
+
+    async def _list_if_allowed(self, kind: Kind) -> list[Entry]:
+        try:
+            return await self._list(kind)
+        except StatusError as error:
+            if error.code == 403:
+                return []
+            raise
+
+    async def _list(self, kind: Kind) -> list[Entry]:
+        reply = await self._session.client.ask("GET", format_target(kind, self._session.namespace))
+        return _read(reply.body, kind)
+
+
+def _read(body: bytes, kind: Kind) -> list[Entry]:
+    documents = read_documents(body, PLACE)
+    return [Entry(document, *decode_keeping(document.tree, kind.struct)) for document in documents]
+
+
+def _list_kinds(version: str) -> list[Kind]:
+    return [kind for kind in KINDS if is_source(kind) and kind.version == version]
+
+
+def _kind(version: str, name: str) -> Kind:
+    kind = find_kind(f"{INSTANCETYPE_GROUP}/{version}", name)
+    assert kind is not None  # noqa: S101 - every version has all four
+    return kind
