@@ -43,4 +43,20 @@ class Host(Struct, frozen=True, kw_only=True):
     vsock: bool = False
     sev: bool = False
     devices: Mapping[str, tuple[str, ...]] = {}
-    """Host devices by the resource name they are offered under: PCI addresses or mediated device ids."""
+    """Host devices by the resource name they are offered under: PCI addresses, ids of mediated devices, USB `bus:device`."""
+    bridges: Mapping[str, str] = {}
+    """Bridges to plug tap devices into, by the network they stand for: `pod`, or the name of a secondary network."""
+    libvirt: int = 9_000_000
+    """Its version, as libvirt counts them."""
+    qemu: int = 7_002_000
+    """Its version, counted in the same way."""
+    video_models: frozenset[str] = frozenset()
+    """Graphics cards that QEMU has; none where nobody has looked."""
+    usb_redirection: bool = True
+    """Whether a client can lend a USB device to a guest."""
+    virtiofs: bool = False
+    """Whether directories can be shared with guests."""
+    downward_metrics: bool = False
+    """Whether somebody serves metrics of the host to guests."""
+    reservations: str | None = None
+    """Socket of the helper that makes SCSI reservations."""

@@ -16,3 +16,11 @@ class Source(Struct, frozen=True, kw_only=True):
     format: Literal["raw", "qcow2"] = "raw"
     kind: Literal["file", "block"] = "file"
     read_only: bool = False
+    direct_io: bool = False
+    """Whether it can be read and written past the host's page cache."""
+    preallocated: bool = False
+    """Whether all its blocks are there already."""
+    logical_block_size: int = 512
+    """Bytes; what `matchVolume` tells the guest, as the next two."""
+    physical_block_size: int = 512
+    discard_granularity: int | None = None

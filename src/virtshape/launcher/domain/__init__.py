@@ -1,0 +1,1 @@
+"""A domain in libvirt's words: plain structs, one module a part."""

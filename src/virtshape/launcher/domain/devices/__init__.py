@@ -1,0 +1,1 @@
+"""The devices of a domain in libvirt's words: one module a family."""

@@ -1,0 +1,57 @@
+"""
+Network interfaces of a domain.
+
+Structs only.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from virtshape.launcher.domain.devices.address import PciAddress
+
+
+class Subnet(Struct, frozen=True):
+    """Addresses that user-mode networking hands out, and the one that its guest gets."""
+
+    family: Literal["ipv4", "ipv6"]
+    address: str
+    prefix: int
+
+
+class Forward(Struct, frozen=True):
+    """Ports of the guest that are let in; not part of the XML, since they are opened while the guest runs."""
+
+    protocol: Literal["tcp", "udp"]
+    first: int
+    last: int
+
+
+class Interface(Struct, frozen=True, kw_only=True):
+    """One network interface of the guest."""
+
+    name: str
+    """The network it is on."""
+    kind: Literal["user", "bridge"] = "user"
+    bridge: str | None = None
+    """Bridge of the host that it is plugged into."""
+    subnets: tuple[Subnet, ...] = ()
+    guest_address: str | None = None
+    """IPv4 address that user-mode networking offers to the guest."""
+    forwards: tuple[Forward, ...] = ()
+    """Ports to let in; all of them where none are named."""
+    model: str
+    mac: str | None = None
+    vhost: bool = False
+    queues: int | None = None
+    iommu: bool = False
+    boot_order: int | None = None
+    option_rom: bool = False
+    address: PciAddress | None = None
+    acpi_index: int | None = None
+    link_up: bool = True
+
+    @property
+    def netdev(self) -> str:
+        """The name by which QEMU's monitor knows its host side."""
+        return f"hostua-{self.name}"

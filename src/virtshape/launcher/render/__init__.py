@@ -1,0 +1,1 @@
+"""From a domain to XML: writes everything, decides nothing."""

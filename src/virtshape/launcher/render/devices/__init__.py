@@ -1,0 +1,1 @@
+"""From the devices of a domain to XML: one module a family."""
