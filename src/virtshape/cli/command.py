@@ -47,7 +47,7 @@ class Command(click.Command):
         """Read the arguments; a boolean flag alone never takes the next word for its value."""
         switches = {name for parameter in self.params if is_switch(parameter) for name in parameter.opts}
         end = args.index("--") if "--" in args else len(args)
-        flags = [f"{word}=true" if word in switches else word for word in args[:end]]
+        flags = [give_value(word) if word in switches else word for word in args[:end]]
         return super().parse_args(ctx, flags + args[end:])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -137,6 +137,11 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg] # as above
         if not self.least <= number <= self.most:
             self.fail(f"{value} is not between {self.least} and {self.most}.", param, ctx)
         return number
+
+
+def give_value(word: str) -> str:
+    """The switch with its value written out, a short one as click wants it."""
+    return f"{word}=true" if word.startswith("--") else f"{word}true"
 
 
 def is_switch(parameter: click.Parameter) -> bool:

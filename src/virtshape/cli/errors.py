@@ -105,6 +105,8 @@ def find_refusal(error: Exception) -> Refusal | None:
         message = error.message
         if all(cause in message for cause in causes):  # the message says it all, in one long line
             message, causes = (f"{len(causes)} problems", causes) if len(causes) > 1 else (message, [])
+        elif len(causes) == 1 and causes[0].endswith(message):
+            message, causes = causes[0], []
         return Refusal(message, causes, NEXT_STEPS.get(error.reason))
     if isinstance(error, OSError) and error.filename is not None:
         return Refusal(f"cannot open {error.filename}: {error.strerror}")

@@ -19,7 +19,7 @@ ENTRIES = {
     "expand": Entry("virtshape.cli.expand", "Show a VM with its instance type and preference applied."),
     "customize": Entry("virtshape.cli.customize", "Make a new instance type or preference from an existing one."),
     "completion": Entry("virtshape.cli.completion", "Print the completion script for a shell."),
-    "version": Entry("virtshape.cli.version", "Print the version."),
+    "version": Entry("virtshape.cli.serverversion", "Print the versions of virtctl and of the server."),
 }
 
 

@@ -332,7 +332,7 @@ def test_a_file_that_is_not_there_is_refused() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "nothing to read: name the file of a VM with -f"),
+        ([], "nothing to expand: name a VM of the server with --vm, or a file with -f"),
         (["-f", "vm.yaml", "-o", "table"], "-o table goes with --explain only"),
         (["-f", "vm.yaml", "-o", "xml"], "Invalid value for '-o'"),
     ],

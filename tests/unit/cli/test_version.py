@@ -1,13 +1,22 @@
+import io
+import json
+from contextlib import redirect_stdout
 from importlib.metadata import version
 
-import pytest
-from tests.commands import call_virtctl
+from virtshape.cli.errors import run
+from virtshape.cli.virtshape import virtshape
+
+
+def _call(*words: str) -> str:
+    out = io.StringIO()
+    with redirect_stdout(out):
+        assert run(virtshape, "virtshape", ["version", *words]) == 0
+    return out.getvalue()
 
 
 def test_the_version_is_one_line_for_people() -> None:
-    assert call_virtctl("version").out.startswith(f"virtshape {version('virtshape')} (Python ")
+    assert _call().startswith(f"virtshape {version('virtshape')} (Python ")
 
 
-@pytest.mark.parametrize("output", ["yaml", "json"])
-def test_the_version_is_an_object_for_programs(output: str) -> None:
-    assert call_virtctl("version", "-o", output).tree["clientVersion"]["version"] == version("virtshape")
+def test_the_version_is_an_object_for_programs() -> None:
+    assert json.loads(_call("-o", "json"))["clientVersion"]["version"] == version("virtshape")

@@ -1,0 +1,23 @@
+from importlib.metadata import version
+
+import pytest
+from tests.commands import call_virtctl
+
+
+def test_its_own_version_is_one_line_for_people() -> None:
+    outcome = call_virtctl("version", "--client")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.startswith(f"Client Version: v{version('virtshape')} (python")
+
+
+@pytest.mark.parametrize("output", ["yaml", "json"])
+def test_its_own_version_is_an_object_for_programs(output: str) -> None:
+    tree = call_virtctl("version", "-c", "-o", output).tree
+    assert tree["clientVersion"]["gitVersion"] == f"v{version('virtshape')}"
+
+
+def test_without_a_server_its_own_version_is_printed_all_the_same() -> None:
+    outcome = call_virtctl("version")
+    assert outcome.status == 1
+    assert outcome.out.startswith("Client Version: ")
+    assert "no server is known" in outcome.err
