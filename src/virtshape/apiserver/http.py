@@ -1,8 +1,8 @@
 """
-HTTP/1.1 on asyncio: requests off the wire, answers onto it. Parsing is httptools', meaning is the handler's.
+HTTP/1.1 on asyncio: connections, and the answers onto them. What is answered is the handler's business.
 
 Answers keep the order of their requests, so clients may pipeline. A handler that has its answer at once returns it;
-one that must wait returns an awaitable. A stream ends when either side goes away.
+one that must wait returns an awaitable. A stream ends when either side goes away, and so does a WebSocket.
 """
 
 import asyncio
@@ -14,22 +14,24 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
-import httptools
+from websockets.protocol import Side
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.answers import answer_error
-from virtshape.apiserver.limits import LARGEST_BODY, check_size
-from virtshape.apiserver.message import LINE, PERSONAL, Request, Response, Stream
+from virtshape.apiserver.message import Request, Response, Stream, Upgrade
+from virtshape.apiserver.parsing import Client, RequestReader
+from virtshape.apiserver.upgrading import carry
+from virtshape.stream.websocket import WebSocket
 
-LARGEST_HEAD: Final = 64 * 1024
 MOST_PIPELINED: Final = 64
+SLICE: Final = 64 * 1024
 IDLE_SECONDS: Final = 180.0
 HEAD_SECONDS: Final = 30.0
 LINGER_SECONDS: Final = 2.0
 FAREWELL_SECONDS: Final = 1.0
 """How long a client has to say goodbye in TLS; one that keeps an idle connection never does."""
 
-Answer = Response | Stream
+Answer = Response | Stream | Upgrade
 Handler = Callable[[Request], Answer | Awaitable[Answer]]
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
@@ -51,7 +53,6 @@ class Connection(asyncio.Protocol):
         self._handler = handler
         self._connections = connections
         self._loop = asyncio.get_running_loop()
-        self._parser = httptools.HttpRequestParser(self)
         self._waiting: deque[_Turn] = deque()
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -62,15 +63,15 @@ class Connection(asyncio.Protocol):
         self._streaming = False
         self._busy = False
         self._refused = False
-        self._begin()
+        self._socket: WebSocket | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, with what the transport knows of the client."""
         self._transport: Any = transport
         peer = transport.get_extra_info("peername")
-        self._peer = peer[0] if peer else ""
         tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
-        self._certificate = tls.getpeercert() if tls is not None else None
+        client = Client(peer[0] if peer else "", tls.getpeercert() if tls is not None else None)
+        self._reader = RequestReader(client, self._take, self._refuse, self._invite)
         self._connections.add(self)
         self._watch_clock(HEAD_SECONDS)
 
@@ -79,92 +80,39 @@ class Connection(asyncio.Protocol):
         self._connections.discard(self)
         self._closing = True
         self._writable.set()
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._task is not None:
+        self._stop_clock()
+        if self._socket is not None:
+            self._socket.lose()
+        elif self._task is not None:
             self._task.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what came; after a refusal, only to throw it away."""
-        if self._refused:
-            return
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._refuse(StatusError(501, "NotImplemented", "protocol upgrades are not supported"))
-        except httptools.HttpParserError as error:
-            self._refuse(StatusError(400, "BadRequest", f"this is not HTTP: {error}"))
+        """Take in what came."""
+        if self._socket is not None:
+            self._socket.receive(data)
+        else:
+            self._reader.feed(data)
 
     def pause_writing(self) -> None:
         """Note that the client is slow to read."""
         self._writable.clear()
+        if self._socket is not None:
+            self._socket.pause_writing()
 
     def resume_writing(self) -> None:
         """Note that it has caught up."""
         self._writable.set()
+        if self._socket is not None:
+            self._socket.resume_writing()
 
-    def _begin(self) -> None:
-        self._target = b""
-        self._headers: dict[str, str] = {}
-        self._head_size = 0
-        self._body: list[bytes] = []
-        self._body_size = 0
-
-    def on_message_begin(self) -> None:
-        """Begin a request."""
-        self._begin()
-
-    def on_url(self, url: bytes) -> None:
-        """Take a piece of its target."""
-        self._target += url
-        self._grow_head(len(url))
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take one of its headers; several of one name become a list."""
-        self._grow_head(len(name) + len(value))
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        if key in self._headers:
-            text = f"{self._headers[key]}{LINE if key.startswith(PERSONAL) else ','}{text}"
-        self._headers[key] = text
-
-    def _grow_head(self, size: int) -> None:
-        self._head_size += size
-        if self._head_size > LARGEST_HEAD:
-            self._refuse(StatusError(431, "BadRequest", "the request's head is too large"))
-
-    def on_headers_complete(self) -> None:
-        """Refuse a body that says it is too large; tell a client that waits to be told to send its body."""
-        length = self._headers.get("content-length", "")
-        self._check_size(int(length) if length.isdecimal() else 0)
-        if self._headers.get("expect", "").lower() == "100-continue" and not self._closing and not self._refused:
-            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-
-    def on_body(self, body: bytes) -> None:
-        """Take a piece of its body."""
-        self._body_size += len(body)
-        self._check_size(self._body_size)
-        if not self._refused:
-            self._body.append(body)
-
-    def _check_size(self, size: int) -> None:
-        try:
-            check_size(size, LARGEST_BODY)
-        except StatusError as error:
-            self._refuse(error)
-
-    def on_message_complete(self) -> None:
+    def _take(self, request: Request, keep_alive: bool) -> None:
         """Answer the request, or let it wait for its turn."""
-        if self._closing or self._refused:
-            return
-        request = Request(
-            self._parser.get_method().decode("ascii"),
-            self._target.decode("latin-1"),
-            self._headers,
-            b"".join(self._body),
-            peer=self._peer,
-            certificate=self._certificate,
-        )
-        self._enqueue(_Turn(request, self._parser.should_keep_alive()))
+        if not self._closing:
+            self._enqueue(_Turn(request, keep_alive))
+
+    def _invite(self) -> None:
+        if not self._closing:
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _enqueue(self, turn: _Turn) -> None:
         self._waiting.append(turn)
@@ -185,6 +133,7 @@ class Connection(asyncio.Protocol):
                 answer = _answer_failure()
             if isinstance(answer, Response):
                 self._send(request, answer, keep_alive)
+                self._reader.release()
             else:
                 self._task = self._loop.create_task(self._finish(request, answer, keep_alive))
                 return
@@ -193,11 +142,13 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
             self._watch_clock(IDLE_SECONDS)
 
-    async def _finish(self, request: Request, answer: Stream | Awaitable[Answer], keep_alive: bool) -> None:
+    async def _finish(self, request: Request, answer: Stream | Upgrade | Awaitable[Answer], keep_alive: bool) -> None:
         try:
-            found = answer if isinstance(answer, Stream) else await answer
+            found = await answer if isinstance(answer, Awaitable) else answer
             if isinstance(found, Response):
                 self._send(request, found, keep_alive and not self._stopping)
+            elif isinstance(found, Upgrade):
+                await self._switch(found)
             else:
                 await self._stream(request, found)
         except Exception:  # noqa: BLE001 - nobody else can answer any more
@@ -209,6 +160,7 @@ class Connection(asyncio.Protocol):
         if self._stopping:
             self.close()
         elif not self._closing:
+            self._reader.release()
             self._serve_next()
 
     def _send(self, request: Request, response: Response, keep_alive: bool) -> None:
@@ -222,11 +174,19 @@ class Connection(asyncio.Protocol):
         head += [f"{name}: {value}\r\n" for name, value in response.headers]
         head.append("\r\n" if keep_alive else "connection: close\r\n\r\n")
         body = b"" if request.method == "HEAD" else response.body
-        self._transport.write("".join(head).encode("latin-1") + body)
+        self._write_whole("".join(head).encode("latin-1"), body)
         if self._refused and not self._waiting:
             self._linger()
         elif not keep_alive:
             self.close()
+
+    def _write_whole(self, head: bytes, body: bytes) -> None:
+        """Write a large body a slice at a time, so that the client reads one while the next is encrypted."""
+        self._transport.write(head + body[:SLICE])
+        if len(body) > SLICE:
+            rest = memoryview(body)
+            for at in range(SLICE, len(body), SLICE):
+                self._transport.write(rest[at : at + SLICE])
 
     async def _stream(self, request: Request, stream: Stream) -> None:
         head = [_STATUS_LINES[stream.status], f"content-type: {stream.content_type}\r\n"]
@@ -247,6 +207,22 @@ class Connection(asyncio.Protocol):
             with contextlib.suppress(Exception):
                 await stream.chunks.aclose()  # type: ignore[attr-defined]  # every stream here is a generator
 
+    async def _switch(self, upgrade: Upgrade) -> None:
+        """Go on with a WebSocket, until it ends and the connection with it."""
+        if self._closing:
+            await upgrade.stream.close()
+            return
+        head = [_STATUS_LINES[upgrade.status], *(f"{name}: {value}\r\n" for name, value in upgrade.headers), "\r\n"]
+        self._transport.write("".join(head).encode("latin-1"))
+        self._stop_clock()
+        self._socket = WebSocket(self._transport, Side.SERVER, whole_messages=upgrade.whole_messages)
+        self._transport.resume_reading()
+        self._socket.receive(self._reader.take_rest())
+        try:
+            await carry(self._socket, upgrade.stream)
+        finally:
+            self._closing = True
+
     def _refuse(self, error: StatusError) -> None:
         """Answer what cannot be read as a request, in its turn, and read no more."""
         if not self._closing and not self._refused:
@@ -260,12 +236,12 @@ class Connection(asyncio.Protocol):
         self._timer = self._loop.call_later(LINGER_SECONDS, self._transport.close)
 
     def stop(self) -> None:
-        """End a stream or an idle connection now, any other after the answer it is at."""
+        """End a stream, a WebSocket or an idle connection now, any other after the answer it is at."""
         self._stopping = True
         self._waiting.clear()
         if self._task is None:
             self.close()
-        elif self._streaming:
+        elif self._streaming or self._socket is not None:
             self._task.cancel()
             self._task.add_done_callback(lambda _: self.close())
 

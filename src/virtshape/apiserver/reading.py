@@ -160,7 +160,10 @@ def render_list(
         resource.kind.api_version.encode(),
         msgspec.json.encode(metadata),
     )
-    return b"".join((head, b",".join(_without_type(values, resource)), b"]}"))
+    parts = [*_without_type(values, resource)] or [b""]
+    parts[0] = head + parts[0]
+    parts[-1] += b"]}"
+    return b",".join(parts)
 
 
 def _without_type(values: list[bytes], resource: Resource) -> list[bytes]:
