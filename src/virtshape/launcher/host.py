@@ -20,6 +20,24 @@ class Firmware(Struct, frozen=True):
     secure_boot: bool = False
 
 
+class NumaCell(Struct, frozen=True):
+    """Memory and the CPUs that are near it."""
+
+    id: int
+    cores: tuple[tuple[int, ...], ...]
+    """The numbers of the CPUs, those that share a core together."""
+
+
+class Smbios(Struct, frozen=True, kw_only=True):
+    """What guests read about the system they run on."""
+
+    manufacturer: str = "KubeVirt"
+    product: str = "None"
+    family: str = "KubeVirt"
+    sku: str = ""
+    version: str = ""
+
+
 class Host(Struct, frozen=True, kw_only=True):
     """One machine that runs guests."""
 
@@ -28,12 +46,27 @@ class Host(Struct, frozen=True, kw_only=True):
     emulator: str = "/usr/bin/qemu-system-x86_64"
     cpus: tuple[int, ...] = ()
     """The numbers of the CPUs that guests may be pinned to."""
+    numa_cells: tuple[NumaCell, ...] = ()
+    """How those CPUs lie; each a core of its own, near all memory, where nobody has looked."""
+    realtime: bool = False
+    """Whether vCPUs may be scheduled before everything else."""
+    locked_memory: bool = False
+    """Whether guests may keep memory from being paged out."""
     memory: int = 0
     """Bytes."""
     hugepages: Mapping[str, int] = {}
     """How many pages there are of each size, as in `2Mi`."""
     machine_types: frozenset[str] = frozenset()
+    machine_aliases: Mapping[str, str] = {}
+    """The machine types that other names stand for, as in `q35`."""
+    most_vcpus: Mapping[str, int] = {}
+    """How many vCPUs a machine type has at most; a type that is absent sets no bound."""
     cpu_models: frozenset[str] = frozenset()
+    """Models that guests can have with all their features."""
+    partial_cpu_models: frozenset[str] = frozenset()
+    """Models that QEMU knows, but of which this machine lacks some features."""
+    cpu_features: frozenset[str] = frozenset()
+    """Features that a guest's CPU can have; none where nobody has looked."""
     firmwares: tuple[Firmware, ...] = ()
     tpm: bool = False
     """Whether a TPM can be emulated."""
@@ -42,8 +75,15 @@ class Host(Struct, frozen=True, kw_only=True):
     vhost_net: bool = False
     vsock: bool = False
     sev: bool = False
+    sev_es: bool = False
+    """Whether SEV also encrypts the registers."""
+    snp: bool = False
+    tdx: bool = False
+    secure_execution: bool = False
+    """Whether s390x guests can be hidden from their host."""
+    smbios: Smbios = Smbios()
     devices: Mapping[str, tuple[str, ...]] = {}
-    """Host devices by the resource name they are offered under: PCI addresses, ids of mediated devices, USB `bus:device`."""
+    """Host devices by the resource name they are offered under: PCI addresses, mediated device ids, USB `bus:device`."""
     bridges: Mapping[str, str] = {}
     """Bridges to plug tap devices into, by the network they stand for: `pod`, or the name of a secondary network."""
     libvirt: int = 9_000_000
