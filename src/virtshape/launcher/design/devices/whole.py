@@ -7,8 +7,29 @@ Pure: no I/O, no clock, no logging.
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.devices.controllers import design_controllers
+from virtshape.launcher.design.devices.disks import design_disks
+from virtshape.launcher.design.devices.filesystems import design_filesystems
+from virtshape.launcher.design.devices.hostdevices import design_host_devices
+from virtshape.launcher.design.devices.interfaces import design_interfaces
+from virtshape.launcher.design.devices.lines import design_channels, design_redirections, design_serials
+from virtshape.launcher.design.devices.memory import design_memory
+from virtshape.launcher.design.devices.platform import (
+    design_balloon,
+    design_panics,
+    design_rng,
+    design_tpm,
+    design_vsock,
+    design_watchdog,
+)
+from virtshape.launcher.design.devices.ports import design_ports
+from virtshape.launcher.design.devices.screen import design_graphics, design_inputs, design_sound, design_video
+from virtshape.launcher.design.devices.tags import refuse_tags
+from virtshape.launcher.design.devices.threads import design_threads
 from virtshape.launcher.domain.devices.whole import Devices
 from virtshape.launcher.host import Host
 from virtshape.launcher.note import Note
@@ -32,4 +53,36 @@ def design_devices(
     vmi: VirtualMachineInstance, host: Host, sources: Mapping[str, Source], directory: str
 ) -> DeviceDesign:
     """Decide on every device; `directory` is where the guest's sockets and logs lie."""
-    return DeviceDesign(devices=Devices(emulator=host.emulator))
+    brief = Brief(vmi=vmi, host=host, sources=sources, directory=directory)
+    threads = design_threads(brief)
+    devices = Devices(
+        emulator=host.emulator,
+        disks=design_disks(brief, threads),
+        filesystems=design_filesystems(brief),
+        interfaces=design_interfaces(brief),
+        serials=design_serials(brief),
+        channels=design_channels(brief),
+        inputs=design_inputs(brief),
+        tpm=design_tpm(brief),
+        graphics=design_graphics(brief),
+        sound=design_sound(brief),
+        video=design_video(brief),
+        host_devices=design_host_devices(brief),
+        redirections=design_redirections(brief),
+        watchdog=design_watchdog(brief),
+        balloon=design_balloon(brief),
+        rng=design_rng(brief),
+        panics=design_panics(brief),
+        memory=design_memory(brief),
+        vsock=design_vsock(brief),
+    )
+    devices = replace(devices, controllers=design_controllers(brief, devices, threads))
+    devices = replace(devices, controllers=(*devices.controllers, *design_ports(brief, devices)))
+    refuse_tags(brief)
+    return DeviceDesign(
+        devices=devices,
+        io_threads=threads.total,
+        shared_memory=bool(devices.filesystems),
+        refusals=tuple(brief.refusals),
+        notes=tuple(brief.notes),
+    )

@@ -12,7 +12,7 @@ from virtshape.launcher.domain.devices.address import PciAddress
 
 
 class Subnet(Struct, frozen=True):
-    """Addresses that user-mode networking hands out, and the one that its guest gets."""
+    """Addresses that user-mode networking lives in."""
 
     family: Literal["ipv4", "ipv6"]
     address: str
@@ -46,7 +46,8 @@ class Interface(Struct, frozen=True, kw_only=True):
     queues: int | None = None
     iommu: bool = False
     boot_order: int | None = None
-    option_rom: bool = False
+    option_rom: bool = True
+    """Whether it has the program to boot from its network, as cards have unless told otherwise."""
     address: PciAddress | None = None
     acpi_index: int | None = None
     link_up: bool = True

@@ -1,0 +1,93 @@
+"""
+Bindings: how an interface reaches its network on a single machine.
+
+Pure: no I/O, no clock, no logging. Cables, NAT and switches of a cluster are user-mode networking here, or a bridge
+of the machine where it offers one.
+"""
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Network
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from virtshape.api.kubevirt.network import Interface, Network, PodNetwork
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.domain.devices.interface import Subnet
+
+_DEFAULT_RANGE: Final = "10.0.2.0/24"
+_LONGEST_PREFIX: Final = 27
+_GUEST_OFFSET: Final = 0x020F
+"""What user-mode networking adds to its range for the guest's address, as far as the range goes."""
+_GONE: Final = {
+    "slirp": "it is no longer there: use masquerade",
+    "passt": "it is no longer there: use passtBinding",
+    "macvtap": "it is no longer there: use bridge",
+}
+
+
+class Connection(Struct, frozen=True, kw_only=True):
+    """One end of the cable."""
+
+    kind: Literal["user", "bridge"] = "user"
+    bridge: str | None = None
+    subnets: tuple[Subnet, ...] = ()
+    guest_address: str | None = None
+
+
+def connect(brief: Brief, interface: Interface, at: str) -> Connection | None:
+    """Find a way to the interface's network; None where there is none, which has then been said."""
+    if _refuse_binding(brief, interface, at):
+        return None
+    for index, network in enumerate(brief.spec.networks or ()):
+        if network.name == interface.name:
+            return _connect_to(brief, interface, network, at, f"spec.networks[{index}]")
+    brief.refuse(f"{at}.name", f"there is no network {interface.name!r}")
+    return None
+
+
+def _refuse_binding(brief: Brief, interface: Interface, at: str) -> bool:
+    for name, reason in _GONE.items():
+        if getattr(interface, name) is not None:
+            brief.refuse(f"{at}.{name}", reason)
+            return True
+    if interface.binding is not None:
+        brief.refuse(f"{at}.binding", f"this host has no binding {interface.binding.name!r}")
+        return True
+    return False
+
+
+def _connect_to(brief: Brief, interface: Interface, network: Network, at: str, at_network: str) -> Connection | None:
+    if network.resource_claim is not None:
+        brief.refuse(f"{at_network}.resourceClaim", "this host allocates no resource claims")
+        return None
+    bridge = None if interface.masquerade is not None else find_bridge(brief, network)
+    if bridge is not None:
+        return Connection(kind="bridge", bridge=bridge)
+    if network.multus is not None:
+        words = "set up a bridge for it in its configuration, and let guests have tap devices"
+        brief.refuse(f"{at_network}.multus", f"this host has no network {network.multus.network_name!r}: {words}")
+        return None
+    if interface.masquerade is None:
+        name = "passtBinding" if interface.passt_binding is not None else "bridge"
+        text = "user-mode networking stands in: the guest has an address of its own behind the host's"
+        brief.note(f"{at}.{name}", text)
+    return _connect_by_user_mode(brief, network.pod or PodNetwork(), f"{at_network}.pod")
+
+
+def find_bridge(brief: Brief, network: Network) -> str | None:
+    """The bridge of the host that stands for a network, if guests may be plugged into it."""
+    if not brief.host.tap:
+        return None
+    return brief.host.bridges.get(network.multus.network_name if network.multus is not None else "pod")
+
+
+def _connect_by_user_mode(brief: Brief, pod: PodNetwork, at: str) -> Connection:
+    own = IPv4Network(pod.vm_network_cidr or _DEFAULT_RANGE, strict=False)
+    if own.prefixlen > _LONGEST_PREFIX:
+        brief.refuse(f"{at}.vmNetworkCIDR", f"user-mode networking needs a larger range, /{_LONGEST_PREFIX} at least")
+    subnets = [Subnet("ipv4", str(own.network_address), own.prefixlen)]
+    if pod.vm_ipv6_network_cidr:
+        other = IPv6Network(pod.vm_ipv6_network_cidr, strict=False)
+        subnets.append(Subnet("ipv6", str(other.network_address), other.prefixlen))
+    guest = IPv4Address(int(own.network_address) | _GUEST_OFFSET & int(own.hostmask))
+    return Connection(subnets=tuple(subnets), guest_address=str(guest))

@@ -1,0 +1,52 @@
+"""
+Controllers: what disks, serial lines and USB devices hang on.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.devices.disks import find_face
+from virtshape.launcher.design.devices.threads import Threads
+from virtshape.launcher.domain.devices.controller import Controller
+from virtshape.launcher.domain.devices.hostdevice import UsbHostDevice
+from virtshape.launcher.domain.devices.whole import Devices
+
+
+def design_controllers(brief: Brief, devices: Devices, threads: Threads) -> tuple[Controller, ...]:
+    """Controllers for these devices; SCSI also where a disk may be plugged in later."""
+    controllers = [Controller(kind="usb", model="qemu-xhci" if _needs_usb(brief, devices) else "none")]
+    if not brief.devices.disable_hotplug or any(disk.bus == "scsi" for disk in devices.disks):
+        controllers.append(_design_scsi(brief, threads))
+    controllers.append(Controller(kind="virtio-serial", model=brief.virtio, iommu=brief.iommu))
+    return tuple(controllers)
+
+
+def _needs_usb(brief: Brief, devices: Devices) -> bool:
+    if brief.architecture != "amd64":
+        return brief.architecture == "arm64"
+    return bool(
+        devices.redirections
+        or any(device.bus == "usb" for device in devices.inputs)
+        or any(disk.bus == "usb" for disk in devices.disks)
+        or any(isinstance(device, UsbHostDevice) for device in devices.host_devices)
+    )
+
+
+def _design_scsi(brief: Brief, threads: Threads) -> Controller:
+    """All SCSI disks share the controller, and with it a thread and the queues that go with one."""
+    thread = _find_scsi_thread(brief, threads)
+    return Controller(
+        kind="scsi",
+        model="virtio-scsi" if brief.architecture == "s390x" else brief.virtio,
+        queues=brief.vcpus if thread else None,
+        io_thread=thread,
+        iommu=brief.iommu,
+    )
+
+
+def _find_scsi_thread(brief: Brief, threads: Threads) -> int | None:
+    disks = [disk for disk in brief.devices.disks or () if find_face(disk, brief.architecture).bus == "scsi"]
+    first = next((disk for disk in disks if disk.dedicated_io_thread), None)
+    if first is None and disks and brief.spec.domain.io_threads_policy is not None:
+        first = disks[0]
+    return threads.assign(first) if first is not None else None

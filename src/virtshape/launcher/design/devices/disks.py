@@ -1,0 +1,166 @@
+"""
+Disks, cdroms and LUNs: the drives of a domain, on the images that are ready.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from typing import Final, Literal, NamedTuple
+
+from virtshape.api.kubevirt import devices as api
+from virtshape.launcher.design.devices.blocks import design_block_sizes
+from virtshape.launcher.design.devices.brief import DEVICES, Brief
+from virtshape.launcher.design.devices.threads import Threads
+from virtshape.launcher.domain.devices.address import DriveAddress, PciAddress, parse_pci_address
+from virtshape.launcher.domain.devices.disk import Disk
+from virtshape.launcher.source import Source
+
+_LUN_BUSES: Final = ("scsi", "virtio")
+_THREADED_BUSES: Final = ("virtio", "scsi")
+
+
+class Face(NamedTuple):
+    """How the guest sees a volume."""
+
+    device: Literal["disk", "cdrom", "lun"]
+    bus: str
+    read_only: bool
+    member: api.DiskTarget | api.CDRomTarget | api.LunTarget
+
+
+def find_face(disk: api.Disk, architecture: str) -> Face:
+    """Find out what a disk is, and which bus it is on where nobody chose one."""
+    if disk.cdrom is not None:
+        bus = disk.cdrom.bus or ("sata" if architecture == "amd64" else "scsi")
+        return Face("cdrom", bus, disk.cdrom.readonly is not False, disk.cdrom)
+    if disk.lun is not None:
+        return Face("lun", disk.lun.bus or "scsi", bool(disk.lun.readonly), disk.lun)
+    target = disk.disk or api.DiskTarget()
+    bus = target.bus or ("sata" if architecture == "amd64" else "virtio")
+    return Face("disk", bus, bool(target.readonly), target)
+
+
+def design_disks(brief: Brief, threads: Threads) -> tuple[Disk, ...]:
+    """Decide on every drive, in the order in which they are listed."""
+    counts: dict[str, int] = {}
+    drives = []
+    for index, disk in enumerate(brief.devices.disks or ()):
+        face = find_face(disk, brief.architecture)
+        prefix = "vd" if face.bus == "virtio" else "sd"
+        place = counts[prefix] = counts.get(prefix, -1) + 1
+        drives.append(_design_disk(brief, disk, face, place, threads, f"{DEVICES}.disks[{index}]"))
+    return tuple(drives)
+
+
+def _design_disk(brief: Brief, disk: api.Disk, face: Face, place: int, threads: Threads, at: str) -> Disk:
+    source = _find_source(brief, disk, face, at)
+    cache = _choose_cache(brief, disk, source, at)
+    virtio = face.bus == "virtio"
+    _refuse_the_impossible(brief, disk, face, source, at)
+    return Disk(
+        name=disk.name,
+        device=face.device,
+        source=source,
+        target=name_target("vd" if virtio else "sd", place),
+        bus=face.bus,
+        model=brief.virtio if virtio else None,
+        tray=face.member.tray if isinstance(face.member, api.CDRomTarget) else None,
+        read_only=face.read_only or (source is not None and source.read_only),
+        shareable=bool(disk.shareable),
+        serial=disk.serial or None,
+        boot_order=disk.boot_order,
+        address=_choose_address(face, place),
+        cache=cache,
+        io=_choose_io(brief, disk, source, cache, at),
+        error_policy=disk.error_policy or "stop",
+        discard=face.device != "cdrom" and (source is None or not source.preallocated),
+        queues=brief.vcpus if virtio and brief.devices.block_multi_queue else None,
+        io_thread=threads.assign(disk) if virtio else None,
+        iommu=virtio and brief.iommu,
+        block_sizes=design_block_sizes(brief, disk, source, at),
+        reservations=_find_reservations(brief, face, at),
+    )
+
+
+def name_target(prefix: str, place: int) -> str:
+    """
+    The name of a drive by its place, as Linux counts them.
+
+    >>> [name_target("vd", place) for place in (0, 25, 26, 702)]
+    ['vda', 'vdz', 'vdaa', 'vdaaa']
+    """
+    letters = ""
+    while place >= 0:
+        letters = chr(ord("a") + place % 26) + letters
+        place = place // 26 - 1
+    return prefix + letters
+
+
+def _find_source(brief: Brief, disk: api.Disk, face: Face, at: str) -> Source | None:
+    source = brief.sources.get(disk.name)
+    if source is not None:
+        return source
+    for index, volume in enumerate(brief.spec.volumes or ()):
+        if volume.name != disk.name:
+            continue
+        if volume.downward_metrics is not None and not brief.host.downward_metrics:
+            reason = "this host serves no metrics to guests"
+        else:
+            reason = f"there is no image for the volume {disk.name!r}"
+        brief.refuse(f"spec.volumes[{index}]", reason)
+        return None
+    if face.device != "cdrom":  # a cdrom without a volume is an empty drive
+        brief.refuse(f"{at}.name", f"there is no volume {disk.name!r}")
+    return None
+
+
+def _choose_cache(brief: Brief, disk: api.Disk, source: Source | None, at: str) -> str | None:
+    """What is asked for; else past the page cache where the storage can, and otherwise through it to the storage."""
+    if source is None:
+        return disk.cache or None
+    wanted = disk.cache or ("none" if disk.shareable else None)
+    if wanted == "none" and not source.direct_io:
+        field, advice = ("cache", "use writethrough") if disk.cache else ("shareable", "a shared disk needs it")
+        brief.refuse(f"{at}.{field}", f"the storage of the volume {disk.name!r} has no direct I/O: {advice}")
+    return wanted or ("none" if source.direct_io else "writethrough")
+
+
+def _choose_io(brief: Brief, disk: api.Disk, source: Source | None, cache: str | None, at: str) -> str | None:
+    if disk.io == "native" and cache != "none":
+        brief.refuse(f"{at}.io", "native needs cache none")
+    if disk.io:
+        return None if disk.io == "default" else disk.io
+    ready = source is not None and (source.kind == "block" or source.preallocated)
+    return "native" if ready and cache == "none" else None
+
+
+def _choose_address(face: Face, place: int) -> PciAddress | DriveAddress | None:
+    if face.bus == "scsi":
+        return DriveAddress(unit=place)
+    if isinstance(face.member, api.DiskTarget) and face.member.pci_address:
+        return parse_pci_address(face.member.pci_address)
+    return None
+
+
+def _find_reservations(brief: Brief, face: Face, at: str) -> str | None:
+    if not isinstance(face.member, api.LunTarget) or not face.member.reservation:
+        return None
+    if brief.host.reservations is None:
+        brief.refuse(f"{at}.lun.reservation", "no helper for SCSI reservations runs on this host")
+    return brief.host.reservations
+
+
+def _refuse_the_impossible(brief: Brief, disk: api.Disk, face: Face, source: Source | None, at: str) -> None:
+    if face.device == "lun":
+        if face.bus not in _LUN_BUSES:
+            brief.refuse(f"{at}.lun.bus", f"a LUN cannot be on the bus {face.bus}: use {' or '.join(_LUN_BUSES)}")
+        if source is not None and source.kind != "block":
+            brief.refuse(f"{at}.lun", f"the volume {disk.name!r} is a file, and a LUN needs a block device")
+        if disk.serial:
+            brief.refuse(f"{at}.serial", "a LUN shows the serial number of its storage")
+    elif face.device == "disk" and face.bus == "sata" and source is not None and source.read_only:
+        words = f"the volume {disk.name!r} is write-protected, and a sata disk cannot be: use virtio or scsi"
+        brief.refuse(f"{at}.disk.bus", words)
+    if disk.dedicated_io_thread and face.bus not in _THREADED_BUSES:
+        brief.refuse(f"{at}.dedicatedIOThread", f"disks on the bus {face.bus} have no I/O threads: use virtio")
+    if disk.changed_block_tracking:
+        brief.refuse(f"{at}.changedBlockTracking", "this host does not track changed blocks")

@@ -1,0 +1,112 @@
+"""
+Devices of the host that are handed through: GPUs, virtual functions of network cards, and all others.
+
+Pure: no I/O, no clock, no logging. Each device is taken once, from those that the host offers under a name.
+"""
+
+import re
+from typing import Final
+
+from virtshape.api.kubevirt.devices import GPU
+from virtshape.api.kubevirt.devices import HostDevice as Wanted
+from virtshape.launcher.design.devices.brief import DEVICES, Brief
+from virtshape.launcher.domain.devices.address import PciAddress, UsbAddress, parse_pci_address
+from virtshape.launcher.domain.devices.hostdevice import HostDevice, MediatedHostDevice, PciHostDevice, UsbHostDevice
+
+_PCI: Final = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
+_USB: Final = re.compile(r"([0-9]+):([0-9]+)")
+
+
+class Offers:
+    """The devices of the host that are still to be had."""
+
+    def __init__(self, brief: Brief) -> None:
+        self._left = {name: list(devices) for name, devices in brief.host.devices.items()}
+        self._brief = brief
+
+    def take(self, name: str, field: str) -> str | None:
+        """The next device of that name; None where there is none left, which has then been said."""
+        left = self._left.get(name)
+        if left:
+            return left.pop(0)
+        reason = f"this host offers no {name}" if left is None else f"this host offers no more {name}"
+        self._brief.refuse(field, reason)
+        return None
+
+
+def design_host_devices(brief: Brief) -> tuple[HostDevice, ...]:
+    """Take what the instance names from what the host offers."""
+    offers = Offers(brief)
+    devices: list[HostDevice] = []
+    for index, wanted in enumerate(brief.devices.host_devices or ()):
+        at = f"{DEVICES}.hostDevices[{index}]"
+        found = _take(brief, offers, wanted, at)
+        if found is not None:
+            devices.append(_hand_through(f"hostdevice-{wanted.name}", found))
+    devices += _design_gpus(brief, offers)
+    devices += _design_functions(brief, offers)
+    return tuple(devices)
+
+
+def _take(brief: Brief, offers: Offers, wanted: GPU | Wanted, at: str) -> str | None:
+    if wanted.claim_name:
+        brief.refuse(f"{at}.claimName", "this host allocates no resource claims")
+        return None
+    return offers.take(wanted.device_name or "", f"{at}.deviceName")
+
+
+def _hand_through(name: str, device: str) -> HostDevice:
+    if _PCI.fullmatch(device):
+        return PciHostDevice(name=name, source=parse_pci_address(device))
+    usb = _USB.fullmatch(device)
+    if usb:
+        return UsbHostDevice(name=name, source=UsbAddress(int(usb[1]), int(usb[2])))
+    return MediatedHostDevice(name=name, uuid=device)
+
+
+def _design_gpus(brief: Brief, offers: Offers) -> list[HostDevice]:
+    """The first virtual GPU is the guest's screen unless it says otherwise; the others are not."""
+    devices: list[HostDevice] = []
+    for index, gpu in enumerate(brief.devices.gpus or ()):
+        found = _take(brief, offers, gpu, f"{DEVICES}.gpus[{index}]")
+        if found is None:
+            continue
+        device = _hand_through(f"gpu-{gpu.name}", found)
+        if isinstance(device, MediatedHostDevice) and brief.has_screen:
+            shown = any(isinstance(other, MediatedHostDevice) and other.display for other in devices)
+            device = _show(device, gpu, default=not shown)
+        devices.append(device)
+    return devices
+
+
+def _show(device: MediatedHostDevice, gpu: GPU, *, default: bool) -> MediatedHostDevice:
+    display = gpu.virtual_gpu_options.display if gpu.virtual_gpu_options else None
+    shown = default if display is None or display.enabled is None else display.enabled
+    early = display is None or display.ram_fb is None or display.ram_fb.enabled is not False
+    return MediatedHostDevice(name=device.name, uuid=device.uuid, display=shown, ramfb=shown and early)
+
+
+def _design_functions(brief: Brief, offers: Offers) -> list[HostDevice]:
+    """Virtual functions of network cards, offered under the name of their network."""
+    networks = {network.name: network for network in brief.spec.networks or ()}
+    devices: list[HostDevice] = []
+    for index, interface in enumerate(brief.devices.interfaces or ()):
+        if interface.sriov is None or interface.state == "absent":
+            continue
+        network = networks.get(interface.name)
+        multus = network.multus if network is not None else None
+        found = offers.take(multus.network_name if multus else interface.name, f"{DEVICES}.interfaces[{index}].sriov")
+        if found is not None:
+            devices.append(
+                PciHostDevice(
+                    name=f"sriov-{interface.name}",
+                    source=parse_pci_address(found),
+                    address=_read_address(interface.pci_address),
+                    boot_order=interface.boot_order,
+                )
+            )
+    return devices
+
+
+def _read_address(text: str | None) -> PciAddress | None:
+    return parse_pci_address(text) if text else None

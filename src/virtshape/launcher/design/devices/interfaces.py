@@ -1,0 +1,94 @@
+"""
+Network interfaces: what the guest sees of its networks.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from typing import Final, Literal
+
+from virtshape.api.kubevirt import network as api
+from virtshape.launcher.design.devices.bindings import Connection, connect
+from virtshape.launcher.design.devices.brief import DEVICES, Brief
+from virtshape.launcher.domain.devices.address import parse_pci_address
+from virtshape.launcher.domain.devices.interface import Forward, Interface
+
+_MOST_QUEUES: Final = 256
+_IGB_LIBVIRT, _IGB_QEMU = 9_003_000, 8_000_000
+_DHCP_FIELDS: Final = {
+    "boot_file_name": "bootFileName",
+    "tftp_server_name": "tftpServerName",
+    "ntp_servers": "ntpServers",
+    "private_options": "privateOptions",
+}
+
+
+def design_interfaces(brief: Brief) -> tuple[Interface, ...]:
+    """Decide on every interface that is a network card; functions of cards of the host are handed through instead."""
+    designed = []
+    for index, interface in enumerate(brief.devices.interfaces or ()):
+        at = f"{DEVICES}.interfaces[{index}]"
+        if interface.state == "absent" or interface.sriov is not None:
+            continue
+        _refuse_dhcp_options(brief, interface, at)
+        connection = connect(brief, interface, at)
+        if connection is not None:
+            designed.append(_design_interface(brief, interface, connection, at))
+    _refuse_queues(brief, designed)
+    return tuple(designed)
+
+
+def _design_interface(brief: Brief, interface: api.Interface, connection: Connection, at: str) -> Interface:
+    model = _choose_model(brief, interface, at)
+    virtio = model == brief.virtio
+    tap = connection.kind == "bridge"
+    queues = min(brief.vcpus, _MOST_QUEUES) if brief.devices.network_interface_multiqueue and virtio else 1
+    return Interface(
+        name=interface.name,
+        kind=connection.kind,
+        bridge=connection.bridge,
+        subnets=connection.subnets,
+        guest_address=connection.guest_address,
+        forwards=_list_forwards(interface),
+        model=model,
+        mac=interface.mac_address.replace("-", ":").lower() if interface.mac_address else None,
+        vhost=tap and virtio and brief.host.vhost_net,
+        queues=queues if queues > 1 else None,
+        iommu=virtio and brief.iommu,
+        boot_order=interface.boot_order,
+        option_rom=brief.architecture == "s390x" or (interface.boot_order is not None and not brief.iommu),
+        address=parse_pci_address(interface.pci_address) if interface.pci_address else None,
+        acpi_index=interface.acpi_index or None,
+        link_up=interface.state != "down",
+    )
+
+
+def _choose_model(brief: Brief, interface: api.Interface, at: str) -> str:
+    model = interface.model or "virtio"
+    if model == "igb" and (brief.host.libvirt < _IGB_LIBVIRT or brief.host.qemu < _IGB_QEMU):
+        brief.refuse(f"{at}.model", "igb needs QEMU 8.0 and libvirt 9.3: use e1000e")
+    return brief.virtio if model == "virtio" else model
+
+
+def _list_forwards(interface: api.Interface) -> tuple[Forward, ...]:
+    single = [Forward(_read_protocol(port.protocol), port.port, port.port) for port in interface.ports or ()]
+    ranges = [Forward(_read_protocol(each.protocol), each.start, each.end) for each in interface.port_ranges or ()]
+    return (*single, *ranges)
+
+
+def _read_protocol(protocol: str | None) -> Literal["tcp", "udp"]:
+    return "udp" if (protocol or "").lower() == "udp" else "tcp"
+
+
+def _refuse_dhcp_options(brief: Brief, interface: api.Interface, at: str) -> None:
+    for attribute, name in _DHCP_FIELDS.items():
+        if interface.dhcp_options is not None and getattr(interface.dhcp_options, attribute):
+            reason = "DHCP on this host tells guests their address, route and name server, and nothing else"
+            brief.refuse(f"{at}.dhcpOptions.{name}", reason)
+
+
+def _refuse_queues(brief: Brief, interfaces: list[Interface]) -> None:
+    for interface in interfaces:
+        if interface.queues and interface.kind == "user":
+            words = f"the interface {interface.name!r} has user-mode networking, and several queues need a tap device"
+            brief.refuse(f"{DEVICES}.networkInterfaceMultiqueue", words)
+            return

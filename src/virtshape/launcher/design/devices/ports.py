@@ -1,0 +1,46 @@
+"""
+PCI Express ports: one for each device that needs one, and some for devices that come while the guest runs.
+
+Pure: no I/O, no clock, no logging. Where no port is spare, libvirt makes as many as the devices need.
+"""
+
+from typing import Final
+
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.domain.devices.controller import Controller
+from virtshape.launcher.domain.devices.hostdevice import UsbHostDevice
+from virtshape.launcher.domain.devices.whole import Devices
+
+SPARE_PORTS: Final = 4
+_EXPRESS: Final = ("virtio", "virtio-non-transitional", "e1000e", "igb")
+_CONVENTIONAL: Final = ("virtio-transitional", "e1000", "rtl8139", "pcnet", "ne2k_pci", "i6300esb", "ac97")
+
+
+def design_ports(brief: Brief, devices: Devices) -> tuple[Controller, ...]:
+    """Ports for a machine that has them, unless nothing may be plugged in later."""
+    machine = brief.spec.domain.machine
+    kind = (machine and machine.type) or ""
+    if brief.devices.disable_hotplug or not ("q35" in kind or kind.startswith("virt")):
+        return ()
+    ports = _count_used(devices) + SPARE_PORTS
+    return tuple(Controller(kind="pci", model="pcie-root-port", index=1 + port) for port in range(ports))
+
+
+def _count_used(devices: Devices) -> int:
+    """Express devices with no address of their own, and the bridge that all conventional ones share."""
+    models = _list_models(devices)
+    others = len(devices.filesystems) + (devices.memory is not None)
+    others += sum(controller.model == "qemu-xhci" for controller in devices.controllers)
+    others += sum(not isinstance(device, UsbHostDevice) for device in devices.host_devices)
+    bridges = any(model in _CONVENTIONAL for model in models)
+    return sum(model in _EXPRESS for model in models) + others + bridges
+
+
+def _list_models(devices: Devices) -> list[str | None]:
+    models = [disk.model for disk in devices.disks if disk.address is None]
+    models += [interface.model for interface in devices.interfaces if interface.address is None]
+    models += [controller.model for controller in devices.controllers]
+    models += ["virtio" for device in devices.inputs if device.bus == "virtio"]
+    models += [device.model for device in (devices.rng, devices.balloon, devices.vsock) if device is not None]
+    models += [device.model for device in (devices.watchdog, devices.sound) if device is not None]
+    return models

@@ -1,0 +1,31 @@
+"""
+Tags: labels of devices that a guest would find in its config drive.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from collections.abc import Sequence
+
+from virtshape.api.kubevirt.devices import GPU, Disk, HostDevice
+from virtshape.api.kubevirt.network import Interface
+from virtshape.launcher.design.devices.brief import DEVICES, Brief
+
+_Tagged = Disk | Interface | GPU | HostDevice
+
+
+def refuse_tags(brief: Brief) -> None:
+    """Refuse tags where there is a config drive to look for them in; elsewhere nobody would find them."""
+    if all(volume.cloud_init_config_drive is None for volume in brief.spec.volumes or ()):
+        return
+    devices = brief.devices
+    families: dict[str, Sequence[_Tagged]] = {
+        "disks": devices.disks or (),
+        "interfaces": devices.interfaces or (),
+        "gpus": devices.gpus or (),
+        "hostDevices": devices.host_devices or (),
+    }
+    for family, items in families.items():
+        for index, item in enumerate(items):
+            if item.tag:
+                reason = "this host writes the config drive before it knows the addresses of devices"
+                brief.refuse(f"{DEVICES}.{family}[{index}].tag", reason)

@@ -1,0 +1,66 @@
+"""
+I/O threads: how many a domain has, and which of them serves which disk.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from msgspec import Struct
+
+from virtshape.api.kubevirt.devices import Disk
+from virtshape.api.kubevirt.domain import DomainSpec
+from virtshape.launcher.design.devices.brief import Brief
+
+_SEVERAL_FOR_A_DISK = 10_000_000
+"""The version of libvirt from which a disk can be served by more than one thread."""
+
+
+class Threads(Struct):
+    """Threads to hand out: the first are shared in turn, each of the others is for one disk."""
+
+    shared: int = 0
+    own: int = 0
+    handed_out: int = 0
+    owned: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return self.shared + self.own
+
+    def assign(self, disk: Disk) -> int | None:
+        """The number of the thread that serves a disk, if there are threads at all."""
+        if not self.total:
+            return None
+        if disk.dedicated_io_thread and self.own:
+            self.owned += 1
+            return self.shared + self.owned
+        self.handed_out += 1
+        return (self.handed_out - 1) % self.shared + 1
+
+
+def design_threads(brief: Brief) -> Threads:
+    """Count the threads that the policy asks for, and those that disks have for themselves."""
+    domain = brief.spec.domain
+    disks = domain.devices.disks or ()
+    own = sum(bool(disk.dedicated_io_thread) for disk in disks)
+    policy = domain.io_threads_policy
+    if policy is None and not own:
+        return Threads()
+    if policy == "supplementalPool":
+        if brief.host.libvirt < _SEVERAL_FOR_A_DISK:
+            brief.note("spec.domain.ioThreadsPolicy", "the threads of the pool take turns: each disk is served by one")
+        return Threads(shared=(domain.io_threads and domain.io_threads.supplemental_pool_thread_count) or 1)
+    wanting = len(disks) - own
+    limit = _most_threads(domain) if policy == "auto" else 1
+    return Threads(shared=wanting if len(disks) <= limit else max(limit - own, 1), own=own)
+
+
+def _most_threads(domain: DomainSpec) -> int:
+    """Two threads for each CPU that is asked from the host; one where the emulator has a CPU to share with it."""
+    cpu, resources = domain.cpu, domain.resources
+    if cpu is not None and cpu.dedicated_cpu_placement and cpu.isolate_emulator_thread:
+        return 1
+    for amounts in (resources.requests, resources.limits) if resources else ():
+        if amounts and "cpu" in amounts:
+            return 2 * amounts["cpu"].value()
+    return 2
