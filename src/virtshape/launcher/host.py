@@ -83,7 +83,7 @@ class Host(Struct, frozen=True, kw_only=True):
     """Whether s390x guests can be hidden from their host."""
     smbios: Smbios = Smbios()
     devices: Mapping[str, tuple[str, ...]] = {}
-    """Host devices by the resource name they are offered under: PCI addresses, mediated device ids, USB `bus:device`."""
+    """Host devices by the resource name they are offered under: PCI addresses, mediated ids, USB `bus:device`."""
     bridges: Mapping[str, str] = {}
     """Bridges to plug tap devices into, by the network they stand for: `pod`, or the name of a secondary network."""
     libvirt: int = 9_000_000
