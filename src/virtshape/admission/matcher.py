@@ -78,3 +78,21 @@ def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:
         renamed = matcher.name != before.name or find_full_kind(matcher, role) != find_full_kind(before, role)
         if renamed and captured and matcher.revision_name == before.revision_name == captured:
             matcher.revision_name = None
+
+
+def keep_inferred(vm: VirtualMachine, old: VirtualMachine) -> list[str]:
+    """
+    Take a manifest that is applied again for what it is: it asks for an inference that has happened already.
+
+    Whoever applies a file sends what stands there, beside what was inferred from it and has not changed since.
+    """
+    warnings = []
+    for role in ROLES:
+        matcher, before = find_matcher(vm, role), find_matcher(old, role)
+        if matcher is None or before is None or isinstance(matcher, FlavorMatcher) or not matcher.infer_from_volume:
+            continue
+        if matcher.name and (matcher.name, matcher.kind) == (before.name, before.kind):
+            matcher.infer_from_volume = matcher.infer_from_volume_failure_policy = None
+            advice = f"remove spec.{role}.name and spec.{role}.kind to have it inferred anew"
+            warnings.append(f"spec.{role}: {matcher.name} was inferred before and is kept; {advice}")
+    return warnings

@@ -6,7 +6,7 @@ Changes the VM it is given, which is its caller's copy.
 
 from typing import NamedTuple
 
-from virtshape.admission.matcher import check_matchers, clear_captured_revisions
+from virtshape.admission.matcher import check_matchers, clear_captured_revisions, keep_inferred
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
@@ -27,12 +27,14 @@ class Mutated(NamedTuple):
 
 def mutate_vm(vm: VirtualMachine, lookup: Lookup, old: VirtualMachine | None = None) -> Mutated:
     """Complete the VM given; `old` is what an update replaces."""
+    warnings: list[str] = []
     if old is not None:
         clear_captured_revisions(vm, old)
+        warnings = keep_inferred(vm, old)
     causes = check_matchers(vm, old)
     if causes:
         raise StatusError(422, "Invalid", ", ".join(cause.message for cause in causes), causes)
-    warnings = infer_matchers(vm, lookup)
+    warnings += infer_matchers(vm, lookup)
     try:
         preference = preference_spec(find_object(vm, "preference", lookup))
     except StatusError:  # that is for validation to refuse or to put up with

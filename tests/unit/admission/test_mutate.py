@@ -151,3 +151,24 @@ def test_an_update_of_something_else_keeps_the_revision() -> None:
         build_vm(instancetype=matcher, runStrategy="Halted"), old=build_vm(instancetype=matcher, status=CAPTURED)
     )
     assert tree["spec"]["instancetype"] == matcher
+
+
+INFERRED: Tree = {"name": "small", "kind": "virtualmachineclusterinstancetype", "revisionName": "vm1-small-1"}
+
+
+def test_a_manifest_that_is_applied_again_keeps_what_was_inferred_from_it() -> None:
+    before = build_vm(instancetype=INFERRED, template=VOLUMES)
+    again = build_vm(instancetype={**INFERRED, **ASKING}, template=VOLUMES)
+    tree, warnings = mutate(again, build_claim(), old=before)
+    assert tree == to_tree(before)
+    assert warnings == [
+        "spec.instancetype: small was inferred before and is kept; "
+        "remove spec.instancetype.name and spec.instancetype.kind to have it inferred anew"
+    ]
+
+
+def test_a_name_that_is_new_beside_an_inference_is_refused() -> None:
+    again = build_vm(instancetype={"name": "large", **ASKING}, template=VOLUMES)
+    with pytest.raises(StatusError) as refused:
+        mutate(again, build_claim(), old=build_vm(instancetype=INFERRED, template=VOLUMES))
+    assert [cause.field for cause in refused.value.causes] == ["spec.instancetype.name"]
