@@ -161,10 +161,8 @@ def test_a_manifest_that_is_applied_again_keeps_what_was_inferred_from_it() -> N
     again = build_vm(instancetype={**INFERRED, **ASKING}, template=VOLUMES)
     tree, warnings = mutate(again, build_claim(), old=before)
     assert tree == to_tree(before)
-    assert warnings == [
-        "spec.instancetype: small was inferred before and is kept; "
-        "remove spec.instancetype.name and spec.instancetype.kind to have it inferred anew"
-    ]
+    advice = "remove spec.instancetype.name and spec.instancetype.kind to have it inferred anew"
+    assert warnings == [f"spec.instancetype: small was inferred before and is kept; {advice}"]
 
 
 def test_a_name_that_is_new_beside_an_inference_is_refused() -> None:
