@@ -83,13 +83,11 @@ class Recorder:
 
     def __call__(self, change: Change[ConfigMap]) -> None:
         metadata: Any = change.item.metadata
-        before = _identify(change.before) if change.before is not None else None
-        assert self.known.get(metadata.name) == before, change
+        before = self.known.get(metadata.name)
+        assert (before is None) == (change.type == "ADDED"), change
         if change.type == "DELETED":
-            assert before is not None
             del self.known[metadata.name]
             return
-        assert (before is None) == (change.type == "ADDED")
         self.known[metadata.name] = _identify(change.item)
         self.told.append(_identify(change.item))
 

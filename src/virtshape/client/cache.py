@@ -1,14 +1,17 @@
 """
 Objects kept at hand, by namespace and name and by whatever else one asks for them by.
 
-Pure: told of objects, it says what changed. Where they come from is not known here.
+Told of objects, it says what changed. Keeps them as text, which takes a tenth of the room, and reads that when asked:
+whoever asks gets an object of their own. Where objects come from is not known here.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from sys import intern
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from virtshape.api.codec import decode, encode
 from virtshape.api.model import Model
 from virtshape.client.resources import metadata_of
 
@@ -24,94 +27,123 @@ class Place(NamedTuple):
     namespace: str
     name: str
 
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
 
 class Change(Struct, Generic[T], frozen=True):
-    """What became of an object: as it is now or last was, and as it was before."""
+    """What became of an object, as it is now or last was."""
 
     type: Literal["ADDED", "MODIFIED", "DELETED", "RESYNCED"]
     item: T
-    before: T | None = None
+
+
+class _Entry(Struct, frozen=True, gc=False):
+    """An object as it is kept, and where its indexes have it."""
+
+    uid: str
+    revision: str
+    text: bytes
+    values: tuple[tuple[str, ...], ...]
 
 
 class Cache(Generic[T]):
-    """Objects of one kind; they are shared, so nobody may write to them."""
+    """Objects of one kind."""
 
-    def __init__(self, indexes: Mapping[str, Indexer[T]] | None = None) -> None:
+    def __init__(self, kind: type[T], indexes: Mapping[str, Indexer[T]] | None = None) -> None:
+        self._kind = kind
         self._indexers = dict(indexes or {})
-        self._items: dict[Place, T] = {}
-        self._by_namespace: dict[str, dict[Place, T]] = {}
-        self._by_index: dict[str, dict[str, dict[Place, T]]] = {name: {} for name in self._indexers}
+        self._entries: dict[Place, _Entry] = {}
+        self._by_namespace: dict[str, dict[Place, None]] = {}
+        self._by_index: dict[str, dict[str, dict[Place, None]]] = {name: {} for name in self._indexers}
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._entries)
 
     def __iter__(self) -> Iterator[T]:
-        return iter(list(self._items.values()))
+        return map(self._read, list(self._entries.values()))
 
     def find(self, name: str, namespace: str = "") -> T | None:
         """The object of this name, if there is one."""
-        return self._items.get(Place(namespace, name))
+        entry = self._entries.get(Place(namespace, name))
+        return self._read(entry) if entry is not None else None
 
     def list(self, namespace: str = "") -> Sequence[T]:
         """All objects in a namespace, or everywhere."""
-        return list(self._by_namespace.get(namespace, {}).values() if namespace else self._items.values())
+        return [self._read(self._entries[place]) for place in self.list_places(namespace)]
+
+    def list_places(self, namespace: str = "") -> Sequence[Place]:
+        """Where all objects are, in a namespace or everywhere."""
+        return list(self._by_namespace.get(namespace, ()) if namespace else self._entries)
 
     def find_by(self, index: str, value: str) -> Sequence[T]:
         """All objects that an index has under a value."""
-        return list(self._by_index[index].get(value, {}).values())
+        return [self._read(self._entries[place]) for place in self.find_places_by(index, value)]
+
+    def find_places_by(self, index: str, value: str) -> Sequence[Place]:
+        """Where all objects are that an index has under a value."""
+        return list(self._by_index[index].get(value, ()))
 
     def put(self, item: T) -> Sequence[Change[T]]:
         """Take note of an object as it is now; what that changes."""
-        place = _place(item)
-        before = self._items.get(place)
+        place = place_of(item)
+        before = self._entries.get(place)
         if before is None:
             self._enter(place, item)
             return [Change("ADDED", item)]
-        old, new = metadata_of(before), metadata_of(item)
-        if old.uid != new.uid:  # one has gone and another come under its name, unseen
-            return [*self.drop(before), *self.put(item)]
-        if old.resource_version == new.resource_version:
+        metadata = metadata_of(item)
+        if before.uid != metadata.uid:  # one has gone and another come under its name, unseen
+            gone = self._read(before)
+            return [*self.drop(gone), *self.put(item)]
+        if before.revision == metadata.resource_version:
             return []
         self._leave(place, before)
         self._enter(place, item)
-        return [Change("MODIFIED", item, before)]
+        return [Change("MODIFIED", item)]
 
     def drop(self, item: T) -> Sequence[Change[T]]:
         """Take note that an object is gone, as it last was; what that changes."""
-        place = _place(item)
-        before = self._items.get(place)
-        if before is None or metadata_of(before).uid != metadata_of(item).uid:
+        place = place_of(item)
+        before = self._entries.get(place)
+        if before is None or before.uid != metadata_of(item).uid:
             return []
         self._leave(place, before)
-        return [Change("DELETED", item, before)]
+        return [Change("DELETED", item)]
 
     def replace(self, items: Iterable[T]) -> Sequence[Change[T]]:
         """Take note of all objects that there are now; what that changes."""
-        present = {_place(item): item for item in items}
+        present = {place_of(item): item for item in items}
         changes: list[Change[T]] = []
-        for place in [place for place in self._items if place not in present]:
-            changes += self.drop(self._items[place])
+        for place in [place for place in self._entries if place not in present]:
+            changes += self.drop(self._read(self._entries[place]))
         for item in present.values():
             changes += self.put(item)
         return changes
 
+    def _read(self, entry: _Entry) -> T:
+        return decode(entry.text, self._kind)
+
     def _enter(self, place: Place, item: T) -> None:
-        self._items[place] = item
-        self._by_namespace.setdefault(place.namespace, {})[place] = item
-        for name, values in self._list_values(item):
-            for value in values:
-                self._by_index[name].setdefault(value, {})[place] = item
+        metadata = metadata_of(item)
+        values = tuple(tuple(set(indexer(item))) for indexer in self._indexers.values())
+        self._entries[place] = _Entry(metadata.uid or "", metadata.resource_version or "", encode(item), values)
+        self._by_namespace.setdefault(place.namespace, {})[place] = None
+        for index, found in zip(self._by_index.values(), values, strict=True):
+            for value in found:
+                index.setdefault(value, {})[place] = None
 
-    def _leave(self, place: Place, item: T) -> None:
-        del self._items[place]
+    def _leave(self, place: Place, entry: _Entry) -> None:
+        del self._entries[place]
         _remove(self._by_namespace, place.namespace, place)
-        for name, values in self._list_values(item):
-            for value in values:
-                _remove(self._by_index[name], value, place)
+        for index, found in zip(self._by_index.values(), entry.values, strict=True):
+            for value in found:
+                _remove(index, value, place)
 
-    def _list_values(self, item: T) -> Iterator[tuple[str, set[str]]]:
-        for name, indexer in self._indexers.items():
-            yield name, set(indexer(item))
+
+def place_of(item: Model) -> Place:
+    """Where an object is."""
+    metadata = metadata_of(item)
+    return Place(intern(metadata.namespace or ""), metadata.name or "")
 
 
 def index_by_label(label: str) -> Indexer[Model]:
@@ -129,12 +161,7 @@ def index_by_owner(item: Model) -> Iterable[str]:
     return [owner.uid for owner in metadata_of(item).owner_references or ()]
 
 
-def _place(item: Model) -> Place:
-    metadata = metadata_of(item)
-    return Place(metadata.namespace or "", metadata.name or "")
-
-
-def _remove(table: dict[str, dict[Place, T]], value: str, place: Place) -> None:
+def _remove(table: dict[str, dict[Place, None]], value: str, place: Place) -> None:
     table[value].pop(place, None)
     if not table[value]:
         del table[value]

@@ -26,6 +26,7 @@ WATCH_SECONDS: Final = 300
 SHORT_WATCH_SECONDS: Final = 1.0
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 30.0
+BREATH_ITEMS: Final = 50
 _log = logging.getLogger(__name__)
 
 
@@ -48,7 +49,7 @@ class Informer(Generic[T]):
         resync_seconds: float = 0,
         watch_seconds: int = WATCH_SECONDS,
     ) -> None:
-        self.cache = Cache(indexes)
+        self.cache = Cache(kind, indexes)
         self.synced = asyncio.Event()
         self._client = client
         self._kind = kind
@@ -161,4 +162,7 @@ class Informer(Generic[T]):
     async def _resync_forever(self) -> None:
         while True:
             await asyncio.sleep(self._resync_seconds)
-            self._tell_all([Change("RESYNCED", item, item) for item in self.cache])
+            for count, item in enumerate(self.cache):
+                self._tell_all([Change("RESYNCED", item)])
+                if count % BREATH_ITEMS == 0:
+                    await asyncio.sleep(0)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from virtshape.api.model import Model
-from virtshape.client.cache import Indexer
+from virtshape.client.cache import Indexer, Place
 from virtshape.client.informer import Informer
 from virtshape.client.protocol import Client
 
@@ -34,17 +34,25 @@ class Informers:
         return self._informers[kind]
 
     def find(self, kind: type[T], name: str, namespace: str = "") -> T | None:
-        """The object of this name, if there was one a moment ago; not to be written to."""
+        """The object of this name, if there was one a moment ago."""
         found: T | None = self._informers[kind].cache.find(name, namespace)
         return found
 
     def list(self, kind: type[T], namespace: str = "") -> Sequence[T]:
-        """All objects of a kind in a namespace, or everywhere; not to be written to."""
+        """All objects of a kind in a namespace, or everywhere."""
         found: Sequence[T] = self._informers[kind].cache.list(namespace)
         return found
 
+    def list_places(self, kind: type[Model]) -> Sequence[Place]:
+        """Where all objects of a kind are."""
+        return self._informers[kind].cache.list_places()
+
+    def find_places_by(self, kind: type[Model], index: str, value: str) -> Sequence[Place]:
+        """Where all objects of a kind are that an index has under a value."""
+        return self._informers[kind].cache.find_places_by(index, value)
+
     def find_by(self, kind: type[T], index: str, value: str) -> Sequence[T]:
-        """All objects of a kind that an index has under a value; not to be written to."""
+        """All objects of a kind that an index has under a value."""
         found: Sequence[T] = self._informers[kind].cache.find_by(index, value)
         return found
 

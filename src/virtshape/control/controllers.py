@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Iterable
-from typing import Final, TypeVar
+from typing import Final
 
 from virtshape.api.cdi import DataSource, DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
@@ -20,7 +20,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.snapshot import VolumeSnapshot
-from virtshape.client.cache import Change
+from virtshape.client.cache import Change, place_of
 from virtshape.client.informers import Informers
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
@@ -54,8 +54,8 @@ SHAPING: Final[tuple[type[Model], ...]] = (
 )
 _BY_VOLUME: Final = "volume"
 _BY_SHAPE: Final = "shape"
-
-T = TypeVar("T", bound=Model)
+_BY_PLACEMENT: Final = "placement"
+_UNPLACED: Final = "unplaced"
 
 
 class Controllers:
@@ -68,6 +68,7 @@ class Controllers:
         self.informers = Informers(SlimClient(client), resync_seconds=RESYNC_SECONDS)
         self.recorder = Recorder(client, COMPONENT, clock)
         self._launchers: dict[str, Launcher] = {}
+        self._generations: dict[Name, int | None] = {}
         vms = VmReconciler(client, self.informers, self.recorder, clock)
         volumes = VolumeReconciler(client, self.informers, self.recorder, clock, plays=launcher is not None)
         self.vms = Loop("vm", vms.reconcile, report=vms.report)
@@ -113,11 +114,11 @@ class Controllers:
     def _watch(self) -> None:
         add = self.informers.add
         add(VirtualMachine, {_BY_VOLUME: _volumes_of, _BY_SHAPE: _shapes_of}).handle(self._see_vm)
-        add(VirtualMachineInstance).handle(self._see_vmi)
+        add(VirtualMachineInstance, {_BY_PLACEMENT: _placement_of}).handle(self._see_vmi)
         add(DataVolume).handle(self._see_data_volume)
         add(PersistentVolumeClaim).handle(self._see_claim)
         add(VolumeSnapshot).handle(lambda _: self._look_at_all(DataSource, self.data_sources))
-        add(DataSource).handle(lambda change: self.data_sources.queue.add(_place(change.item)))
+        add(DataSource).handle(lambda change: self.data_sources.queue.add(place_of(change.item)))
         add(Node).handle(lambda _: self._look_at_unplaced())
         add(KubeVirt).handle(self._see_installation)
         for kind in SHAPING:
@@ -125,59 +126,60 @@ class Controllers:
 
     def _see_vm(self, change: Change[VirtualMachine]) -> None:
         """A new VM is looked at now, and one that changed a moment later: changes come several at a time."""
-        self.vms.queue.add_after(_place(change.item), 0 if change.before is None else BREATH_SECONDS)
+        self.vms.queue.add_after(place_of(change.item), 0 if change.type == "ADDED" else BREATH_SECONDS)
 
     def _see_vmi(self, change: Change[VirtualMachineInstance]) -> None:
-        name = _place(change.item)
+        name = place_of(change.item)
         self.vmis.queue.add(name)
         if change.type != "RESYNCED":
             self.vms.queue.add_after(name, BREATH_SECONDS)
 
     def _see_data_volume(self, change: Change[DataVolume]) -> None:
-        self.data_volumes.queue.add(_place(change.item))
-        self._look_at_users(_place(change.item))
+        self.data_volumes.queue.add(place_of(change.item))
+        self._look_at_users(place_of(change.item))
 
     def _see_claim(self, change: Change[PersistentVolumeClaim]) -> None:
-        name = _place(change.item)
+        name = place_of(change.item)
         self.claims.queue.add(name)
         self.data_volumes.queue.add(name)
         self._look_at_users(name)
         self._look_at_all(DataSource, self.data_sources)
 
     def _see_installation(self, change: Change[KubeVirt]) -> None:
-        self.installations.queue.add(_place(change.item))
-        if change.before is None or change.before.spec != change.item.spec:
+        name = place_of(change.item)
+        self.installations.queue.add(name)
+        generation = metadata_of(change.item).generation
+        if self._generations.get(name) != generation:
+            self._generations[name] = generation
             self._look_at_all(VirtualMachine, self.vms)
 
     def _see_shape(self, change: Change[Model]) -> None:
         """An object that VMs may have been waiting for."""
         if change.type == "ADDED":
             name = metadata_of(change.item).name or ""
-            for vm in self.informers.find_by(VirtualMachine, _BY_SHAPE, name):
-                self.vms.queue.add(_place(vm))
+            for place in self.informers.find_places_by(VirtualMachine, _BY_SHAPE, name):
+                self.vms.queue.add(place)
 
     def _look_at_users(self, volume: Name) -> None:
-        for vm in self.informers.find_by(VirtualMachine, _BY_VOLUME, str(volume)):
-            self.vms.queue.add(_place(vm))
+        for place in self.informers.find_places_by(VirtualMachine, _BY_VOLUME, str(volume)):
+            self.vms.queue.add(place)
 
-    def _look_at_all(self, kind: type[T], loop: Loop) -> None:
-        for item in self.informers.list(kind):
-            loop.queue.add(_place(item))
+    def _look_at_all(self, kind: type[Model], loop: Loop) -> None:
+        for place in self.informers.list_places(kind):
+            loop.queue.add(place)
 
     def _look_at_unplaced(self) -> None:
-        for vmi in self.informers.list(VirtualMachineInstance):
-            if phase_of(vmi) in ("", "Pending", "Scheduling"):
-                self.vmis.queue.add(_place(vmi))
-
-
-def _place(item: Model) -> Name:
-    metadata = metadata_of(item)
-    return Name(metadata.namespace or "", metadata.name or "")
+        for place in self.informers.find_places_by(VirtualMachineInstance, _BY_PLACEMENT, _UNPLACED):
+            self.vmis.queue.add(place)
 
 
 def _volumes_of(vm: VirtualMachine) -> Iterable[str]:
-    namespace = _place(vm).namespace
+    namespace = place_of(vm).namespace
     return [str(Name(namespace, name)) for name in list_volume_names(vm)]
+
+
+def _placement_of(vmi: VirtualMachineInstance) -> Iterable[str]:
+    return [_UNPLACED] if phase_of(vmi) in ("", "Pending", "Scheduling") else ()
 
 
 def _shapes_of(vm: VirtualMachine) -> Iterable[str]:

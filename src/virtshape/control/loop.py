@@ -9,11 +9,12 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct
 
 from virtshape.api.status import StatusError
+from virtshape.client.cache import Place
 from virtshape.client.errors import UnreachableError
 from virtshape.control.queue import Queue
 from virtshape.resolve.reference import NotFoundError
@@ -22,14 +23,8 @@ DEFAULT_WORKERS: Final = 8
 _log = logging.getLogger(__name__)
 
 
-class Name(NamedTuple):
-    """What is reconciled: one object by its place."""
-
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+Name = Place
+"""What is reconciled: one object by its place."""
 
 
 class Result(Struct, frozen=True):

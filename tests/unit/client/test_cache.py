@@ -18,9 +18,9 @@ OLD, NEW, OTHER = build("a"), build("a", 2), build("a", 3, "another")
 
 PUTS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {
     "a new one": ([], OLD, [Change("ADDED", OLD)]),
-    "a newer one": ([OLD], NEW, [Change("MODIFIED", NEW, OLD)]),
+    "a newer one": ([OLD], NEW, [Change("MODIFIED", NEW)]),
     "the same": ([OLD], build("a"), []),
-    "another of its name": ([OLD], OTHER, [Change("DELETED", OLD, OLD), Change("ADDED", OTHER)]),
+    "another of its name": ([OLD], OTHER, [Change("DELETED", OLD), Change("ADDED", OTHER)]),
     "of another namespace": ([OLD], build("a", namespace="b"), [Change("ADDED", build("a", namespace="b"))]),
 }
 
@@ -29,7 +29,7 @@ PUTS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {
 def test_an_object_changes_what_is_known(
     known: list[ConfigMap], item: ConfigMap, changes: list[Change[ConfigMap]]
 ) -> None:
-    cache: Cache[ConfigMap] = Cache()
+    cache: Cache[ConfigMap] = Cache(ConfigMap)
     for one in known:
         cache.put(one)
     assert cache.put(item) == changes
@@ -37,7 +37,7 @@ def test_an_object_changes_what_is_known(
 
 
 DROPS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {
-    "a known one": ([OLD], NEW, [Change("DELETED", NEW, OLD)]),
+    "a known one": ([OLD], NEW, [Change("DELETED", NEW)]),
     "an unknown one": ([], OLD, []),
     "one that another has replaced": ([OTHER], OLD, []),
 }
@@ -45,7 +45,7 @@ DROPS: dict[str, tuple[list[ConfigMap], ConfigMap, list[Change[ConfigMap]]]] = {
 
 @pytest.mark.parametrize(("known", "item", "changes"), DROPS.values(), ids=DROPS.keys())
 def test_an_object_goes_once(known: list[ConfigMap], item: ConfigMap, changes: list[Change[ConfigMap]]) -> None:
-    cache: Cache[ConfigMap] = Cache()
+    cache: Cache[ConfigMap] = Cache(ConfigMap)
     for one in known:
         cache.put(one)
     assert cache.drop(item) == changes
@@ -53,20 +53,20 @@ def test_an_object_goes_once(known: list[ConfigMap], item: ConfigMap, changes: l
 
 
 def test_all_objects_at_once_change_only_what_differs() -> None:
-    cache: Cache[ConfigMap] = Cache()
+    cache: Cache[ConfigMap] = Cache(ConfigMap)
     stays, goes, changes = build("stays"), build("goes"), build("changes")
     cache.replace([stays, goes, changes])
     changed, comes = build("changes", 2), build("comes")
     assert cache.replace([stays, changed, comes]) == [
-        Change("DELETED", goes, goes),
-        Change("MODIFIED", changed, changes),
+        Change("DELETED", goes),
+        Change("MODIFIED", changed),
         Change("ADDED", comes),
     ]
     assert list(cache) == cache.list() == [stays, changed, comes]
 
 
 def test_indexes_follow_their_objects() -> None:
-    cache = Cache({"color": index_by_label("color"), "owner": index_by_owner})
+    cache = Cache(ConfigMap, {"color": index_by_label("color"), "owner": index_by_owner})
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u9"}
     red = build("a", labels={"color": "red"}, ownerReferences=[owner])
     cache.put(red)
@@ -79,3 +79,13 @@ def test_indexes_follow_their_objects() -> None:
     cache.drop(blue)
     assert cache.find_by("color", "blue") == []
     assert cache.list("ns") == [build("plain")]
+
+
+def test_whoever_asks_gets_an_object_of_their_own() -> None:
+    cache: Cache[ConfigMap] = Cache(ConfigMap, {"color": index_by_label("color")})
+    cache.put(build("a", labels={"color": "red"}))
+    found = cache.find("a", "ns")
+    assert found is not None
+    found.data = {"changed": "by its owner"}
+    assert cache.find("a", "ns") == cache.list()[0] == build("a", labels={"color": "red"})
+    assert cache.list_places("ns") == cache.find_places_by("color", "red") == [("ns", "a")]
