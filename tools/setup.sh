@@ -23,10 +23,9 @@ if [ ${#missing[@]} -gt 0 ]; then
     if [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; then
         echo "Installing system packages: ${missing[*]}"
         "${as_root[@]}" apt-get update -qq
-        for package in "${missing[@]}"; do
-            "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-                apt-get install -y -qq --no-install-recommends "$package" >/dev/null ||
-                echo "$package could not be installed. Continuing without it." >&2
+        install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends)
+        "${install[@]}" "${missing[@]}" >/dev/null || for package in "${missing[@]}"; do
+            "${install[@]}" "$package" >/dev/null || echo "$package could not be installed. Continuing without it." >&2
         done
     else
         echo "These system packages are missing and only root can install them:" >&2
@@ -40,4 +39,17 @@ if [ ! -x "$venv/bin/python" ]; then
     "$python" -m venv "$venv"
 fi
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
-UV_PROJECT_ENVIRONMENT="$venv" "$venv/bin/uv" sync --quiet --frozen --inexact --compile-bytecode
+
+extras=()
+if pkg-config --exists libvirt 2>/dev/null; then
+    extras=(--extra guests)
+else
+    echo "libvirt's headers are not there, so no guest can run: sudo apt-get install libvirt-dev pkg-config" >&2
+fi
+sync=("$venv/bin/uv" sync --quiet --frozen --inexact --compile-bytecode)
+export UV_PROJECT_ENVIRONMENT="$venv"
+"${sync[@]}" "${extras[@]}" || {
+    [ ${#extras[@]} -gt 0 ]
+    echo "libvirt's Python binding could not be built. Continuing without it: no guest can run." >&2
+    "${sync[@]}"
+}
