@@ -9,8 +9,7 @@ from typing import Final
 from virtshape.launcher.design.devices.brief import Brief
 from virtshape.launcher.domain.devices.platform import MemoryDevice
 
-_KIB: Final = 1024
-_BLOCK: Final = 2 * _KIB
+_BLOCK: Final = 2 * 1024 * 1024
 
 
 def design_memory(brief: Brief) -> MemoryDevice | None:
@@ -19,7 +18,7 @@ def design_memory(brief: Brief) -> MemoryDevice | None:
     start = status.memory.guest_at_boot if status is not None and status.memory is not None else None
     if start is None or memory is None or memory.guest is None or memory.max_guest is None:
         return None
-    requested = (memory.guest.value() - start.value()) // _KIB
+    requested = memory.guest.value() - start.value()
     if requested <= 0:
         return None
-    return MemoryDevice(size=(memory.max_guest.value() - start.value()) // _KIB, requested=requested, block=_BLOCK)
+    return MemoryDevice(size=memory.max_guest.value() - start.value(), requested=requested, block=_BLOCK)

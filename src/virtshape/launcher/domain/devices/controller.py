@@ -18,5 +18,3 @@ class Controller(Struct, frozen=True, kw_only=True):
     queues: int | None = None
     io_thread: int | None = None
     iommu: bool = False
-    pci_hole64: int | None = None
-    """KiB of the 64-bit window for PCI devices; 0 for none."""

@@ -54,7 +54,7 @@ class Vsock(Struct, frozen=True):
 
 
 class MemoryDevice(Struct, frozen=True, kw_only=True):
-    """Memory that the guest got after its start, and room for more; all in KiB."""
+    """Memory that the guest got after its start, and room for more; all in bytes."""
 
     size: int
     requested: int

@@ -4,13 +4,71 @@ All devices of a domain as XML.
 Pure; writes what is there and decides nothing.
 """
 
-from xml.etree.ElementTree import Element, SubElement
+from collections.abc import Callable
+from typing import TypeVar
+from xml.etree.ElementTree import Element
 
 from virtshape.launcher.domain.devices.whole import Devices
+from virtshape.launcher.render.devices.console import (
+    render_channel,
+    render_graphics,
+    render_input,
+    render_redirection,
+    render_serial,
+    render_sound,
+    render_video,
+)
+from virtshape.launcher.render.devices.controller import render_controller
+from virtshape.launcher.render.devices.disk import render_disk
+from virtshape.launcher.render.devices.filesystem import render_filesystem
+from virtshape.launcher.render.devices.hostdevice import render_host_device
+from virtshape.launcher.render.devices.interface import render_interface
+from virtshape.launcher.render.devices.platform import (
+    render_balloon,
+    render_memory,
+    render_panic,
+    render_rng,
+    render_tpm,
+    render_vsock,
+    render_watchdog,
+)
+from virtshape.launcher.render.writing import add
+
+_Device = TypeVar("_Device")
 
 
 def render_devices(devices: Devices) -> Element:
     """The element `devices` of a domain."""
     root = Element("devices")
-    SubElement(root, "emulator").text = devices.emulator
+    add(root, "emulator", text=devices.emulator)
+    _render_each(root, render_disk, devices.disks)
+    _render_each(root, render_controller, devices.controllers)
+    _render_each(root, render_filesystem, devices.filesystems)
+    _render_each(root, render_interface, devices.interfaces)
+    for port, serial in enumerate(devices.serials):
+        render_serial(root, serial, port)
+    _render_each(root, render_channel, devices.channels)
+    _render_each(root, render_input, devices.inputs)
+    _render_if_given(root, render_tpm, devices.tpm)
+    _render_if_given(root, render_graphics, devices.graphics)
+    _render_if_given(root, render_sound, devices.sound)
+    _render_if_given(root, render_video, devices.video)
+    _render_each(root, render_host_device, devices.host_devices)
+    _render_each(root, render_redirection, devices.redirections)
+    _render_if_given(root, render_watchdog, devices.watchdog)
+    _render_if_given(root, render_balloon, devices.balloon)
+    _render_if_given(root, render_rng, devices.rng)
+    _render_each(root, render_panic, devices.panics)
+    _render_if_given(root, render_memory, devices.memory)
+    _render_if_given(root, render_vsock, devices.vsock)
     return root
+
+
+def _render_each(root: Element, render: Callable[[Element, _Device], None], devices: tuple[_Device, ...]) -> None:
+    for device in devices:
+        render(root, device)
+
+
+def _render_if_given(root: Element, render: Callable[[Element, _Device], None], device: _Device | None) -> None:
+    if device is not None:
+        render(root, device)
