@@ -123,7 +123,7 @@ REFUSED: dict[str, tuple[str, str, object, tuple[int, str], str]] = {
         (409, "Conflict"),
         "VMI is not running",
     ),
-    "a console": ("GET", "virtualmachineinstances/vmi/console", None, (501, "NotImplemented"), "no guest runs here"),
+    "a console": ("GET", "virtualmachineinstances/vmi/console", None, (400, "BadRequest"), "VMI is not running"),
     "expansion of nothing": ("GET", "virtualmachines/no/expand-spec", None, (404, "NotFound"), "not found"),
     "expansion of no body": ("PUT", "expand-vm-spec", b"", (400, "BadRequest"), "empty request body"),
     "expansion of another kind": ("PUT", "expand-vm-spec", SMALL, (400, "BadRequest"), "not a valid VirtualMachine"),

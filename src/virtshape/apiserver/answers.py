@@ -13,7 +13,7 @@ from virtshape.api.codec import encode
 from virtshape.api.status import Cause, StatusError
 from virtshape.api.yaml import write_yaml
 from virtshape.apiserver.forms.negotiation import Form
-from virtshape.apiserver.message import JSON, Request, Response, Stream
+from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Stream, Upgrade
 from virtshape.store.errors import CompactedError, FutureError
 
 COMPRESS_FROM: Final = 128 * 1024
@@ -37,7 +37,7 @@ def answer_bytes(
     return Response(status, body, content_type, headers)
 
 
-def add_warning(answer: Response | Stream, text: str) -> None:
+def add_warning(answer: Response | Stream | Upgrade, text: str) -> None:
     """Have the client told something beside the answer."""
     answer.headers = (*answer.headers, ("warning", format_warning(text)))
 
@@ -64,7 +64,7 @@ def answer_error(error: StatusError) -> Response:
 def answer_not_found() -> Response:
     """What there is to say of a path that is none."""
     headers = (*NO_CACHE, ("x-content-type-options", "nosniff"))
-    return Response(404, b"404 page not found\n", "text/plain; charset=utf-8", headers)
+    return Response(404, b"404 page not found\n", PLAIN_TEXT, headers)
 
 
 def refuse_future(error: FutureError) -> StatusError:

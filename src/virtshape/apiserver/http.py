@@ -116,15 +116,15 @@ class Connection(asyncio.Protocol):
 
     def _enqueue(self, turn: _Turn) -> None:
         self._waiting.append(turn)
-        if len(self._waiting) >= MOST_PIPELINED:
+        if len(self._waiting) >= MOST_PIPELINED or self._reader.is_holding():
             self._transport.pause_reading()
         if not self._busy:
             self._serve_next()
 
     def _serve_next(self) -> None:
         """Answer requests for as long as the answers are there at once."""
-        while self._waiting and not self._closing:
-            self._busy = True
+        self._busy = True
+        while not self._closing and self._has_next():
             request, keep_alive, refusal = self._waiting.popleft()
             try:
                 answer = refusal or self._handler(request)
@@ -133,7 +133,6 @@ class Connection(asyncio.Protocol):
                 answer = _answer_failure()
             if isinstance(answer, Response):
                 self._send(request, answer, keep_alive)
-                self._reader.release()
             else:
                 self._task = self._loop.create_task(self._finish(request, answer, keep_alive))
                 return
@@ -141,6 +140,11 @@ class Connection(asyncio.Protocol):
         if not self._closing:
             self._transport.resume_reading()
             self._watch_clock(IDLE_SECONDS)
+
+    def _has_next(self) -> bool:
+        if not self._waiting:
+            self._reader.release()
+        return bool(self._waiting)
 
     async def _finish(self, request: Request, answer: Stream | Upgrade | Awaitable[Answer], keep_alive: bool) -> None:
         try:
@@ -160,7 +164,6 @@ class Connection(asyncio.Protocol):
         if self._stopping:
             self.close()
         elif not self._closing:
-            self._reader.release()
             self._serve_next()
 
     def _send(self, request: Request, response: Response, keep_alive: bool) -> None:

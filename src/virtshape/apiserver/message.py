@@ -1,5 +1,5 @@
 """
-HTTP messages as the server's handlers see them: a request, an answer, an answer that goes on.
+HTTP messages as the server's handlers see them: a request, an answer, one that goes on, one that turns into a stream.
 
 No sockets here.
 """
@@ -8,7 +8,10 @@ from collections.abc import AsyncIterator, Mapping
 from functools import cached_property
 from urllib.parse import parse_qs, unquote
 
+from virtshape.stream.duplex import Duplex
+
 JSON = "application/json"
+PLAIN_TEXT = "text/plain; charset=utf-8"
 PERSONAL = "impersonate-"
 """How headers begin that name people and groups."""
 LINE = "\n"
@@ -51,6 +54,12 @@ class Request:
         values = self.query.get(name)
         return values[0].lower() not in ("false", "0") if values else None
 
+    @property
+    def wants_websocket(self) -> bool:
+        """Whether the client asks to go on with a WebSocket."""
+        upgrade, connection = self.headers.get("upgrade", ""), self.headers.get("connection", "")
+        return upgrade.lower() == "websocket" and "upgrade" in connection.lower()
+
 
 class Response:
     """An answer that is all there."""
@@ -82,3 +91,17 @@ class Stream:
         self.chunks = chunks
         self.content_type = content_type
         self.headers = headers
+
+
+class Upgrade:
+    """The consent to go on with a WebSocket, between the client and a stream that is open already."""
+
+    __slots__ = ("headers", "status", "stream", "whole_messages")
+
+    def __init__(
+        self, stream: Duplex, headers: tuple[tuple[str, str], ...] = (), *, whole_messages: bool = False
+    ) -> None:
+        self.status = 101
+        self.stream = stream
+        self.headers = headers
+        self.whole_messages = whole_messages

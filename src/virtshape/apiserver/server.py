@@ -20,7 +20,8 @@ from virtshape.apiserver.access.reviews import Judge, answer_review, read_questi
 from virtshape.apiserver.actions.about import answer_about
 from virtshape.apiserver.actions.dispatch import Actions
 from virtshape.apiserver.actions.route import PREFIX as ACTION_PREFIX
-from virtshape.apiserver.actions.route import find_action
+from virtshape.apiserver.actions.route import ActionRoute, find_action
+from virtshape.apiserver.actions.visiting import CONSOLE_LOG, QUESTIONS, STREAMS
 from virtshape.apiserver.answers import add_warning, answer_bytes, answer_error, answer_not_found
 from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.auditing import CLIENT_LEFT, Asker, describe_write
@@ -33,7 +34,7 @@ from virtshape.apiserver.forms.protobuf import CONTENT_TYPE as PROTOBUF
 from virtshape.apiserver.forms.protobuf import translate
 from virtshape.apiserver.http import Answer
 from virtshape.apiserver.limits import Slots, check_nesting, read_patience, too_slow
-from virtshape.apiserver.message import JSON, LINE, PERSONAL, Request, Response
+from virtshape.apiserver.message import JSON, LINE, PERSONAL, Request, Response, Upgrade
 from virtshape.apiserver.patching import patch_object
 from virtshape.apiserver.reading import get_object, list_objects, not_found
 from virtshape.apiserver.resource import resource_of
@@ -44,6 +45,7 @@ from virtshape.apiserver.updating import update_object
 from virtshape.apiserver.watching import watch_objects
 from virtshape.apiserver.writing import Desk
 from virtshape.store.errors import StoreError
+from virtshape.stream.handshake import find_bearer, split_list
 
 Writer = Callable[[Desk, Request, Route, User], Awaitable[Response]]
 Make = Callable[[], Awaitable[Response]]
@@ -121,9 +123,31 @@ class Server:
         if route.verb is None:
             raise _not_allowed(route.audited)
         self._authorizer.require(asker.user, _attributes(request, route.audited))
+        if route.action in STREAMS:
+            return self._open(request, route, asker)
+        if route.action in QUESTIONS or route.action == CONSOLE_LOG:
+            return self._ask(route)
         if route.verb == "get" or not route.action:
             return self._actions.read(request, route)
         return self._write(request, route.audited, asker, lambda: self._actions.write(request, route))
+
+    async def _open(self, request: Request, route: ActionRoute, asker: Asker) -> Answer:
+        """Open a stream, and put on record who did."""
+        began = time.time()
+        answer: Response | Upgrade
+        try:
+            answer = await self._actions.open(request, route)
+        except StatusError as error:
+            answer = answer_error(error)
+        told = answer if isinstance(answer, Response) else answer.status
+        self._audit.record(describe_write(request, route.audited, asker, told, began))
+        return answer
+
+    async def _ask(self, route: ActionRoute) -> Answer:
+        try:
+            return await self._actions.ask(route)
+        except StatusError as error:
+            return answer_error(error)
 
     def _answer(self, request: Request, route: Route, asker: Asker) -> Answer | Awaitable[Answer]:
         if route.verb is None:
@@ -135,9 +159,8 @@ class Server:
 
     def _identify(self, request: Request) -> Asker:
         headers = request.headers
-        user = self._judge.authenticator.authenticate(
-            headers.get("authorization"), read_certificate(request.certificate)
-        )
+        shown = headers.get("authorization") or _find_offered_token(request)
+        user = self._judge.authenticator.authenticate(shown, read_certificate(request.certificate))
         personal = {name: text.split(LINE) for name, text in headers.items() if name.startswith(PERSONAL)}
         if not personal:
             return Asker(user)
@@ -216,6 +239,13 @@ async def _warn_later(answer: Awaitable[Answer], warning: str) -> Answer:
     awaited = await answer
     add_warning(awaited, warning)
     return awaited
+
+
+def _find_offered_token(request: Request) -> str | None:
+    """The token that a WebSocket's client shows in the only header that a browser lets it set."""
+    offers = request.headers.get("sec-websocket-protocol")
+    token = find_bearer(split_list(offers)) if offers and request.wants_websocket else None
+    return f"Bearer {token}" if token else None
 
 
 def _accept_protobuf(request: Request, route: Route) -> None:

@@ -25,6 +25,7 @@ from virtshape.apiserver.access.tokenrequest import answer_token_request
 from virtshape.apiserver.access.tokens import TokenSigner
 from virtshape.apiserver.access.users import Directory, ensure_admin
 from virtshape.apiserver.actions.dispatch import Actions
+from virtshape.apiserver.actions.door import GuestDoor
 from virtshape.apiserver.admission import BasicAdmission, Chain
 from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.documents.definitions import list_definitions, write_served_definition
@@ -128,8 +129,8 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
 
 
 @contextlib.asynccontextmanager
-async def assemble(settings: Settings) -> AsyncIterator[System]:
-    """All parts in their places, and nothing listening yet."""
+async def assemble(settings: Settings, door: GuestDoor | None = None) -> AsyncIterator[System]:
+    """All parts in their places, and nothing listening yet; `door` leads to the guests, if there are any."""
     store = Store(
         settings.directory,
         window_seconds=settings.history_seconds,
@@ -147,7 +148,8 @@ async def assemble(settings: Settings) -> AsyncIterator[System]:
         tidying = asyncio.create_task(upkeep.run())
         try:
             with AuditLog(settings.directory / "audit.log") as audit:
-                yield System(store, directory, _build_server(store, directory, access, audit, settings))
+                server = _build_server(store, directory, access, audit, settings, door)
+                yield System(store, directory, server)
         finally:
             tidying.cancel()
     finally:
@@ -160,7 +162,9 @@ def format_url(host: str, port: int) -> str:
     return f"https://[{reachable}]:{port}" if ":" in reachable else f"https://{reachable}:{port}"
 
 
-def _build_server(store: Store, directory: Directory, access: Access, audit: AuditLog, settings: Settings) -> Server:
+def _build_server(
+    store: Store, directory: Directory, access: Access, audit: AuditLog, settings: Settings, door: GuestDoor | None
+) -> Server:
     signer = TokenSigner(directory.pki.ensure_signing_key())
     authenticator = Authenticator(directory.register, signer, access.find_uid)
     access.authenticator = authenticator
@@ -171,7 +175,7 @@ def _build_server(store: Store, directory: Directory, access: Access, audit: Aud
         Judge(authenticator, access.authorizer),
         publisher=Publisher(f"{settings.host}:{settings.port}", lambda: {"ping": True, "store": True}),
         definitions=_build_definitions(store),
-        actions=Actions(desk, world),
+        actions=Actions(desk, world, door),
         issue_token=lambda request, namespace, name: answer_token_request(
             request, namespace=namespace, name=name, signer=signer, find_uid=access.find_uid, now=time.time()
         ),

@@ -11,7 +11,7 @@ from typing import Final
 from virtshape.apiserver.access.authentication import AUTHENTICATED, MASTERS, User
 from virtshape.apiserver.auditing import Asker
 from virtshape.apiserver.http import Answer
-from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.message import Request, Response, Stream
 from virtshape.apiserver.server import Server
 from virtshape.client.errors import UnreachableError, read_refusal
 from virtshape.client.rest import RestClient
@@ -44,6 +44,8 @@ class InProcessTransport:
         answer = await self._ask(call)
         if isinstance(answer, Response):
             raise read_refusal(answer.body, answer.status)
+        if not isinstance(answer, Stream):
+            raise UnreachableError(f"{call.target} needs a connection")
         async with aclosing(answer.chunks) as chunks:  # type: ignore[type-var]  # every stream here is a generator
             yield _split(chunks)
 

@@ -14,7 +14,7 @@ from typing import Final, Literal
 import msgspec
 
 from virtshape.apiserver.http import Answer, Handler
-from virtshape.apiserver.message import Request, Response, Stream
+from virtshape.apiserver.message import Request
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 
@@ -68,7 +68,7 @@ def log_requests(handle: Handler) -> Handler:
     def handle_and_tell(request: Request) -> Answer | Awaitable[Answer]:
         began = time.perf_counter()
         answer = handle(request)
-        if isinstance(answer, Response | Stream):
+        if isinstance(answer, Answer):
             _tell(request, answer, began)
             return answer
         return _tell_later(request, answer, began)

@@ -61,9 +61,15 @@ _DISCOVERY_PATHS = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/
 _SUBRESOURCES = "subresources.kubevirt.io"
 _CONSOLES = (
     "virtualmachineinstances/console",
+    "virtualmachineinstances/consolelog",
     "virtualmachineinstances/portforward",
     "virtualmachineinstances/vnc",
     "virtualmachines/portforward",
+)
+_ANSWERS = (
+    "virtualmachineinstances/filesystemlist",
+    "virtualmachineinstances/guestosinfo",
+    "virtualmachineinstances/userlist",
 )
 _SWITCHES = (
     "virtualmachineinstances/pause",
@@ -158,11 +164,12 @@ def _build_user_roles() -> list[ClusterRole]:
 def _build_vm_roles() -> list[ClusterRole]:
     use = [
         _rule(_SUBRESOURCES, _CONSOLES, "get"),
+        _rule(_SUBRESOURCES, _ANSWERS, "get"),
         _rule(_SUBRESOURCES, _SWITCHES, "update"),
         _rule(_SUBRESOURCES, ("expand-vm-spec",), "update"),
         _rule(_SUBRESOURCES, ("virtualmachines/expand-spec",), "get"),
     ]
-    look = [_rule(_SUBRESOURCES, ("virtualmachines/expand-spec",), "get")]
+    look = [_rule(_SUBRESOURCES, (*_ANSWERS, "virtualmachines/expand-spec"), "get")]
     return [
         _role("kubevirt.io:admin", [*use, *_rules(_OWN_KINDS, *_READ, *_WRITE)], part_of="admin"),
         _role("kubevirt.io:edit", [*use, *_rules(_OWN_KINDS, *_READ, *_CHANGE)], part_of="edit"),

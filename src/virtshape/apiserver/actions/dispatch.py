@@ -4,7 +4,7 @@ Carries out actions on VMs and VMIs: finds what they are about, has them decided
 Who may ask is settled before.
 """
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -16,12 +16,14 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.moment import now
 from virtshape.api.status import StatusError
 from virtshape.apiserver.access.authentication import User
+from virtshape.apiserver.actions.door import GuestAction, GuestDoor
 from virtshape.apiserver.actions.expanding import expand_sent, expand_stored
-from virtshape.apiserver.actions.guests import check_guest_action
+from virtshape.apiserver.actions.guests import GuestOptions, check_guest_action
 from virtshape.apiserver.actions.route import INSTANCES, KINDS, MACHINES, ActionRoute
 from virtshape.apiserver.actions.running import Change, RestartOptions, StartOptions, StopOptions, restart, start, stop
+from virtshape.apiserver.actions.visiting import CONSOLE_LOG, Visits
 from virtshape.apiserver.answers import NO_CACHE
-from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Upgrade
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
@@ -43,24 +45,34 @@ _RUNNING: Final[dict[str, Any]] = {
 class Actions:
     """Carries out actions on what is stored."""
 
-    def __init__(self, desk: Desk, world: World) -> None:
+    def __init__(self, desk: Desk, world: World, door: GuestDoor | None = None) -> None:
         self._desk = desk
         self._world = world
+        self._visits = Visits(door)
 
     def read(self, request: Request, route: ActionRoute) -> Response:
-        """Answer an action that changes nothing."""
+        """Answer an action that needs no guest and changes nothing."""
         if route.action == "expand-spec":
             record = self._get(KINDS[MACHINES], route, "virtualmachine")
             return Response(200, expand_stored(record.value, self._world), headers=_SNIFFED)
-        if not route.action:
-            return Response(200, expand_sent(request.body, route.namespace, self._world), headers=_SNIFFED)
-        words = f"{route.resource}/{route.action}: no guest runs here to be connected to"
-        raise StatusError(501, "NotImplemented", words)
+        return Response(200, expand_sent(request.body, route.namespace, self._world), headers=_SNIFFED)
+
+    async def ask(self, route: ActionRoute) -> Response:
+        """Answer a question that only a guest can answer."""
+        told = await self._visits.ask(route, self._get_instance(route))
+        content_type = PLAIN_TEXT if route.action == CONSOLE_LOG else JSON
+        return Response(200, told, content_type, _SNIFFED)
+
+    async def open(self, request: Request, route: ActionRoute) -> Upgrade:
+        """Open a stream to a guest."""
+        if route.resource == MACHINES:
+            self._get(KINDS[MACHINES], route, "virtualmachine")
+        return await self._visits.open(request, route, self._get_instance(route))
 
     async def write(self, request: Request, route: ActionRoute) -> Response:
         """Carry out an action; the answer says no more than that it was taken on."""
         if route.resource == INSTANCES:
-            return self._ask_guest(route)
+            return await self._ask_guest(request, route)
         decide, options_type = _RUNNING[route.action]
         options = _read_options(request.body, options_type)
         vm = decode(self._get(KINDS[MACHINES], route, "virtualmachine").value, VirtualMachine)
@@ -73,11 +85,16 @@ class Actions:
         await self._change(request, KINDS[MACHINES], route, change, dry_run=dry_run)
         return Response(202, b"", "", _SNIFFED)
 
-    def _ask_guest(self, route: ActionRoute) -> Response:
-        vmi = decode(self._get(KINDS[INSTANCES], route, "virtualmachineinstance").value, VirtualMachineInstance)
+    async def _ask_guest(self, request: Request, route: ActionRoute) -> Response:
+        options = _read_options(request.body, GuestOptions)
+        vmi = self._get_instance(route)
         check_guest_action(vmi, route.action)
-        words = f"nothing runs guests here that could {route.action} them"
-        raise StatusError(503, "ServiceUnavailable", words)
+        if not options.dry_run:
+            await self._visits.act(vmi, cast("GuestAction", route.action))
+        return Response(202, b"", "", _SNIFFED)
+
+    def _get_instance(self, route: ActionRoute) -> VirtualMachineInstance:
+        return decode(self._get(KINDS[INSTANCES], route, "virtualmachineinstance").value, VirtualMachineInstance)
 
     def _get(self, kind: Kind, route: ActionRoute, called: str) -> Record:
         record = self._desk.store.get(resource_of(kind).key(route.namespace, route.name))

@@ -7,12 +7,21 @@ Pure: looks at the instance; who does it is somebody else's.
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import Struct
+
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.actions.running import conflict
 from virtshape.control.conditions import is_condition_true
 
+NOT_RUNNING: Final = "VMI is not running"
 _KIND: Final = "virtualmachineinstance"
+
+
+class GuestOptions(Struct, rename="camel"):
+    """How to do something with a guest."""
+
+    dry_run: list[str] = []
 
 
 def check_pause(vmi: VirtualMachineInstance) -> str | None:
@@ -51,15 +60,60 @@ CHECKS: Final[dict[str, Callable[[VirtualMachineInstance], str | None]]] = {
 
 def check_guest_action(vmi: VirtualMachineInstance, action: str) -> None:
     """Refuse what cannot be done with the guest as it is."""
-    name = (vmi.metadata.name if vmi.metadata else None) or ""
-    if vmi.status is None or vmi.status.phase != "Running":
-        raise conflict(_KIND, name, "VMI is not running")
+    name = name_of(vmi)
+    if not _is_running(vmi):
+        raise conflict(_KIND, name, NOT_RUNNING)
     if action == "pause" and vmi.spec.liveness_probe is not None:
         words = f'{_KIND}.kubevirt.io "{name}" is forbidden: Pausing VMIs with LivenessProbe is currently not supported'
         raise StatusError(403, "Forbidden", words).about("kubevirt.io", _KIND, name)
     words_against = CHECKS[action](vmi)
     if words_against is not None:
         raise conflict(_KIND, name, words_against)
+
+
+def check_console(vmi: VirtualMachineInstance) -> None:
+    """Refuse a serial console that is not there; clients come again after a 400, until the guest runs."""
+    if vmi.spec.domain.devices.autoattach_serial_console is False:
+        raise StatusError(400, "BadRequest", "No serial consoles are present.")
+    if vmi.status is not None and vmi.status.phase == "Failed":
+        raise conflict(_KIND, name_of(vmi), "VMI is in failed status")
+    _require_running(vmi)
+
+
+def check_vnc(vmi: VirtualMachineInstance) -> None:
+    """Refuse a screen that is not there."""
+    if vmi.spec.domain.devices.autoattach_graphics_device is False:
+        raise StatusError(400, "BadRequest", "No graphics devices are present.")
+    _require_running(vmi)
+
+
+def check_port_forward(vmi: VirtualMachineInstance) -> None:
+    """Refuse a port of a guest that cannot answer."""
+    if _is_paused(vmi):
+        raise conflict(_KIND, name_of(vmi), "VMI is paused")
+    _require_running(vmi)
+
+
+def check_agent(vmi: VirtualMachineInstance) -> None:
+    """Refuse a question to an agent that is not there."""
+    if not _is_running(vmi):
+        raise conflict(_KIND, name_of(vmi), NOT_RUNNING)
+    if not _holds(vmi, "AgentConnected"):
+        raise conflict(_KIND, name_of(vmi), "VMI does not have guest agent connected")
+
+
+def name_of(vmi: VirtualMachineInstance) -> str:
+    """The instance's name."""
+    return (vmi.metadata.name if vmi.metadata else None) or ""
+
+
+def _require_running(vmi: VirtualMachineInstance) -> None:
+    if not _is_running(vmi):
+        raise StatusError(400, "BadRequest", NOT_RUNNING)
+
+
+def _is_running(vmi: VirtualMachineInstance) -> bool:
+    return vmi.status is not None and vmi.status.phase == "Running"
 
 
 def _is_paused(vmi: VirtualMachineInstance) -> bool:

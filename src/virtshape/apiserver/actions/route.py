@@ -33,12 +33,20 @@ _METHODS: Final[dict[tuple[str, str], tuple[Verb, tuple[str, ...]]]] = {
     (INSTANCES, "console"): ("get", ("GET",)),
     (INSTANCES, "portforward"): ("get", ("GET",)),
     (INSTANCES, "vnc"): ("get", ("GET",)),
+    (INSTANCES, "guestosinfo"): ("get", ("GET",)),
+    (INSTANCES, "userlist"): ("get", ("GET",)),
+    (INSTANCES, "filesystemlist"): ("get", ("GET",)),
+    (INSTANCES, "consolelog"): ("get", ("GET",)),
     (EXPAND, ""): ("update", ("PUT",)),
 }
 
 
 class ActionRoute(Struct, frozen=True):
-    """One action on one object; `resource` and `action` are as in the path. `verb` is None for another method."""
+    """
+    One action on one object; `resource`, `action` and its arguments are as in the path.
+
+    `verb` is None for another method.
+    """
 
     version: str
     namespace: str
@@ -46,6 +54,7 @@ class ActionRoute(Struct, frozen=True):
     name: str
     action: str
     verb: Verb | None
+    arguments: tuple[str, ...] = ()
 
     @property
     def audited(self) -> Route:
@@ -71,14 +80,25 @@ KINDS: Final = {
 def find_action(request: Request) -> ActionRoute | None:
     """The action that the path names, if there is such a one."""
     match request.path.removeprefix(PREFIX).split("/"):
-        case [version, "namespaces", namespace, resource, name, action]:
+        case [version, "namespaces", namespace, resource, name, action, *arguments]:
             pass
         case [version, "namespaces", namespace, resource]:
             name = action = ""
+            arguments = []
         case _:
             return None
     known = _METHODS.get((resource, action))
     if known is None or version not in ACTION_VERSIONS or not namespace or (action and not name):
         return None
+    if not _takes(action, arguments):
+        return None
     verb, methods = known
-    return ActionRoute(version, namespace, resource, name, action, verb if request.method in methods else None)
+    allowed = verb if request.method in methods else None
+    return ActionRoute(version, namespace, resource, name, action, allowed, tuple(arguments))
+
+
+def _takes(action: str, arguments: list[str]) -> bool:
+    """Whether an action has such arguments: only a port, with a protocol if need be."""
+    if action != "portforward":
+        return not arguments
+    return len(arguments) in (1, 2) and all(arguments) and arguments[0].isdecimal() and arguments[0].isascii()
