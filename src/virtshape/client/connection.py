@@ -1,7 +1,8 @@
 """
 One HTTP/1.1 connection to a server, for one request at a time. Parsing is httptools'.
 
-An answer is taken whole, or chunk by chunk for as long as it goes on; whoever reads slowly slows the sender down.
+An answer is taken whole, or chunk by chunk for as long as it goes on; whoever reads slowly slows the sender down. One
+that changes the protocol leaves the connection to others.
 """
 
 import asyncio
@@ -23,6 +24,7 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._changed = asyncio.Event()
         self._problem: Exception | None = None
+        self._rest: bytearray | None = None
         self.reusable = False
         self.idle_since = 0.0
         self._begin()
@@ -62,6 +64,16 @@ class Connection(asyncio.Protocol):
         """The body of the answer, whole."""
         return b"".join([chunk async for chunk in self.chunks()])
 
+    def hand_over(self, successor: asyncio.Protocol) -> None:
+        """Leave the connection to another protocol, and what came for it too; raises if it is lost already."""
+        if self._problem is not None:
+            raise UnreachableError(str(self._problem)) from self._problem
+        self._transport.set_protocol(successor)
+        successor.connection_made(self._transport)
+        self._transport.resume_reading()
+        if self._rest:
+            successor.data_received(bytes(self._rest))
+
     async def _wait(self) -> None:
         if self._problem is not None:
             raise UnreachableError(str(self._problem)) from self._problem
@@ -91,8 +103,13 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Take in what came."""
         self.answered = True
+        if self._rest is not None:
+            self._rest += data
+            return
         try:
             self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._rest = bytearray(data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
             self._problem = ValueError(f"the answer is no HTTP: {error}")
             self._transport.close()

@@ -2,7 +2,7 @@
 Requests over HTTP/1.1, with connections kept open for the next one.
 
 Comes again by itself only where nothing can have happened twice; a secret that has ended is asked for anew, once. More
-requests than there may be connections wait for their turn; streams have connections of their own.
+requests than there may be connections wait for their turn; streams and WebSockets have connections of their own.
 """
 
 import asyncio
@@ -14,10 +14,15 @@ from contextlib import asynccontextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from virtshape.client.access import Access, Identity, build_context
 from virtshape.client.connection import Connection
 from virtshape.client.errors import ConfigError, UnreachableError, read_refusal
+from virtshape.client.feeder import Feeder
 from virtshape.client.transport import Call, Reply
+from virtshape.stream.handshake import answer_key, ask_for_socket, make_key
+from virtshape.stream.websocket import WebSocket
 
 CONNECT_SECONDS: Final = 10.0
 CALL_SECONDS: Final = 60.0
@@ -68,6 +73,23 @@ class HttpTransport:
         finally:
             connection.close()
 
+    async def open_socket(self, call: Call, *, whole_messages: bool = False) -> WebSocket:
+        """A WebSocket for bytes, open until it is closed; StatusError if it is refused."""
+        key = make_key()
+        asking = replace(call, headers={**call.headers, **ask_for_socket(key)})
+        connection = await self._open_stream(asking)
+        if connection.status == 401 and self._access.secrets.forget():
+            connection.close()
+            connection = await self._open_stream(asking)
+        try:
+            await self._check_consent(connection, key)
+            feeder = Feeder(whole_messages=whole_messages)
+            connection.hand_over(feeder)
+        except BaseException:
+            connection.close()
+            raise
+        return feeder.socket
+
     async def close(self) -> None:
         """Hang up."""
         for connection in self._idle:
@@ -113,6 +135,13 @@ class HttpTransport:
             connection.close()
             raise
         return connection
+
+    async def _check_consent(self, connection: Connection, key: str) -> None:
+        if connection.status != 101:
+            async with self._limit(self._call_seconds):
+                raise read_refusal(await connection.read(), connection.status)
+        if connection.headers.get("sec-websocket-accept") != answer_key(key):
+            raise UnreachableError(f"{self._access.server} does not answer as a WebSocket's server does")
 
     async def _read_lines(self, connection: Connection, patience: float | None) -> AsyncIterator[bytes]:
         chunks = aiter(connection.chunks())

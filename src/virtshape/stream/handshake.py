@@ -25,6 +25,17 @@ def make_key() -> str:
     return b64encode(secrets.token_bytes(16)).decode()
 
 
+def ask_for_socket(key: str) -> dict[str, str]:
+    """The headers of a request for a WebSocket."""
+    return {
+        "upgrade": "websocket",
+        "connection": "Upgrade",
+        "sec-websocket-version": VERSION,
+        "sec-websocket-key": key,
+        "sec-websocket-protocol": PLAIN,
+    }
+
+
 def is_key(text: str) -> bool:
     """Whether a text is a key: sixteen bytes in base 64."""
     try:

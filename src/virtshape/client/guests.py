@@ -1,0 +1,52 @@
+"""
+Running guests over the API: streams to their consoles, screens and ports, and what only they can tell.
+
+Knows where they are and how they are asked for; what the bytes mean is the caller's business.
+"""
+
+from typing import Any, Final, Literal
+
+import msgspec
+
+from virtshape.client.actions import Resource, format_action
+from virtshape.client.http import HttpTransport
+from virtshape.client.rest import USER_AGENT, RestClient
+from virtshape.client.transport import Call
+from virtshape.stream.websocket import WebSocket
+
+Question = Literal["guestosinfo", "userlist", "filesystemlist"]
+INSTANCES: Final[Resource] = "virtualmachineinstances"
+
+
+async def open_console(transport: HttpTransport, namespace: str, name: str) -> WebSocket:
+    """The serial console of a guest; StatusError 400 as long as it does not run."""
+    return await _open(transport, format_action(namespace, INSTANCES, name, "console"))
+
+
+async def open_vnc(transport: HttpTransport, namespace: str, name: str) -> WebSocket:
+    """The screen of a guest, in VNC's protocol."""
+    return await _open(transport, format_action(namespace, INSTANCES, name, "vnc"))
+
+
+async def open_port(
+    transport: HttpTransport, namespace: str, resource: Resource, name: str, port: int, protocol: str = "tcp"
+) -> WebSocket:
+    """A port of a guest; each read and write is a datagram where the protocol has them."""
+    target = format_action(namespace, resource, name, f"portforward/{port}/{protocol}")
+    return await _open(transport, target, whole_messages=protocol == "udp")
+
+
+async def ask_agent(client: RestClient, namespace: str, name: str, question: Question) -> Any:
+    """What the agent in a guest says, as a tree."""
+    reply = await client.ask("GET", format_action(namespace, INSTANCES, name, question))
+    return msgspec.json.decode(reply.body)
+
+
+async def read_console_log(client: RestClient, namespace: str, name: str) -> bytes:
+    """All that a guest has written to its serial console, as far as the server keeps it."""
+    target = format_action(namespace, INSTANCES, name, "consolelog")
+    return (await client.ask("GET", target, accept="*/*")).body
+
+
+async def _open(transport: HttpTransport, target: str, *, whole_messages: bool = False) -> WebSocket:
+    return await transport.open_socket(Call("GET", target, {"user-agent": USER_AGENT}), whole_messages=whole_messages)
