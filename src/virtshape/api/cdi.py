@@ -47,6 +47,8 @@ class DataVolumeSourceHTTP(Model):
     """The `http` or `https` address of the image."""
     cert_config_map: str | None = None
     """The config map with the certificate authorities to trust."""
+    checksum: str | None = None
+    """What the file must hash to, as `sha256:` and hexadecimal digits; also `md5`, `sha1` and `sha512`."""
     extra_headers: list[str] | None = None
     """Headers to send with each request."""
     secret_extra_headers: list[str] | None = None

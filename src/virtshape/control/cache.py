@@ -23,6 +23,9 @@ class Cache(Protocol):
     def list(self, kind: type[T], namespace: str = "") -> Sequence[T]:
         """All objects of a kind in a namespace, or everywhere; not to be written to."""
 
+    def find_by(self, kind: type[T], index: str, value: str) -> Sequence[T]:
+        """All objects of a kind that an index has under a value; not to be written to."""
+
 
 def struct_of(reference: Reference) -> type[Model]:
     """The struct of what is referred to, at the version to prefer."""

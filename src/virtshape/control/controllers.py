@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from typing import Final
 
-from virtshape.api.cdi import DataSource, DataVolume
+from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.node import Node
 from virtshape.api.flavor import v1alpha1 as flavor
@@ -19,7 +19,6 @@ from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
-from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.client.cache import Change, place_of
 from virtshape.client.informers import Informers
 from virtshape.client.protocol import Client
@@ -34,9 +33,11 @@ from virtshape.control.nodes import settle_nodes
 from virtshape.control.phases import phase_of
 from virtshape.control.revisions import ROLES
 from virtshape.control.slim import SlimClient
+from virtshape.control.storage.controllers import PlayedControllers, StorageControllers
+from virtshape.control.storage.protocol import Storage
+from virtshape.control.storage.uses import BY_CLAIM, list_claim_keys
 from virtshape.control.vm import VmReconciler
 from virtshape.control.vmi import VmiReconciler
-from virtshape.control.volumes import VolumeReconciler
 from virtshape.resolve.matcher import find_matcher
 
 RESYNC_SECONDS: Final = 600.0
@@ -59,9 +60,20 @@ _UNPLACED: Final = "unplaced"
 
 
 class Controllers:
-    """The controllers of VMs, instances and volumes; without a launcher instances wait for a node."""
+    """
+    The controllers of VMs, instances and storage; without a launcher instances wait for a node.
 
-    def __init__(self, client: Client, launcher: Launcher | None = None, clock: Clock = time.time) -> None:
+    A launcher without storage only plays, and its storage is played too.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        launcher: Launcher | None = None,
+        clock: Clock = time.time,
+        *,
+        storage: Storage | None = None,
+    ) -> None:
         self._client = client
         self._launcher = launcher
         self._clock = clock
@@ -70,15 +82,20 @@ class Controllers:
         self._launchers: dict[str, Launcher] = {}
         self._generations: dict[Name, int | None] = {}
         vms = VmReconciler(client, self.informers, self.recorder, clock)
-        volumes = VolumeReconciler(client, self.informers, self.recorder, clock, plays=launcher is not None)
         self.vms = Loop("vm", vms.reconcile, report=vms.report)
         self.vmis = Loop("vmi", self._make_vmi_reconciler().reconcile)
-        self.data_volumes = Loop("datavolume", volumes.reconcile_data_volume)
-        self.claims = Loop("claim", volumes.reconcile_claim)
-        self.data_sources = Loop("datasource", volumes.reconcile_data_source)
         installations = InstallationReconciler(client, self.informers, clock, runs_guests=launcher is not None)
         self.installations = Loop("kubevirt", installations.reconcile, workers=1)
         self._watch()
+        self.storage = self._make_storage(storage)
+        for kind in (DataVolume, PersistentVolumeClaim):
+            self.informers.add(kind).handle(self._see_disk)
+
+    def _make_storage(self, storage: Storage | None) -> StorageControllers | PlayedControllers:
+        informers, recorder, clock = self.informers, self.recorder, self._clock
+        if storage is not None:
+            return StorageControllers(self._client, informers, recorder, clock, storage)
+        return PlayedControllers(self._client, informers, recorder, clock, plays=self._launcher is not None)
 
     def _make_vmi_reconciler(self) -> VmiReconciler:
         return VmiReconciler(
@@ -93,7 +110,7 @@ class Controllers:
     @property
     def loops(self) -> tuple[Loop, ...]:
         """All loops."""
-        return (self.vms, self.vmis, self.data_volumes, self.claims, self.data_sources, self.installations)
+        return (self.vms, self.vmis, *self.storage.loops, self.installations)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -114,11 +131,8 @@ class Controllers:
     def _watch(self) -> None:
         add = self.informers.add
         add(VirtualMachine, {_BY_VOLUME: _volumes_of, _BY_SHAPE: _shapes_of}).handle(self._see_vm)
-        add(VirtualMachineInstance, {_BY_PLACEMENT: _placement_of}).handle(self._see_vmi)
-        add(DataVolume).handle(self._see_data_volume)
-        add(PersistentVolumeClaim).handle(self._see_claim)
-        add(VolumeSnapshot).handle(lambda _: self._look_at_all(DataSource, self.data_sources))
-        add(DataSource).handle(lambda change: self.data_sources.queue.add(place_of(change.item)))
+        indexes = {_BY_PLACEMENT: _placement_of, BY_CLAIM: list_claim_keys}
+        add(VirtualMachineInstance, indexes).handle(self._see_vmi)
         add(Node).handle(lambda _: self._look_at_unplaced())
         add(KubeVirt).handle(self._see_installation)
         for kind in SHAPING:
@@ -134,16 +148,13 @@ class Controllers:
         if change.type != "RESYNCED":
             self.vms.queue.add_after(name, BREATH_SECONDS)
 
-    def _see_data_volume(self, change: Change[DataVolume]) -> None:
-        self.data_volumes.queue.add(place_of(change.item))
-        self._look_at_users(place_of(change.item))
-
-    def _see_claim(self, change: Change[PersistentVolumeClaim]) -> None:
-        name = place_of(change.item)
-        self.claims.queue.add(name)
-        self.data_volumes.queue.add(name)
-        self._look_at_users(name)
-        self._look_at_all(DataSource, self.data_sources)
+    def _see_disk(self, change: Change[Model]) -> None:
+        """A disk that VMs and instances may have been waiting for."""
+        disk = str(place_of(change.item))
+        for place in self.informers.find_places_by(VirtualMachine, _BY_VOLUME, disk):
+            self.vms.queue.add(place)
+        for place in self.informers.find_places_by(VirtualMachineInstance, BY_CLAIM, disk):
+            self.vmis.queue.add(place)
 
     def _see_installation(self, change: Change[KubeVirt]) -> None:
         name = place_of(change.item)
@@ -159,10 +170,6 @@ class Controllers:
             name = metadata_of(change.item).name or ""
             for place in self.informers.find_places_by(VirtualMachine, _BY_SHAPE, name):
                 self.vms.queue.add(place)
-
-    def _look_at_users(self, volume: Name) -> None:
-        for place in self.informers.find_places_by(VirtualMachine, _BY_VOLUME, str(volume)):
-            self.vms.queue.add(place)
 
     def _look_at_all(self, kind: type[Model], loop: Loop) -> None:
         for place in self.informers.list_places(kind):

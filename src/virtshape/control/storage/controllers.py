@@ -1,0 +1,185 @@
+"""
+All controllers of storage over one client: what they watch, and which queue each change goes to.
+
+Two of a kind: one with storage that keeps bytes, one that only plays, or leaves claims to somebody else.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from virtshape.api.cdi import DataSource, DataVolume
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import Model
+from virtshape.api.snapshot import VolumeSnapshot
+from virtshape.api.storage import StorageClass
+from virtshape.client.cache import Change, place_of
+from virtshape.client.informers import Informers
+from virtshape.client.protocol import Client
+from virtshape.control.clock import Clock
+from virtshape.control.events import Recorder
+from virtshape.control.loop import Loop, Name
+from virtshape.control.storage.claims import ClaimReconciler
+from virtshape.control.storage.claimstatus import is_bound
+from virtshape.control.storage.datasources import DataSourceReconciler
+from virtshape.control.storage.datavolumes import DataVolumeReconciler
+from virtshape.control.storage.played import PlayedReconciler
+from virtshape.control.storage.protocol import Storage
+from virtshape.control.storage.reclaim import VolumeReconciler
+from virtshape.control.storage.snapshots import SnapshotReconciler
+from virtshape.control.storage.uses import list_claim_keys
+from virtshape.control.storage.volumes import BY_RESERVATION, FREE, list_reservations
+
+_BY_ORIGIN: Final = "origin"
+_BY_BINDING: Final = "binding"
+_UNBOUND: Final = "unbound"
+
+
+class PlayedControllers:
+    """The controllers of claims and DataVolumes where no storage is; `plays` if claims are taken to be bound."""
+
+    def __init__(
+        self, client: Client, informers: Informers, recorder: Recorder, clock: Clock, *, plays: bool = False
+    ) -> None:
+        played = PlayedReconciler(client, informers, recorder, clock, plays=plays)
+        self._informers = informers
+        self.claims = Loop("claim", played.reconcile_claim)
+        self.data_volumes = Loop("datavolume", played.reconcile_data_volume)
+        self.data_sources = Loop("datasource", DataSourceReconciler(client, informers, clock).reconcile)
+        self.loops: tuple[Loop, ...] = (self.claims, self.data_volumes, self.data_sources)
+        self._watch()
+
+    def _watch(self) -> None:
+        add = self._informers.add
+        add(DataVolume).handle(lambda change: self.data_volumes.queue.add(place_of(change.item)))
+        add(PersistentVolumeClaim).handle(self._see_claim)
+        add(VolumeSnapshot).handle(lambda change: self._see_origin(change.item))
+        add(DataSource, {_BY_ORIGIN: list_data_source_origins}).handle(self._see_data_source)
+
+    def _see_claim(self, change: Change[PersistentVolumeClaim]) -> None:
+        self.claims.queue.add(place_of(change.item))
+        self.data_volumes.queue.add(place_of(change.item))
+        self._see_origin(change.item)
+
+    def _see_data_source(self, change: Change[DataSource]) -> None:
+        self.data_sources.queue.add(place_of(change.item))
+        self._see_origin(change.item)
+
+    def _see_origin(self, item: Model) -> None:
+        for place in self._informers.find_places_by(DataSource, _BY_ORIGIN, name_origin(item)):
+            self.data_sources.queue.add(place)
+
+
+class StorageControllers:
+    """The controllers of claims, volumes, DataVolumes, snapshots and data sources, with storage that keeps bytes."""
+
+    def __init__(
+        self, client: Client, informers: Informers, recorder: Recorder, clock: Clock, storage: Storage
+    ) -> None:
+        claims = ClaimReconciler(client, informers, recorder, storage, self._wake_claim)
+        filling = DataVolumeReconciler(client, informers, recorder, clock, storage, self._wake_data_volume)
+        snapshots = SnapshotReconciler(client, informers, recorder, clock, storage, self._wake_snapshot)
+        self._informers = informers
+        self.claims = Loop("claim", claims.reconcile)
+        self.volumes = Loop("volume", VolumeReconciler(client, informers, recorder, clock, storage).reconcile)
+        self.data_volumes = Loop("datavolume", filling.reconcile)
+        self.snapshots = Loop("snapshot", snapshots.reconcile)
+        self.data_sources = Loop("datasource", DataSourceReconciler(client, informers, clock).reconcile)
+        self.loops = (self.claims, self.volumes, self.data_volumes, self.snapshots, self.data_sources)
+        self._watch()
+
+    def _wake_claim(self, name: Name) -> None:
+        self.claims.queue.add(name)
+
+    def _wake_data_volume(self, name: Name) -> None:
+        self.data_volumes.queue.add(name)
+
+    def _wake_snapshot(self, name: Name) -> None:
+        self.snapshots.queue.add(name)
+
+    def _watch(self) -> None:
+        add = self._informers.add
+        add(StorageClass).handle(lambda _: self._look_at_unbound())
+        add(PersistentVolume, {BY_RESERVATION: list_reservations}).handle(self._see_volume)
+        add(PersistentVolumeClaim, {_BY_BINDING: _binding_of}).handle(self._see_claim)
+        add(VirtualMachineInstance).handle(self._see_vmi)
+        add(DataVolume, {_BY_ORIGIN: list_data_volume_origins}).handle(
+            lambda change: self.data_volumes.queue.add(place_of(change.item))
+        )
+        add(VolumeSnapshot).handle(self._see_snapshot)
+        add(DataSource, {_BY_ORIGIN: list_data_source_origins}).handle(self._see_data_source)
+
+    def _see_volume(self, change: Change[PersistentVolume]) -> None:
+        self.volumes.queue.add(place_of(change.item))
+        for reserved in list_reservations(change.item):
+            if reserved == FREE:
+                self._look_at_unbound()
+            else:
+                self.claims.queue.add(Name(*reserved.split("/", 1)))
+
+    def _see_claim(self, change: Change[PersistentVolumeClaim]) -> None:
+        place = place_of(change.item)
+        self.claims.queue.add(place)
+        self.data_volumes.queue.add(place)
+        for volume in self._informers.find_places_by(PersistentVolume, BY_RESERVATION, str(place)):
+            self.volumes.queue.add(volume)
+        self._see_origin(change.item)
+
+    def _see_vmi(self, change: Change[VirtualMachineInstance]) -> None:
+        if change.type != "RESYNCED":
+            for key in list_claim_keys(change.item):
+                self.claims.queue.add(Name(*key.split("/", 1)))
+
+    def _see_snapshot(self, change: Change[VolumeSnapshot]) -> None:
+        self.snapshots.queue.add(place_of(change.item))
+        self._see_origin(change.item)
+
+    def _see_data_source(self, change: Change[DataSource]) -> None:
+        self.data_sources.queue.add(place_of(change.item))
+        self._see_origin(change.item)
+
+    def _see_origin(self, item: Model) -> None:
+        """Have all looked at that are filled from an object, or stand for it."""
+        origin = name_origin(item)
+        for place in self._informers.find_places_by(DataSource, _BY_ORIGIN, origin):
+            self.data_sources.queue.add(place)
+        for place in self._informers.find_places_by(DataVolume, _BY_ORIGIN, origin):
+            self.data_volumes.queue.add(place)
+
+    def _look_at_unbound(self) -> None:
+        for place in self._informers.find_places_by(PersistentVolumeClaim, _BY_BINDING, _UNBOUND):
+            self.claims.queue.add(place)
+
+
+def name_origin(item: Model) -> str:
+    """An object that others are filled from, as the index of origins has it."""
+    return f"{type(item).__name__} {place_of(item)}"
+
+
+def list_data_source_origins(source: DataSource) -> list[str]:
+    """What a data source stands for."""
+    namespace, origin = place_of(source).namespace, source.spec.source
+    if origin.pvc is not None:
+        return [f"PersistentVolumeClaim {origin.pvc.namespace or namespace}/{origin.pvc.name}"]
+    if origin.snapshot is not None:
+        return [f"VolumeSnapshot {origin.snapshot.namespace or namespace}/{origin.snapshot.name}"]
+    if origin.data_source is not None:
+        return [f"DataSource {origin.data_source.namespace or namespace}/{origin.data_source.name}"]
+    return []
+
+
+def list_data_volume_origins(volume: DataVolume) -> list[str]:
+    """What a DataVolume is filled from."""
+    namespace, source, reference = place_of(volume).namespace, volume.spec.source, volume.spec.source_ref
+    if source is not None and source.pvc is not None:
+        return [f"PersistentVolumeClaim {source.pvc.namespace or namespace}/{source.pvc.name}"]
+    if source is not None and source.snapshot is not None:
+        return [f"VolumeSnapshot {source.snapshot.namespace or namespace}/{source.snapshot.name}"]
+    if reference is not None:
+        return [f"{reference.kind} {reference.namespace or namespace}/{reference.name}"]
+    return []
+
+
+def _binding_of(claim: PersistentVolumeClaim) -> Iterable[str]:
+    return () if is_bound(claim) else (_UNBOUND,)

@@ -1,0 +1,27 @@
+"""Labels, annotations and finalizers of claims and volumes, as Kubernetes and CDI spell them."""
+
+from typing import Final
+
+DEFAULT_CLASS: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
+PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
+PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
+SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+CLAIM_PROTECTION: Final = "kubernetes.io/pvc-protection"
+VOLUME_PROTECTION: Final = "kubernetes.io/pv-protection"
+KEEPS_BYTES: Final = "virtshape.io/bytes"
+"""On a volume: it has bytes that go with it."""
+SNAPSHOT_PROTECTION: Final = "snapshot.storage.kubernetes.io/volumesnapshot-bound-protection"
+
+BIND_NOW: Final = "cdi.kubevirt.io/storage.bind.immediate.requested"
+CONTENT_TYPE: Final = "cdi.kubevirt.io/storage.contentType"
+FILLING_PHASE: Final = "cdi.kubevirt.io/storage.pod.phase"
+"""On a claim: how far what fills it is; `Succeeded` once it is filled."""
+POPULATED_FOR: Final = "cdi.kubevirt.io/storage.populatedFor"
+PRE_POPULATED: Final = "cdi.kubevirt.io/storage.prePopulated"
+ALLOW_ADOPTION: Final = "cdi.kubevirt.io/allowClaimAdoption"
+PREALLOCATED: Final = "cdi.kubevirt.io/storage.preallocation"
