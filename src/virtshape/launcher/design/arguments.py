@@ -1,0 +1,43 @@
+"""
+What libvirt has no element for, and QEMU is told directly; and what a launcher on one machine cannot do.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from virtshape.api.kubevirt.domain import Firmware
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.os import find_table
+from virtshape.launcher.design.texts import (
+    HOOKS_ANNOTATION,
+    IGNITION_ANNOTATION,
+    find_annotation,
+    locate_annotation,
+    read_text,
+)
+
+
+def design_arguments(brief: Brief) -> tuple[str, ...]:
+    """More words for QEMU's command line."""
+    if find_annotation(brief, HOOKS_ANNOTATION):
+        brief.refuse(locate_annotation(HOOKS_ANNOTATION), "there are no sidecars on one machine")
+    return (*_design_ignition(brief), *_design_msdm(brief))
+
+
+def _design_ignition(brief: Brief) -> tuple[str, ...]:
+    """The first-boot configuration of CoreOS, which its guest reads from the firmware."""
+    config = find_annotation(brief, IGNITION_ANNOTATION)
+    config = read_text(brief, locate_annotation(IGNITION_ANNOTATION), config)
+    if not config or "ignition" not in config:
+        return ()
+    return ("-fw_cfg", f"name=opt/com.coreos/config,string={_escape(config)}")
+
+
+def _design_msdm(brief: Brief) -> tuple[str, ...]:
+    acpi = (brief.spec.domain.firmware or Firmware()).acpi
+    path = find_table(brief, "msdmNameRef", acpi.msdm_name_ref) if acpi is not None else None
+    return ("-acpitable", f"file={_escape(path)}") if path is not None else ()
+
+
+def _escape(value: str) -> str:
+    """QEMU ends a value at a comma, unless there are two."""
+    return value.replace(",", ",,")

@@ -1,0 +1,96 @@
+"""
+How much memory a guest has, and what stands behind it on the machine.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from typing import Final
+
+from virtshape.api.kubevirt.domain import DomainSpec
+from virtshape.api.kubevirt.domain import Memory as AskedMemory
+from virtshape.api.quantity import Quantity
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.texts import MEMFD_ANNOTATION, find_annotation
+from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking
+
+_MEMORY: Final = "spec.domain.memory"
+_USUAL_PAGE: Final = Quantity("2Mi")
+
+
+def find_memory(domain: DomainSpec) -> Quantity | None:
+    """The memory a guest starts with; the request or else the limit counts where none is given."""
+    memory, resources = domain.memory, domain.resources
+    if memory is not None and memory.guest is not None:
+        return memory.guest
+    for amounts in (resources.requests, resources.limits) if resources is not None else ():
+        if amounts and "memory" in amounts:
+            return amounts["memory"]
+    return None
+
+
+def design_memory(brief: Brief) -> Memory:
+    """The guest's memory, and how far it can grow."""
+    domain = brief.spec.domain
+    given, most = find_memory(domain), domain.memory.max_guest if domain.memory is not None else None
+    if given is None:
+        brief.refuse(f"{_MEMORY}.guest", "nobody says how much memory the guest has")
+    size = given.value() if given is not None else 0
+    if most is None or most.value() == size:
+        return Memory(size=size)
+    if most.value() < size:
+        brief.refuse(f"{_MEMORY}.maxGuest", f"is less than the {given} the guest starts with")
+        return Memory(size=size)
+    return Memory(size=size, maximum=most.value())
+
+
+def design_backing(brief: Brief, size: int, *, shared: bool) -> MemoryBacking | None:
+    """Huge pages, locked memory, and memory that other programs see; nothing for plain memory."""
+    memory = brief.spec.domain.memory or AskedMemory()
+    pages = _design_pages(brief, memory, size)
+    backing = MemoryBacking(
+        hugepages=pages,
+        memfd=shared or (bool(pages) and find_annotation(brief, MEMFD_ANNOTATION) != "false"),
+        shared=shared,
+        locked=_design_lock(brief, memory),
+    )
+    return backing if backing != MemoryBacking() else None
+
+
+def find_page_size(memory: AskedMemory) -> int | None:
+    """The size of a huge page, if the guest has such."""
+    if memory.hugepages is None:
+        return None
+    return _read_page_size(memory.hugepages.page_size).value()
+
+
+def _read_page_size(text: str | None) -> Quantity:
+    try:
+        return Quantity(text) if text else _USUAL_PAGE
+    except ValueError:
+        return Quantity("0")
+
+
+def _design_pages(brief: Brief, memory: AskedMemory, size: int) -> tuple[HugePages, ...]:
+    if memory.hugepages is None:
+        return ()
+    field, page = f"{_MEMORY}.hugepages.pageSize", _read_page_size(memory.hugepages.page_size)
+    there = {Quantity(known).value(): count for known, count in brief.host.hugepages.items() if count}
+    count = there.get(page.value(), 0)
+    if not count:
+        known = ", ".join(known for known, count in brief.host.hugepages.items() if count) or "none"
+        brief.refuse(field, f"this machine has no huge pages of {memory.hugepages.page_size or page}; it has: {known}")
+    elif size % page.value():
+        brief.refuse(field, f"the guest's memory is no multiple of {page}")
+    elif size // page.value() > count:
+        brief.refuse(field, f"the guest needs {size // page.value()} huge pages of {page}; this machine has {count}")
+    return (HugePages(page.value()),)
+
+
+def _design_lock(brief: Brief, memory: AskedMemory) -> bool:
+    reserved, field = memory.reserved_overhead, f"{_MEMORY}.reservedOverhead.memLock"
+    wanted = (reserved.mem_lock if reserved is not None else None) or "NotRequired"
+    if wanted not in ("Required", "NotRequired"):
+        brief.refuse(field, f"{wanted} is none of Required, NotRequired")
+    elif wanted == "Required" and not brief.host.locked_memory:
+        brief.refuse(field, "this machine lets no guest keep its memory from being paged out")
+    return wanted == "Required"

@@ -1,0 +1,83 @@
+"""
+The NUMA nodes of a guest, made like those that its CPUs lie on.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.domain import Memory as AskedMemory
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.memory import find_page_size
+from virtshape.launcher.design.pinning import find_cells
+from virtshape.launcher.domain.cpu import Cell, Topology
+from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking
+from virtshape.launcher.domain.tuning import CpuTune, MemoryNode, NumaTune, Pin
+
+_PASSTHROUGH: Final = "spec.domain.cpu.numa.guestMappingPassthrough"
+
+
+class Layout(NamedTuple):
+    """The NUMA nodes of a guest, and where their memory comes from."""
+
+    cells: tuple[Cell, ...] = ()
+    tune: NumaTune | None = None
+    backing: MemoryBacking | None = None
+
+
+def design_numa(
+    brief: Brief, topology: Topology, memory: Memory, tune: CpuTune | None, backing: MemoryBacking | None
+) -> Layout:
+    """One node for each that the vCPUs lie on, if that is asked for; one in all for memory that can grow."""
+    cpu = brief.spec.domain.cpu
+    if cpu is not None and cpu.numa is not None and cpu.numa.guest_mapping_passthrough is not None and tune is not None:
+        return _mirror(brief, topology, memory, tune, backing)
+    if memory.maximum is not None:
+        return Layout((Cell(0, tuple(range(topology.vcpus)), memory.size),), None, backing)
+    return Layout((), None, backing)
+
+
+def _mirror(brief: Brief, topology: Topology, memory: Memory, tune: CpuTune, backing: MemoryBacking | None) -> Layout:
+    page = find_page_size(brief.spec.domain.memory or AskedMemory())
+    if not page or backing is None:
+        brief.refuse(_PASSTHROUGH, "needs the guest's memory to be in huge pages")
+        return Layout((), None, backing)
+    if topology.vcpus > len(tune.vcpu_pins):
+        brief.refuse("spec.domain.cpu.maxSockets", "CPUs that are plugged in later have no place in the NUMA layout")
+        return Layout((), None, backing)
+    nodes = _group(brief, tune.vcpu_pins)
+    sizes = _share(memory.size, page, len(nodes))
+    if not all(sizes):
+        brief.refuse(_PASSTHROUGH, f"the guest's memory has no huge page for each of {len(nodes)} NUMA nodes")
+        return Layout((), None, backing)
+    cells = tuple(Cell(number, nodes[node], sizes[number]) for number, node in enumerate(nodes))
+    memory_nodes = tuple(MemoryNode(number, node) for number, node in enumerate(nodes))
+    return Layout(
+        cells,
+        NumaTune(tuple(nodes), memory_nodes),
+        replace(
+            backing,
+            hugepages=tuple(HugePages(page, (cell.id,)) for cell in cells),
+            immediate=True,
+            unmerged=tune.realtime is not None,
+        ),
+    )
+
+
+def _group(brief: Brief, pins: tuple[Pin, ...]) -> dict[int, tuple[int, ...]]:
+    """The vCPUs on each of the machine's nodes, in the machine's order."""
+    nodes = {}
+    for cell in find_cells(brief.host, brief.host.cpus):
+        near = {number for core in cell.cores for number in core}
+        vcpus = tuple(pin.thread for pin in pins if near.intersection(pin.cpus))
+        if vcpus:
+            nodes[cell.id] = vcpus
+    return nodes
+
+
+def _share(size: int, page: int, parts: int) -> list[int]:
+    """Split the pages evenly; the first parts get what is left over."""
+    pages, rest = divmod(size // page, parts)
+    return [(pages + (part < rest)) * page for part in range(parts)]

@@ -1,0 +1,69 @@
+"""
+Who a guest is: name, UUID, and what it reads about its hardware.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+import re
+from typing import Final
+
+from virtshape.api.kubevirt.domain import Chassis, Firmware
+from virtshape.api.meta import ObjectMeta
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.texts import read_text
+from virtshape.launcher.domain.sysinfo import Entry, SysInfo
+from virtshape.launcher.domain.whole import Metadata
+
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def design_name(brief: Brief) -> str:
+    """A name that no instance of another namespace has."""
+    metadata = brief.vmi.metadata or ObjectMeta()
+    return f"{metadata.namespace}_{metadata.name}"
+
+
+def design_metadata(brief: Brief) -> Metadata | None:
+    """What is kept about the instance, if it has been stored already."""
+    metadata = brief.vmi.metadata or ObjectMeta()
+    if metadata.uid is None:
+        return None
+    return Metadata(uid=metadata.uid, grace_period=brief.spec.termination_grace_period_seconds)
+
+
+def design_uuid(brief: Brief) -> str | None:
+    """The firmware's UUID, which is also the domain's."""
+    uuid = (brief.spec.domain.firmware or Firmware()).uuid
+    if uuid is not None and not _UUID.fullmatch(uuid):
+        brief.refuse("spec.domain.firmware.uuid", f"{uuid} is no UUID")
+        return None
+    return uuid.lower() if uuid is not None else None
+
+
+def design_sysinfo(brief: Brief, uuid: str | None) -> SysInfo | None:
+    """System and chassis; s390x has no tables for them."""
+    firmware, chassis = brief.spec.domain.firmware or Firmware(), brief.spec.domain.chassis
+    if brief.host.architecture == "s390x":
+        if chassis is not None:
+            brief.refuse("spec.domain.chassis", "s390x guests have no SMBIOS tables to show it in")
+        return None
+    smbios = brief.host.smbios
+    system = {
+        "uuid": uuid,
+        "serial": read_text(brief, "spec.domain.firmware.serial", firmware.serial),
+        "manufacturer": smbios.manufacturer,
+        "family": smbios.family,
+        "product": smbios.product,
+        "sku": smbios.sku,
+        "version": smbios.version,
+    }
+    return SysInfo(system=_list_entries(system), chassis=_design_chassis(brief, chassis or Chassis()))
+
+
+def _design_chassis(brief: Brief, chassis: Chassis) -> tuple[Entry, ...]:
+    texts = {name: getattr(chassis, name) for name in chassis.__struct_fields__}
+    return _list_entries({name: read_text(brief, f"spec.domain.chassis.{name}", text) for name, text in texts.items()})
+
+
+def _list_entries(table: dict[str, str | None]) -> tuple[Entry, ...]:
+    return tuple(Entry(name, value) for name, value in table.items() if value)

@@ -1,0 +1,61 @@
+"""
+How the vCPUs of a guest are laid out, and how many more can be plugged in.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from typing import Final
+
+from virtshape.api.kubevirt.domain import DomainSpec
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
+
+_MOST_WITHOUT_IOMMU: Final = 255
+
+
+def lay_out_vcpus(domain: DomainSpec) -> Topology:
+    """The sockets, cores and threads that a guest starts with; CPU limits and requests count where none are given."""
+    cpu, resources = domain.cpu, domain.resources
+    if cpu is not None and (cpu.sockets or cpu.cores or cpu.threads):
+        return Topology(cpu.sockets or 1, cpu.cores or 1, cpu.threads or 1)
+    if cpu is not None and cpu.guest:
+        return Topology(cpu.guest)
+    for amounts in (resources.limits, resources.requests) if resources is not None else ():
+        if amounts and "cpu" in amounts:
+            return Topology(max(amounts["cpu"].value(), 1))
+    return Topology()
+
+
+def design_topology(brief: Brief, machine: str) -> Topology:
+    """The layout with the sockets that can be plugged in later."""
+    start, cpu = lay_out_vcpus(brief.spec.domain), brief.spec.domain.cpu
+    most = (cpu.max_sockets if cpu is not None else None) or start.sockets
+    if most < start.sockets:
+        brief.refuse("spec.domain.cpu.maxSockets", f"is less than the {start.sockets} sockets the guest starts with")
+    elif most > start.sockets and brief.host.architecture != "amd64":
+        brief.note("spec.domain.cpu.maxSockets", "no CPUs can be plugged into guests of this architecture")
+        most = start.sockets
+    full = Topology(max(most, start.sockets), start.cores, start.threads)
+    _check_count(brief, machine, start, full)
+    return full
+
+
+def design_vcpus(start: Topology, full: Topology) -> Vcpus:
+    """All vCPUs; of the first socket none can be taken away."""
+    if full == start:
+        return Vcpus(current=start.vcpus, maximum=full.vcpus)
+    lasting = start.cores * start.threads
+    each = tuple(
+        Vcpu(id=number, enabled=number < start.vcpus, hotpluggable=number >= lasting) for number in range(full.vcpus)
+    )
+    return Vcpus(current=start.vcpus, maximum=full.vcpus, each=each)
+
+
+def _check_count(brief: Brief, machine: str, start: Topology, full: Topology) -> None:
+    limits = [limit for limit in (brief.host.most_vcpus.get(machine),) if limit]
+    if brief.host.architecture == "amd64":
+        limits.append(_MOST_WITHOUT_IOMMU)
+    if not limits or full.vcpus <= min(limits):
+        return
+    field = "spec.domain.cpu.maxSockets" if start.vcpus <= min(limits) else "spec.domain.cpu"
+    brief.refuse(field, f"makes {full.vcpus} vCPUs; the machine type {machine} has {min(limits)} at most")

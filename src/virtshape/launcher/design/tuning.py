@@ -1,0 +1,131 @@
+"""
+Dedicated CPUs, the emulator's own one, and realtime priority.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from typing import Final
+
+from virtshape.api.kubevirt.domain import CPU
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.numbers import parse_numbers
+from virtshape.launcher.design.pinning import Allotment, allot_cpus, find_cells, spread_iothreads
+from virtshape.launcher.design.texts import (
+    ASSIGNED_CPUS_ANNOTATION,
+    EVEN_EMULATOR_ANNOTATION,
+    find_annotation,
+    locate_annotation,
+)
+from virtshape.launcher.domain.cpu import Topology
+from virtshape.launcher.domain.tuning import CpuTune, Pin, Schedule
+
+_CPU: Final = "spec.domain.cpu"
+_PLACEMENT: Final = f"{_CPU}.dedicatedCpuPlacement"
+_POLICIES: Final = ("shared", "auto", "supplementalPool")
+
+
+def design_cpu_tune(brief: Brief, start: Topology, iothreads: int, assigned: tuple[int, ...]) -> CpuTune | None:
+    """Where the threads of a guest with dedicated CPUs run; nothing for others."""
+    _check_policy(brief)
+    cpu = brief.spec.domain.cpu or CPU()
+    if not cpu.dedicated_cpu_placement:
+        _refuse_without_dedication(brief, cpu)
+        return None
+    supplemental = iothreads if brief.spec.domain.io_threads_policy == "supplementalPool" else 0
+    emulator = _count_emulator_cpus(brief, start.vcpus + supplemental) if cpu.isolate_emulator_thread else 0
+    found = _find_cpus(brief, start, supplemental + emulator, assigned)
+    if found is None:
+        return None
+    for_iothreads, rest = found.spare[:supplemental], found.spare[supplemental:]
+    return CpuTune(
+        vcpu_pins=tuple(Pin(vcpu, (number,)) for vcpu, number in enumerate(found.vcpus)),
+        emulator_pin=rest[:emulator],
+        iothread_pins=_pin_iothreads(iothreads, for_iothreads, rest[:emulator], found.vcpus),
+        realtime=_design_schedule(brief, cpu, start),
+    )
+
+
+def _check_policy(brief: Brief) -> None:
+    domain = brief.spec.domain
+    policy, pool = domain.io_threads_policy, domain.io_threads
+    size = pool.supplemental_pool_thread_count if pool is not None else None
+    if policy is not None and policy not in _POLICIES:
+        brief.refuse("spec.domain.ioThreadsPolicy", f"{policy} is none of {', '.join(_POLICIES)}")
+    elif (policy == "supplementalPool") != bool(size):
+        field = "spec.domain.ioThreads.supplementalPoolThreadCount"
+        brief.refuse(field, "goes with the I/O thread policy supplementalPool, and is at least 1 there")
+
+
+def _refuse_without_dedication(brief: Brief, cpu: CPU) -> None:
+    needing = {
+        "isolateEmulatorThread": bool(cpu.isolate_emulator_thread),
+        "realtime": cpu.realtime is not None,
+        "numa.guestMappingPassthrough": cpu.numa is not None and cpu.numa.guest_mapping_passthrough is not None,
+    }
+    for name, asked in needing.items():
+        if asked:
+            brief.refuse(f"{_CPU}.{name}", "only a guest with dedicatedCpuPlacement can have it")
+
+
+def _count_emulator_cpus(brief: Brief, others: int) -> int:
+    """One, or two where an annotation wants the sum to be even."""
+    even = find_annotation(brief, EVEN_EMULATOR_ANNOTATION) is not None
+    return 2 if even and others % 2 == 0 else 1
+
+
+def _find_cpus(brief: Brief, start: Topology, more: int, assigned: tuple[int, ...]) -> Allotment | None:
+    cpus = assigned or _read_assigned(brief)
+    if cpus is None:
+        return None
+    numa = brief.spec.domain.cpu.numa if brief.spec.domain.cpu else None
+    strict = numa is not None and numa.guest_mapping_passthrough is not None
+    cells = find_cells(brief.host, cpus)
+    count = sum(len(core) for cell in cells for core in cell.cores)
+    found = allot_cpus(cells, start, across_cells=not strict)
+    if count < start.vcpus + more:
+        beside = f" and {more} beside them" if more else ""
+        brief.refuse(
+            _PLACEMENT, f"needs a CPU for each of {start.vcpus} vCPUs{beside}; {count} of this machine's can be had"
+        )
+        return None
+    if found is None:
+        brief.refuse(
+            _PLACEMENT, "the threads of a core would be near different memory; the guest's NUMA layout forbids it"
+        )
+    return found
+
+
+def _read_assigned(brief: Brief) -> tuple[int, ...] | None:
+    """The CPUs that the instance was given; all of the machine's where nobody has chosen."""
+    text = find_annotation(brief, ASSIGNED_CPUS_ANNOTATION)
+    if text is None:
+        return brief.host.cpus
+    numbers = parse_numbers(text)
+    if numbers is None:
+        brief.refuse(locate_annotation(ASSIGNED_CPUS_ANNOTATION), "is no list of CPUs like 0-3,8")
+    return numbers
+
+
+def _pin_iothreads(
+    count: int, own: tuple[int, ...], emulator: tuple[int, ...], vcpus: tuple[int, ...]
+) -> tuple[Pin, ...]:
+    """On CPUs of their own, else beside the emulator, else on those of the vCPUs."""
+    if not count:
+        return ()
+    if own:
+        return tuple(Pin(thread, (number,)) for thread, number in enumerate(own, start=1))
+    if emulator:
+        return tuple(Pin(thread, emulator) for thread in range(1, count + 1))
+    return spread_iothreads(count, vcpus)
+
+
+def _design_schedule(brief: Brief, cpu: CPU, start: Topology) -> Schedule | None:
+    if cpu.realtime is None:
+        return None
+    if not brief.host.realtime:
+        brief.refuse(f"{_CPU}.realtime", "this machine lets no guest run with realtime priority")
+    mask = cpu.realtime.mask or f"0-{start.vcpus - 1}"
+    numbers = parse_numbers(mask)
+    if not numbers or numbers[-1] >= start.vcpus:
+        brief.refuse(f"{_CPU}.realtime.mask", f"{mask} names no vCPUs of 0-{start.vcpus - 1}, as in 0-3,^1")
+    return Schedule(mask)

@@ -1,0 +1,111 @@
+"""
+A whole domain, from an instance, the machine it shall run on, and its disks.
+
+Pure: no I/O, no clock, no logging. What the machine cannot honour is refused, all of it at once; what stands in for
+something else is noted.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.meta import ObjectMeta
+from virtshape.launcher.design.arguments import design_arguments
+from virtshape.launcher.design.clock import design_clock
+from virtshape.launcher.design.cpu import design_cpu
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.devices.whole import DeviceDesign, design_devices
+from virtshape.launcher.design.features import design_features
+from virtshape.launcher.design.machine import design_machine
+from virtshape.launcher.design.memory import design_backing, design_memory
+from virtshape.launcher.design.numa import design_numa
+from virtshape.launcher.design.os import design_os
+from virtshape.launcher.design.resources import check_resources
+from virtshape.launcher.design.security import design_security
+from virtshape.launcher.design.sysinfo import design_metadata, design_name, design_sysinfo, design_uuid
+from virtshape.launcher.design.topology import design_topology, design_vcpus, lay_out_vcpus
+from virtshape.launcher.design.tuning import design_cpu_tune
+from virtshape.launcher.domain.whole import Domain
+from virtshape.launcher.host import Host
+from virtshape.launcher.note import Note
+from virtshape.launcher.refusal import Refusal
+from virtshape.launcher.source import Source
+
+_REBOOT_POLICIES: Final = ("Reboot", "Terminate")
+
+
+class Design(Struct, frozen=True, kw_only=True):
+    """A domain, and what became of fields that it cannot carry as they are."""
+
+    domain: Domain
+    """Not to be started if anything is refused."""
+    refusals: tuple[Refusal, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+def design_domain(
+    vmi: VirtualMachineInstance,
+    host: Host,
+    sources: Mapping[str, Source],
+    directory: str,
+    *,
+    assigned_cpus: tuple[int, ...] = (),
+    state_directory: str | None = None,
+) -> Design:
+    """
+    Decide on everything that a guest is made of.
+
+    `directory` is where its sockets and logs lie, `state_directory` what outlives the instance. The assigned CPUs are
+    for a guest with dedicated ones; without them, and without the annotation, it has the first of the machine's.
+    """
+    brief = Brief(vmi=vmi, host=host, sources=sources, directory=directory)
+    parts = design_devices(vmi, host, sources, directory)
+    domain = _compose(brief, parts, assigned_cpus, state_directory)
+    return Design(
+        domain=domain,
+        refusals=(*brief.refusals, *parts.refusals),
+        notes=(*brief.notes, *parts.notes),
+    )
+
+
+def _compose(brief: Brief, parts: DeviceDesign, assigned: tuple[int, ...], state_directory: str | None) -> Domain:
+    if not brief.host.kvm:
+        brief.note("spec.domain", "KVM does not work on this machine: QEMU emulates the guest's CPUs, which is slow")
+    machine, start = design_machine(brief), lay_out_vcpus(brief.spec.domain)
+    topology, memory = design_topology(brief, machine), design_memory(brief)
+    tune = design_cpu_tune(brief, start, parts.io_threads, assigned)
+    backing = design_backing(brief, memory.size, shared=parts.shared_memory)
+    numa = design_numa(brief, topology, memory, tune, backing)
+    uuid, metadata = design_uuid(brief), brief.vmi.metadata or ObjectMeta()
+    check_resources(brief, start.vcpus)
+    return Domain(
+        type="kvm" if brief.host.kvm else "qemu",
+        name=design_name(brief),
+        uuid=uuid,
+        title=f"{metadata.namespace}/{metadata.name}",
+        metadata=design_metadata(brief),
+        memory=memory,
+        backing=numa.backing,
+        vcpus=design_vcpus(start, topology),
+        iothreads=parts.io_threads,
+        cpu_tune=tune,
+        numa_tune=numa.tune,
+        sysinfo=design_sysinfo(brief, uuid),
+        os=design_os(brief, machine, state_directory),
+        features=design_features(brief, machine),
+        cpu=design_cpu(brief, topology, numa.cells),
+        clock=design_clock(brief),
+        on_reboot="destroy" if _ends_at_reboot(brief) else "restart",
+        devices=parts.devices,
+        security=design_security(brief),
+        arguments=design_arguments(brief),
+    )
+
+
+def _ends_at_reboot(brief: Brief) -> bool:
+    policy = brief.spec.domain.reboot_policy or "Reboot"
+    if policy not in _REBOOT_POLICIES:
+        brief.refuse("spec.domain.rebootPolicy", f"{policy} is none of {', '.join(_REBOOT_POLICIES)}")
+    return policy == "Terminate"
