@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from virtshape.apiserver.access.users import ensure_admin
+from virtshape.apiserver.actions.door import GuestDoor
 from virtshape.apiserver.http import Connection, Listener
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
@@ -38,10 +39,10 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
 
 
 @asynccontextmanager
-async def listening(directory: Path) -> AsyncIterator[World]:
-    """A system that listens on a port of loopback."""
+async def listening(directory: Path, door: GuestDoor | None = None) -> AsyncIterator[World]:
+    """A system that listens on a port of loopback; `door` leads to its guests."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    async with assemble(Settings(directory=directory, port=0, catalog=False)) as system:
+    async with assemble(Settings(directory=directory, port=0, catalog=False), door) as system:
         listener = Listener(system.server.handle)
         port = await listener.start("127.0.0.1", 0, system.directory.pki.build_server_context(["127.0.0.1"]))
         url = f"https://127.0.0.1:{port}"

@@ -7,7 +7,6 @@ Frames are the library's; here is who waits for whom. Whoever reads slowly slows
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterable
 from typing import Final
 
 from websockets.frames import Frame, Opcode
@@ -17,7 +16,8 @@ from virtshape.stream.duplex import BROKEN_OFF, FAILED, NORMAL, HangUp
 
 LARGEST_FRAME: Final = 4 * 1024 * 1024
 MOST_UNREAD: Final = 256 * 1024
-MOST_UNSENT: Final = 1024 * 1024
+MOST_OWED: Final = 64 * 1024
+"""How many bytes of answers to pings may wait for a client that asks and does not listen."""
 LONGEST_REASON: Final = 123
 CLOSING_SECONDS: Final = 5.0
 
@@ -45,6 +45,7 @@ class WebSocket:
         self._parts: list[bytes] = []
         self._unread: deque[bytes] = deque()
         self._unread_size = 0
+        self._owed_size = 0
         self._is_reading = True
         self._is_discarding = False
         self._is_lost = False
@@ -122,7 +123,7 @@ class WebSocket:
         """Take in what came over the transport."""
         self._heard_at = self._loop.time()
         self._protocol.receive_data(data)
-        self._flush()
+        self._owed_size += self._flush()
         for event in self._protocol.events_received():
             if isinstance(event, Frame) and event.opcode in _DATA and not self._is_discarding:
                 self._take(event)
@@ -142,6 +143,7 @@ class WebSocket:
 
     def resume_writing(self) -> None:
         """Take note that it has caught up."""
+        self._owed_size = 0
         self._writable.set()
         self._watch_room()
 
@@ -172,20 +174,20 @@ class WebSocket:
             return HangUp(NORMAL)
         return HangUp(BROKEN_OFF, "the connection broke off")
 
-    def _flush(self) -> None:
+    def _flush(self) -> int:
         # An empty piece asks for the end of the connection, which comes when both have said goodbye.
-        self._send(piece for piece in self._protocol.data_to_send() if piece)
-
-    def _send(self, pieces: Iterable[bytes]) -> None:
+        pieces = [piece for piece in self._protocol.data_to_send() if piece]
         if not self._is_lost and not self._transport.is_closing():
             for piece in pieces:
                 self._transport.write(piece)
+        return sum(map(len, pieces))
 
     def _watch_room(self) -> None:
-        """Read on only where there is room for what comes, and for the answers to its pings."""
+        """Read on only where there is room; what we send must not keep us from it, or both sides would wait."""
         if self._transport.is_closing():
             return
-        has_room = self._unread_size <= MOST_UNREAD and self._transport.get_write_buffer_size() <= MOST_UNSENT
+        is_owing = self._owed_size > MOST_OWED and not self._writable.is_set()
+        has_room = self._unread_size <= MOST_UNREAD and not is_owing
         if has_room and not self._is_reading:
             self._transport.resume_reading()
         elif not has_room and self._is_reading:

@@ -1,0 +1,157 @@
+"""
+A door to guests that are small servers: consoles and screens on sockets in a folder, ports on loopback.
+
+A console says hello, then says back what it is told; a screen greets as VNC does; a port says back all it gets.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.status import StatusError
+from virtshape.apiserver.actions.door import AgentQuestion, GuestAction, PortProtocol
+from virtshape.stream.datagrams import open_udp
+from virtshape.stream.duplex import Duplex, open_tcp, open_unix
+
+HELLO = b"login: "
+GREETING = b"RFB 003.008\n"
+MANY = 64 * 1024 * 1024
+
+
+class EchoDoor:
+    """Reaches the servers; `acted` is what was done with guests."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ports: dict[tuple[int, PortProtocol], int] = {}
+        self.acted: list[tuple[str, GuestAction]] = []
+        self.open_consoles = 0
+
+    async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
+        self.acted.append((_name(vmi), action))
+        if _name(vmi) == "stubborn":
+            raise StatusError(500, "InternalError", "the guest does not listen")
+
+    async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
+        del vmi
+        return await open_unix(str(self.folder / "console"))
+
+    async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
+        del vmi
+        return await open_unix(str(self.folder / "screen"))
+
+    async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
+        del vmi
+        number = self.ports.get((port, protocol), 1)
+        return await (open_udp("127.0.0.1", number) if protocol == "udp" else open_tcp("127.0.0.1", number))
+
+    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuestion) -> bytes:
+        return json.dumps({"hostname": _name(vmi), "asked": question}).encode()
+
+    async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
+        return b"Booting " + _name(vmi).encode() + b"\r\n\xff\x00done\r\n"
+
+    async def serve_console(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Say hello, then say everything back; `poweroff` ends it."""
+        self.open_consoles += 1
+        try:
+            writer.write(HELLO)
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+                if b"poweroff" in data:
+                    break
+        except ConnectionError:
+            pass
+        finally:
+            self.open_consoles -= 1
+            writer.close()
+
+
+async def serve_screen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(GREETING)
+    await echo(reader, writer)
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+
+
+async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Take all that a client has to say, and only then answer with how much it was."""
+    size = 0
+    while data := await reader.read(65536):
+        size += len(data)
+        if data.endswith(b"\n.\n"):
+            break
+    writer.write(b"%d\n" % size)
+    writer.close()
+
+
+async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Say a lot, to whoever is there to hear it."""
+    del reader
+    piece = bytes(range(256)) * 256
+    try:
+        for _ in range(MANY // len(piece)):
+            writer.write(piece)
+            await writer.drain()
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+
+
+class _Repeat(asyncio.DatagramProtocol):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport: asyncio.DatagramTransport = transport  # type: ignore[assignment]
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        self._transport.sendto(data, addr)
+
+
+ECHO, ANSWER, POUR, IGNORE = 7, 80, 19, 9
+
+
+@asynccontextmanager
+async def open_echo_door(folder: Path) -> AsyncIterator[EchoDoor]:
+    """The door and its servers: guests' ports 7 (echo, also UDP), 9 (ignores), 19 (pours), 80 (answers once)."""
+    door = EchoDoor(folder)
+    ending = asyncio.Event()
+
+    async def ignore(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await ending.wait()
+        writer.close()
+
+    servers = [
+        await asyncio.start_unix_server(door.serve_console, folder / "console"),
+        await asyncio.start_unix_server(serve_screen, folder / "screen"),
+    ]
+    for port, talk in ((ECHO, echo), (ANSWER, answer_once), (POUR, pour), (IGNORE, ignore)):
+        server = await asyncio.start_server(talk, "127.0.0.1", 0)
+        servers.append(server)
+        door.ports[port, "tcp"] = server.sockets[0].getsockname()[1]
+    loop = asyncio.get_running_loop()
+    datagrams, _ = await loop.create_datagram_endpoint(_Repeat, local_addr=("127.0.0.1", 0))
+    door.ports[ECHO, "udp"] = datagrams.get_extra_info("sockname")[1]
+    try:
+        yield door
+    finally:
+        ending.set()
+        datagrams.close()
+        for server in servers:
+            server.close()
+
+
+def _name(vmi: VirtualMachineInstance) -> str:
+    return (vmi.metadata.name if vmi.metadata else None) or ""

@@ -1,0 +1,397 @@
+"""WebSockets by hand: every byte of the handshake and of the frames, also those that no client should send."""
+
+import asyncio
+import contextlib
+import json
+import ssl
+import struct
+from base64 import urlsafe_b64encode
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+from tests.doors import ECHO, GREETING, HELLO, POUR
+from tests.visits import PLACE, Visit, until, visiting
+
+from virtshape.apiserver.access.kubeconfig import find_token
+from virtshape.apiserver.access.users import create_user
+from virtshape.stream.websocket import WebSocket
+
+KEY, ACCEPT = "dGhlIHNhbXBsZSBub25jZQ==", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+MASK = b"\x01\x02\x03\x04"
+CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    uvloop.run(asyncio.wait_for(scenario, 30))
+
+
+def frame(opcode: int, data: bytes = b"", *, fin: bool = True, masked: bool = True, rsv: int = 0) -> bytes:
+    head = bytes([(0x80 if fin else 0) | rsv | opcode])
+    bit = 0x80 if masked else 0
+    if len(data) < 126:
+        head += bytes([bit | len(data)])
+    elif len(data) < 65536:
+        head += struct.pack("!BH", bit | 126, len(data))
+    else:
+        head += struct.pack("!BQ", bit | 127, len(data))
+    if not masked:
+        return head + data
+    return head + MASK + bytes(byte ^ MASK[at % 4] for at, byte in enumerate(data))
+
+
+class Wire:
+    """A bare connection to a server."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str) -> None:
+        self.reader = reader
+        self.writer = writer
+        self.token = token
+
+    def send(self, data: bytes) -> None:
+        self.writer.write(data)
+
+    def ask(self, what: str = "console", guest: str = "web", version: str = "v1", **headers: str | None) -> None:
+        """Ask for a stream; headers with None are left out."""
+        path = f"/apis/subresources.kubevirt.io/{version}/namespaces/{PLACE}/virtualmachineinstances/{guest}/{what}"
+        given: dict[str, str | None] = {
+            "host": "x",
+            "authorization": f"Bearer {self.token}",
+            "connection": "Upgrade",
+            "upgrade": "websocket",
+            "sec-websocket-version": "13",
+            "sec-websocket-key": KEY,
+            "sec-websocket-protocol": "plain.kubevirt.io",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items() if value is not None)]
+        self.send("\r\n".join([*lines, "", ""]).encode())
+
+    async def read_head(self) -> tuple[int, dict[str, str]]:
+        head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+        status, *lines = head.strip().split("\r\n")
+        return int(status.split()[1]), dict(line.split(": ", 1) for line in lines)
+
+    async def read_answer(self) -> tuple[int, dict[str, str], Any]:
+        status, headers = await self.read_head()
+        return status, headers, json.loads(await self.reader.readexactly(int(headers["content-length"])) or "null")
+
+    async def read_frame(self) -> tuple[int, bytes]:
+        first, second = await self.reader.readexactly(2)
+        assert not second & 0x80, "a server never masks"
+        size = second & 0x7F
+        if size == 126:
+            (size,) = struct.unpack("!H", await self.reader.readexactly(2))
+        elif size == 127:
+            (size,) = struct.unpack("!Q", await self.reader.readexactly(8))
+        return first & 0x0F, await self.reader.readexactly(size)
+
+    async def read_data(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            opcode, piece = await self.read_frame()
+            assert opcode == BINARY
+            data += piece
+        return data
+
+    async def open(self, what: str = "console") -> None:
+        self.ask(what)
+        status, headers = await self.read_head()
+        assert (status, headers["sec-websocket-accept"]) == (101, ACCEPT)
+
+
+@asynccontextmanager
+async def connect(visit: Visit) -> AsyncIterator[Wire]:
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trust.check_hostname = False
+    trust.verify_mode = ssl.CERT_NONE
+    reader, writer = await asyncio.open_connection("127.0.0.1", visit.port, ssl=trust)
+    try:
+        yield Wire(reader, writer, find_token(visit.world.kubeconfig.read_text()) or "")
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def opened(folder: Path, what: str = "console") -> AsyncIterator[tuple[Visit, Wire]]:
+    async with visiting(folder, "web") as visit, connect(visit) as wire:
+        await wire.open(what)
+        yield visit, wire
+
+
+@pytest.mark.parametrize("version", ["v1", "v1alpha3"])
+def test_the_handshake_is_that_of_the_specification(tmp_path: Path, version: str) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+            wire.ask(version=version, connection="keep-alive, Upgrade", upgrade="WebSocket")
+            status, headers = await wire.read_head()
+            assert (status, headers) == (
+                101,
+                {
+                    "upgrade": "websocket",
+                    "connection": "Upgrade",
+                    "sec-websocket-accept": ACCEPT,
+                    "sec-websocket-protocol": "plain.kubevirt.io",
+                },
+            )
+            assert await wire.read_frame() == (BINARY, HELLO)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [(None, None), ("other", None), ("other, plain.kubevirt.io", "plain.kubevirt.io")],
+    ids=["none", "unknown", "one of several"],
+)
+def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str | None, chosen: str | None) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+            wire.ask(sec_websocket_protocol=offered)
+            status, headers = await wire.read_head()
+            assert (status, headers.get("sec-websocket-protocol")) == (101, chosen)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("what", "headers", "code", "words"),
+    [
+        ("console", {"upgrade": None, "connection": None}, 400, "ask for it with a WebSocket"),
+        ("console", {"upgrade": "h2c"}, 400, "ask for it with a WebSocket"),
+        ("console", {"sec_websocket_version": "8"}, 400, "version 13 is spoken here"),
+        ("console", {"sec_websocket_key": "short"}, 400, "Sec-WebSocket-Key"),
+        ("console", {"sec_websocket_key": None}, 400, "Sec-WebSocket-Key"),
+        ("console", {"authorization": None}, 401, "Unauthorized"),
+        ("console", {"authorization": "Bearer wrong"}, 401, "Unauthorized"),
+        ("console", {"guest": "no"}, 404, '"no" not found'),
+    ],
+    ids=["no upgrade", "another", "old version", "bad key", "no key", "nobody", "somebody else", "no guest"],
+)
+def test_what_is_no_handshake_is_refused_and_the_connection_goes_on(
+    tmp_path: Path, what: str, headers: dict[str, Any], code: int, words: str
+) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+            wire.ask(what, **headers)
+            status, _, body = await wire.read_answer()
+            assert (status, body["code"], words in body["message"]) == (code, code, True), body
+            await wire.open()
+            assert await wire.read_frame() == (BINARY, HELLO)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("what", ["portforward", "portforward/", "portforward/x", "portforward/1/tcp/2", "console/1"])
+def test_paths_that_are_none_are_404(tmp_path: Path, what: str) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+            wire.ask(what)
+            assert (await wire.read_head())[0] == 404
+
+    run(scenario())
+
+
+def test_other_requests_may_ask_for_another_protocol_in_vain(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+            head = b"GET /version HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: %b\r\n\r\n"
+            wire.send(head % b"h2c" + head % b"websocket" + head % b"h2c")
+            assert [(await wire.read_answer())[0] for _ in range(3)] == [200] * 3
+            with_body = head.replace(b"GET", b"POST").replace(b"\r\n\r\n", b"\r\ncontent-length: 3\r\n\r\nabc")
+            wire.send(with_body % b"h2c")
+            assert (await wire.read_answer())[0] == 501
+
+    run(scenario())
+
+
+def test_requests_before_a_stream_are_answered_before_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+            wire.send(b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n" * 2)
+            wire.ask(f"portforward/{ECHO}")
+            wire.send(frame(BINARY, b"early"))
+            assert [(await wire.read_answer())[0] for _ in range(2)] == [200] * 2
+            assert (await wire.read_head())[0] == 101
+            assert await wire.read_frame() == (BINARY, b"early")
+
+    run(scenario())
+
+
+def _offer(token: str) -> str:
+    return f"base64url.bearer.authorization.k8s.io.{urlsafe_b64encode(token.encode()).decode().rstrip('=')}"
+
+
+def test_a_browser_may_show_its_token_among_the_subprotocols(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+            wire.ask(authorization=None, sec_websocket_protocol=f"{_offer(wire.token)}, plain.kubevirt.io")
+            status, headers = await wire.read_head()
+            assert (status, headers["sec-websocket-protocol"]) == (101, "plain.kubevirt.io")
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    "offers",
+    [f"{_offer('wrong')}, plain.kubevirt.io", "base64url.bearer.authorization.k8s.io.%, plain.kubevirt.io", "alone"],
+    ids=["wrong", "garbled", "alone"],
+)
+def test_a_token_among_the_subprotocols_that_is_no_good_is_refused(tmp_path: Path, offers: str) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+            shown = _offer(wire.token) if offers == "alone" else offers
+            wire.ask(authorization=None, sec_websocket_protocol=shown)
+            assert (await wire.read_answer())[0] == 401
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(("role", "status"), [("view", 403), ("edit", 101)])
+def test_a_console_is_for_those_who_may_edit(tmp_path: Path, role: str, status: int) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+            wire.token = await _add_user(visit, role)
+            wire.ask()
+            assert (await wire.read_head())[0] == status
+
+    run(scenario())
+
+
+async def _add_user(visit: Visit, role: str) -> str:
+    """The token of a new user with this role everywhere."""
+    user = create_user(visit.world.system.directory, visit.world.url, "carol", role=role, by="token")
+    for binding in user.bindings:
+        await visit.world.client.create(binding)
+    return find_token(user.kubeconfig) or ""
+
+
+PIECES = {
+    "in one frame": [frame(BINARY, b"abc")],
+    "as text": [frame(TEXT, b"abc")],
+    "in fragments": [frame(BINARY, b"a", fin=False), frame(CONT, b"b", fin=False), frame(CONT, b"c")],
+    "with a ping between": [frame(BINARY, b"ab", fin=False), frame(PONG, b"x"), frame(CONT, b"c")],
+    "with nothing in between": [frame(BINARY), frame(BINARY, b"a"), frame(BINARY), frame(BINARY, b"bc")],
+    "byte by byte": [bytes([byte]) for byte in frame(BINARY, b"abc")],
+}
+
+
+@pytest.mark.parametrize("pieces", PIECES.values(), ids=PIECES)
+def test_bytes_arrive_however_they_are_sent(tmp_path: Path, pieces: list[bytes]) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path, f"portforward/{ECHO}") as (_, wire):
+            for piece in pieces:
+                wire.send(piece)
+                await wire.writer.drain()
+            assert await wire.read_data(3) == b"abc"
+
+    run(scenario())
+
+
+def test_a_datagram_is_a_message_even_in_fragments(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path, f"portforward/{ECHO}/udp") as (_, wire):
+            wire.send(frame(BINARY, b"whole ", fin=False) + frame(CONT, b"message") + frame(BINARY, b"next"))
+            assert await wire.read_frame() == (BINARY, b"whole message")
+            assert await wire.read_frame() == (BINARY, b"next")
+
+    run(scenario())
+
+
+def test_a_ping_is_answered_with_what_it_says(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path, "vnc") as (_, wire):
+            assert await wire.read_frame() == (BINARY, GREETING)
+            wire.send(frame(PING, b"are you there"))
+            assert await wire.read_frame() == (PONG, b"are you there")
+
+    run(scenario())
+
+
+MALFORMED = {
+    "not masked": (frame(BINARY, b"abc", masked=False), 1002),
+    "a reserved bit": (frame(BINARY, b"abc", rsv=0x40), 1002),
+    "an unknown opcode": (frame(3, b"abc"), 1002),
+    "a continuation of nothing": (frame(CONT, b"abc"), 1002),
+    "a message within a message": (frame(BINARY, b"a", fin=False) + frame(BINARY, b"b"), 1002),
+    "a ping in fragments": (frame(PING, b"a", fin=False), 1002),
+    "a ping too long": (frame(PING, b"a" * 126), 1002),
+    "a goodbye too short": (frame(CLOSE, b"\x03"), 1002),
+    "a goodbye with no such code": (frame(CLOSE, struct.pack("!H", 1005)), 1002),
+    "a frame too large": (struct.pack("!BBQ", 0x82, 0xFF, 5 * 1024 * 1024) + MASK, 1009),
+    "a frame of any size": (struct.pack("!BBQ", 0x82, 0xFF, 2**63) + MASK, 1009),
+    "no frame at all": (b"GET / HTTP/1.1\r\n\r\n", 1002),
+}
+
+
+@pytest.mark.parametrize(("data", "code"), MALFORMED.values(), ids=MALFORMED)
+def test_what_is_no_frame_ends_the_stream_with_a_reason(tmp_path: Path, data: bytes, code: int) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as (visit, wire):
+            assert await wire.read_frame() == (BINARY, HELLO)
+            wire.send(data)
+            opcode, told = await wire.read_frame()
+            assert (opcode, struct.unpack("!H", told[:2])) == (CLOSE, (code,))
+            assert await wire.reader.read() == b""
+            await until(lambda: visit.door.open_consoles == 0)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("told", [b"", struct.pack("!H", 1000), struct.pack("!H", 4999) + b"so long"])
+def test_a_goodbye_is_returned_and_the_connection_ended(tmp_path: Path, told: bytes) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as (visit, wire):
+            assert await wire.read_frame() == (BINARY, HELLO)
+            wire.send(frame(CLOSE, told))
+            assert await wire.read_frame() == (CLOSE, told)
+            assert await wire.reader.read() == b""
+            await until(lambda: visit.door.open_consoles == 0)
+
+    run(scenario())
+
+
+def test_a_guest_that_ends_says_goodbye_and_the_client_has_time_to_answer(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as (_, wire):
+            wire.send(frame(BINARY, b"poweroff"))
+            assert await wire.read_data(len(HELLO) + 8) == HELLO + b"poweroff"
+            assert await wire.read_frame() == (CLOSE, struct.pack("!H", 1000))
+            wire.send(frame(BINARY, b"too late") + frame(CLOSE, struct.pack("!H", 1000)))
+            assert await wire.reader.read() == b""
+
+    run(scenario())
+
+
+def test_a_client_that_does_not_say_goodbye_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WebSocket.close, "__defaults__", (1000, "", 0.1))
+
+    async def scenario() -> None:
+        async with opened(tmp_path) as (_, wire):
+            wire.send(frame(BINARY, b"poweroff"))
+            assert await wire.read_data(len(HELLO) + 8) == HELLO + b"poweroff"
+            assert (await wire.read_frame())[0] == CLOSE
+            with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+                await wire.reader.readexactly(1)
+
+    run(scenario())
+
+
+def test_one_that_pings_and_never_listens_fills_no_memory(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path, f"portforward/{POUR}") as (visit, wire):
+            wire.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            pings = frame(PING, b"x" * 125) * 500
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    while True:
+                        wire.send(pings)
+                        await wire.writer.drain()
+            held = max(connection._transport.get_write_buffer_size() for connection in visit.world.connections)  # noqa: SLF001
+            assert held < 2 * 1024 * 1024
+            wire.writer.transport.abort()
+
+    run(scenario())

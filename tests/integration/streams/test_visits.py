@@ -1,0 +1,448 @@
+"""Consoles, screens and ports of guests, over real connections with our own client."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.doors import ECHO, GREETING, HELLO, IGNORE, MANY, POUR
+from tests.visits import PLACE, Visit, until, visiting
+from tests.worlds import run
+
+from virtshape.api.codec import from_tree
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.status import StatusError
+from virtshape.client.actions import Resource, act
+from virtshape.client.guests import ask_agent, open_console, open_port, open_vnc, read_console_log
+from virtshape.stream.duplex import GOING_AWAY, TAKEN_OVER, HangUp
+from virtshape.stream.websocket import WebSocket
+
+INSTANCES: Resource = "virtualmachineinstances"
+MACHINES: Resource = "virtualmachines"
+
+
+async def read_all(socket: WebSocket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        data += await socket.read()
+    return bytes(data)
+
+
+def test_a_console_says_hello_and_hears(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            console = await open_console(visit.transport, PLACE, "web")
+            assert await console.read() == HELLO
+            await console.write(b"root\r")
+            assert await console.read() == b"root\r"
+            await console.close()
+            await until(lambda: visit.door.open_consoles == 0)
+
+    run(scenario())
+
+
+def test_who_comes_second_takes_the_console_over(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web", "db") as visit:
+            first = await open_console(visit.transport, PLACE, "web")
+            other = await open_console(visit.transport, PLACE, "db")
+            assert (await first.read(), await other.read()) == (HELLO, HELLO)
+            second = await open_console(visit.transport, PLACE, "web")
+            with pytest.raises(HangUp, match="another client connected to the console of web") as caught:
+                await first.read()
+            assert caught.value.code == TAKEN_OVER
+            assert await second.read() == HELLO
+            await other.write(b"still here")
+            assert await other.read() == b"still here"
+            assert visit.door.open_consoles == 2
+            for console in (first, second, other):
+                await console.close()
+
+    run(scenario())
+
+
+def test_of_many_that_come_at_once_one_has_the_console(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            opening = [open_console(visit.transport, PLACE, "web") for _ in range(10)]
+            consoles = await asyncio.gather(*opening)
+            assert visit.door.open_consoles <= 1
+            await until(lambda: visit.door.open_consoles == 1)
+            ends = await asyncio.gather(*(_read_to_the_end(console) for console in consoles))
+            assert sorted(ends) == [0] + [TAKEN_OVER] * 9
+            await asyncio.gather(*(console.close() for console in consoles))
+
+    run(scenario())
+
+
+async def _read_to_the_end(console: WebSocket) -> int:
+    """The code that the console ended with; 0 for one that is still open after a while."""
+    try:
+        async with asyncio.timeout(1):
+            while await console.read():
+                pass
+    except HangUp as end:
+        return end.code
+    except TimeoutError:
+        pass
+    return 0
+
+
+def test_a_guest_that_ends_closes_its_console(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            console = await open_console(visit.transport, PLACE, "web")
+            await console.write(b"poweroff")
+            assert await read_all(console, len(HELLO) + 8) == HELLO + b"poweroff"
+            assert await console.read() == b""
+            await console.close()
+
+    run(scenario())
+
+
+def test_a_screen_has_one_viewer(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            first = await open_vnc(visit.transport, PLACE, "web")
+            assert await first.read() == GREETING
+            console = await open_console(visit.transport, PLACE, "web")
+            second = await open_vnc(visit.transport, PLACE, "web")
+            with pytest.raises(HangUp, match="another client connected to the screen"):
+                await first.read()
+            assert await second.read() == GREETING
+            await asyncio.gather(first.close(), second.close(), console.close())
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("resource", [INSTANCES, MACHINES])
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_a_port_of_a_guest_is_reached(tmp_path: Path, resource: Resource, protocol: str) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            await _create_vm(visit, "web")
+            port = await open_port(visit.transport, PLACE, resource, "web", ECHO, protocol)
+            for message in (b"one", b"two" * 300):
+                await port.write(message)
+                assert await port.read() == message
+            await port.close()
+
+    run(scenario())
+
+
+async def _create_vm(visit: Visit, name: str) -> None:
+    template = {"spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}}}
+    vm = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name, "namespace": PLACE},
+        "spec": {"runStrategy": "Halted", "template": template},
+    }
+    await visit.world.client.create(from_tree(vm, VirtualMachine))
+
+
+def test_large_transfers_arrive_whole_in_both_directions(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            port = await open_port(visit.transport, PLACE, INSTANCES, "web", ECHO)
+            piece = os.urandom(1024 * 1024)
+
+            async def send() -> None:
+                for _ in range(32):
+                    await port.write(piece)
+
+            sending = asyncio.create_task(send())
+            assert await read_all(port, 32 * len(piece)) == piece * 32
+            await sending
+            await port.close()
+
+    run(scenario())
+
+
+def test_a_slow_reader_slows_the_guest_and_loses_nothing(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            port = await open_port(visit.transport, PLACE, INSTANCES, "web", POUR)
+            await asyncio.sleep(0.5)
+            held = sum(connection._transport.get_write_buffer_size() for connection in visit.world.connections)  # noqa: SLF001
+            assert held < 1024 * 1024
+            size = 0
+            while data := await port.read():
+                size += len(data)
+            assert size == MANY
+            await port.close()
+
+    run(scenario())
+
+
+def test_a_slow_guest_slows_the_client_and_holds_up_nobody(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            port = await open_port(visit.transport, PLACE, INSTANCES, "web", IGNORE)
+            sent = 0
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    while True:
+                        await port.write(b"x" * 65536)
+                        sent += 65536
+            assert sent < 64 * 1024 * 1024
+            console = await open_console(visit.transport, PLACE, "web")
+            assert await console.read() == HELLO
+            await asyncio.gather(console.close(), port.close(seconds=0.1))
+
+    run(scenario())
+
+
+def test_what_a_client_sent_before_it_left_is_delivered(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        taken = asyncio.Event()
+        got = bytearray()
+
+        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while data := await reader.read(4096):
+                got.extend(data)
+                await asyncio.sleep(0.001)
+            taken.set()
+            writer.close()
+
+        async with visiting(tmp_path, "web") as visit, await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+            visit.door.ports[25, "tcp"] = server.sockets[0].getsockname()[1]
+            port = await open_port(visit.transport, PLACE, INSTANCES, "web", 25)
+            await port.write(b"y" * 500_000)
+            await port.close()
+            await taken.wait()
+            assert len(got) == 500_000
+
+    run(scenario())
+
+
+def test_many_streams_run_side_by_side(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+
+            async def talk(number: int) -> None:
+                port = await open_port(visit.transport, PLACE, INSTANCES, "web", ECHO)
+                for turn in range(20):
+                    message = b"%d-%d" % (number, turn)
+                    await port.write(message)
+                    assert await port.read() == message
+                await port.close()
+
+            await asyncio.gather(*(talk(number) for number in range(100)))
+            await until(lambda: len(visit.world.connections) <= 2)
+
+    run(scenario())
+
+
+def test_a_server_that_stops_says_so(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            streams = [
+                await open_console(visit.transport, PLACE, "web"),
+                await open_port(visit.transport, PLACE, INSTANCES, "web", ECHO),
+            ]
+            await streams[0].read()
+        for stream in streams:
+            with pytest.raises(HangUp, match="the server is stopping") as caught:
+                await stream.read()
+            assert caught.value.code == GOING_AWAY
+            await stream.close()
+
+    run(scenario())
+
+
+def test_a_client_that_vanishes_leaves_nothing_open(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            console = await open_console(visit.transport, PLACE, "web")
+            await console.read()
+            assert visit.door.open_consoles == 1
+            console.abort()
+            await until(lambda: visit.door.open_consoles == 0)
+            with pytest.raises(HangUp, match="broke off"):
+                await console.read()
+
+    run(scenario())
+
+
+def test_a_client_that_gives_no_sign_of_life_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("virtshape.apiserver.upgrading.PING_SECONDS", 0.05)
+    monkeypatch.setattr("virtshape.apiserver.upgrading.SILENCE_SECONDS", 0.3)
+
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            alive = await open_port(visit.transport, PLACE, INSTANCES, "web", ECHO)
+            silent = await open_console(visit.transport, PLACE, "web")
+            silent._transport.pause_reading()  # noqa: SLF001 - as if its process had been stopped
+            await until(lambda: visit.door.open_consoles == 1)
+            await until(lambda: visit.door.open_consoles == 0)
+            await alive.write(b"pong")
+            assert await alive.read() == b"pong"
+            await alive.close()
+            silent.abort()
+
+    run(scenario())
+
+
+Ask = Callable[[Visit], Awaitable[Any]]
+
+REFUSED: dict[str, tuple[dict[str, Any], Ask, int, str]] = {
+    "a console of nobody": ({}, lambda v: open_console(v.transport, PLACE, "no"), 404, '"no" not found'),
+    "a console before the start": (
+        {"phase": "Scheduling"},
+        lambda v: open_console(v.transport, PLACE, "web"),
+        400,
+        "VMI is not running",
+    ),
+    "a console of one that failed": (
+        {"phase": "Failed"},
+        lambda v: open_console(v.transport, PLACE, "web"),
+        409,
+        "VMI is in failed status",
+    ),
+    "a console that is not there": (
+        {"devices": {"autoattachSerialConsole": False}},
+        lambda v: open_console(v.transport, PLACE, "web"),
+        400,
+        "No serial consoles are present",
+    ),
+    "a screen that is not there": (
+        {"devices": {"autoattachGraphicsDevice": False}},
+        lambda v: open_vnc(v.transport, PLACE, "web"),
+        400,
+        "No graphics devices are present",
+    ),
+    "a screen before the start": (
+        {"phase": "Pending"},
+        lambda v: open_vnc(v.transport, PLACE, "web"),
+        400,
+        "VMI is not running",
+    ),
+    "a port of a paused one": (
+        {"conditions": ["Paused"]},
+        lambda v: open_port(v.transport, PLACE, INSTANCES, "web", ECHO),
+        409,
+        "VMI is paused",
+    ),
+    "a port of one that ended": (
+        {"phase": "Succeeded"},
+        lambda v: open_port(v.transport, PLACE, INSTANCES, "web", ECHO),
+        400,
+        "VMI is not running",
+    ),
+    "a port of a machine that is none": (
+        {},
+        lambda v: open_port(v.transport, PLACE, MACHINES, "web", ECHO),
+        404,
+        'virtualmachine.kubevirt.io "web" not found',
+    ),
+    "a port where nobody listens": (
+        {},
+        lambda v: open_port(v.transport, PLACE, INSTANCES, "web", 1),
+        500,
+        "the guest cannot be reached",
+    ),
+    "a port that is none": (
+        {},
+        lambda v: open_port(v.transport, PLACE, INSTANCES, "web", 70000),
+        400,
+        "70000 is no port",
+    ),
+    "a protocol that is none": (
+        {},
+        lambda v: open_port(v.transport, PLACE, INSTANCES, "web", ECHO, "sctp"),
+        400,
+        '"sctp" cannot be forwarded',
+    ),
+    "an agent that is not there": (
+        {},
+        lambda v: ask_agent(v.world.client, PLACE, "web", "userlist"),
+        409,
+        "VMI does not have guest agent connected",
+    ),
+    "an agent before the start": (
+        {"phase": "Scheduling"},
+        lambda v: ask_agent(v.world.client, PLACE, "web", "guestosinfo"),
+        409,
+        "VMI is not running",
+    ),
+    "a pause that fails": (
+        {"name": "stubborn"},
+        lambda v: act(v.world.client, PLACE, INSTANCES, "stubborn", "pause"),
+        500,
+        "the guest does not listen",
+    ),
+}
+
+
+@pytest.mark.parametrize(("guest", "ask", "code", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_visited_is_told(tmp_path: Path, guest: dict[str, Any], ask: Ask, code: int, words: str) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path) as visit:
+            await visit.run_guest(**guest)
+            with pytest.raises(StatusError) as caught:
+                await ask(visit)
+            assert (caught.value.code, words in caught.value.message) == (code, True), caught.value.message
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda v: open_console(v.transport, PLACE, "web"),
+        lambda v: open_port(v.transport, PLACE, INSTANCES, "web", ECHO),
+        lambda v: act(v.world.client, PLACE, INSTANCES, "web", "pause"),
+        lambda v: read_console_log(v.world.client, PLACE, "web"),
+    ],
+    ids=["console", "port", "action", "log"],
+)
+def test_where_nothing_runs_guests_that_is_said(tmp_path: Path, ask: Ask) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web", door=False) as visit:
+            with pytest.raises(StatusError, match="nothing runs guests here") as caught:
+                await ask(visit)
+            assert caught.value.code == 503
+
+    run(scenario())
+
+
+def test_guests_are_acted_on_through_the_door_but_not_on_trial(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            client = visit.world.client
+            await act(client, PLACE, INSTANCES, "web", "pause", {"dryRun": ["All"]})
+            assert visit.door.acted == []
+            await act(client, PLACE, INSTANCES, "web", "pause")
+            await act(client, PLACE, INSTANCES, "web", "reset")
+            assert visit.door.acted == [("web", "pause"), ("web", "reset")]
+
+    run(scenario())
+
+
+def test_an_agent_answers_and_a_console_is_read_later(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path) as visit:
+            await visit.run_guest(conditions=["AgentConnected"])
+            client = visit.world.client
+            assert await ask_agent(client, PLACE, "web", "guestosinfo") == {"hostname": "web", "asked": "guestosinfo"}
+            assert await read_console_log(client, PLACE, "web") == b"Booting web\r\n\xff\x00done\r\n"
+
+    run(scenario())
+
+
+def test_streams_are_on_record(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with visiting(tmp_path, "web") as visit:
+            console = await open_console(visit.transport, PLACE, "web")
+            await console.close()
+            with pytest.raises(StatusError):
+                await open_console(visit.transport, PLACE, "no")
+            await until(lambda: '"code":404' in visit.audited)
+            assert '"code":101' in visit.audited
+            assert '"subresource":"console"' in visit.audited
+
+    run(scenario())
