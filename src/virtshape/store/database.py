@@ -70,7 +70,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
     )
     connection.execute("PRAGMA query_only = ON")
-    connection.execute("PRAGMA mmap_size = 268435456")
+    connection.execute("PRAGMA mmap_size = 33554432")
     return connection
 
 
