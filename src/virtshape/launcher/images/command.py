@@ -1,0 +1,92 @@
+"""
+Programs run for the sake of an image: with limits, in a session of their own, and killed when nobody wants them.
+
+Arguments are lists and never pass through a shell; the shell here only sets limits and is replaced by the program.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Final
+
+from virtshape.launcher.images.errors import ToolError
+
+MOST_OUTPUT: Final = 1 << 20
+_LIMITED: Final = 'ulimit -v "$1" && ulimit -t "$2" && shift 2 && exec "$@"'
+_BEAT_MILLISECONDS: Final = 100
+_WORDS_OF_A_FAILURE: Final = 400
+
+
+def run(
+    command: Sequence[str],
+    *,
+    seconds: float,
+    memory: int | None = None,
+    beat: Callable[[], None] | None = None,
+    directory: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> bytes:
+    """
+    Run a program and give what it printed, at most a megabyte of it.
+
+    `memory` bounds its address space in bytes, and then `seconds` its CPU time too. `beat` is called ten times a
+    second; if it raises, the program is killed.
+    """
+    limits = [] if memory is None else ["/bin/sh", "-c", _LIMITED, "sh", str(memory // 1024), str(int(seconds) + 1)]
+    environment = {**os.environ, "LC_ALL": "C", **(variables or {})}
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - a list of arguments, put together by this package
+                [*limits, *command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                cwd=directory,
+                env=environment,
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            raise ToolError(f"{command[0]} is not installed") from error
+        with process:
+            code = _await(process, command[0], seconds, beat)
+        if code == 127 and limits:
+            raise ToolError(f"{command[0]} is not installed")
+        if code != 0:
+            raise ToolError(_describe(command[0], code, _read(errors)))
+        return _read(output)
+
+
+def _await(process: "subprocess.Popen[bytes]", name: str, seconds: float, beat: Callable[[], None] | None) -> int:
+    deadline = time.monotonic() + seconds
+    descriptor = os.pidfd_open(process.pid)
+    ended = select.poll()
+    ended.register(descriptor, select.POLLIN)
+    is_over = False
+    try:
+        while not (is_over := bool(ended.poll(_BEAT_MILLISECONDS))):
+            if beat is not None:
+                beat()
+            if time.monotonic() > deadline:
+                raise ToolError(f"{name} did not end within {seconds:g} seconds")
+    finally:
+        os.close(descriptor)
+        if not is_over:
+            os.killpg(process.pid, signal.SIGKILL)
+    return process.wait()
+
+
+def _read(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read(MOST_OUTPUT)
+
+
+def _describe(name: str, code: int, errors: bytes) -> str:
+    lines = errors.decode(errors="replace").strip().splitlines()
+    said = " ".join(line.strip() for line in lines[-3:])[-_WORDS_OF_A_FAILURE:]
+    how = f"was ended by signal {-code}" if code < 0 else f"failed with exit code {code}"
+    return f"{name} {how}{': ' + said if said else ''}"

@@ -1,0 +1,125 @@
+"""
+Building the demo guest, once: afterwards it is found in the directory it was built in.
+
+Built from Debian packages that are downloaded and unpacked, never installed. Names carry a digest of this package's
+scripts, so that a guest built by another version is not taken for this one. Old ones stay: disks may rest on them.
+"""
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from virtshape.launcher.images.demo.disk import ARGUMENTS, Loaders, build_disk
+from virtshape.launcher.images.demo.initramfs import build_initramfs, read_scripts
+from virtshape.launcher.images.demo.modules import EMULATED, VIRTIO, is_candidate, pick_modules
+from virtshape.launcher.images.demo.packages import Packages, unpack
+from virtshape.launcher.images.errors import ToolError
+from virtshape.launcher.images.placing import place, place_bytes
+from virtshape.launcher.images.progress import Progress, ignore
+
+Flavour = Literal["cloud", "full"]
+"""`cloud` boots fastest and knows virtio only; `full` knows emulated hardware too: SATA, e1000, USB, TPM, watchdogs."""
+
+_KERNELS: Final = {"cloud": "linux-image-cloud-amd64", "full": "linux-image-amd64"}
+_TOOLS: Final = ("busybox-static", "mtools", "syslinux", "syslinux-common", "shim-signed", "grub-efi-amd64-signed")
+_FILES: Final = {
+    "bin/busybox",
+    "usr/bin/busybox",
+    "usr/bin/mtools",
+    "usr/bin/syslinux",
+    "usr/lib/syslinux/mbr/mbr.bin",
+    "usr/lib/shim/shimx64.efi.signed",
+    "usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed",
+}
+
+
+class DemoGuest(NamedTuple):
+    """Where the demo guest's files are."""
+
+    disk: Path
+    kernel: Path
+    initramfs: Path
+
+
+def ensure_demo_image(cache_dir: Path, progress: Progress = ignore, flavour: Flavour = "cloud") -> Path:
+    """Give the raw disk image that boots the demo guest by BIOS and by EFI, building it if it is not there."""
+    return ensure_demo_guest(cache_dir, progress, flavour).disk
+
+
+def ensure_demo_guest(cache_dir: Path, progress: Progress = ignore, flavour: Flavour = "cloud") -> DemoGuest:
+    """Give the demo guest as a disk and as a kernel with its initramfs, building it if it is not there."""
+    guest = find_demo_guest(cache_dir, flavour)
+    if not guest.disk.exists():
+        cache_dir.mkdir(parents=True, exist_ok=True)
+        with _alone(cache_dir):
+            if not guest.disk.exists():
+                _build(guest, flavour, progress)
+    return guest
+
+
+def find_demo_guest(cache_dir: Path, flavour: Flavour = "cloud") -> DemoGuest:
+    """Name the files that the demo guest has or will have."""
+    digest = hashlib.sha256(ARGUMENTS.encode())
+    for name, content in sorted(read_scripts().items()):
+        digest.update(name.encode() + content)
+    stem = f"demo-{flavour}-{digest.hexdigest()[:12]}"
+    return DemoGuest(*(cache_dir / f"{stem}.{suffix}" for suffix in ("img", "vmlinuz", "initrd")))
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    descriptor = os.open(directory / ".demo.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _build(guest: DemoGuest, flavour: Flavour, progress: Progress) -> None:
+    with tempfile.TemporaryDirectory(prefix=".demo-", dir=guest.disk.parent) as name:
+        scratch = Path(name)
+        root = _gather(flavour, scratch, progress)
+        kernel = next(root.glob("boot/vmlinuz-*"))
+        version = kernel.name.removeprefix("vmlinuz-")
+        modules = pick_modules(root, [*VIRTIO, *(EMULATED if flavour == "full" else [])])
+        busybox = next(root.glob("**/bin/busybox"))
+        initramfs = build_initramfs(busybox, modules, version, scratch / "index")
+        place_bytes(guest.kernel, kernel.read_bytes(), 0o644)
+        place_bytes(guest.initramfs, initramfs, 0o644)
+        with place(guest.disk, 0o644) as partial:
+            build_disk(partial, kernel, initramfs, _find_loaders(root), scratch)
+
+
+def _gather(flavour: Flavour, scratch: Path, progress: Progress) -> Path:
+    """Download the packages and unpack what is needed of them."""
+    packages = Packages(scratch)
+    kernel = packages.resolve(_KERNELS[flavour], r"linux-image-[0-9][^\s,(]*")
+    files = packages.fetch([kernel, *_TOOLS], progress)
+    missing = {kernel, *_TOOLS} - set(files)
+    if missing:
+        raise ToolError(f"apt offers no package {', '.join(sorted(missing))}, of which the demo guest is made")
+    root = scratch / "root"
+    total = sum(path.stat().st_size for path in files.values())
+    for package in files.values():
+        progress(total, total)
+        unpack(package, root, lambda path: path in _FILES or path.startswith("boot/vmlinuz-") or is_candidate(path))
+    return root
+
+
+def _find_loaders(root: Path) -> Loaders:
+    mtools = root / "usr/bin/mtools"
+    for tool in ("mformat", "mcopy", "mattrib", "mmove"):
+        (mtools.parent / tool).symlink_to("mtools")
+    return Loaders(
+        mbr=root / "usr/lib/syslinux/mbr/mbr.bin",
+        shim=root / "usr/lib/shim/shimx64.efi.signed",
+        grub=root / "usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed",
+        syslinux=root / "usr/bin/syslinux",
+        mtools=mtools,
+    )

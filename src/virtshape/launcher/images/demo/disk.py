@@ -1,0 +1,101 @@
+"""
+A disk that boots the demo guest: by BIOS through syslinux, by EFI and Secure Boot through Debian's shim and GRUB.
+
+One FAT partition holds everything. Made with mtools, so that nothing has to be mounted.
+"""
+
+import struct
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from virtshape.launcher.images.command import run
+
+ARGUMENTS: Final = (
+    "console=tty0 console=ttyS0 quiet no_timer_check tsc=reliable mitigations=off random.trust_cpu=on "
+    "usb_storage.delay_use=0"
+)
+_START: Final = 1 << 20
+_SPARE: Final = 8 << 20
+_SECTOR: Final = 512
+_SECONDS: Final = 60.0
+_MBR_CODE: Final = 440
+
+_SYSLINUX: Final = f"""\
+DEFAULT demo
+PROMPT 0
+LABEL demo
+  LINUX /vmlinuz
+  INITRD /initrd
+  APPEND {ARGUMENTS}
+"""
+_GRUB: Final = f"""\
+linux /vmlinuz {ARGUMENTS}
+initrd /initrd
+boot
+"""
+
+
+class Loaders(NamedTuple):
+    """Files of the boot loaders, and the programs that install them."""
+
+    mbr: Path
+    shim: Path
+    grub: Path
+    syslinux: Path
+    mtools: Path
+
+
+def build_disk(image: Path, kernel: Path, initramfs: bytes, loaders: Loaders, scratch: Path) -> None:
+    """Write a bootable disk image at a name that nobody looks at yet."""
+    contents = {
+        "vmlinuz": kernel.read_bytes(),
+        "initrd": initramfs,
+        "syslinux.cfg": _SYSLINUX.encode(),
+        "EFI/BOOT/BOOTX64.EFI": loaders.shim.read_bytes(),
+        "EFI/BOOT/grubx64.efi": loaders.grub.read_bytes(),
+        "EFI/debian/grub.cfg": _GRUB.encode(),
+    }
+    size = _START + sum(map(len, contents.values())) + _SPARE
+    size += -size % (1 << 20)
+    with image.open("wb") as file:
+        file.write(_render_mbr(loaders.mbr.read_bytes(), size))
+        file.truncate(size)
+    _format(image, size, loaders.mtools, scratch)
+    _copy(image, contents, loaders.mtools, scratch)
+    run(
+        [str(loaders.syslinux), "--install", "--offset", str(_START), str(image)],
+        seconds=_SECONDS,
+        variables={"PATH": f"{loaders.mtools.parent}:/usr/bin:/bin"},
+    )
+
+
+def _render_mbr(code: bytes, size: int) -> bytes:
+    """One active partition of the EFI system type; old boot code does not mind the type."""
+    beyond_cylinders = b"\xfe\xff\xff"
+    entry = b"\x80" + beyond_cylinders + b"\xef" + beyond_cylinders
+    entry += struct.pack("<II", _START // _SECTOR, (size - _START) // _SECTOR)
+    return code[:_MBR_CODE].ljust(446, b"\0") + entry.ljust(64, b"\0") + b"\x55\xaa"
+
+
+def _format(image: Path, size: int, mtools: Path, scratch: Path) -> None:
+    sectors = (size - _START) // _SECTOR
+    layout = ["-T", str(sectors), "-h", "255", "-s", "63", "-H", str(_START // _SECTOR), "-v", "DEMO"]
+    _use(mtools, "mformat", ["-i", f"{image}@@{_START}", *layout, "::"], scratch)
+
+
+def _copy(image: Path, contents: dict[str, bytes], mtools: Path, scratch: Path) -> None:
+    tree = scratch / "tree"
+    for name, content in contents.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_bytes(content)
+    tops = [str(path) for path in sorted(tree.iterdir())]
+    _use(mtools, "mcopy", ["-s", "-i", f"{image}@@{_START}", *tops, "::/"], scratch)
+
+
+def _use(mtools: Path, tool: str, arguments: list[str], scratch: Path) -> None:
+    run(
+        [str(mtools.parent / tool), *arguments],
+        seconds=_SECONDS,
+        directory=scratch,
+        variables={"MTOOLS_SKIP_CHECK": "1"},
+    )

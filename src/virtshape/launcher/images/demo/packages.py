@@ -1,0 +1,100 @@
+"""
+Debian packages as raw material: downloaded by apt, which checks their signatures, and unpacked without being installed.
+
+Needs no rights beyond a directory to write to. Where apt has no package lists, it gets some of its own there.
+"""
+
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from virtshape.launcher.images.command import run
+from virtshape.launcher.images.errors import ToolError, TransferError
+from virtshape.launcher.images.progress import Progress
+
+_SECONDS: Final = 900.0
+_OFFER: Final = re.compile(r"^'[^']+' (?P<file>(?P<name>[^_\s]+)_\S+\.deb) (?P<size>\d+)", re.MULTILINE)
+
+
+class Packages:
+    """The packages that apt can get at, brought to one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        missing = [tool for tool in ("apt-get", "apt-cache", "dpkg-deb") if shutil.which(tool) is None]
+        if missing:
+            raise ToolError(
+                f"the demo guest is made from Debian packages, and this machine has no {', '.join(missing)};"
+                " build it on a Debian machine and copy the image"
+            )
+        self._directory = directory
+        self._options: list[str] = []
+
+    def resolve(self, name: str, pattern: str) -> str:
+        """Give the package of a certain name that another one depends on, as a kernel's virtual package does."""
+        shown = self._ask(["apt-cache", "show", "--no-all-versions", name])
+        found = re.search(rf"^Depends:.*?\b({pattern})", shown, re.MULTILINE)
+        if not found:
+            raise TransferError(f"the package {name} depends on nothing that looks like {pattern}")
+        return found[1]
+
+    def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, Path]:
+        """Download packages; give the file of each."""
+        offers = self._ask(["apt-get", "download", "--print-uris", *names])
+        files = {offer["name"]: self._directory / offer["file"] for offer in _OFFER.finditer(offers)}
+        total = sum(int(offer["size"]) for offer in _OFFER.finditer(offers))
+
+        def beat() -> None:
+            progress(min(total, sum(path.stat().st_size for path in self._directory.glob("*.deb"))), total)
+
+        self._run(["apt-get", "download", "-q", *names], beat)
+        progress(total, total)
+        return files
+
+    def _ask(self, command: list[str]) -> str:
+        try:
+            return self._run(command)
+        except ToolError:
+            if self._options:
+                raise
+        self._fetch_lists()
+        return self._run(command)
+
+    def _fetch_lists(self) -> None:
+        lists = self._directory / "lists"
+        (lists / "partial").mkdir(parents=True)
+        self._options = ["-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={self._directory}"]
+        self._run(["apt-get", "update", "-q"])
+
+    def _run(self, command: list[str], beat: Callable[[], None] | None = None) -> str:
+        program, *arguments = command
+        line = [program, *self._options, *arguments]
+        try:
+            return run(line, seconds=_SECONDS, directory=self._directory, beat=beat).decode()
+        except ToolError as error:
+            raise ToolError(
+                f"the demo guest's packages could not be had: {error}; does `apt-get update` work?"
+            ) from error
+
+
+def unpack(package: Path, target: Path, wanted: Callable[[str], bool]) -> None:
+    """Write the regular files of a package that are wanted below a directory."""
+    command = ["dpkg-deb", "--fsys-tarfile", str(package)]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE) as process,  # noqa: S603 - our own command
+        tarfile.open(fileobj=process.stdout, mode="r|") as archive,
+    ):
+        for member in archive:
+            name = member.name.removeprefix("./")
+            content = archive.extractfile(member) if member.isreg() and wanted(name) else None
+            if content is not None:
+                place = target / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with place.open("wb") as file:
+                    shutil.copyfileobj(content, file)
+                place.chmod(member.mode & 0o777)
+    if process.returncode != 0:
+        raise ToolError(f"{package.name} could not be unpacked")

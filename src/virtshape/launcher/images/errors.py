@@ -1,0 +1,29 @@
+"""
+What can go wrong with an image, in words for whoever asked for it.
+
+    ImageError
+    ├── RefusedImageError   the image is not acceptable; trying again does not help
+    ├── TransferError       it could not be brought here; trying again may help
+    ├── ToolError           a program that is needed is missing, failed or took too long
+    └── StoppedError        whoever asked has changed their mind
+"""
+
+
+class ImageError(Exception):
+    """An image that cannot be had."""
+
+
+class RefusedImageError(ImageError):
+    """An image that is here, and must not be used."""
+
+
+class TransferError(ImageError):
+    """An image that did not arrive."""
+
+
+class ToolError(ImageError):
+    """A program that did not do its part."""
+
+
+class StoppedError(ImageError):
+    """Work that was given up on request."""

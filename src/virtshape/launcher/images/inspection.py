@@ -1,0 +1,108 @@
+"""
+Judging an image that came from anywhere.
+
+Its bytes are looked at first, then qemu-img with the one driver they ask for, the file driver below it, no network, and
+limits on time and memory. Nothing is converted or changed here.
+"""
+
+import os
+import stat
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from virtshape.launcher.images.command import run
+from virtshape.launcher.images.errors import RefusedImageError, ToolError
+from virtshape.launcher.images.signature import HEAD, TAIL, find_trick, recognise
+
+READABLE: Final = frozenset({"raw", "qcow2", "vmdk", "vdi", "vpc", "vhdx"})
+COMPRESSED: Final = frozenset({"gz", "xz"})
+SECTOR: Final = 512
+
+_SECONDS: Final = 30.0
+_MEMORY: Final = 1 << 30
+_REFERENCES: Final = ("backing-filename", "full-backing-filename")
+
+
+class ImageInfo(NamedTuple):
+    """What is known of an image that passed."""
+
+    format: str
+    size: int
+    """Bytes that a guest sees."""
+
+
+def inspect_image(path: Path, limit: int | None = None) -> ImageInfo:
+    """Judge an image; RefusedImageError if it is none, reaches beyond its file or is larger than the limit."""
+    info = _inspect(path)
+    if info.size == 0:
+        raise RefusedImageError("the image is empty")
+    if limit is not None and info.size > limit:
+        raise RefusedImageError(f"the image holds a disk of {info.size} bytes; at most {limit} are allowed")
+    return info
+
+
+def _inspect(path: Path) -> ImageInfo:
+    form, head, size = look_at(path)
+    if form not in READABLE:
+        raise RefusedImageError(f"images of the format {form} cannot be used; raw and qcow2 images can")
+    trick = find_trick(form, head)
+    if trick is not None:
+        raise RefusedImageError(f"the image cannot be used: {trick}")
+    if form == "raw":
+        return ImageInfo("raw", round_up(size, SECTOR))
+    return _ask_qemu(path, form)
+
+
+def look_at(path: Path) -> tuple[str, bytes, int]:
+    """Give the format that a file's own bytes show, its first bytes, and its size."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise RefusedImageError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise RefusedImageError(f"{path} is not a file")
+        size = os.fstat(descriptor).st_size
+        head = os.pread(descriptor, HEAD, 0)
+        tail = os.pread(descriptor, TAIL, max(0, size - TAIL))
+    finally:
+        os.close(descriptor)
+    return recognise(head, tail), head, size
+
+
+def describe_source(path: Path, form: str) -> str:
+    """Write the options by which QEMU's tools open exactly this file in exactly this format."""
+    name = str(path.absolute()).replace(",", ",,")
+    return f"driver={form},file.driver=file,file.filename={name}"
+
+
+def _ask_qemu(path: Path, form: str) -> ImageInfo:
+    command = ["qemu-img", "info", "--output=json", "--image-opts", describe_source(path, form)]
+    try:
+        answer = msgspec.json.decode(run(command, seconds=_SECONDS, memory=_MEMORY), type=dict[str, Any])
+    except (ToolError, msgspec.DecodeError) as error:
+        if "is not installed" in str(error):
+            raise
+        raise RefusedImageError(f"the image cannot be read as {form}: {error}") from error
+    if any(answer.get(key) for key in _REFERENCES):
+        raise RefusedImageError("the image cannot be used: it is backed by another file")
+    _check_details(answer, path)
+    return ImageInfo(form, int(answer["virtual-size"]))
+
+
+def _check_details(answer: dict[str, Any], path: Path) -> None:
+    details = answer.get("format-specific", {}).get("data", {})
+    if answer.get("encrypted") or details.get("encrypt"):
+        raise RefusedImageError("the image cannot be used: it is encrypted")
+    if details.get("data-file"):
+        raise RefusedImageError("the image cannot be used: it keeps its data in another file")
+    named = {extent.get("filename") for extent in details.get("extents", [])}
+    if not named <= {str(path.absolute())}:
+        raise RefusedImageError("the image cannot be used: it describes other files")
+
+
+def round_up(size: int, unit: int) -> int:
+    """The next multiple of a unit."""
+    return -(-size // unit) * unit

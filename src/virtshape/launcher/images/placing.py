@@ -1,0 +1,56 @@
+"""
+Files that appear whole or not at all: written under a temporary name beside their place, made durable, then renamed.
+
+A temporary name holds the number of the process that writes, so that leftovers of a process that was killed can be told
+from work that is going on.
+"""
+
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+_LEFTOVER: Final = re.compile(r"\..+\.(\d+)-[0-9a-f]{8}\.partial")
+
+
+@contextmanager
+def place(target: Path, mode: int = 0o600) -> Iterator[Path]:
+    """Give a temporary name to write to; the file takes its place at the end, or is gone if an exception comes."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.parent / f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.partial"
+    try:
+        yield partial
+        partial.chmod(mode)
+        sync(partial)
+        partial.rename(target)
+        sync(target.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def place_bytes(target: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write a small file whole."""
+    with place(target, mode) as partial:
+        partial.touch(mode)
+        partial.write_bytes(content)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or directory is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sweep(directory: Path) -> None:
+    """Remove what processes that no longer exist have left half-written in a directory."""
+    for path in directory.iterdir():
+        leftover = _LEFTOVER.fullmatch(path.name)
+        if leftover and not Path("/proc", leftover[1]).exists():
+            with suppress(OSError):
+                path.unlink()
