@@ -61,9 +61,10 @@ class Mortal:
 class Place:
     """A system, asked through one client, in its default namespace."""
 
-    def __init__(self, system: System | None, client: RestClient) -> None:
+    def __init__(self, system: System | None, client: RestClient, directory: Path | None = None) -> None:
         self._system = system
         self.client = client
+        self.directory = directory
 
     @property
     def _server(self) -> Server:
@@ -72,7 +73,7 @@ class Place:
 
     def controlling(self, launcher: LauncherName = "simulate") -> Any:
         """The controllers at work."""
-        return controlling(self._server, launcher)
+        return controlling(self._server, launcher, self.directory)
 
     @asynccontextmanager
     async def controlling_until(self, writes: int, *, late: bool) -> AsyncIterator[Mortal]:
@@ -167,7 +168,7 @@ async def settle(controllers: Controllers) -> None:
 async def placed(directory: Path) -> AsyncIterator[Place]:
     """A system without controllers yet."""
     async with opened("in-process", directory) as world:
-        yield Place(world.system, world.client)
+        yield Place(world.system, world.client, directory)
 
 
 def instancetype_tree(name: str = "small", guest: int = 2, memory: str = "2Gi") -> Tree:

@@ -119,6 +119,7 @@ class Controllers:
         informing = asyncio.create_task(self.informers.run(), name="informers")
         try:
             await self.informers.wait()
+            await self.storage.settle()
             async with contextlib.AsyncExitStack() as stack:
                 await stack.enter_async_context(self.recorder.running())
                 for loop in self.loops:

@@ -5,10 +5,11 @@ Put together here; nothing is decided here.
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Final, Literal
 
 from virtshape.api.codec import encode
@@ -31,6 +32,7 @@ from virtshape.control.launcher import Launcher, SimulatedLauncher
 from virtshape.control.loop import Loop, Name
 from virtshape.control.namespaces import NamespaceReconciler
 from virtshape.serve.inprocess import InProcessTransport, connect
+from virtshape.serve.storage.local import open_storage
 
 LauncherName = Literal["simulate", "none"]
 CONTROLLER: Final = User("system:serviceaccount:kubevirt:kubevirt-controller", (MASTERS, AUTHENTICATED))
@@ -39,16 +41,29 @@ RETRY_SECONDS: Final = 1.0
 _log = logging.getLogger(__name__)
 
 
-@contextlib.asynccontextmanager
+@asynccontextmanager
 async def controlling(
-    server: Server, launcher: LauncherName = "none", *, wrap: Callable[[Client], Client] = lambda client: client
+    server: Server,
+    launcher: LauncherName = "none",
+    directory: Path | None = None,
+    *,
+    wrap: Callable[[Client], Client] = lambda client: client,
 ) -> AsyncIterator[Controllers]:
-    """All controllers of the server's objects, for as long as the block lasts; `wrap` may stand between the two."""
+    """
+    All controllers of the server's objects, for as long as the block lasts; `wrap` may stand between the two.
+
+    Volumes are kept in the directory; without one, and where guests are only played, there are none.
+    """
     client = wrap(connect(server, CONTROLLER, manager=MANAGER))
-    controllers = Controllers(client, make_launcher(launcher))
-    namespaces = _build_namespaces(client, controllers, InProcessTransport(server, CONTROLLER))
-    collector = Collector(client, [kind for kind in list_stored() if kind is not Event])
-    async with controllers.running(), collector.running(), namespaces.running():
+    async with AsyncExitStack() as stack:
+        storage = None
+        if directory is not None and launcher != "simulate":
+            storage = await stack.enter_async_context(open_storage(directory))
+        controllers = Controllers(client, make_launcher(launcher), storage=storage)
+        namespaces = _build_namespaces(client, controllers, InProcessTransport(server, CONTROLLER))
+        collector = Collector(client, [kind for kind in list_stored() if kind is not Event])
+        for one in (controllers, collector, namespaces):
+            await stack.enter_async_context(one.running())
         forgetting = asyncio.create_task(EventExpiry(client, time.time).run(), name="expiry")
         try:
             yield controllers
@@ -57,11 +72,11 @@ async def controlling(
             await asyncio.gather(forgetting, return_exceptions=True)
 
 
-async def control(server: Server, launcher: LauncherName) -> None:
+async def control(server: Server, launcher: LauncherName, directory: Path) -> None:
     """Have the controllers at work until cancelled; what keeps them from beginning is tried again."""
     while True:
         try:
-            async with controlling(server, launcher):
+            async with controlling(server, launcher, directory):
                 await asyncio.Event().wait()
         except (StatusError, UnreachableError) as error:
             _log.error("the controllers cannot begin: %s", error)

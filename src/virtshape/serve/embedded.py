@@ -118,7 +118,7 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
         interval = min(COMPACTION_SECONDS, settings.history_seconds)
         tasks = [asyncio.create_task(_compact_forever(system.store, interval))]
         if settings.controllers:
-            tasks.append(asyncio.create_task(control(system.server, settings.launcher)))
+            tasks.append(asyncio.create_task(control(system.server, settings.launcher, settings.directory)))
         try:
             yield Ready(url, ensure_admin(system.directory, url))
         finally:

@@ -1,5 +1,5 @@
 """
-What a new data directory holds before anybody writes to it: namespaces, roles, the catalogue.
+What a new data directory holds before anybody writes to it: namespaces, roles, storage classes, the catalogue.
 
 Runs at every start and adds what is missing; what somebody has changed or deleted by hand since is theirs.
 """
@@ -17,11 +17,15 @@ from virtshape.apiserver.fields.managedfields import Write as Authorship
 from virtshape.apiserver.fields.managedfields import record_update
 from virtshape.apiserver.objects import assemble, begin, make_write
 from virtshape.apiserver.resource import resource_of
+from virtshape.serve.storage.layout import PROVISIONER
 from virtshape.store.store import Store
 from virtshape.store.writer import Write
 
 NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system", "kubevirt")
 CONFIGURATION: Final = "kubevirt"
+STORAGE_CLASSES: Final = "storageclasses.storage.k8s.io"
+DEFAULT_STORAGE_CLASS: Final = "local"
+BINDING_MODES: Final = {DEFAULT_STORAGE_CLASS: "Immediate", "local-wffc": "WaitForFirstConsumer"}
 MANAGER: Final = "virtshape"
 
 
@@ -31,6 +35,8 @@ async def seed(store: Store, *, with_catalog: bool) -> None:
     trees = [_namespace(name) for name in NAMESPACES]
     trees.append(_configuration(moment))
     trees += [to_tree(item) for item in (*build_roles(), *build_bindings())]
+    if not store.list(STORAGE_CLASSES).records:  # whoever deleted one has chosen among the others
+        trees += [_storage_class(name, mode) for name, mode in BINDING_MODES.items()]
     if with_catalog:
         trees += [to_tree(item) for item in catalog.load()]
     writes = list(_missing(store, trees, moment))
@@ -45,6 +51,20 @@ def _namespace(name: str) -> dict[str, Any]:
         "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
+    }
+
+
+def _storage_class(name: str, binding_mode: str) -> dict[str, Any]:
+    """A class of volumes in the data directory."""
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if name == DEFAULT_STORAGE_CLASS else None
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name} | ({"annotations": annotations} if annotations else {}),
+        "provisioner": PROVISIONER,
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": binding_mode,
+        "allowVolumeExpansion": True,
     }
 
 

@@ -11,10 +11,10 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.client.resources import metadata_of
 
-BLANK: Tree = {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}}
+AWAITED: Tree = {"source": {"upload": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}}
 WITH_DISK: Tree = {
     "template": {"volumes": [{"name": "root", "dataVolume": {"name": "root"}}]},
-    "dataVolumeTemplates": [{"metadata": {"name": "root", "labels": {"own": "1"}}, "spec": BLANK}],
+    "dataVolumeTemplates": [{"metadata": {"name": "root", "labels": {"own": "1"}}, "spec": AWAITED}],
 }
 
 
@@ -37,7 +37,7 @@ def test_disks_are_made_with_their_vm_and_the_vm_waits_for_them(tmp_path: Path) 
                 assert claim.spec is not None
                 assert claim.spec.access_modes == ["ReadWriteOnce"]
                 assert volume.status is not None
-                assert volume.status.phase == "Pending"
+                assert volume.status.phase == "UploadReady"
             async with place.controlling("simulate"):
                 await place.wait_for("Running")
                 volume = await place.client.get(DataVolume, "root", "default")

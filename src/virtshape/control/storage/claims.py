@@ -141,6 +141,8 @@ class ClaimReconciler:
             self._recorder.tell(claim, "ProvisioningSucceeded", f"bound to volume {bound_name}")
         self._told.pop(name, None)
         await self._write_status(claim, describe_bound(claim, volume))
+        if spec.data_source is not None or spec.data_source_ref is not None:
+            await self._storage.forget(bound_name or "")
         return DONE
 
     async def _fill_new(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result | None:
@@ -162,7 +164,7 @@ class ClaimReconciler:
             self._tell(name, claim, "ProvisioningFailed", work.message, warning=True)
             await self._storage.forget(kept.name)
             return Result(after=RETRY_SECONDS)
-        return None if work.state == "done" else Result(after=POLL_SECONDS)
+        return None if work.state == "done" else Result(after=POLL_SECONDS)  # forgotten once the claim is bound
 
     async def _keep(self, name: Name, claim: PersistentVolumeClaim) -> Result:
         """See to it that a bound claim still has its volume, and all of it that it asks for."""

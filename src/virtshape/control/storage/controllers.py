@@ -17,6 +17,7 @@ from virtshape.api.storage import StorageClass
 from virtshape.client.cache import Change, place_of
 from virtshape.client.informers import Informers
 from virtshape.client.protocol import Client
+from virtshape.client.resources import metadata_of
 from virtshape.control.clock import Clock
 from virtshape.control.events import Recorder
 from virtshape.control.loop import Loop, Name
@@ -24,6 +25,7 @@ from virtshape.control.storage.claims import ClaimReconciler
 from virtshape.control.storage.claimstatus import is_bound
 from virtshape.control.storage.datasources import DataSourceReconciler
 from virtshape.control.storage.datavolumes import DataVolumeReconciler
+from virtshape.control.storage.filling import is_finished
 from virtshape.control.storage.played import PlayedReconciler
 from virtshape.control.storage.protocol import Storage
 from virtshape.control.storage.reclaim import VolumeReconciler
@@ -49,6 +51,9 @@ class PlayedControllers:
         self.data_sources = Loop("datasource", DataSourceReconciler(client, informers, clock).reconcile)
         self.loops: tuple[Loop, ...] = (self.claims, self.data_volumes, self.data_sources)
         self._watch()
+
+    async def settle(self) -> None:
+        """Do nothing: what is played leaves nothing behind."""
 
     def _watch(self) -> None:
         add = self._informers.add
@@ -81,6 +86,7 @@ class StorageControllers:
         filling = DataVolumeReconciler(client, informers, recorder, clock, storage, self._wake_data_volume)
         snapshots = SnapshotReconciler(client, informers, recorder, clock, storage, self._wake_snapshot)
         self._informers = informers
+        self._storage = storage
         self.claims = Loop("claim", claims.reconcile)
         self.volumes = Loop("volume", VolumeReconciler(client, informers, recorder, clock, storage).reconcile)
         self.data_volumes = Loop("datavolume", filling.reconcile)
@@ -88,6 +94,12 @@ class StorageControllers:
         self.data_sources = Loop("datasource", DataSourceReconciler(client, informers, clock).reconcile)
         self.loops = (self.claims, self.volumes, self.data_volumes, self.snapshots, self.data_sources)
         self._watch()
+
+    async def settle(self) -> None:
+        """Have storage forget work that nobody waits for any more, once everything was seen."""
+        volumes = {metadata_of(one).uid or "" for one in self._informers.list(DataVolume) if not is_finished(one)}
+        claimed = {place.name for place in self._informers.list_places(PersistentVolume)}
+        await self._storage.keep_only(volumes | claimed)
 
     def _wake_claim(self, name: Name) -> None:
         self.claims.queue.add(name)

@@ -4,7 +4,7 @@ The Storage protocol: what keeps the bytes of volumes on a node, as the controll
 Only words that both sides share. Where bytes lie and how they get there is not known here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -127,6 +127,9 @@ class Storage(Protocol):
 
     async def forget(self, key: str) -> None:
         """End work that nobody wants any more, and leave nothing of it."""
+
+    async def keep_only(self, keys: Collection[str]) -> None:
+        """Leave nothing of work that is none of these."""
 
     def is_being_copied(self, name: str) -> bool:
         """Whether work under way reads the volume of this name, so that nobody may write to it."""

@@ -1,0 +1,27 @@
+"""
+Files from elsewhere: web addresses and registries, as the functions for images bring them here.
+
+Translates; decides nothing.
+"""
+
+from pathlib import Path
+
+from virtshape.control.storage.protocol import Container, Web
+from virtshape.launcher.images.errors import TransferError
+from virtshape.launcher.images.progress import Progress
+from virtshape.serve.storage.layout import Layout
+
+
+class ImageFetcher:
+    """Brings files into a data directory."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    def fetch_web(self, origin: Web, scratch: Path, progress: Progress) -> Path:
+        """A file from a web address, in scratch."""
+        raise TransferError(f"nothing here fetches {origin.url}")
+
+    def fetch_container(self, origin: Container, scratch: Path, progress: Progress) -> Path:
+        """The disk image of a container image, which others use too."""
+        raise TransferError(f"nothing here fetches {origin.reference}")

@@ -1,0 +1,61 @@
+"""
+Where storage keeps what in a data directory.
+
+Only paths: nothing is made or looked at here.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.control.storage.protocol import Volume
+
+PROVISIONER: Final = "virtshape.io/local"
+"""The name by which storage classes ask for storage of this kind."""
+IMAGE: Final = "disk.img"
+
+
+class Layout(Struct, frozen=True):
+    """The places of one data directory."""
+
+    directory: Path
+
+    @property
+    def volumes(self) -> Path:
+        """All volumes, each under its name."""
+        return self.directory / "volumes"
+
+    def volume(self, name: str) -> Path:
+        """The directory of a volume."""
+        return self.volumes / name
+
+    def image(self, name: str) -> Path:
+        """The disk image of a volume."""
+        return self.volumes / name / IMAGE
+
+    def locate(self, volume: Volume) -> Path:
+        """What a volume is for those who use it: a directory, or the image that stands for a block device."""
+        return self.image(volume.name) if volume.mode == "Block" else self.volume(volume.name)
+
+    @property
+    def scratch(self) -> Path:
+        """What work under way needs, each under its key."""
+        return self.directory / "scratch"
+
+    def snapshot(self, name: str) -> Path:
+        """The directory of a snapshot."""
+        return self.directory / "snapshots" / name
+
+    def snapshot_content(self, name: str) -> Path:
+        """What a snapshot is of, as a volume has it."""
+        return self.snapshot(name) / "content"
+
+    def upload(self, volume: str) -> Path:
+        """The file that is handed over for a volume; it appears there whole."""
+        return self.directory / "uploads" / volume
+
+    @property
+    def images(self) -> Path:
+        """What was fetched from registries."""
+        return self.directory / "images"

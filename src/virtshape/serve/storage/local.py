@@ -1,0 +1,160 @@
+"""
+Storage on this machine: a volume is a directory with a sparse disk image in it, under the data directory.
+
+Says what is to be done when; the bytes are moved by functions that run in threads.
+"""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from virtshape.control.storage.protocol import Copy, Order, StorageError, Upload, Volume, Wake, Work
+from virtshape.launcher.images.placing import place_bytes, sweep
+from virtshape.launcher.images.progress import Progress
+from virtshape.serve.storage.fetching import ImageFetcher
+from virtshape.serve.storage.files import copy_volume, grow, make_blank, make_directory, remove_directory
+from virtshape.serve.storage.filling import Fetcher, fill_volume, measure_order
+from virtshape.serve.storage.jobs import Jobs
+from virtshape.serve.storage.layout import PROVISIONER, Layout
+
+_FILLED: Final = "filled"
+
+
+class LocalStorage:
+    """Keeps volumes in a data directory; `fetcher` brings what comes from elsewhere."""
+
+    def __init__(self, directory: Path, fetcher: Fetcher) -> None:
+        self._layout = Layout(directory)
+        self._fetcher = fetcher
+        self._jobs = Jobs()
+
+    @property
+    def provisioner(self) -> str:
+        """The name by which storage classes ask for this storage."""
+        return PROVISIONER
+
+    def locate(self, volume: Volume) -> str:
+        """Where a volume lies: its directory, or the image of its block device."""
+        return str(self._layout.locate(volume))
+
+    async def make(self, volume: Volume) -> None:
+        """See to it that the volume is there and has its size; what is in it stays."""
+        await _try(partial(self._make, volume, with_image=volume.mode == "Block"))
+
+    async def make_usable(self, volume: Volume) -> None:
+        """See to it that the volume has a disk image, an empty one if nobody has filled it."""
+        await _try(partial(self._make, volume, with_image=True))
+
+    def _make(self, volume: Volume, *, with_image: bool) -> None:
+        make_directory(self._layout.volume(volume.name))
+        image = self._layout.image(volume.name)
+        if image.exists():
+            grow(image, volume.size)
+        elif with_image:
+            make_blank(image, volume.size)
+
+    async def remove(self, name: str) -> None:
+        """See to it that nothing is left of a volume."""
+        await self._jobs.end_of(name)
+        self._layout.upload(name).unlink(missing_ok=True)
+        await _try(partial(remove_directory, self._layout.volume(name)))
+
+    async def measure(self, key: str, order: Order, attempt: int, wake: Wake) -> Work:
+        """Find out how large a volume must be for the order."""
+        job = self._jobs.find(key, "measure", attempt)
+        if job is not None:
+            return job.work
+        scratch = self._layout.scratch / key
+
+        def task(progress: Progress) -> int:
+            make_directory(scratch)
+            return measure_order(order, scratch, self._fetcher, progress)
+
+        return await self._jobs.begin(key, "measure", attempt, task, wake)
+
+    async def fill(self, key: str, volume: Volume, order: Order, attempt: int, wake: Wake) -> Work:
+        """Put into the volume what is ordered; nothing of it is seen there before all of it is."""
+        scratch = self._layout.scratch / key
+        if (scratch / _FILLED).exists():
+            return Work(state="done", progress=100.0, size=volume.size)
+        job = self._jobs.find(key, "fill", attempt)
+        if job is not None:
+            return job.work
+        if isinstance(order.origin, Upload) and not self._layout.upload(volume.name).exists():
+            return Work(state="waiting", message="waiting for the upload")
+
+        def task(progress: Progress) -> int:
+            make_directory(scratch)
+            make_directory(self._layout.volume(volume.name))
+            sweep(self._layout.volume(volume.name))
+            fill_volume(self._layout, volume, order, scratch, self._fetcher, progress)
+            place_bytes(scratch / _FILLED, volume.name.encode())
+            return volume.size
+
+        reads = order.origin.volume.name if isinstance(order.origin, Copy) else ""
+        return await self._jobs.begin(key, "fill", attempt, task, wake, reads=reads, writes=volume.name)
+
+    async def forget(self, key: str) -> None:
+        """End work that nobody wants any more, and leave nothing of it."""
+        await self._jobs.end(key)
+        await _try(partial(remove_directory, self._layout.scratch / key))
+
+    async def keep_only(self, keys: Collection[str]) -> None:
+        """Leave nothing of work that is none of these."""
+        if self._layout.scratch.exists():
+            for path in self._layout.scratch.iterdir():
+                if path.name not in keys:
+                    await _try(partial(shutil.rmtree, path, ignore_errors=True))
+
+    def is_being_copied(self, name: str) -> bool:
+        """Whether work under way reads the volume of this name, so that nobody may write to it."""
+        return self._jobs.is_reading(name)
+
+    async def take_snapshot(self, name: str, volume: Volume, wake: Wake) -> Work:
+        """Keep a copy of the volume as it is now."""
+        target = self._layout.snapshot(name)
+        if (target / _FILLED).exists():
+            return Work(state="done", progress=100.0, size=volume.size)
+        job = self._jobs.find(name, "snapshot", 0)
+        if job is not None:
+            return job.work
+
+        def task(progress: Progress) -> int:
+            remove_directory(target)
+            content = self._layout.snapshot_content(name)
+            make_directory(content)
+            copy_volume(self._layout.volume(volume.name), content, volume.size, progress)
+            place_bytes(target / _FILLED, volume.name.encode())
+            return volume.size
+
+        return await self._jobs.begin(name, "snapshot", 0, task, wake, reads=volume.name)
+
+    async def remove_snapshot(self, name: str) -> None:
+        """See to it that nothing is left of a snapshot."""
+        await self._jobs.end(name)
+        await _try(partial(remove_directory, self._layout.snapshot(name)))
+
+    async def close(self) -> None:
+        """Have all work stop; it goes on at the next start."""
+        await self._jobs.close()
+
+
+async def _try(action: "partial[None]") -> None:
+    try:
+        await asyncio.to_thread(action)
+    except OSError as error:
+        raise StorageError(f"{error.strerror or error}: {error.filename or 'the data directory'}") from error
+
+
+@asynccontextmanager
+async def open_storage(directory: Path) -> AsyncIterator[LocalStorage]:
+    """Storage in a data directory, for as long as the block lasts."""
+    storage = LocalStorage(directory, ImageFetcher(Layout(directory)))
+    try:
+        yield storage
+    finally:
+        await storage.close()

@@ -1,0 +1,305 @@
+"""Claims with storage of their own: bound, grown, held while in use, and gone with their bytes or without."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.build import Tree
+from tests.controlled import Place, eventually, placed
+from tests.stored import (
+    MIB,
+    claim_tree,
+    class_tree,
+    find_image,
+    find_persistent_volume,
+    instance_tree,
+    stay,
+    wait_for_claim,
+    wait_for_event,
+    wait_until,
+)
+from tests.worlds import run
+
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import LocalVolumeSource, PersistentVolume, PersistentVolumeSpec
+from virtshape.api.core.reference import ObjectReference
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.quantity import Quantity
+from virtshape.api.snapshot import VolumeSnapshot
+from virtshape.client.resources import metadata_of
+
+
+def test_a_claim_gets_a_volume_of_the_default_class(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(claim_tree())
+            claim = await wait_for_claim(place)
+            assert claim.spec is not None
+            assert claim.status is not None
+            assert claim.spec.storage_class_name == "local"
+            assert (claim.status.capacity, claim.status.access_modes) == ({"storage": "8Mi"}, ["ReadWriteOnce"])
+            assert metadata_of(claim).finalizers == ["kubernetes.io/pvc-protection"]
+            volume = await wait_until(
+                place,
+                PersistentVolume,
+                claim.spec.volume_name or "",
+                lambda one: one.status and one.status.phase == "Bound",
+                "",
+            )
+            assert volume.spec is not None
+            assert volume.spec.local is not None
+            assert volume.spec.claim_ref is not None
+            assert volume.spec.local.path == str(tmp_path / "volumes" / (metadata_of(volume).name or ""))
+            assert volume.spec.claim_ref.uid == metadata_of(claim).uid
+            assert volume.spec.persistent_volume_reclaim_policy == "Delete"
+            assert Path(volume.spec.local.path).is_dir()
+            assert list(Path(volume.spec.local.path).iterdir()) == []
+
+    run(scenario())
+
+
+def test_a_block_volume_is_an_image_that_takes_no_room(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(claim_tree(size="1Gi", volumeMode="Block"))
+            await wait_for_claim(place)
+            volume = await find_persistent_volume(place)
+            image = await find_image(place)
+            assert volume.spec is not None
+            assert volume.spec.local is not None
+            assert volume.spec.local.path == str(image)
+            assert (image.stat().st_size, image.stat().st_blocks) == (1 << 30, 0)
+
+    run(scenario())
+
+
+def test_a_claim_may_wait_for_its_first_consumer(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(claim_tree(storageClassName="local-wffc"))
+            said = await wait_for_event(place, "c1", "WaitForFirstConsumer")
+            assert said == "waiting for first consumer to be created before binding"
+            await stay()
+            assert (await wait_for_claim(place, phase="Pending")).spec is not None
+            await place.create(instance_tree())
+            await wait_for_claim(place)
+
+    run(scenario())
+
+
+def test_a_claim_need_not_wait_that_asks_not_to(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            annotations = {"cdi.kubevirt.io/storage.bind.immediate.requested": ""}
+            await place.create(claim_tree(storageClassName="local-wffc", metadata={"annotations": annotations}))
+            await wait_for_claim(place)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "words"),
+    [
+        ({"storageClassName": "fast"}, "ProvisioningFailed", 'storageclass.storage.k8s.io "fast" not found'),
+        ({"storageClassName": ""}, "FailedBinding", "no storage class is set"),
+        ({"storageClassName": "other"}, "ExternalProvisioning", "ceph.example"),
+        ({"volumeName": "mine"}, "FailedBinding", "volume mine"),
+        ({"resources": {}}, "FailedBinding", "asks for no size"),
+        ({"accessModes": None}, "FailedBinding", "asks for no access mode"),
+        ({"selector": {"matchLabels": {"a": "b"}}}, "ProvisioningFailed", "selector"),
+    ],
+    ids=["unknown class", "no class", "another's class", "missing volume", "no size", "no mode", "selector"],
+)
+def test_a_claim_that_cannot_be_bound_waits_and_says_why(
+    tmp_path: Path, spec: Tree, reason: str, words: str
+) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(class_tree("other", provisioner="ceph.example"))
+            await place.create(claim_tree(**spec))
+            assert words in await wait_for_event(place, "c1", reason)
+            claim = await place.client.get(PersistentVolumeClaim, "c1", "default")
+            assert claim.status is not None
+            assert claim.status.phase == "Pending"
+
+    run(scenario())
+
+
+def test_a_claim_is_bound_once_its_class_is_there(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(claim_tree(storageClassName="fast"))
+            await wait_for_event(place, "c1", "ProvisioningFailed")
+            await place.create(class_tree("fast"))
+            await wait_for_claim(place)
+
+    run(scenario())
+
+
+def test_a_claim_grows_and_its_image_with_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(claim_tree(volumeMode="Block"))
+            await wait_for_claim(place)
+            image = await find_image(place)
+            image.write_bytes(b"kept")
+            patch = {"spec": {"resources": {"requests": {"storage": "16Mi"}}}}
+            await place.client.patch(PersistentVolumeClaim, "c1", "default", patch=patch)
+            await wait_until(
+                place,
+                PersistentVolumeClaim,
+                "c1",
+                lambda claim: claim.status and claim.status.capacity == {"storage": Quantity("16Mi")},
+            )
+            volume = await find_persistent_volume(place)
+            assert volume.spec is not None
+            assert volume.spec.capacity == {"storage": "16Mi"}
+            assert image.stat().st_size == 16 * MIB
+            assert image.read_bytes()[:4] == b"kept"
+            assert "16Mi now" in await wait_for_event(place, "c1", "VolumeResizeSuccessful")
+
+    run(scenario())
+
+
+def test_a_claim_in_use_is_held_until_the_guest_is_gone(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(claim_tree(), instance_tree())
+            await wait_for_claim(place)
+            image = await find_image(place)
+            await place.client.delete(PersistentVolumeClaim, "c1", "default")
+            assert "VirtualMachineInstance vmi1" in await wait_for_event(place, "c1", "InUse")
+            await stay()
+            assert await place.find(PersistentVolumeClaim, "c1") is not None
+            assert image.parent.is_dir()
+            await place.client.delete(VirtualMachineInstance, "vmi1", "default")
+            await place.wait_until_gone(PersistentVolumeClaim, "c1")
+
+    run(scenario())
+
+
+def test_a_volume_goes_with_its_claim(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(claim_tree(volumeMode="Block"))
+            await wait_for_claim(place)
+            volume = metadata_of(await find_persistent_volume(place)).name or ""
+            await place.client.delete(PersistentVolumeClaim, "c1", "default")
+            await place.wait_until_gone(PersistentVolumeClaim, "c1")
+            await wait_until_no_volume(place, volume)
+            assert list((tmp_path / "volumes").iterdir()) == []
+
+    run(scenario())
+
+
+async def wait_until_no_volume(place: Place, name: str) -> None:
+    async def look() -> bool | None:
+        return True if await place.find(PersistentVolume, name, "") is None else None
+
+    await eventually(look, f"volume {name} is still there")
+
+
+def test_a_volume_that_is_retained_is_released_and_can_be_bound_again(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(class_tree("kept", reclaimPolicy="Retain"))
+            await place.create(claim_tree(storageClassName="kept", volumeMode="Block"))
+            await wait_for_claim(place)
+            image = await find_image(place)
+            image.write_bytes(b"mine")
+            name = metadata_of(await find_persistent_volume(place)).name or ""
+            await place.client.delete(PersistentVolumeClaim, "c1", "default")
+            await place.wait_until_gone(PersistentVolumeClaim, "c1")
+            volume = await wait_until(
+                place, PersistentVolume, name, lambda one: one.status and one.status.phase == "Released", ""
+            )
+            assert volume.spec is not None
+            await place.client.update(replace(volume, spec=replace(volume.spec, claim_ref=None)))
+            await wait_until(
+                place, PersistentVolume, name, lambda one: one.status and one.status.phase == "Available", ""
+            )
+            await place.create(claim_tree("c2", storageClassName="kept", volumeMode="Block"))
+            await wait_for_claim(place, "c2")
+            assert (await find_image(place, "c2")).read_bytes().rstrip(b"\0") == b"mine"
+
+    run(scenario())
+
+
+def test_a_volume_is_reserved_for_the_claim_that_it_names(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.client.create(
+                PersistentVolume(
+                    api_version="v1",
+                    kind="PersistentVolume",
+                    metadata=ObjectMeta(name="mine"),
+                    spec=reserved_spec(tmp_path / "elsewhere"),
+                )
+            )
+            await place.create(claim_tree("other", storageClassName=""))
+            await place.create(claim_tree("c1", storageClassName=""))
+            claim = await wait_for_claim(place)
+            assert claim.spec is not None
+            assert claim.spec.volume_name == "mine"
+            assert (await wait_for_claim(place, "other", "Pending")).spec is not None
+
+    run(scenario())
+
+
+def reserved_spec(path: Path) -> PersistentVolumeSpec:
+    return PersistentVolumeSpec(
+        access_modes=["ReadWriteOnce"],
+        capacity={"storage": Quantity("1Gi")},
+        claim_ref=ObjectReference(name="c1", namespace="default"),
+        local=LocalVolumeSource(path=str(path)),
+    )
+
+
+def test_a_claim_whose_volume_is_gone_is_lost(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(claim_tree())
+            await wait_for_claim(place)
+            volume = await find_persistent_volume(place)
+            name = metadata_of(volume).name or ""
+            await place.client.delete(PersistentVolume, name)
+            await stay()
+            bound = await place.client.get(PersistentVolume, name)  # held while it is bound
+            await place.client.update(replace(bound, metadata=replace(metadata_of(bound), finalizers=None)))
+            await wait_for_claim(place, phase="Lost")
+            assert f"lost its volume {name}" in await wait_for_event(place, "c1", "ClaimLost")
+
+    run(scenario())
+
+
+def test_a_claim_is_filled_from_another_or_from_a_snapshot(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(claim_tree(volumeMode="Block"))
+            await wait_for_claim(place)
+            (await find_image(place)).write_bytes(b"first".ljust(8 * MIB, b"\0"))
+            snapshot = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot"}
+            metadata = {"name": "s1", "namespace": "default"}
+            await place.create(
+                {**snapshot, "metadata": metadata, "spec": {"source": {"persistentVolumeClaimName": "c1"}}}
+            )
+            taken = await wait_until(place, VolumeSnapshot, "s1", lambda one: one.status and one.status.ready_to_use)
+            assert taken.status is not None
+            assert taken.status.restore_size == "8Mi"
+            (await find_image(place)).write_bytes(b"later".ljust(8 * MIB, b"\0"))
+            origin = {"kind": "PersistentVolumeClaim", "name": "c1"}
+            await place.create(claim_tree("copy", "16Mi", volumeMode="Block", dataSource=origin))
+            origin = {"kind": "VolumeSnapshot", "apiGroup": "snapshot.storage.k8s.io", "name": "s1"}
+            await place.create(claim_tree("restored", volumeMode="Block", dataSource=origin))
+            await wait_for_claim(place, "copy")
+            await wait_for_claim(place, "restored")
+            copy, restored = await find_image(place, "copy"), await find_image(place, "restored")
+            assert (copy.read_bytes()[:5], copy.stat().st_size) == (b"later", 16 * MIB)
+            assert (restored.read_bytes()[:5], restored.stat().st_size) == (b"first", 8 * MIB)
+            await place.client.delete(VolumeSnapshot, "s1", "default")
+            await place.wait_until_gone(VolumeSnapshot, "s1")
+            assert not list((tmp_path / "snapshots").iterdir())
+            assert not list((tmp_path / "scratch").iterdir())
+
+    run(scenario())

@@ -1,0 +1,135 @@
+"""
+Claims, DataVolumes and what they are made from, for tests with storage that keeps bytes.
+
+Trees are plain JSON. What is waited for is given as a word or a condition.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tests.build import Tree
+from tests.controlled import Place, eventually
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.event import Event
+from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.model import Model
+from virtshape.client.resources import metadata_of
+
+T = TypeVar("T", bound=Model)
+MIB = 1 << 20
+
+
+def claim_tree(name: str = "c1", size: str = "8Mi", *, metadata: Tree | None = None, **spec: Any) -> Tree:
+    """A claim that one may write to, of the default class unless said otherwise."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "default", **(metadata or {})},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, **spec},
+    }
+
+
+def volume_tree(name: str = "dv1", size: str | None = "8Mi", *, metadata: Tree | None = None, **spec: Any) -> Tree:
+    """A DataVolume, empty unless said otherwise."""
+    storage: Tree = {"resources": {"requests": {"storage": size}}} if size else {}
+    if "source" not in spec and "sourceRef" not in spec:
+        spec["source"] = {"blank": {}}
+    return {
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataVolume",
+        "metadata": {"name": name, "namespace": "default", **(metadata or {})},
+        "spec": {"storage": storage, **spec},
+    }
+
+
+def class_tree(name: str, **fields: Any) -> Tree:
+    """A storage class of this machine's storage."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name},
+        "provisioner": "virtshape.io/local",
+        **fields,
+    }
+
+
+def instance_tree(name: str = "vmi1", claim: str = "c1", **volume: Any) -> Tree:
+    """An instance with one disk, on a claim unless said otherwise."""
+    source = volume or {"persistentVolumeClaim": {"claimName": claim}}
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "domain": {"devices": {"disks": [{"name": "disk", "disk": {}}]}, "memory": {"guest": "128Mi"}},
+            "volumes": [{"name": "disk", **source}],
+        },
+    }
+
+
+async def wait_until(
+    place: Place, kind: type[T], name: str, holds: Callable[[T], object], namespace: str = "default"
+) -> T:
+    """The object, once something is true of it."""
+    last: T | None = None
+
+    async def look() -> T | None:
+        nonlocal last
+        last = await place.find(kind, name, namespace)
+        return last if last is not None and holds(last) else None
+
+    try:
+        return await eventually(look, "")
+    except AssertionError:
+        raise AssertionError(f"{kind.__name__} {name} never came to be so: {last}") from None
+
+
+async def wait_for_claim(place: Place, name: str = "c1", phase: str = "Bound") -> PersistentVolumeClaim:
+    """The claim, once it is in a phase."""
+    return await wait_until(
+        place, PersistentVolumeClaim, name, lambda claim: claim.status and claim.status.phase == phase
+    )
+
+
+async def wait_for_volume(place: Place, name: str = "dv1", phase: str = "Succeeded") -> DataVolume:
+    """The DataVolume, once it is in a phase."""
+    return await wait_until(place, DataVolume, name, lambda volume: volume.status and volume.status.phase == phase)
+
+
+async def find_persistent_volume(place: Place, claim: str = "c1") -> PersistentVolume:
+    """The volume that a claim is bound to."""
+    found = await place.client.get(PersistentVolumeClaim, claim, "default")
+    assert found.spec is not None
+    return await place.client.get(PersistentVolume, found.spec.volume_name or "")
+
+
+async def find_image(place: Place, claim: str = "c1") -> Path:
+    """Where the disk image of a claim is."""
+    assert place.directory is not None
+    volume = await find_persistent_volume(place, claim)
+    return place.directory / "volumes" / (metadata_of(volume).name or "") / "disk.img"
+
+
+async def wait_for_event(place: Place, name: str, reason: str) -> str:
+    """What an event about an object says, once there is one."""
+
+    async def look() -> str | None:
+        events = (await place.client.list(Event, "default")).items
+        found = [one for one in events if one.involved_object.name == name and one.reason == reason]
+        return (found[-1].message or "") if found else None
+
+    return await eventually(look, f"no event {reason} about {name}")
+
+
+async def stay(seconds: float = 0.3) -> None:
+    """Give the controllers the time to do what they should not."""
+    await asyncio.sleep(seconds)
+
+
+def now() -> float:
+    return time.monotonic()
