@@ -16,6 +16,7 @@ from virtshape.launcher.domain.devices.interface import Subnet
 
 _DEFAULT_RANGE: Final = "10.0.2.0/24"
 _LONGEST_PREFIX: Final = 27
+_IPV6_PREFIX: Final = 64
 _GUEST_OFFSET: Final = 0x020F
 """What user-mode networking adds to its range for the guest's address, as far as the range goes."""
 _GONE: Final = {
@@ -64,7 +65,7 @@ def _connect_to(brief: Brief, interface: Interface, network: Network, at: str, a
     if bridge is not None:
         return Connection(kind="bridge", bridge=bridge)
     if network.multus is not None:
-        words = "set up a bridge for it in its configuration, and let guests have tap devices"
+        words = "it needs a bridge for that, and guests that may have tap devices"
         brief.refuse(f"{at_network}.multus", f"this host has no network {network.multus.network_name!r}: {words}")
         return None
     if interface.masquerade is None:
@@ -88,6 +89,8 @@ def _connect_by_user_mode(brief: Brief, pod: PodNetwork, at: str) -> Connection:
     subnets = [Subnet("ipv4", str(own.network_address), own.prefixlen)]
     if pod.vm_ipv6_network_cidr:
         other = IPv6Network(pod.vm_ipv6_network_cidr, strict=False)
+        if other.prefixlen != _IPV6_PREFIX:
+            brief.refuse(f"{at}.vmIPv6NetworkCIDR", f"user-mode networking needs a range of /{_IPV6_PREFIX}")
         subnets.append(Subnet("ipv6", str(other.network_address), other.prefixlen))
     guest = IPv4Address(int(own.network_address) | _GUEST_OFFSET & int(own.hostmask))
     return Connection(subnets=tuple(subnets), guest_address=str(guest))

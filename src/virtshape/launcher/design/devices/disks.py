@@ -157,9 +157,8 @@ def _refuse_the_impossible(brief: Brief, disk: api.Disk, face: Face, source: Sou
             brief.refuse(f"{at}.lun", f"the volume {disk.name!r} is a file, and a LUN needs a block device")
         if disk.serial:
             brief.refuse(f"{at}.serial", "a LUN shows the serial number of its storage")
-    elif face.device == "disk" and face.bus == "sata" and source is not None and source.read_only:
-        words = f"the volume {disk.name!r} is write-protected, and a sata disk cannot be: use virtio or scsi"
-        brief.refuse(f"{at}.disk.bus", words)
+    elif face.device == "disk" and face.bus == "sata" and (face.read_only or (source is not None and source.read_only)):
+        brief.refuse(f"{at}.disk.bus", "a sata disk cannot be write-protected: use virtio or scsi")
     if disk.dedicated_io_thread and face.bus not in _THREADED_BUSES:
         brief.refuse(f"{at}.dedicatedIOThread", f"disks on the bus {face.bus} have no I/O threads: use virtio")
     if disk.changed_block_tracking:

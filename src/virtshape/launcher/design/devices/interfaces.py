@@ -48,7 +48,7 @@ def _design_interface(brief: Brief, interface: api.Interface, connection: Connec
         bridge=connection.bridge,
         subnets=connection.subnets,
         guest_address=connection.guest_address,
-        forwards=_list_forwards(interface),
+        forwards=() if tap else _list_forwards(interface),
         model=model,
         mac=interface.mac_address.replace("-", ":").lower() if interface.mac_address else None,
         vhost=tap and virtio and brief.host.vhost_net,

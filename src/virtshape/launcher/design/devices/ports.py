@@ -12,8 +12,7 @@ from virtshape.launcher.domain.devices.hostdevice import UsbHostDevice
 from virtshape.launcher.domain.devices.whole import Devices
 
 SPARE_PORTS: Final = 4
-_EXPRESS: Final = ("virtio", "virtio-non-transitional", "e1000e", "igb")
-_CONVENTIONAL: Final = ("virtio-transitional", "e1000", "rtl8139", "pcnet", "ne2k_pci", "i6300esb", "ac97")
+_EXPRESS: Final = ("virtio", "virtio-non-transitional", "e1000e", "igb", "pcnet", "ne2k_pci")
 
 
 def design_ports(brief: Brief, devices: Devices) -> tuple[Controller, ...]:
@@ -27,13 +26,11 @@ def design_ports(brief: Brief, devices: Devices) -> tuple[Controller, ...]:
 
 
 def _count_used(devices: Devices) -> int:
-    """Express devices with no address of their own, and the bridge that all conventional ones share."""
-    models = _list_models(devices)
+    """Express devices with no address of their own; conventional ones share a bridge that libvirt adds."""
     others = len(devices.filesystems) + (devices.memory is not None)
     others += sum(controller.model == "qemu-xhci" for controller in devices.controllers)
     others += sum(not isinstance(device, UsbHostDevice) for device in devices.host_devices)
-    bridges = any(model in _CONVENTIONAL for model in models)
-    return sum(model in _EXPRESS for model in models) + others + bridges
+    return sum(model in _EXPRESS for model in _list_models(devices)) + others
 
 
 def _list_models(devices: Devices) -> list[str | None]:
@@ -42,5 +39,4 @@ def _list_models(devices: Devices) -> list[str | None]:
     models += [controller.model for controller in devices.controllers]
     models += ["virtio" for device in devices.inputs if device.bus == "virtio"]
     models += [device.model for device in (devices.rng, devices.balloon, devices.vsock) if device is not None]
-    models += [device.model for device in (devices.watchdog, devices.sound) if device is not None]
     return models

@@ -1,0 +1,84 @@
+"""
+Instances for tests of their devices, in the API's words, and what is decided for them.
+
+Trees are plain JSON; an instance is a q35 machine with nothing in it unless it says otherwise.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from xml.etree.ElementTree import indent, tostring
+
+from virtshape.api.codec import from_tree
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.launcher.design.devices.whole import DeviceDesign, design_devices
+from virtshape.launcher.host import Host
+from virtshape.launcher.render.devices.whole import render_devices
+from virtshape.launcher.source import Source
+
+Tree = dict[str, Any]
+
+DIRECTORY = "/guest"
+MEDIATED = "8d7bbf9e-4d35-4f4c-9b7c-0b8b5e5b5f10"
+POD: Tree = {"networks": [{"name": "default", "pod": {}}]}
+
+
+def build_instance(
+    devices: Tree | None = None, *, domain: Tree | None = None, status: Tree | None = None, **spec: Any
+) -> VirtualMachineInstance:
+    """An instance with these devices; `domain` lies below them, further keywords go to its spec."""
+    tree = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": "guest"},
+        "spec": {"domain": {"machine": {"type": "q35"}, **(domain or {}), "devices": devices or {}}, **spec},
+        "status": status,
+    }
+    return from_tree(tree, VirtualMachineInstance)
+
+
+def equip(
+    devices: Tree | None = None,
+    *,
+    host: Host | None = None,
+    sources: Mapping[str, Source] | None = None,
+    directory: str = DIRECTORY,
+    **rest: Any,
+) -> DeviceDesign:
+    """What is decided for such an instance."""
+    return design_devices(build_instance(devices, **rest), host or Host(), sources or {}, directory)
+
+
+def list_refusals(design: DeviceDesign) -> dict[str, str]:
+    """The fields that are refused, without their common beginning, and why."""
+    return {item.field.removeprefix("spec.domain.devices."): item.reason for item in design.refusals}
+
+
+def disk(name: str = "root", **disk: Any) -> Tree:
+    """One disk and the volume behind it."""
+    return {"disks": [{"name": name, **disk}]}
+
+
+def card(**interface: Any) -> Tree:
+    """One interface on the pod network, behind NAT unless it says otherwise."""
+    bindings = {"bridge", "sriov", "passtBinding", "binding", "slirp", "macvtap", "passt"}
+    binding: Tree = {} if bindings & set(interface) else {"masquerade": {}}
+    return {"interfaces": [{"name": "default", **binding, **interface}]}
+
+
+def volumes(*names: str) -> Tree:
+    """Volumes with nothing in them."""
+    return {"volumes": [{"name": name, "emptyDisk": {"capacity": "1Gi"}} for name in names]}
+
+
+def write_domain(design: DeviceDesign, *, machine: str = "q35", name: str = "guest") -> str:
+    """A domain that is as small as can be around its devices."""
+    element = render_devices(design.devices)
+    indent(element)
+    threads = f"<iothreads>{design.io_threads}</iothreads>" if design.io_threads else ""
+    shared = "<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
+    return (
+        f"<domain type='qemu'><name>{name}</name><memory unit='MiB'>64</memory>"
+        f"{shared if design.shared_memory else ''}<vcpu>4</vcpu>{threads}"
+        f"<os><type arch='x86_64' machine='{machine}'>hvm</type></os><features><acpi/></features>"
+        f"{tostring(element, encoding='unicode')}</domain>"
+    )

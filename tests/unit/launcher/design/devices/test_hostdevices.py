@@ -1,0 +1,103 @@
+"""Devices of the host that are handed through."""
+
+import pytest
+from tests.equipment import MEDIATED, Tree, card, equip, list_refusals
+
+from virtshape.launcher.domain.devices.address import PciAddress, UsbAddress
+from virtshape.launcher.domain.devices.hostdevice import HostDevice, MediatedHostDevice, PciHostDevice, UsbHostDevice
+from virtshape.launcher.host import Host
+
+HOST = Host(
+    devices={
+        "example.com/pci": ("0000:65:00.0",),
+        "example.com/vgpu": (MEDIATED, MEDIATED.replace("8", "9")),
+        "example.com/key": ("1:5",),
+        "blue": ("0000:17:02.1",),
+    }
+)
+PCI = PciAddress(0, 0x65, 0, 0)
+
+
+def gpu(**options: object) -> Tree:
+    return {"gpus": [{"name": "g", "deviceName": "example.com/vgpu", **options}]}
+
+
+def show(*, display: bool, ramfb: bool) -> MediatedHostDevice:
+    return MediatedHostDevice(name="gpu-g", uuid=MEDIATED, display=display, ramfb=ramfb)
+
+
+@pytest.mark.parametrize(
+    ("devices", "expected"),
+    [
+        pytest.param(
+            {"hostDevices": [{"name": "h", "deviceName": "example.com/pci"}]},
+            PciHostDevice(name="hostdevice-h", source=PCI),
+            id="a PCI device",
+        ),
+        pytest.param(
+            {"hostDevices": [{"name": "h", "deviceName": "example.com/key"}]},
+            UsbHostDevice(name="hostdevice-h", source=UsbAddress(1, 5)),
+            id="a USB device",
+        ),
+        pytest.param(
+            {"hostDevices": [{"name": "h", "deviceName": "example.com/vgpu"}]},
+            MediatedHostDevice(name="hostdevice-h", uuid=MEDIATED),
+            id="a mediated device",
+        ),
+        pytest.param(
+            {"gpus": [{"name": "g", "deviceName": "example.com/pci"}]},
+            PciHostDevice(name="gpu-g", source=PCI),
+            id="a whole GPU",
+        ),
+        pytest.param(gpu(), show(display=True, ramfb=True), id="a virtual GPU"),
+        pytest.param(
+            gpu(virtualGPUOptions={"display": {"enabled": False}}), show(display=False, ramfb=False), id="no display"
+        ),
+        pytest.param(
+            gpu(virtualGPUOptions={"display": {"ramFB": {"enabled": False}}}),
+            show(display=True, ramfb=False),
+            id="no framebuffer",
+        ),
+        pytest.param(
+            {**gpu(), "autoattachGraphicsDevice": False}, show(display=False, ramfb=False), id="nobody to look at it"
+        ),
+        pytest.param(
+            card(sriov={}, bootOrder=1, pciAddress="0000:81:01.0"),
+            PciHostDevice(
+                name="sriov-default",
+                source=PciAddress(0, 0x17, 2, 1),
+                address=PciAddress(0, 0x81, 1, 0),
+                boot_order=1,
+            ),
+            id="a virtual function of a network card",
+        ),
+    ],
+)
+def test_a_device_is_handed_through(devices: Tree, expected: HostDevice) -> None:
+    networks = [{"name": "default", "multus": {"networkName": "blue"}}]
+    design = equip(devices, host=HOST, networks=networks)
+    assert (design.devices.host_devices, design.refusals) == ((expected,), ())
+    assert design.devices.interfaces == ()
+
+
+def test_each_device_is_handed_through_once_and_one_picture_is_shown() -> None:
+    gpus = [{"name": name, "deviceName": "example.com/vgpu"} for name in ("a", "b", "c")]
+    design = equip({"gpus": gpus}, host=HOST)
+    assert design.devices.host_devices == (
+        MediatedHostDevice(name="gpu-a", uuid=MEDIATED, display=True, ramfb=True),
+        MediatedHostDevice(name="gpu-b", uuid=MEDIATED.replace("8", "9")),
+    )
+    assert list_refusals(design) == {"gpus[2].deviceName": "this host offers no more example.com/vgpu"}
+
+
+def test_what_the_host_does_not_offer_is_refused_by_name() -> None:
+    devices = {
+        "gpus": [{"name": "g", "deviceName": "example.com/gpu"}, {"name": "c", "claimName": "c", "requestName": "r"}],
+        "hostDevices": [{"name": "h", "deviceName": "example.com/qat"}, {"name": "c", "claimName": "c"}],
+    }
+    assert list_refusals(equip(devices)) == {
+        "gpus[0].deviceName": "this host offers no example.com/gpu",
+        "gpus[1].claimName": "this host allocates no resource claims",
+        "hostDevices[0].deviceName": "this host offers no example.com/qat",
+        "hostDevices[1].claimName": "this host allocates no resource claims",
+    }

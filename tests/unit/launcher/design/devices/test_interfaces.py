@@ -1,0 +1,209 @@
+"""Network interfaces: how they reach their networks on one machine, and what the guest sees of them."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.equipment import POD, Tree, card, equip, list_refusals
+
+from virtshape.launcher.domain.devices.address import PciAddress
+from virtshape.launcher.domain.devices.interface import Forward, Interface, Subnet
+from virtshape.launcher.host import Host
+from virtshape.launcher.note import Note
+
+PLAIN = Interface(
+    name="default",
+    subnets=(Subnet("ipv4", "10.0.2.0", 24),),
+    guest_address="10.0.2.15",
+    model="virtio-non-transitional",
+    option_rom=False,
+)
+BRIDGED = Interface(name="default", kind="bridge", bridge="br0", model="virtio-non-transitional", option_rom=False)
+TAPS = Host(tap=True, bridges={"pod": "br0", "blue": "br1"})
+BLUE: dict[str, Any] = {"networks": [{"name": "default", "multus": {"networkName": "blue"}}]}
+STAND_IN = "user-mode networking stands in: the guest has an address of its own behind the host's"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param({}, PLAIN, id="behind NAT"),
+        *(
+            pytest.param({"model": model}, replace(PLAIN, model=model), id=model)
+            for model in ("e1000", "e1000e", "rtl8139", "pcnet", "ne2k_pci")
+        ),
+        pytest.param({"macAddress": "02-00-5E-10-00-01"}, replace(PLAIN, mac="02:00:5e:10:00:01"), id="mac"),
+        pytest.param({"bootOrder": 2}, replace(PLAIN, boot_order=2, option_rom=True), id="boot order"),
+        pytest.param(
+            {"pciAddress": "0000:81:01.0"}, replace(PLAIN, address=PciAddress(0, 0x81, 1, 0)), id="a fixed address"
+        ),
+        pytest.param({"acpiIndex": 7}, replace(PLAIN, acpi_index=7), id="acpi index"),
+        pytest.param({"state": "up"}, PLAIN, id="up"),
+        pytest.param({"state": "down"}, replace(PLAIN, link_up=False), id="down"),
+        pytest.param(
+            {"ports": [{"port": 80}, {"port": 53, "protocol": "UDP"}]},
+            replace(PLAIN, forwards=(Forward("tcp", 80, 80), Forward("udp", 53, 53))),
+            id="ports",
+        ),
+        pytest.param(
+            {"portRanges": [{"start": 8000, "end": 8010, "protocol": "TCP"}]},
+            replace(PLAIN, forwards=(Forward("tcp", 8000, 8010),)),
+            id="ranges of ports",
+        ),
+    ],
+)
+def test_an_interface_is_what_its_fields_say(given: Tree, expected: Interface) -> None:
+    design = equip(card(**given), **POD)
+    assert (design.devices.interfaces, design.refusals, design.notes) == ((expected,), (), ())
+
+
+def test_an_interface_that_shall_be_absent_is() -> None:
+    assert equip(card(state="absent"), **POD).devices.interfaces == ()
+
+
+@pytest.mark.parametrize(
+    ("range_", "address", "prefix", "guest"),
+    [
+        (None, "10.0.2.0", 24, "10.0.2.15"),
+        ("10.11.12.0/24", "10.11.12.0", 24, "10.11.12.15"),
+        ("10.11.0.0/16", "10.11.0.0", 16, "10.11.2.15"),
+        ("192.168.7.32/27", "192.168.7.32", 27, "192.168.7.47"),
+    ],
+)
+def test_the_guest_has_the_address_that_user_mode_networking_gives(
+    range_: str | None, address: str, prefix: int, guest: str
+) -> None:
+    networks = [{"name": "default", "pod": {"vmNetworkCIDR": range_}}]
+    expected = replace(PLAIN, subnets=(Subnet("ipv4", address, prefix),), guest_address=guest)
+    assert equip(card(), networks=networks).devices.interfaces == (expected,)
+
+
+def test_the_guest_has_ipv6_addresses_of_the_range_that_is_given() -> None:
+    networks = [{"name": "default", "pod": {"vmIPv6NetworkCIDR": "fd10:0:2::/64"}}]
+    expected = replace(PLAIN, subnets=(*PLAIN.subnets, Subnet("ipv6", "fd10:0:2::", 64)))
+    assert equip(card(), networks=networks).devices.interfaces == (expected,)
+
+
+@pytest.mark.parametrize("binding", ["bridge", "passtBinding"])
+def test_user_mode_networking_stands_in_for_other_bindings(binding: str) -> None:
+    design = equip(card(**{binding: {}}), **POD)
+    note = Note(f"spec.domain.devices.interfaces[0].{binding}", STAND_IN)
+    assert (design.devices.interfaces, design.refusals, design.notes) == ((PLAIN,), (), (note,))
+
+
+@pytest.mark.parametrize(
+    ("given", "spec", "expected"),
+    [
+        pytest.param({"bridge": {}}, POD, BRIDGED, id="the pod network"),
+        pytest.param({"bridge": {}}, BLUE, replace(BRIDGED, bridge="br1"), id="a secondary network"),
+        pytest.param({"bridge": {}, "ports": [{"port": 80}]}, POD, BRIDGED, id="which lets all ports in"),
+        pytest.param({"masquerade": {}}, POD, PLAIN, id="but NAT stays NAT"),
+    ],
+)
+def test_a_guest_is_plugged_into_a_bridge_where_the_host_has_one(
+    given: Tree, spec: dict[str, Any], expected: Interface
+) -> None:
+    design = equip(card(**given), host=TAPS, **spec)
+    assert (design.devices.interfaces, design.refusals, design.notes) == ((expected,), (), ())
+
+
+@pytest.mark.parametrize(
+    ("vcpus", "model", "vhost", "expected"),
+    [
+        pytest.param(4, "virtio", True, replace(BRIDGED, queues=4, vhost=True), id="one for each vCPU"),
+        pytest.param(4, "virtio", False, replace(BRIDGED, queues=4), id="without vhost"),
+        pytest.param(1, "virtio", False, BRIDGED, id="a single vCPU"),
+        pytest.param(300, "virtio", False, replace(BRIDGED, queues=256), id="as many as a tap device can have"),
+        pytest.param(4, "e1000e", False, replace(BRIDGED, model="e1000e"), id="another card"),
+    ],
+)
+def test_virtio_cards_on_a_tap_device_have_several_queues(
+    vcpus: int, model: str, vhost: bool, expected: Interface
+) -> None:
+    devices = {**card(bridge={}, model=model), "networkInterfaceMultiqueue": True}
+    design = equip(devices, host=replace(TAPS, vhost_net=vhost), domain={"cpu": {"cores": vcpus}}, **POD)
+    assert (design.devices.interfaces, design.refusals) == ((expected,), ())
+
+
+def test_several_queues_are_refused_without_a_tap_device() -> None:
+    devices = {**card(), "networkInterfaceMultiqueue": True}
+    reason = "the interface 'default' has user-mode networking, and several queues need a tap device"
+    assert list_refusals(equip(devices, domain={"cpu": {"cores": 2}}, **POD)) == {"networkInterfaceMultiqueue": reason}
+    assert list_refusals(equip(devices, **POD)) == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "spec", "refusals"),
+    [
+        pytest.param({"slirp": {}}, POD, {".slirp": "it is no longer there: use masquerade"}, id="slirp"),
+        pytest.param({"passt": {}}, POD, {".passt": "it is no longer there: use passtBinding"}, id="passt"),
+        pytest.param({"macvtap": {}}, POD, {".macvtap": "it is no longer there: use bridge"}, id="macvtap"),
+        pytest.param(
+            {"binding": {"name": "vdpa"}}, POD, {".binding": "this host has no binding 'vdpa'"}, id="a plugin"
+        ),
+        pytest.param({}, {}, {".name": "there is no network 'default'"}, id="no network"),
+        pytest.param(
+            {"model": "igb"}, POD, {".model": "igb needs QEMU 8.0 and libvirt 9.3: use e1000e"}, id="a newer card"
+        ),
+        pytest.param(
+            {"sriov": {}}, BLUE, {".sriov": "this host offers no blue"}, id="a virtual function that is not there"
+        ),
+        pytest.param(
+            {
+                "dhcpOptions": {
+                    "bootFileName": "boot",
+                    "ntpServers": ["10.0.0.1"],
+                    "privateOptions": [{"option": 224, "value": "x"}],
+                }
+            },
+            POD,
+            {
+                f".dhcpOptions.{name}": (
+                    "DHCP on this host tells guests their address, route and name server, and nothing else"
+                )
+                for name in ("bootFileName", "ntpServers", "privateOptions")
+            },
+            id="what DHCP cannot tell",
+        ),
+    ],
+)
+def test_an_interface_that_cannot_be_had_is_refused_by_name(
+    given: Tree, spec: dict[str, Any], refusals: dict[str, str]
+) -> None:
+    expected = {f"interfaces[0]{field}": reason for field, reason in refusals.items()}
+    assert list_refusals(equip(card(**given), **spec)) == expected
+
+
+@pytest.mark.parametrize(
+    ("network", "field", "reason"),
+    [
+        pytest.param(
+            {"multus": {"networkName": "blue"}},
+            "multus",
+            "this host has no network 'blue': it needs a bridge for that, and guests that may have tap devices",
+            id="secondary",
+        ),
+        pytest.param(
+            {"resourceClaim": {"claimName": "c"}}, "resourceClaim", "this host allocates no resource claims", id="claim"
+        ),
+        pytest.param(
+            {"pod": {"vmNetworkCIDR": "10.0.2.0/28"}},
+            "pod.vmNetworkCIDR",
+            "user-mode networking needs a larger range, /27 at least",
+            id="a small range",
+        ),
+        pytest.param(
+            {"pod": {"vmIPv6NetworkCIDR": "fd10:0:2::/120"}},
+            "pod.vmIPv6NetworkCIDR",
+            "user-mode networking needs a range of /64",
+            id="an IPv6 range",
+        ),
+    ],
+)
+def test_a_network_that_cannot_be_had_is_refused_by_name(network: Tree, field: str, reason: str) -> None:
+    design = equip(card(), networks=[{"name": "default", **network}])
+    assert list_refusals(design) == {f"spec.networks[0].{field}": reason}
+
+
+def test_the_monitor_knows_an_interface_by_the_name_libvirt_gives() -> None:
+    assert PLAIN.netdev == "hostua-default"

@@ -1,0 +1,148 @@
+"""TPM, random numbers, watchdog, panic devices, balloon, vsock and memory that came later."""
+
+from typing import Any
+
+import pytest
+from tests.equipment import Tree, equip, list_refusals
+
+from virtshape.launcher.domain.devices.platform import Balloon, MemoryDevice, Panic, Rng, Tpm, Vsock, Watchdog
+from virtshape.launcher.host import Host
+
+VIRTIO = "virtio-non-transitional"
+MIB = 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("tpm", "expected"),
+    [
+        pytest.param(None, None, id="none"),
+        pytest.param({}, Tpm("tpm-tis"), id="for one run"),
+        pytest.param({"persistent": True}, Tpm("tpm-crb", persistent=True), id="for good"),
+        pytest.param({"enabled": False}, None, id="not after all"),
+    ],
+)
+def test_there_is_a_tpm_where_it_is_asked_for(tpm: Tree | None, expected: Tpm | None) -> None:
+    design = equip({"tpm": tpm}, host=Host(tpm=True))
+    assert (design.devices.tpm, design.refusals) == (expected, ())
+
+
+def test_a_tpm_is_refused_where_it_cannot_be_emulated() -> None:
+    assert list_refusals(equip({"tpm": {}})) == {"tpm": "this host cannot emulate a TPM: install swtpm"}
+    assert list_refusals(equip({"tpm": {"enabled": False}})) == {}
+
+
+def test_there_are_random_numbers_where_they_are_asked_for() -> None:
+    assert (equip().devices.rng, equip({"rng": {}}).devices.rng) == (None, Rng(VIRTIO))
+
+
+@pytest.mark.parametrize(
+    ("watchdog", "architecture", "expected", "refusals"),
+    [
+        pytest.param(None, "amd64", None, {}, id="none"),
+        pytest.param({"i6300esb": {}}, "amd64", Watchdog("w", "i6300esb", "reset"), {}, id="resets"),
+        pytest.param(
+            {"i6300esb": {"action": "poweroff"}}, "amd64", Watchdog("w", "i6300esb", "poweroff"), {}, id="powers off"
+        ),
+        pytest.param(
+            {"diag288": {"action": "shutdown"}}, "s390x", Watchdog("w", "diag288", "shutdown"), {}, id="on s390x"
+        ),
+        pytest.param(
+            {"diag288": {}},
+            "amd64",
+            Watchdog("w", "diag288", "reset"),
+            {"watchdog.diag288": "only s390x guests have one, and this one is amd64"},
+            id="of another architecture",
+        ),
+        pytest.param({}, "amd64", None, {"watchdog": "it has no model: add i6300esb"}, id="of no model"),
+    ],
+)
+def test_a_watchdog_is_of_its_architecture(
+    watchdog: Tree | None, architecture: str, expected: Watchdog | None, refusals: dict[str, str]
+) -> None:
+    given = None if watchdog is None else {"name": "w", **watchdog}
+    design = equip({"watchdog": given}, architecture=architecture)
+    assert (design.devices.watchdog, list_refusals(design)) == (expected, refusals)
+
+
+@pytest.mark.parametrize(
+    ("model", "architecture", "libvirt", "expected", "refusals"),
+    [
+        pytest.param(None, "amd64", 9_000_000, "isa", {}, id="of the architecture"),
+        pytest.param("hyperv", "amd64", 9_000_000, "hyperv", {}, id="for Windows"),
+        pytest.param(None, "s390x", 9_000_000, "s390", {}, id="s390x"),
+        pytest.param(None, "arm64", 9_001_000, "pvpanic", {}, id="arm64"),
+        pytest.param(
+            "pvpanic",
+            "amd64",
+            9_000_000,
+            "pvpanic",
+            {"panicDevices[0].model": "pvpanic needs libvirt 9.1: use isa"},
+            id="too new",
+        ),
+        pytest.param(
+            None,
+            "arm64",
+            9_000_000,
+            "pvpanic",
+            {"panicDevices[0].model": "pvpanic needs libvirt 9.1"},
+            id="too new, and there is no other",
+        ),
+    ],
+)
+def test_panic_devices_are_those_asked_for(
+    model: str | None, architecture: str, libvirt: int, expected: str, refusals: dict[str, str]
+) -> None:
+    host = Host(libvirt=libvirt)
+    design = equip({"panicDevices": [{"model": model}]}, host=host, architecture=architecture)
+    assert (design.devices.panics, list_refusals(design)) == ((Panic(expected),), refusals)
+
+
+@pytest.mark.parametrize(
+    ("devices", "domain", "expected"),
+    [
+        pytest.param({}, {}, Balloon(model=VIRTIO, stats_period=10, free_page_reporting=True), id="gives back"),
+        pytest.param({"autoattachMemBalloon": False}, {}, Balloon(model="none"), id="none"),
+        pytest.param(
+            {},
+            {"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}},
+            Balloon(model=VIRTIO, stats_period=10),
+            id="huge pages are kept",
+        ),
+        pytest.param(
+            {},
+            {"cpu": {"dedicatedCpuPlacement": True}},
+            Balloon(model=VIRTIO, stats_period=10),
+            id="a fast guest's too",
+        ),
+    ],
+)
+def test_a_balloon_gives_back_what_is_not_set_aside(devices: Tree, domain: Tree, expected: Balloon) -> None:
+    assert equip(devices, domain=domain).devices.balloon == expected
+
+
+def test_there_is_a_vsock_where_it_is_asked_for() -> None:
+    host = Host(vsock=True)
+    given = {"autoattachVSOCK": True}
+    assert equip(host=host).devices.vsock is None
+    assert equip(given, host=host).devices.vsock == Vsock(VIRTIO)
+    assert equip(given, host=host, status={"VSOCKCID": 7}).devices.vsock == Vsock(VIRTIO, 7)
+    reason = "this host has no vsock: load the kernel module vhost_vsock"
+    assert list_refusals(equip(given)) == {"autoattachVSOCK": reason}
+
+
+@pytest.mark.parametrize(
+    ("memory", "start", "expected"),
+    [
+        pytest.param({"guest": "2Gi", "maxGuest": "4Gi"}, None, None, id="not yet started"),
+        pytest.param({"guest": "2Gi", "maxGuest": "4Gi"}, "2Gi", None, id="as it started"),
+        pytest.param(
+            {"guest": "3Gi", "maxGuest": "4Gi"},
+            "2Gi",
+            MemoryDevice(size=2048 * MIB, requested=1024 * MIB, block=2 * MIB),
+            id="grown",
+        ),
+    ],
+)
+def test_memory_that_came_later_is_a_device(memory: Tree, start: str | None, expected: MemoryDevice | None) -> None:
+    status: dict[str, Any] | None = {"memory": {"guestAtBoot": start}} if start else None
+    assert equip(domain={"memory": memory}, status=status).devices.memory == expected

@@ -1,0 +1,86 @@
+"""Screen, input and sound."""
+
+from typing import Any
+
+import pytest
+from tests.equipment import Tree, equip, list_refusals
+
+from virtshape.launcher.domain.devices.console import Graphics, Input, Sound, Video
+from virtshape.launcher.host import Host
+
+EFI: dict[str, Any] = {"domain": {"firmware": {"bootloader": {"efi": {}}}, "machine": {"type": "q35"}}}
+BLIND: Tree = {"autoattachGraphicsDevice": False}
+TABLET = Input(type="tablet", bus="usb")
+KEYBOARD = Input(type="keyboard", bus="usb")
+
+
+@pytest.mark.parametrize(
+    ("video", "spec", "expected"),
+    [
+        pytest.param(None, {}, Video(model="vga", heads=1, vram=16384), id="BIOS"),
+        pytest.param(None, EFI, Video(model="bochs", heads=1), id="EFI"),
+        pytest.param(None, {"architecture": "arm64"}, Video(model="virtio", heads=1), id="arm64"),
+        pytest.param(None, {"architecture": "s390x"}, Video(model="virtio", heads=1), id="s390x"),
+        pytest.param({"type": "vga"}, EFI, Video(model="vga", heads=1, vram=16384), id="vga"),
+        pytest.param({"type": "virtio"}, {}, Video(model="virtio", heads=1), id="virtio"),
+        pytest.param({"type": "ramfb"}, {}, Video(model="ramfb"), id="ramfb"),
+        pytest.param({"type": "none"}, {}, Video(model="none"), id="none"),
+    ],
+)
+def test_the_card_is_the_one_asked_for_or_fits_the_firmware(
+    video: Tree | None, spec: dict[str, Any], expected: Video
+) -> None:
+    devices = equip({"video": video}, **spec).devices
+    assert (devices.video, devices.graphics) == (expected, Graphics("/guest/vnc.sock"))
+
+
+def test_without_a_screen_there_is_no_card() -> None:
+    design = equip({**BLIND, "video": {"type": "virtio"}})
+    assert (design.devices.video, design.devices.graphics, design.refusals) == (None, None, ())
+
+
+def test_a_card_that_the_host_lacks_is_refused_by_name() -> None:
+    host = Host(video_models=frozenset({"vga", "virtio"}))
+    refusals = list_refusals(equip({"video": {"type": "qxl"}}, host=host))
+    assert refusals == {"video.type": "this host has no qxl: use one of vga, virtio"}
+    assert list_refusals(equip({"video": {"type": "vga"}}, host=host)) == {}
+
+
+@pytest.mark.parametrize(
+    ("devices", "architecture", "expected"),
+    [
+        pytest.param({}, "amd64", (), id="none"),
+        pytest.param({"autoattachInputDevice": True}, "amd64", (TABLET,), id="attached"),
+        pytest.param(
+            {"autoattachInputDevice": True, "inputs": [{"name": "t", "type": "tablet", "bus": "virtio"}]},
+            "amd64",
+            (Input(type="tablet", bus="virtio", name="t"),),
+            id="attached unless there is one",
+        ),
+        pytest.param(
+            {"inputs": [{"name": "t", "type": "tablet"}]},
+            "amd64",
+            (Input(type="tablet", bus="usb", name="t"),),
+            id="usb unless it says otherwise",
+        ),
+        pytest.param({}, "arm64", (TABLET, KEYBOARD), id="arm64"),
+        pytest.param(BLIND, "arm64", (), id="arm64 without a screen"),
+        pytest.param({}, "s390x", (Input(type="keyboard", bus="virtio"),), id="s390x"),
+    ],
+)
+def test_there_is_something_to_point_and_type_with(
+    devices: Tree, architecture: str, expected: tuple[Input, ...]
+) -> None:
+    assert equip(devices, architecture=architecture).devices.inputs == expected
+
+
+@pytest.mark.parametrize(
+    ("sound", "expected"),
+    [
+        (None, None),
+        ({"name": "s"}, Sound("s", "ich9")),
+        ({"name": "s", "model": "ac97"}, Sound("s", "ac97")),
+    ],
+)
+def test_there_is_sound_where_it_is_asked_for(sound: Tree | None, expected: Sound | None) -> None:
+    assert equip({"sound": sound}).devices.sound == expected

@@ -1,0 +1,89 @@
+"""I/O threads: how many there are, and which serves what."""
+
+from typing import Any
+
+import pytest
+from tests.equipment import Tree, equip
+
+from virtshape.launcher.domain.devices.controller import Controller
+from virtshape.launcher.host import Host
+from virtshape.launcher.note import Note
+
+
+def build_disks(*kinds: str) -> Tree:
+    """Disks by their bus; one with a `!` has a thread to itself."""
+    return {
+        "disks": [
+            {"name": f"d{index}", "disk": {"bus": kind.rstrip("!")}, "dedicatedIOThread": kind.endswith("!") or None}
+            for index, kind in enumerate(kinds)
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("kinds", "domain", "total", "threads"),
+    [
+        pytest.param(["virtio", "virtio"], {}, 0, [None, None], id="no threads unless asked for"),
+        pytest.param(["virtio!"], {}, 1, [1], id="one of its own"),
+        pytest.param(["virtio!", "virtio"], {}, 2, [2, 1], id="one of its own and one for the others"),
+        pytest.param(["virtio!", "sata", "virtio!"], {}, 3, [2, None, 3], id="two of their own"),
+        pytest.param(["virtio", "virtio"], {"ioThreadsPolicy": "shared"}, 1, [1, 1], id="shared"),
+        pytest.param(["virtio", "virtio!"], {"ioThreadsPolicy": "shared"}, 2, [1, 2], id="shared and one of its own"),
+        pytest.param(["virtio"] * 3, {"ioThreadsPolicy": "auto"}, 2, [1, 2, 1], id="two for each CPU"),
+        pytest.param(
+            ["virtio"] * 5,
+            {"ioThreadsPolicy": "auto", "resources": {"requests": {"cpu": "2"}}},
+            4,
+            [1, 2, 3, 4, 1],
+            id="two for each CPU that is requested",
+        ),
+        pytest.param(
+            ["virtio"] * 2,
+            {"ioThreadsPolicy": "auto", "resources": {"limits": {"cpu": "2"}}},
+            2,
+            [1, 2],
+            id="no more than disks",
+        ),
+        pytest.param(
+            ["virtio"] * 2,
+            {"ioThreadsPolicy": "auto", "cpu": {"dedicatedCpuPlacement": True, "isolateEmulatorThread": True}},
+            1,
+            [1, 1],
+            id="one beside an emulator with its own CPU",
+        ),
+        pytest.param(
+            ["virtio!", "virtio"] * 2,
+            {"ioThreadsPolicy": "auto"},
+            3,
+            [2, 1, 3, 1],
+            id="at least one is shared",
+        ),
+    ],
+)
+def test_threads_are_handed_out(kinds: list[str], domain: Tree, total: int, threads: list[int | None]) -> None:
+    design = equip(build_disks(*kinds), domain=domain)
+    assert (design.io_threads, [drive.io_thread for drive in design.devices.disks]) == (total, threads)
+
+
+@pytest.mark.parametrize(("libvirt", "noted"), [(9_000_000, True), (10_000_000, False)])
+def test_the_threads_of_a_pool_take_turns(libvirt: int, noted: bool) -> None:
+    domain = {"ioThreadsPolicy": "supplementalPool", "ioThreads": {"supplementalPoolThreadCount": 2}}
+    design = equip(build_disks("virtio", "virtio", "virtio"), domain=domain, host=Host(libvirt=libvirt))
+    note = Note("spec.domain.ioThreadsPolicy", "the threads of the pool take turns: each disk is served by one")
+    assert (design.io_threads, [drive.io_thread for drive in design.devices.disks]) == (2, [1, 2, 1])
+    assert design.notes == ((note,) if noted else ())
+
+
+@pytest.mark.parametrize(
+    ("kinds", "domain", "driver"),
+    [
+        pytest.param(["scsi"], {}, {}, id="none"),
+        pytest.param(["scsi!"], {}, {"io_thread": 1, "queues": 3}, id="one of its own"),
+        pytest.param(["scsi", "scsi"], {"ioThreadsPolicy": "shared"}, {"io_thread": 1, "queues": 3}, id="shared"),
+        pytest.param(["virtio"], {"ioThreadsPolicy": "shared"}, {}, id="no scsi disk"),
+    ],
+)
+def test_scsi_disks_have_the_thread_of_their_controller(kinds: list[str], domain: Tree, driver: dict[str, Any]) -> None:
+    design = equip(build_disks(*kinds), domain={"cpu": {"cores": 3}, **domain})
+    controllers = [controller for controller in design.devices.controllers if controller.kind == "scsi"]
+    assert controllers == [Controller(kind="scsi", model="virtio-non-transitional", **driver)]

@@ -1,0 +1,87 @@
+"""All devices together, and what holds for every virtio device at once."""
+
+import pytest
+from msgspec.structs import replace
+from tests.equipment import POD, Tree, card, disk, equip, volumes
+
+from virtshape.launcher.design.devices.whole import DeviceDesign
+from virtshape.launcher.domain.devices.console import Channel, Graphics, Serial, Video
+from virtshape.launcher.domain.devices.controller import Controller
+from virtshape.launcher.domain.devices.disk import Disk
+from virtshape.launcher.domain.devices.interface import Interface, Subnet
+from virtshape.launcher.domain.devices.platform import Balloon, Rng
+from virtshape.launcher.domain.devices.whole import Devices
+from virtshape.launcher.source import Source
+
+SOURCE = Source(path="/images/root.qcow2", format="qcow2")
+
+
+def build_usual(virtio: str = "virtio-non-transitional", *, iommu: bool = False) -> DeviceDesign:
+    """A disk, a card and random numbers, none of which is to change."""
+    devices = Devices(
+        emulator="/usr/bin/qemu-system-x86_64",
+        disks=(
+            Disk(
+                name="root",
+                source=SOURCE,
+                target="vda",
+                bus="virtio",
+                model=virtio,
+                cache="writethrough",
+                error_policy="stop",
+                discard=True,
+                iommu=iommu,
+            ),
+        ),
+        controllers=(
+            Controller(kind="usb", model="none"),
+            Controller(kind="virtio-serial", model=virtio, iommu=iommu),
+        ),
+        interfaces=(
+            Interface(
+                name="default",
+                subnets=(Subnet("ipv4", "10.0.2.0", 24),),
+                guest_address="10.0.2.15",
+                model=virtio,
+                iommu=iommu,
+                option_rom=False,
+            ),
+        ),
+        serials=(Serial("/guest/serial0.sock", "/guest/serial0.log"),),
+        channels=(Channel("org.qemu.guest_agent.0", "/guest/agent.sock"),),
+        graphics=Graphics("/guest/vnc.sock"),
+        video=Video(model="vga", heads=1, vram=16384),
+        balloon=Balloon(model=virtio, stats_period=10, free_page_reporting=True, iommu=iommu),
+        rng=Rng(virtio, iommu=iommu),
+    )
+    return DeviceDesign(devices=devices)
+
+
+USUAL: Tree = {**disk(disk={"bus": "virtio"}), **card(), "rng": {}, "disableHotplug": True}
+
+
+def design(domain: Tree | None = None, **more: object) -> DeviceDesign:
+    return equip({**USUAL, **more}, sources={"root": SOURCE}, domain=domain, **volumes("root"), **POD)
+
+
+def test_a_usual_guest_has_what_it_asks_for_and_what_everyone_has() -> None:
+    assert design() == build_usual()
+
+
+def test_old_guests_have_virtio_of_both_generations() -> None:
+    assert design(useVirtioTransitional=True) == build_usual("virtio-transitional")
+
+
+@pytest.mark.parametrize(("security", "iommu"), [({"sev": {}}, True), ({"snp": {}}, True), ({"tdx": {}}, False)])
+def test_virtio_does_not_count_on_memory_that_is_encrypted(security: Tree, iommu: bool) -> None:
+    assert design({"launchSecurity": security}) == build_usual(iommu=iommu)
+
+
+def test_a_card_of_an_encrypted_guest_has_no_boot_program() -> None:
+    devices = {**USUAL, **card(bootOrder=1)}
+    designed = equip(
+        devices, sources={"root": SOURCE}, domain={"launchSecurity": {"sev": {}}}, **volumes("root"), **POD
+    )
+    expected = build_usual(iommu=True).devices
+    (interface,) = expected.interfaces
+    assert designed.devices == replace(expected, interfaces=(replace(interface, boot_order=1),))

@@ -1,0 +1,186 @@
+"""
+What libvirt itself says of devices: its schema of all, and its driver of those that any machine can have.
+
+Devices of the host that a test cannot have are checked against the schema only.
+"""
+
+import os
+from typing import Any
+
+import pytest
+from lxml.etree import RelaxNG, fromstring
+from tests.driver import Driver
+from tests.equipment import MEDIATED, POD, Tree, card, disk, equip, volumes, write_domain
+
+from virtshape.launcher.host import Host
+from virtshape.launcher.source import Source
+
+HOST = Host(
+    tpm=True,
+    vsock=True,
+    virtiofs=True,
+    downward_metrics=True,
+    tap=True,
+    bridges={"pod": "br0"},
+    reservations="/run/helper.sock",
+    devices={"example.com/pci": ("0000:65:00.0",), "example.com/vgpu": (MEDIATED,), "example.com/key": ("1:5",)},
+)
+FILE = Source(path="/images/root.img")
+BLOCK = Source(path="/dev/root", kind="block", direct_io=True)
+
+CARDS: dict[str, Tree] = {
+    "a card with everything": card(
+        macAddress="02:00:5e:10:00:01", bootOrder=1, acpiIndex=7, state="down", pciAddress="0000:00:05.0"
+    ),
+    "a card on a bridge": {**card(bridge={}), "networkInterfaceMultiqueue": True},
+}
+
+DISKS: dict[str, Tree] = {
+    **{f"a {bus} disk": disk(disk={"bus": bus}) for bus in ("virtio", "sata", "scsi", "usb")},
+    "a sata cdrom": disk(cdrom={"tray": "open"}),
+    "a scsi cdrom": disk(cdrom={"bus": "scsi"}),
+    "a disk with everything": disk(
+        disk={"bus": "virtio", "readonly": True, "pciAddress": "0000:00:09.0"},
+        cache="writeback",
+        io="threads",
+        serial="a1",
+        bootOrder=1,
+        errorPolicy="enospace",
+        dedicatedIOThread=True,
+        blockSize={"custom": {"logical": 4096, "physical": 4096}},
+    ),
+    "a scsi disk with a thread": disk(disk={"bus": "scsi"}, dedicatedIOThread=True),
+    "a disk with queues": {**disk(disk={"bus": "virtio"}), "blockMultiQueue": True},
+    "a disk for old guests": {**disk(disk={"bus": "virtio"}), "useVirtioTransitional": True},
+}
+
+OTHERS: dict[str, Tree] = {
+    "nothing": {},
+    "as little as can be": {
+        "autoattachGraphicsDevice": False,
+        "autoattachSerialConsole": False,
+        "autoattachMemBalloon": False,
+        "disableHotplug": True,
+    },
+    "an empty drive": disk(cdrom={}),
+    "a TPM": {"tpm": {}},
+    "a TPM for good": {"tpm": {"persistent": True}},
+    "random numbers": {"rng": {}},
+    "a watchdog": {"watchdog": {"name": "w", "i6300esb": {"action": "poweroff"}}},
+    **{f"{model} sound": {"sound": {"name": "s", "model": model}} for model in ("ich9", "ac97")},
+    "tablets": {"inputs": [{"name": bus, "type": "tablet", "bus": bus} for bus in ("usb", "virtio")]},
+    **{f"{model} video": {"video": {"type": model}} for model in ("vga", "virtio", "ramfb", "bochs", "cirrus", "none")},
+    **{f"{model} panic": {"panicDevices": [{"model": model}]} for model in ("isa", "hyperv")},
+    "USB devices of a client": {"clientPassthrough": {}},
+    "metrics": {"downwardMetrics": {}},
+    "a vsock device": {"autoattachVSOCK": True},
+    "a shared directory": {"filesystems": [{"name": "data", "virtiofs": {}}]},
+}
+
+PASSED_THROUGH: dict[str, Tree] = {
+    "a PCI device": {"hostDevices": [{"name": "h", "deviceName": "example.com/pci"}]},
+    "a USB device": {"hostDevices": [{"name": "h", "deviceName": "example.com/key"}]},
+    "a mediated device": {"hostDevices": [{"name": "h", "deviceName": "example.com/vgpu"}]},
+    "a GPU": {"gpus": [{"name": "g", "deviceName": "example.com/pci"}]},
+    "a virtual GPU": {"gpus": [{"name": "g", "deviceName": "example.com/vgpu"}]},
+    "a LUN": disk(lun={"reservation": True}),
+}
+
+CONFIDENTIAL: Tree = {"launchSecurity": {"sev": {}}}
+ENCRYPTED: Tree = {
+    **disk(disk={"bus": "virtio"}),
+    **card(),
+    "rng": {},
+    "filesystems": [{"name": "data", "virtiofs": {}}],
+}
+
+
+def design(devices: Tree, source: Source = FILE, **rest: Any) -> str:
+    """A domain with these devices, none of which is refused."""
+    designed = equip(
+        devices, host=HOST, sources={"root": source}, domain={"cpu": {"cores": 4}}, **volumes("root"), **POD, **rest
+    )
+    assert designed.refusals == ()
+    return write_domain(designed)
+
+
+def find_faults(schema: RelaxNG, xml: str) -> str:
+    """What the schema says of a domain."""
+    return "" if schema.validate(fromstring(xml)) else str(schema.error_log)
+
+
+EXAMPLES = {**DISKS, **OTHERS}
+
+
+@pytest.mark.parametrize("devices", (CARDS | EXAMPLES).values(), ids=CARDS | EXAMPLES)
+def test_devices_are_as_libvirts_schema_has_them(schema: RelaxNG, devices: Tree) -> None:
+    assert find_faults(schema, design(devices)) == ""
+
+
+@pytest.mark.parametrize("devices", PASSED_THROUGH.values(), ids=PASSED_THROUGH)
+def test_devices_of_the_host_are_as_libvirts_schema_has_them(schema: RelaxNG, devices: Tree) -> None:
+    assert find_faults(schema, design(devices, BLOCK)) == ""
+
+
+def test_devices_of_an_encrypted_guest_are_as_libvirts_schema_has_them(schema: RelaxNG) -> None:
+    designed = equip(ENCRYPTED, host=HOST, sources={"root": FILE}, domain=CONFIDENTIAL, **volumes("root"), **POD)
+    assert find_faults(schema, write_domain(designed)) == ""
+
+
+def test_memory_that_came_later_is_as_libvirts_schema_has_it(schema: RelaxNG) -> None:
+    memory = {"memory": {"guest": "3Gi", "maxGuest": "4Gi"}}
+    designed = equip(domain=memory, status={"memory": {"guestAtBoot": "2Gi"}})
+    assert find_faults(schema, write_domain(designed)) == ""
+
+
+@pytest.mark.parametrize("devices", EXAMPLES.values(), ids=EXAMPLES)
+def test_libvirt_takes_the_devices(driver: Driver, devices: Tree) -> None:
+    assert driver.accept(design(devices)) is None
+
+
+def build_image(driver: Driver, name: str) -> Source:
+    """An image that the driver can open."""
+    path = driver.directory / name
+    path.touch()
+    os.truncate(path, 1024 * 1024)
+    path.chmod(0o666)
+    return Source(path=str(path))
+
+
+def test_qemu_starts_with_every_kind_of_card(driver: Driver) -> None:
+    ranges = {"vmNetworkCIDR": "10.11.0.0/16", "vmIPv6NetworkCIDR": "fd10:0:2::/64"}
+    models = ("virtio", "e1000", "e1000e", "rtl8139", "pcnet", "ne2k_pci")
+    cards: list[Tree] = [{"name": model, "masquerade": {}, "model": model, "state": "down"} for model in models]
+    cards[0] |= {"macAddress": "02:00:5e:10:00:01", "bootOrder": 1, "acpiIndex": 7, "pciAddress": "0000:00:05.0"}
+    networks = [{"name": model, "pod": ranges} for model in models]
+    designed = equip({"interfaces": cards}, networks=networks, directory=str(driver.directory))
+    assert driver.start(write_domain(designed, name="cards")) is None
+
+
+def test_qemu_starts_with_every_kind_of_disk(driver: Driver) -> None:
+    disks: list[Tree] = [{"name": bus, "disk": {"bus": bus}} for bus in ("virtio", "sata", "scsi", "usb")]
+    disks[0] |= {"dedicatedIOThread": True, "blockSize": {"custom": {"logical": 4096, "physical": 4096}}}
+    disks += [{"name": f"{bus}cd", "cdrom": {"bus": bus}} for bus in ("sata", "scsi")]
+    disks += [{"name": "empty", "cdrom": {"tray": "open"}}]
+    names = [item["name"] for item in disks if item["name"] != "empty"]
+    sources = {name: build_image(driver, name) for name in names}
+    designed = equip(
+        {"disks": disks, "blockMultiQueue": True},
+        sources=sources,
+        directory=str(driver.directory),
+        **volumes(*names),
+    )
+    assert driver.start(write_domain(designed, name="disks")) is None
+
+
+def test_qemu_starts_with_everything_else(driver: Driver) -> None:
+    devices: Tree = {}
+    for name in ("random numbers", "a watchdog", "ich9 sound", "tablets", "isa panic", "USB devices of a client"):
+        devices |= OTHERS[name]
+    designed = equip({**devices, "video": {"type": "virtio"}}, directory=str(driver.directory))
+    assert driver.start(write_domain(designed, name="others")) is None
+
+
+def test_qemu_starts_with_as_little_as_can_be(driver: Driver) -> None:
+    designed = equip(OTHERS["as little as can be"], directory=str(driver.directory))
+    assert driver.start(write_domain(designed, machine="pc", name="little")) is None
