@@ -18,9 +18,10 @@ def check_boot_orders(devices: Devices, at: str) -> Iterator[Violation]:
     for name, index, order in orders:
         if order is None:
             continue
-        field = f"{at}.{name}[{index}].bootOrder"
+        device = f"{at}.{name}[{index}]"
+        field = f"{device}.bootOrder"
         if order < 1:
-            yield Violation("invalid-value", field, f"{field} must have a boot order > 0, if supplied")
+            yield Violation("invalid-value", field, f"{device} must have a boot order > 0, if supplied")
         elif order in seen:
             message = f"Boot order for {field} already set for a different device: {seen[order]} has {order} too"
             yield Violation("duplicate-name", field, message)

@@ -6,13 +6,16 @@ Pure: each yields violations.
 
 from collections.abc import Collection, Generator, Iterable, Iterator
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec.structs import fields
 
 from virtshape.admission.violation import Violation
 from virtshape.api.diagnosis import quote, suggest
 from virtshape.api.model import Model
+
+NOT_SUPPORTED: Final = "FieldValueNotSupported"
+DUPLICATE: Final = "FieldValueDuplicate"
 
 
 class Named(Protocol):
@@ -58,10 +61,20 @@ def check_names(what: str, items: Collection[Named], at: str) -> Generator[Viola
     for index, item in enumerate(items):
         if item.name in seen:
             words = f"two {what}s are named {quote(item.name)}: rename or remove one"
-            message = f"{at}[{index}] and {at}[{seen[item.name]}] must not have the same Name: {words}"
+            message = f"{_tell_twin(what, item.name, f'{at}[{index}] and {at}[{seen[item.name]}]')}: {words}"
             yield Violation("duplicate-name", f"{at}[{index}].name", message)
         seen.setdefault(item.name, index)
     return names
+
+
+def _tell_twin(what: str, name: str, places: str) -> str:
+    match what:
+        case "network":
+            return f"Network with name {quote(name)} already exists, every network must have a unique name"
+        case "interface":
+            return "Only one interface can be connected to one specific network"
+        case _:
+            return f"{places} must not have the same Name"
 
 
 def check_partners(
@@ -72,8 +85,9 @@ def check_partners(
         if item.name not in known:
             hint = suggest(item.name, known) or f": add one, or remove the {what}"
             words = f"the {what} {quote(item.name)} has no {partner} of that name{hint}"
-            field = f"{at}[{index}].name"
-            yield Violation(f"missing-{partner}", field, f"{field} '{item.name}' not found: {words}")
+            called = "Name" if what == "disk" else "name"  # as KubeVirt spells it
+            message = f"{at}[{index}].{called} '{item.name}' not found: {words}"
+            yield Violation(f"missing-{partner}", f"{at}[{index}].name", message)
 
 
 def check_one_of(what: str, item: Named, members: Members, at: str, *, least: int) -> Iterator[Violation]:
@@ -83,15 +97,25 @@ def check_one_of(what: str, item: Named, members: Members, at: str, *, least: in
     present = members.list_present(item)
     if len(present) > 1:
         words = f"the {what} {quote(item.name)} has {' and '.join(present)}: keep one of them"
-        yield Violation("one-of", f"{at}.{present[1]}", f"{_rule(at, least)}: {words}")
+        yield Violation("one-of", f"{at}.{present[1]}", f"{_tell_rule(what, item.name, present, at)}: {words}")
     else:
         such_as = f"{', '.join(members.names[:2])} or {members.names[2]}"
         words = f"the {what} {quote(item.name)} does not say where it comes from: add a source such as {such_as}"
-        yield Violation("one-of", at, f"{_rule(at, least)}: {words}")
+        yield Violation("one-of", at, f"{_tell_rule(what, item.name, present, at)}: {words}")
 
 
-def _rule(at: str, least: int) -> str:
-    return f"{at} must have exactly one source type set" if least else f"{at} can only have a single type defined"
+def _tell_rule(what: str, name: str, present: list[str], at: str) -> str:
+    match what:
+        case "network":
+            return "should have only one network type" if present else "should have a network type"
+        case "disk":
+            return f"{at} can only have a single target type defined"
+        case "interface" if "binding" in present:
+            return f"logical {name} interface cannot have both binding plugin and interface binding method"
+        case "interface":
+            return f"{at} can only have a single type defined"
+        case _:
+            return f"{at} must have exactly one source type set"
 
 
 def check_value(at: str, name: str, value: str | None, allowed: tuple[str, ...]) -> Iterable[Violation]:

@@ -23,11 +23,14 @@ def check_cloud_init(source: Source, at: str) -> Iterator[Violation]:
     """Whether the data is there, once, and small enough; `at` is where the source stands."""
     user = (source.user_data, source.user_data_base64, source.secret_ref)
     network = (source.network_data, source.network_data_base64, source.network_data_secret_ref)
-    if not any(user) and not any(network):
+    has_user, has_network = any(user), any(network)
+    if not has_user and not has_network:
         message = f"{at} must have at least one userdatasource or one networkdatasource set: add userData"
         yield Violation("one-of", at, message)
-    yield from _check_data("userData", user, at)
-    yield from _check_data("networkData", network, at)
+    if has_user:
+        yield from _check_data("userData", user, at)
+    if has_network:
+        yield from _check_data("networkData", network, at)
 
 
 def _check_data(
@@ -35,20 +38,22 @@ def _check_data(
 ) -> Iterator[Violation]:
     plain, encoded, secret = given
     if sum(map(bool, given)) > 1:
-        message = f"{at} must have only one {name.lower()}source set: keep one of {name}, {name}Base64 and a secret"
+        sources = "userdatasource" if name == "userData" else "networkdata source"
+        message = f"{at} must have only one {sources} set: keep one of {name}, {name}Base64 and a secret"
         yield Violation("one-of", f"{at}.{name}", message)
     if secret is not None and not secret.name:
         yield Violation("invalid-value", at, f"{at}: the secret with {name} has no name")
-    yield from _check_size(name, len((plain or "").encode()), f"{at}.{name}")
+    yield from _check_size(name, len((plain or "").encode()), at, name)
     if encoded:
         try:
-            yield from _check_size(name, len(b64decode(encoded, validate=True)), f"{at}.{name}Base64")
+            yield from _check_size(name, len(b64decode(encoded, validate=True)), at, f"{name}Base64")
         except binascii.Error:
             message = f"{at}.{name}Base64 is not a valid base64 value."
             yield Violation("invalid-value", f"{at}.{name}Base64", message)
 
 
-def _check_size(name: str, size: int, field: str) -> Iterator[Violation]:
+def _check_size(name: str, size: int, at: str, member: str) -> Iterator[Violation]:
     if size > MOST_BYTES:
-        words = f"it has {size} bytes: put it into a Secret and name that"
-        yield Violation("invalid-value", field, f"{field} {name.lower()} exceeds {MOST_BYTES} byte limit: {words}")
+        advice = f"Should use {name[0].upper()}{name[1:]}SecretRef for larger data"
+        message = f"{at} {name.lower()} exceeds {MOST_BYTES} byte limit. {advice}: it has {size} bytes"
+        yield Violation("invalid-value", f"{at}.{member}", message)

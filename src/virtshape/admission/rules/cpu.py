@@ -1,80 +1,73 @@
 """
-vCPUs of a guest that is all there: how many, whose they are, and what goes with CPUs of its own.
+vCPUs of a guest that is all there: how many, which features they have, and what needs CPUs of its own.
 
 Pure: yields violations.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from virtshape.admission.rules.checks import check_value
+from virtshape.admission.rules.checks import NOT_SUPPORTED
+from virtshape.admission.rules.dedicated import check_dedicated
 from virtshape.admission.violation import Violation
-from virtshape.api.kubevirt.domain import CPU, DomainSpec
+from virtshape.api.kubevirt.domain import CPU, CPUFeature, DomainSpec
 from virtshape.api.quantity import Quantity
+from virtshape.engine.conflict import VALUE_REQUIRED
 
 _POLICIES: Final = ("force", "require", "optional", "disable", "forbid")
 
 
 def check_cpus(domain: DomainSpec, at: str) -> Iterator[Violation]:
     """Whether the CPUs can be had as they are asked for; `at` is where the domain stands."""
-    yield from _check_amounts(domain, at)
-    cpu = domain.cpu
+    resources, cpu = domain.resources, domain.cpu
+    if resources is not None and (resources.requests or resources.limits):
+        requested, limit = (resources.requests or {}).get("cpu"), (resources.limits or {}).get("cpu")
+        yield from check_amounts("cpu", requested, limit, f"{at}.resources")
     if cpu is None:
         return
-    for index, feature in enumerate(cpu.features or ()):
-        yield from check_value(f"{at}.cpu.features[{index}]", "policy", feature.policy, _POLICIES)
+    if cpu.features:
+        yield from _check_features(cpu.features, f"{at}.cpu.features")
     if cpu.max_sockets and (cpu.sockets or 1) > cpu.max_sockets:
         message = "Number of sockets in CPU topology is greater than the maximum sockets allowed"
         yield Violation("impossible-combination", f"{at}.cpu.sockets", f"{message}: {cpu.sockets} > {cpu.max_sockets}")
     if cpu.dedicated_cpu_placement:
-        yield from _check_dedicated(domain, cpu, at)
-    else:
-        yield from _check_shared(cpu, at)
-    numa = cpu.numa.guest_mapping_passthrough if cpu.numa else None
-    if numa is not None and (domain.memory is None or domain.memory.hugepages is None):
-        message = f"{at}.cpu.numa.guestMappingPassthrough requires {at}.memory.hugepages"
-        yield Violation("impossible-combination", f"{at}.cpu.numa.guestMappingPassthrough", message)
+        yield from check_dedicated(domain, cpu, at)
+    elif cpu.isolate_emulator_thread:
+        message = "IsolateEmulatorThread should be only set in combination with DedicatedCPUPlacement"
+        yield Violation("impossible-combination", f"{at}.cpu.isolateEmulatorThread", message)
+    if cpu.numa is not None and cpu.numa.guest_mapping_passthrough is not None:
+        yield from _check_numa(domain, cpu, at)
+    if cpu.realtime is not None:
+        yield from _check_realtime(cpu, f"{at}.cpu")
 
 
-def _check_shared(cpu: CPU, at: str) -> Iterator[Violation]:
-    """What is only to be had with CPUs of one's own."""
-    needing = {
-        "isolateEmulatorThread": cpu.isolate_emulator_thread,
-        "numa.guestMappingPassthrough": cpu.numa is not None and cpu.numa.guest_mapping_passthrough is not None,
-        "realtime": cpu.realtime is not None,
-    }
-    for name, is_wanted in needing.items():
-        if is_wanted:
-            message = f"{at}.cpu.{name} should be only set in combination with DedicatedCPUPlacement"
-            yield Violation("impossible-combination", f"{at}.cpu.{name}", message)
+def _check_features(features: Sequence[CPUFeature], at: str) -> Iterator[Violation]:
+    for index, feature in enumerate(features):
+        if feature.policy and feature.policy not in _POLICIES:
+            words = f"CPU feature {feature.name} uses policy {feature.policy} that is not supported"
+            message = f"{words}: use one of {', '.join(_POLICIES)}"
+            yield Violation("unsupported-value", f"{at}[{index}].policy", message, NOT_SUPPORTED)
 
 
-def _check_dedicated(domain: DomainSpec, cpu: CPU, at: str) -> Iterator[Violation]:
-    resources = domain.resources
-    requests, limits = (resources.requests or {}, resources.limits or {}) if resources else ({}, {})
-    field = f"{at}.cpu.dedicatedCpuPlacement"
-    for name, amounts in (("requests", requests), ("limits", limits)):
-        amount = amounts.get("cpu")
-        if amount is not None and amount.amount != int(amount.amount):
-            message = f"provided resources CPU {name} must be an integer when DedicatedCPUPlacement is true"
-            yield Violation("impossible-combination", f"{at}.resources.{name}.cpu", message)
-    requested, limit = requests.get("cpu"), limits.get("cpu")
-    if requested is not None and limit is not None and not requested.same_as(limit):
-        message = f"{at}.resources.requests.cpu and {at}.resources.limits.cpu must be equal with {field}"
-        yield Violation("impossible-combination", f"{at}.resources.requests.cpu", message)
-    vcpus = (cpu.sockets or 1) * (cpu.cores or 1) * (cpu.threads or 1)
-    given = requested or limit
-    if given is not None and given.amount == int(given.amount) and int(given.amount) != vcpus:
-        message = f"{given} CPUs are asked for, but the guest has {vcpus} vCPUs: with {field} they must be the same"
+def _check_numa(domain: DomainSpec, cpu: CPU, at: str) -> Iterator[Violation]:
+    field = f"{at}.cpu.numa.guestMappingPassthrough"
+    if not cpu.dedicated_cpu_placement:
+        message = f"{at}.cpu.dedicatedCpuPlacement must be set to true when NUMA topology strategy is set in {field}"
+        yield Violation("impossible-combination", field, message)
+    if domain.memory is None or domain.memory.hugepages is None:
+        message = f"{at}.memory.hugepages must be requested when NUMA topology strategy is set in {field}"
         yield Violation("impossible-combination", field, message)
 
 
-def _check_amounts(domain: DomainSpec, at: str) -> Iterator[Violation]:
-    resources = domain.resources
-    if resources is None:
-        return
-    requested, limit = (resources.requests or {}).get("cpu"), (resources.limits or {}).get("cpu")
-    yield from check_amounts("cpu", requested, limit, f"{at}.resources")
+def _check_realtime(cpu: CPU, at: str) -> Iterator[Violation]:
+    if not cpu.dedicated_cpu_placement:
+        field = f"{at}.dedicatedCpuPlacement"
+        message = f"{field} must be set to true when {at}.realtime is used"
+        yield Violation("impossible-combination", field, message, VALUE_REQUIRED)
+    if cpu.numa is None or cpu.numa.guest_mapping_passthrough is None:
+        field = f"{at}.numa.guestMappingPassthrough"
+        message = f"{field} must be defined when {at}.realtime is used"
+        yield Violation("impossible-combination", field, message, VALUE_REQUIRED)
 
 
 def check_amounts(resource: str, requested: Quantity | None, limit: Quantity | None, at: str) -> Iterator[Violation]:
@@ -83,7 +76,7 @@ def check_amounts(resource: str, requested: Quantity | None, limit: Quantity | N
         if amount is not None and amount.amount < 0:
             field = f"{at}.{name}.{resource}"
             yield Violation("invalid-value", field, f"{field} '{amount}': must be greater than or equal to 0.")
-    if requested is not None and limit is not None and requested.amount > limit.amount:
+    if requested is not None and limit is not None and requested.amount > limit.amount > 0:
         field = f"{at}.requests.{resource}"
         message = f"{field} '{requested}' is greater than {at}.limits.{resource} '{limit}'"
         yield Violation("impossible-combination", field, message)

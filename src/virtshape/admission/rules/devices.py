@@ -7,14 +7,23 @@ Pure: yields violations.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from virtshape.admission.rules.checks import check_names, check_value, list_members
+from virtshape.admission.rules.checks import NOT_SUPPORTED, check_names, check_value, list_members
 from virtshape.admission.violation import Violation
-from virtshape.api.kubevirt.devices import GPU, Devices, HostDevice, Watchdog
+from virtshape.api.kubevirt.devices import (
+    GPU,
+    Devices,
+    HostDevice,
+    Input,
+    PanicDevice,
+    SoundDevice,
+    VideoDevice,
+    Watchdog,
+)
 
 _INPUT_BUSES: Final = ("usb", "virtio")
 _SOUND_MODELS: Final = ("ich9", "ac97")
-_VIDEO_TYPES: Final = ("vga", "cirrus", "virtio", "ramfb", "bochs", "qxl", "vmvga", "none")
-_PANIC_MODELS: Final = ("hyperv", "isa", "pvpanic", "pseries", "s390")
+_VIDEO_TYPES: Final = ("vga", "cirrus", "virtio", "ramfb", "bochs")
+_PANIC_MODELS: Final = ("hyperv", "isa", "pvpanic")
 _WATCHDOG_ACTIONS: Final = ("poweroff", "reset", "shutdown")
 _WATCHDOGS: Final = list_members(Watchdog)
 
@@ -22,28 +31,55 @@ _WATCHDOGS: Final = list_members(Watchdog)
 def check_devices(devices: Devices, at: str) -> Iterator[Violation]:
     """Whether there are such devices; `at` is where they stand."""
     if devices.inputs:
-        yield from check_names("input", devices.inputs, f"{at}.inputs")
-        for index, item in enumerate(devices.inputs):
-            if item.bus and item.bus not in _INPUT_BUSES:
-                message = f"Input device can have only virtio or usb bus, not {item.bus}."
-                yield Violation("unsupported-value", f"{at}.inputs[{index}].bus", message)
-            if item.type != "tablet":
-                message = f"Input device can have only tablet type, not {item.type}."
-                yield Violation("unsupported-value", f"{at}.inputs[{index}].type", message)
+        yield from _check_inputs(devices.inputs, f"{at}.inputs")
     if devices.sound is not None:
-        yield from check_value(f"{at}.sound", "model", devices.sound.model, _SOUND_MODELS)
-        if not devices.sound.name:
-            yield Violation("invalid-value", f"{at}.sound.name", "Sound device requires a name field.")
+        yield from _check_sound(devices.sound, f"{at}.sound")
     if devices.video is not None:
-        yield from check_value(f"{at}.video", "type", devices.video.type, _VIDEO_TYPES)
-    for index, panic in enumerate(devices.panic_devices or ()):
-        yield from check_value(f"{at}.panicDevices[{index}]", "model", panic.model, _PANIC_MODELS)
+        yield from _check_video(devices.video, f"{at}.video", is_shown=devices.autoattach_graphics_device is not False)
+    if devices.panic_devices:
+        yield from _check_panic_devices(devices.panic_devices, f"{at}.panicDevices")
     if devices.gpus:
         yield from _check_passthrough("GPU", devices.gpus, f"{at}.gpus")
+        yield from _check_displays(devices.gpus, f"{at}.gpus")
     if devices.host_devices:
         yield from _check_passthrough("host device", devices.host_devices, f"{at}.hostDevices")
     if devices.watchdog is not None:
         yield from _check_watchdog(devices.watchdog, f"{at}.watchdog")
+
+
+def _check_inputs(inputs: Sequence[Input], at: str) -> Iterator[Violation]:
+    yield from check_names("input", inputs, at)
+    for index, item in enumerate(inputs):
+        if item.bus and item.bus not in _INPUT_BUSES:
+            message = f"Input device can have only virtio or usb bus, not {item.bus}."
+            yield Violation("unsupported-value", f"{at}[{index}].bus", message)
+        if item.type != "tablet":
+            message = f"Input device can have only tablet type, not {item.type}."
+            yield Violation("unsupported-value", f"{at}[{index}].type", message)
+
+
+def _check_sound(sound: SoundDevice, at: str) -> Iterator[Violation]:
+    if sound.model and sound.model not in _SOUND_MODELS:
+        message = f"Sound device type is not supported. Options: 'ich9' or 'ac97', not {sound.model}"
+        yield Violation("unsupported-value", f"{at}.model", message)
+    if not sound.name:
+        yield Violation("invalid-value", f"{at}.name", "Sound device requires a name field.")
+
+
+def _check_video(video: VideoDevice, at: str, *, is_shown: bool) -> Iterator[Violation]:
+    if video.type and video.type not in _VIDEO_TYPES:
+        message = f"video model '{video.type}' is not supported on any architecture: use {' or '.join(_VIDEO_TYPES)}"
+        yield Violation("unsupported-value", f"{at}.type", message, NOT_SUPPORTED)
+    if not is_shown:
+        message = "Video configuration is not allowed when autoattachGraphicsDevice is set to false: remove one of them"
+        yield Violation("impossible-combination", at, message)
+
+
+def _check_panic_devices(devices: Sequence[PanicDevice], at: str) -> Iterator[Violation]:
+    for index, device in enumerate(devices):
+        if device.model and device.model not in _PANIC_MODELS:
+            message = f"invalid PanicDeviceModel({device.model}): use one of {', '.join(_PANIC_MODELS)}"
+            yield Violation("unsupported-value", f"{at}[{index}].model", message)
 
 
 def _check_passthrough(what: str, items: Sequence[GPU | HostDevice], at: str) -> Iterator[Violation]:
@@ -54,10 +90,24 @@ def _check_passthrough(what: str, items: Sequence[GPU | HostDevice], at: str) ->
             yield Violation("invalid-value", field, f"{field} is required: name the {what}, or a claim for it")
 
 
+def _check_displays(gpus: Sequence[GPU], at: str) -> Iterator[Violation]:
+    shown = [f"{at}[{index}]" for index, gpu in enumerate(gpus) if _has_ram_framebuffer(gpu)]
+    if len(shown) > 1:
+        message = f"configuring multiple displays with ramfb is not valid: {' and '.join(shown)} have one"
+        yield Violation("impossible-combination", f"{shown[1]}.virtualGPUOptions.display", message)
+
+
+def _has_ram_framebuffer(gpu: GPU) -> bool:
+    display = gpu.virtual_gpu_options.display if gpu.virtual_gpu_options is not None else None
+    if display is None or display.enabled is False:
+        return False
+    return display.ram_fb is None or display.ram_fb.enabled is not False
+
+
 def _check_watchdog(watchdog: Watchdog, at: str) -> Iterator[Violation]:
     if not watchdog.name:
         yield Violation("invalid-value", f"{at}.name", f"{at}.name must be set")
-    if len(_WATCHDOGS.list_present(watchdog)) > 1:
+    if _WATCHDOGS.count_present(watchdog) > 1:
         yield Violation("one-of", at, f"{at} must have exactly one type set")
     for name, model in (("i6300esb", watchdog.i6300esb), ("diag288", watchdog.diag288)):
         if model is not None:

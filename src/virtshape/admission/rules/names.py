@@ -5,39 +5,63 @@ Pure: yields violations.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
 from virtshape.admission.violation import Violation
+from virtshape.api.core.scheduling import PodDNSConfig
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.engine.conflict import VALUE_REQUIRED
 
 LONGEST_LABEL: Final = 63
+LONGEST_SUBDOMAIN: Final = 253
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 _MOST_NAME_SERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
+_SPELLING: Final = "use lower case letters, digits and '-', beginning and ending with a letter or digit"
 
 
 def check_guest_names(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
     """Whether host name, subdomain and DNS settings are such."""
-    for name, value in (("hostname", spec.hostname), ("subdomain", spec.subdomain)):
-        if value and not is_label(value):
-            words = "use lower case letters, digits and '-', at most 63, beginning and ending with a letter or digit"
-            message = f"{root}.{name} does not conform to the kubernetes DNS_LABEL rules: {words}"
-            yield Violation("invalid-name", f"{root}.{name}", message)
+    if spec.hostname and not is_label(spec.hostname):
+        words = f"{_SPELLING}, at most {LONGEST_LABEL} of them"
+        message = f"{root}.hostname does not conform to the kubernetes DNS_LABEL rules : {words}"
+        yield Violation("invalid-name", f"{root}.hostname", message)
+    if spec.subdomain and not is_subdomain(spec.subdomain):
+        words = f"{_SPELLING}, in parts between dots, at most {LONGEST_SUBDOMAIN} of them"
+        message = f"{root}.subdomain does not conform to the kubernetes DNS_SUBDOMAIN rules : {words}"
+        yield Violation("invalid-name", f"{root}.subdomain", message)
     if spec.dns_policy == "None" and not (spec.dns_config and spec.dns_config.nameservers):
-        message = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-        yield Violation("impossible-combination", f"{root}.dnsConfig.nameservers", message)
+        wanted = "at least one DNS nameserver" if spec.dns_config else "`dnsConfig`"
+        message = f"must provide {wanted} when `dnsPolicy` is None: add {root}.dnsConfig.nameservers"
+        yield Violation("impossible-combination", f"{root}.dnsConfig.nameservers", message, VALUE_REQUIRED)
     if spec.dns_config is not None:
-        yield from _check_name_servers(spec.dns_config.nameservers or [], f"{root}.dnsConfig.nameservers")
-        yield from _check_searches(spec.dns_config.searches or [], f"{root}.dnsConfig.searches")
+        yield from _check_dns(spec.dns_config, f"{root}.dnsConfig")
 
 
+@lru_cache(maxsize=1024)  # disks have the same few names in most VMs
 def is_label(text: str) -> bool:
     """Whether a text is a name of one part, as DNS has them."""
     return len(text) <= LONGEST_LABEL and _LABEL.fullmatch(text) is not None
 
 
-def _check_name_servers(servers: list[str], field: str) -> Iterator[Violation]:
+def is_subdomain(text: str) -> bool:
+    """Whether a text is a name of one or more parts, as DNS has them."""
+    return len(text) <= LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(text) is not None
+
+
+def _check_dns(config: PodDNSConfig, at: str) -> Iterator[Violation]:
+    yield from _check_name_servers(config.nameservers or (), f"{at}.nameservers")
+    yield from _check_searches(config.searches or (), f"{at}.searches")
+    for index, option in enumerate(config.options or ()):
+        if not option.name:
+            field = f"{at}.options[{index}].name"
+            yield Violation("invalid-value", field, "Option.Name must not be empty")
+
+
+def _check_name_servers(servers: Sequence[str], field: str) -> Iterator[Violation]:
     if len(servers) > _MOST_NAME_SERVERS:
         message = f"must not have more than {_MOST_NAME_SERVERS} nameservers: {', '.join(servers)}"
         yield Violation("invalid-value", field, message)
@@ -49,9 +73,12 @@ def _check_name_servers(servers: list[str], field: str) -> Iterator[Violation]:
             yield Violation("invalid-value", f"{field}[{index}]", message)
 
 
-def _check_searches(searches: list[str], field: str) -> Iterator[Violation]:
+def _check_searches(searches: Sequence[str], field: str) -> Iterator[Violation]:
     if len(searches) > _MOST_SEARCHES:
         yield Violation("invalid-value", field, f"must not have more than {_MOST_SEARCHES} search paths")
     if len(" ".join(searches)) > _LONGEST_SEARCHES:
         message = f"must not have more than {_LONGEST_SEARCHES} characters (including spaces) in the search list"
         yield Violation("invalid-value", field, message)
+    for index, search in enumerate(searches):
+        if search != "." and not is_subdomain(search.removesuffix(".")):
+            yield Violation("invalid-name", f"{field}[{index}]", f"{search} is no domain to search in: {_SPELLING}")

@@ -10,6 +10,7 @@ from typing import Final
 from virtshape.admission.rules.checks import list_members
 from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.instance import Probe, VirtualMachineInstanceSpec
+from virtshape.engine.conflict import VALUE_REQUIRED
 
 _WAYS: Final = list_members(Probe, "guest_agent_ping", "exec", "http_get", "tcp_socket")
 _TIMES: Final = list_members(
@@ -19,28 +20,29 @@ _TIMES: Final = list_members(
 
 def check_probes(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
     """Whether the guest can be asked how it is."""
-    has_pod_network = any(network.pod is not None for network in spec.networks or ()) or not spec.networks
-    for name, probe in (("readinessProbe", spec.readiness_probe), ("livenessProbe", spec.liveness_probe)):
-        if probe is None:
-            continue
-        at = f"{root}.{name}"
-        yield from _check_probe(probe, at)
-        if name == "livenessProbe" and probe.success_threshold not in (None, 0, 1):
-            message = f"{at}.successThreshold must be 1 for a liveness probe"
-            yield Violation("invalid-value", f"{at}.successThreshold", message)
-        if not has_pod_network and (probe.http_get is not None or probe.tcp_socket is not None):
-            message = f"{at} is only allowed if the Pod Network is attached"
-            yield Violation("impossible-combination", at, message)
+    if spec.readiness_probe is not None:
+        yield from _check_probe(spec.readiness_probe, spec, f"{root}.readinessProbe")
+    probe = spec.liveness_probe
+    if probe is not None:
+        field = f"{root}.livenessProbe.successThreshold"
+        yield from _check_probe(probe, spec, f"{root}.livenessProbe")
+        if probe.success_threshold not in (None, 0, 1):
+            yield Violation("invalid-value", field, f"{field} must be 1 for a liveness probe")
 
 
-def _check_probe(probe: Probe, at: str) -> Iterator[Violation]:
+def _check_probe(probe: Probe, spec: VirtualMachineInstanceSpec, at: str) -> Iterator[Violation]:
     ways = _WAYS.list_present(probe)
     if not ways:
-        message = f"{at} must have one of {', '.join(_WAYS.names)} set"
-        yield Violation("one-of", at, message)
+        words = f"either {at}.tcpSocket, {at}.exec or {at}.httpGet must be set if a {at} is specified"
+        yield Violation("one-of", at, f"{words}; {at}.guestAgentPing will do as well", VALUE_REQUIRED)
     elif len(ways) > 1:
         message = f"{at} must have exactly one probe type set: it has {' and '.join(ways)}"
         yield Violation("one-of", f"{at}.{ways[1]}", message)
     for name, value in _TIMES.list_values(probe):
         if value < 0:
             yield Violation("invalid-value", f"{at}.{name}", f"{at}.{name}: must be greater than or equal to 0")
+    if spec.networks and not any(network.pod is not None for network in spec.networks):
+        for way in ways:
+            if way in ("httpGet", "tcpSocket"):
+                message = f"{at}.{way} is only allowed if the Pod Network is attached"
+                yield Violation("impossible-combination", f"{at}.{way}", message)

@@ -4,32 +4,54 @@ Where and when a guest may run: tolerations, spreading, how it starts and how lo
 Pure: yields violations.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from virtshape.admission.violation import Violation
-from virtshape.api.core.scheduling import Toleration
+from virtshape.api.core.scheduling import Toleration, TopologySpreadConstraint
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.engine.conflict import VALUE_REQUIRED
 
 
 def check_scheduling(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
     """Whether a scheduler could make sense of it."""
     for index, toleration in enumerate(spec.tolerations or ()):
         yield from _check_toleration(toleration, f"{root}.tolerations[{index}]")
-    for index, constraint in enumerate(spec.topology_spread_constraints or ()):
-        if constraint.max_skew < 1:
-            field = f"{root}.topologySpreadConstraints[{index}].maxSkew"
-            yield Violation("invalid-value", field, f"{field}: must be greater than zero")
+    if spec.topology_spread_constraints:
+        yield from _check_spreading(spec.topology_spread_constraints, f"{root}.topologySpreadConstraints")
     if spec.start_strategy:
-        if spec.start_strategy != "Paused":
-            message = f"{root}.startStrategy is set with an unrecognized option: {spec.start_strategy}; use Paused"
-            yield Violation("unsupported-value", f"{root}.startStrategy", message)
-        elif spec.liveness_probe is not None:
-            message = "either startStrategy or livenessProbe should be provided: what is paused does not answer"
-            yield Violation("impossible-combination", f"{root}.startStrategy", message)
+        yield from _check_start(spec, spec.start_strategy, root)
     period = spec.termination_grace_period_seconds
     if period is not None and period < 0:
         field = f"{root}.terminationGracePeriodSeconds"
         yield Violation("invalid-value", field, f"{field}: must be greater than or equal to 0")
+
+
+def _check_start(spec: VirtualMachineInstanceSpec, strategy: str, root: str) -> Iterator[Violation]:
+    field = f"{root}.startStrategy"
+    if strategy != "Paused":
+        message = f"{field} is set with an unrecognized option: {strategy}; use Paused"
+        yield Violation("unsupported-value", field, message)
+    elif spec.liveness_probe is not None:
+        words = f"either {field} or {root}.livenessProbe should be provided"
+        message = f"{words}.Pausing VMI with LivenessProbe is not supported: what is paused does not answer"
+        yield Violation("impossible-combination", field, message)
+
+
+def _check_spreading(constraints: Sequence[TopologySpreadConstraint], at: str) -> Iterator[Violation]:
+    for index, constraint in enumerate(constraints):
+        field = f"{at}[{index}]"
+        if constraint.max_skew < 1:
+            yield Violation("invalid-value", f"{field}.maxSkew", f"{field}.maxSkew: must be greater than zero")
+        if not constraint.topology_key:
+            message = f"{field}.topologyKey: can not be empty"
+            yield Violation("invalid-value", f"{field}.topologyKey", message, VALUE_REQUIRED)
+        if constraint.min_domains is None:
+            continue
+        if constraint.min_domains < 1:
+            yield Violation("invalid-value", f"{field}.minDomains", f"{field}.minDomains: must be greater than zero")
+        if constraint.when_unsatisfiable != "DoNotSchedule":
+            message = f"{field}.minDomains can only use minDomains if whenUnsatisfiable=DoNotSchedule"
+            yield Violation("impossible-combination", f"{field}.minDomains", message)
 
 
 def _check_toleration(toleration: Toleration, at: str) -> Iterator[Violation]:

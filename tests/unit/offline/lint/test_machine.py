@@ -74,9 +74,9 @@ CASES = {
         "pod, multus or resourceClaim",
     ),
     "a binding that is gone": Case(
-        "deprecated-field",
+        "unsupported-value",
         vm(template="networks: [{name: lan, pod: {}}]", devices="interfaces:\n- name: lan\n  §slirp: {}"),
-        "the binding slirp is deprecated and no longer works: use masquerade or passtBinding",
+        "Slirp interface support has been discontinued since v1.3: use masquerade or passtBinding",
     ),
     "masquerade off the pod network": Case(
         "impossible-combination",

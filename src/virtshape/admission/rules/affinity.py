@@ -1,0 +1,143 @@
+"""
+Affinity: nodes and neighbours that a scheduler could look for.
+
+Pure: yields violations.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from virtshape.admission.rules.names import LONGEST_LABEL, is_label, is_subdomain
+from virtshape.admission.violation import Violation
+from virtshape.api.core.scheduling import (
+    Affinity,
+    NodeAffinity,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    PodAffinity,
+    PodAffinityTerm,
+    PodAntiAffinity,
+)
+from virtshape.api.meta import LabelSelector
+from virtshape.engine.conflict import VALUE_REQUIRED
+
+_REQUIRED, _PREFERRED = (
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferredDuringSchedulingIgnoredDuringExecution",
+)
+_MOST_WEIGHT: Final = 100
+_NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_NODE_FIELD: Final = "metadata.name"
+_SELECTOR_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
+
+
+def check_affinity(affinity: Affinity, at: str) -> Iterator[Violation]:
+    """Whether a scheduler can look for all of it; `at` is where it stands."""
+    if affinity.node_affinity is not None:
+        yield from _check_nodes(affinity.node_affinity, f"{at}.nodeAffinity")
+    if affinity.pod_affinity is not None:
+        yield from _check_pods(affinity.pod_affinity, f"{at}.podAffinity")
+    if affinity.pod_anti_affinity is not None:
+        yield from _check_pods(affinity.pod_anti_affinity, f"{at}.podAntiAffinity")
+
+
+def _check_nodes(affinity: NodeAffinity, at: str) -> Iterator[Violation]:
+    required = affinity.required_during_scheduling_ignored_during_execution
+    if required is not None:
+        field = f"{at}.{_REQUIRED}.nodeSelectorTerms"
+        if not required.node_selector_terms:
+            message = f"{field}: must have at least one node selector term"
+            yield Violation("invalid-value", field, message, VALUE_REQUIRED)
+        for index, term in enumerate(required.node_selector_terms):
+            yield from _check_node_term(term, f"{field}[{index}]")
+    for index, liked in enumerate(affinity.preferred_during_scheduling_ignored_during_execution or ()):
+        field = f"{at}.{_PREFERRED}[{index}]"
+        yield from _check_weight(liked.weight, f"{field}.weight")
+        yield from _check_node_term(liked.preference, f"{field}.preference")
+
+
+def _check_node_term(term: NodeSelectorTerm, at: str) -> Iterator[Violation]:
+    for index, test in enumerate(term.match_expressions or ()):
+        yield from _check_values(test, f"{at}.matchExpressions[{index}]")
+        yield from _check_key(test.key, f"{at}.matchExpressions[{index}].key")
+    for index, test in enumerate(term.match_fields or ()):
+        field = f"{at}.matchFields[{index}]"
+        if test.operator not in ("In", "NotIn"):
+            yield Violation(
+                "unsupported-value", f"{field}.operator", f"{field}.operator: not a valid selector operator"
+            )
+        elif len(test.values or ()) != 1:
+            words = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+            yield Violation("invalid-value", f"{field}.values", f"{field}.values: {words}", VALUE_REQUIRED)
+        if test.key != _NODE_FIELD:
+            words = f"not a valid field selector key, only {_NODE_FIELD} is"
+            yield Violation("unsupported-value", f"{field}.key", f"{field}.key: {words}")
+
+
+def _check_values(test: NodeSelectorRequirement, at: str) -> Iterator[Violation]:
+    count, field = len(test.values or ()), f"{at}.values"
+    match test.operator:
+        case "In" | "NotIn" if not count:
+            message = f"{field}: must be specified when `operator` is 'In' or 'NotIn'"
+            yield Violation("invalid-value", field, message, VALUE_REQUIRED)
+        case "Exists" | "DoesNotExist" if count:
+            message = f"{field}: may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            yield Violation("impossible-combination", field, message)
+        case "Gt" | "Lt" if count != 1:
+            message = f"{field}: must be specified single value when `operator` is 'Lt' or 'Gt'"
+            yield Violation("invalid-value", field, message, VALUE_REQUIRED)
+
+
+def _check_pods(affinity: PodAffinity | PodAntiAffinity, at: str) -> Iterator[Violation]:
+    for index, term in enumerate(affinity.required_during_scheduling_ignored_during_execution or ()):
+        yield from _check_pod_term(term, f"{at}.{_REQUIRED}[{index}]")
+    for index, liked in enumerate(affinity.preferred_during_scheduling_ignored_during_execution or ()):
+        field = f"{at}.{_PREFERRED}[{index}]"
+        yield from _check_weight(liked.weight, f"{field}.weight")
+        yield from _check_pod_term(liked.pod_affinity_term, f"{field}.podAffinityTerm")
+
+
+def _check_pod_term(term: PodAffinityTerm, at: str) -> Iterator[Violation]:
+    for name, selector in (("labelSelector", term.label_selector), ("namespaceSelector", term.namespace_selector)):
+        if selector is not None:
+            yield from _check_selector(selector, f"{at}.{name}")
+    yield from _check_namespaces(term.namespaces or (), f"{at}.namespaces")
+    if not term.topology_key:
+        message = f"{at}.topologyKey: can not be empty"
+        yield Violation("invalid-value", f"{at}.topologyKey", message, VALUE_REQUIRED)
+    else:
+        yield from _check_key(term.topology_key, f"{at}.topologyKey")
+
+
+def _check_namespaces(names: Sequence[str], at: str) -> Iterator[Violation]:
+    for index, name in enumerate(names):
+        if not is_label(name):
+            yield Violation("invalid-name", f"{at}[{index}]", f"{at}[{index}]: {name} is no name of a namespace")
+
+
+def _check_selector(selector: LabelSelector, at: str) -> Iterator[Violation]:
+    for key in selector.match_labels or ():
+        yield from _check_key(key, f"{at}.matchLabels")
+    for index, test in enumerate(selector.match_expressions or ()):
+        field = f"{at}.matchExpressions[{index}]"
+        yield from _check_key(test.key, f"{field}.key")
+        if test.operator not in _SELECTOR_OPERATORS:
+            message = f"{field}.operator: not a valid selector operator"
+            yield Violation("unsupported-value", f"{field}.operator", message)
+        elif bool(test.values) != (test.operator in ("In", "NotIn")):
+            rule = "may not be specified" if test.values else "must be specified"
+            message = f"{field}.values: {rule} when `operator` is '{test.operator}'"
+            yield Violation("invalid-value", f"{field}.values", message)
+
+
+def _check_weight(weight: int, field: str) -> Iterator[Violation]:
+    if not 0 < weight <= _MOST_WEIGHT:
+        yield Violation("invalid-value", field, f"{field}: must be in the range 1-{_MOST_WEIGHT}, unlike {weight}")
+
+
+def _check_key(key: str, field: str) -> Iterator[Violation]:
+    prefix, slash, name = key.rpartition("/")
+    has_prefix = not slash or is_subdomain(prefix)
+    if not has_prefix or len(name) > LONGEST_LABEL or not _NAME.fullmatch(name):
+        yield Violation("invalid-name", field, f"{field}: {key} is no name of a label")

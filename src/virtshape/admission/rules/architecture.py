@@ -1,0 +1,93 @@
+"""
+What guests of each architecture cannot have: devices, buses, firmware and CPU models that it lacks.
+
+Pure: yields violations.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from virtshape.admission.rules.checks import NOT_SUPPORTED, list_members
+from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.devices import Devices, Disk
+from virtshape.api.kubevirt.domain import Bootloader
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+
+_VIDEO_TYPES: Final = {"arm64": ("virtio", "ramfb"), "s390x": ("virtio",)}
+_ARM_BUSES: Final = (None, "", "virtio", "scsi")
+_ARM_CPU: Final = "host-passthrough"
+_TARGETS: Final = list_members(Disk, "disk", "cdrom", "lun")
+_RULE: Final = "unsupported-value"
+
+
+def check_architecture(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
+    """Whether a guest that is all there can be of its architecture; `root` is where its spec stands."""
+    match spec.architecture:
+        case "arm64":
+            yield from _check_video(spec, root, "arm64")
+            yield from _check_arm(spec, root)
+        case "s390x":
+            yield from _check_video(spec, root, "s390x")
+            yield from _check_s390x(spec, root)
+        case _:
+            watchdog = spec.domain.devices.watchdog
+            if watchdog is not None and watchdog.diag288 is not None:
+                message = "amd64 only supports I6300ESB watchdog device: use i6300esb in place of diag288"
+                yield Violation(_RULE, f"{root}.domain.devices.watchdog", message, NOT_SUPPORTED)
+
+
+def _check_video(spec: VirtualMachineInstanceSpec, root: str, architecture: str) -> Iterator[Violation]:
+    video, types = spec.domain.devices.video, _VIDEO_TYPES[architecture]
+    if video is not None and video.type and video.type not in types:
+        words = f"video model '{video.type}' is not supported on {architecture} architecture"
+        message = f"{words}: use {' or '.join(types)}"
+        yield Violation(_RULE, f"{root}.domain.devices.video.type", message, NOT_SUPPORTED)
+
+
+def _check_arm(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
+    domain, cpu = spec.domain, spec.domain.cpu
+    if domain.firmware is not None and domain.firmware.bootloader is not None:
+        yield from _check_arm_boot(domain.firmware.bootloader, f"{root}.domain.firmware.bootloader")
+    if cpu is not None and cpu.model and cpu.model != _ARM_CPU:
+        message = f"currently, {_ARM_CPU} is the only model supported on Arm64, not {cpu.model}"
+        yield Violation(_RULE, f"{root}.domain.cpu.model", message, NOT_SUPPORTED)
+    if cpu is not None and cpu.dedicated_cpu_placement and (cpu.threads or 1) > 1:
+        words = f"threads must not be greater than 1 at {root}.domain.cpu.threads (got {cpu.threads})"
+        field = f"{root}.architecture"
+        yield Violation("impossible-combination", field, f"{words} when {field} is arm64")
+    yield from _check_arm_devices(domain.devices, f"{root}.domain.devices")
+
+
+def _check_arm_boot(loader: Bootloader, at: str) -> Iterator[Violation]:
+    if loader.bios is not None:
+        message = "Arm64 does not support bios boot, please change to uefi boot"
+        yield Violation(_RULE, f"{at}.bios", message, NOT_SUPPORTED)
+    if loader.efi is not None and loader.efi.secure_boot is not False:
+        message = "UEFI secure boot is currently not supported on aarch64 Arch: set secureBoot to false"
+        yield Violation(_RULE, f"{at}.efi.secureBoot", message, NOT_SUPPORTED)
+
+
+def _check_arm_devices(devices: Devices, at: str) -> Iterator[Violation]:
+    for index, disk in enumerate(devices.disks or ()):
+        for name, target in _TARGETS.list_values(disk):
+            if target.bus not in _ARM_BUSES:
+                message = f"Arm64 not support this disk bus type, please use virtio or scsi, not {target.bus}"
+                yield Violation(_RULE, f"{at}.disks[{index}].{name}.bus", message, NOT_SUPPORTED)
+    if devices.watchdog is not None:
+        message = "Arm64 not support Watchdog device: remove it"
+        yield Violation(_RULE, f"{at}.watchdog", message, NOT_SUPPORTED)
+    if devices.sound is not None:
+        yield Violation(_RULE, f"{at}.sound", "Arm64 not support sound device: remove it", NOT_SUPPORTED)
+
+
+def _check_s390x(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
+    devices, memory = spec.domain.devices, spec.domain.memory
+    if devices.watchdog is not None and devices.watchdog.i6300esb is not None:
+        message = "s390x only supports Diag288 watchdog device: use diag288 in place of i6300esb"
+        yield Violation(_RULE, f"{root}.domain.devices.watchdog", message, NOT_SUPPORTED)
+    if devices.panic_devices:
+        message = "custom panic devices are not supported on s390x architecture: remove them"
+        yield Violation(_RULE, f"{root}.domain.devices.panicDevices", message)
+    if memory is not None and memory.max_guest is not None:
+        message = "Memory hotplug is only available for x86_64 and arm64 VMs: remove maxGuest"
+        yield Violation("impossible-combination", f"{root}.domain.memory.maxGuest", message)

@@ -1,0 +1,108 @@
+"""
+Devices out of resource claims: the claims that there are, and what GPUs, host devices and networks take from them.
+
+Pure: yields violations.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from virtshape.admission.rules.checks import DUPLICATE
+from virtshape.admission.violation import Violation
+from virtshape.api.diagnosis import quote
+from virtshape.api.kubevirt.devices import GPU, HostDevice
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceResourceClaim, VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.network import Network
+from virtshape.engine.conflict import VALUE_NOT_FOUND, VALUE_REQUIRED
+
+_RULE: Final = "impossible-combination"
+
+
+def check_claims(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
+    """Whether the guest can have the devices that it claims; `root` is where its spec stands."""
+    devices, networks = spec.domain.devices, spec.networks or ()
+    known = {claim.name for claim in spec.resource_claims or ()}
+    taken: dict[tuple[str, str], str] = {}
+    yield from _check_listed(spec.resource_claims or (), f"{root}.resourceClaims")
+    at = f"{root}.domain.devices"
+    for index, gpu in enumerate(devices.gpus or ()):
+        yield from _check_device("GPU", gpu, known, taken, f"{at}.gpus[{index}]")
+    for index, device in enumerate(devices.host_devices or ()):
+        yield from _check_device("HostDevice", device, known, taken, f"{at}.hostDevices[{index}]")
+    gpus = devices.gpus or ()
+    if any(gpu.claim_name for gpu in gpus) and any(gpu.device_name for gpu in gpus):
+        words = "contains both DRA and non-DRA GPUs; each GPU must be either DRA or non-DRA"
+        yield Violation(_RULE, f"{at}.gpus", f"vmi.spec.domain.devices.gpus {words}")
+    if any(network.resource_claim is not None for network in networks):
+        yield from _check_networks(spec, networks, known, taken, root)
+
+
+def _check_listed(claims: Sequence[VirtualMachineInstanceResourceClaim], at: str) -> Iterator[Violation]:
+    seen: set[str] = set()
+    for index, claim in enumerate(claims):
+        if claim.name in seen:
+            message = f"duplicate resourceClaims name {quote(claim.name)}: rename or remove one"
+            yield Violation("duplicate-name", f"{at}[{index}].name", message, DUPLICATE)
+        seen.add(claim.name)
+        if bool(claim.resource_claim_name) == bool(claim.resource_claim_template_name):
+            words = "must specify exactly one of resourceClaimName and resourceClaimTemplateName"
+            yield Violation("one-of", f"{at}[{index}]", f"{at}[{index}] {words}")
+
+
+def _check_device(
+    what: str, item: GPU | HostDevice, known: set[str], taken: dict[tuple[str, str], str], at: str
+) -> Iterator[Violation]:
+    claim, request = item.claim_name or "", item.request_name or ""
+    if not claim and not request:
+        return
+    if item.device_name:
+        where = at.rpartition("[")[0].rpartition(".")[2]
+        words = f"vmi.spec.domain.devices.{where} contains {what}s with both deviceName and claimRequest"
+        yield Violation("one-of", f"{at}.claimName", f"{words}: keep one of them")
+    yield from _check_request(f"DRA {what}", claim, request, at)
+    if claim and claim not in known:
+        words = "must specify all claims used in vmi.spec.domain.devices.gpus and vmi.spec.domain.devices.hostDevices"
+        message = f"vmi.spec.resourceClaims {words}: there is no {quote(claim)}"
+        yield Violation(_RULE, f"{at}.claimName", message)
+    yield from _check_sole(claim, request, taken, at)
+
+
+def _check_networks(
+    spec: VirtualMachineInstanceSpec,
+    networks: Sequence[Network],
+    known: set[str],
+    taken: dict[tuple[str, str], str],
+    root: str,
+) -> Iterator[Violation]:
+    bound = {item.name for item in spec.domain.devices.interfaces or () if item.sriov is not None}
+    for index, network in enumerate(networks):
+        if network.resource_claim is None:
+            continue
+        at = f"{root}.networks[{index}]"
+        claim, request = network.resource_claim.claim_name or "", network.resource_claim.request_name or ""
+        yield from _check_request("DRA network", claim, request, f"{at}.resourceClaim")
+        if claim and claim not in known:
+            words = f"network references resourceClaim {quote(claim)} which is not defined in spec.resourceClaims"
+            yield Violation(_RULE, f"{at}.resourceClaim.claimName", words, VALUE_NOT_FOUND)
+        if network.name not in bound:
+            message = f"DRA network {quote(network.name)} requires an SR-IOV interface binding"
+            yield Violation(_RULE, f"{root}.domain.devices.interfaces", message)
+        yield from _check_sole(claim, request, taken, at)
+    if any(network.multus is not None for network in networks):
+        words = "mixing Multus and DRA resourceClaim networks in the same VMI is not supported"
+        yield Violation(_RULE, f"{root}.networks", words)
+
+
+def _check_request(what: str, claim: str, request: str, at: str) -> Iterator[Violation]:
+    for name, value in (("claimName", claim), ("requestName", request)):
+        if not value:
+            yield Violation("invalid-value", f"{at}.{name}", f"{name} is required for {what}", VALUE_REQUIRED)
+
+
+def _check_sole(claim: str, request: str, taken: dict[tuple[str, str], str], at: str) -> Iterator[Violation]:
+    if not claim or not request:
+        return
+    first = taken.setdefault((claim, request), at)
+    if first != at:
+        message = f"duplicate claimName/requestName pair {quote(f'{claim}/{request}')}: {first} has it too"
+        yield Violation("duplicate-name", at, message, DUPLICATE)

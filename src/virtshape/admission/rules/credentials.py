@@ -1,0 +1,70 @@
+"""
+SSH keys and passwords for a guest: each is one thing, from one place, and gets there in one way.
+
+Pure: yields violations.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from virtshape.admission.rules.checks import list_members
+from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.credentials import (
+    AccessCredential,
+    SSHPublicKeyAccessCredential,
+    SSHPublicKeyAccessCredentialPropagationMethod,
+    UserPasswordAccessCredential,
+)
+from virtshape.api.kubevirt.volume import Volume
+
+_METHODS: Final = list_members(SSHPublicKeyAccessCredentialPropagationMethod)
+
+
+def check_credentials(
+    credentials: Sequence[AccessCredential], volumes: Sequence[Volume], at: str
+) -> Iterator[Violation]:
+    """Whether all of them can be brought into the guest; `at` is where they stand."""
+    for index, credential in enumerate(credentials):
+        keys, passwords = credential.ssh_public_key, credential.user_password
+        if (keys is None) == (passwords is None):
+            words = (
+                "has sshPublicKey and userPassword: keep one of them" if keys else "add sshPublicKey or userPassword"
+            )
+            message = f"{at}[{index}] must have exactly one access credential type set: {words}"
+            yield Violation("one-of", f"{at}[{index}]", message)
+        if keys is not None:
+            yield from _check_source(keys, f"{at}[{index}]", "sshPublicKey")
+            yield from _check_methods(keys.propagation_method, volumes, f"{at}[{index}]")
+        if passwords is not None:
+            yield from _check_source(passwords, f"{at}[{index}]", "userPassword")
+            if passwords.propagation_method.qemu_guest_agent is None:
+                message = f"{at}[{index}] must have exactly one propagationMethod set: add qemuGuestAgent"
+                yield Violation("one-of", f"{at}[{index}].userPassword.propagationMethod", message)
+
+
+def _check_source(
+    credential: SSHPublicKeyAccessCredential | UserPasswordAccessCredential, at: str, name: str
+) -> Iterator[Violation]:
+    secret = credential.source.secret
+    if secret is None or not secret.secret_name:
+        message = f"{at} must have exactly one source set: name a secret"
+        yield Violation("one-of", f"{at}.{name}.source", message)
+
+
+def _check_methods(
+    method: SSHPublicKeyAccessCredentialPropagationMethod, volumes: Sequence[Volume], at: str
+) -> Iterator[Violation]:
+    field = f"{at}.sshPublicKey.propagationMethod"
+    if method.no_cloud is not None and all(volume.cloud_init_no_cloud is None for volume in volumes):
+        words = "requires a noCloud volume to exist when the noCloud propagationMethod is in use"
+        yield Violation("impossible-combination", field, f"{at} {words}: add a volume with cloudInitNoCloud")
+    if method.config_drive is not None and all(volume.cloud_init_config_drive is None for volume in volumes):
+        words = "requires a configDrive volume to exist when the configDrive propagationMethod is in use"
+        yield Violation("impossible-combination", field, f"{at} {words}: add a volume with cloudInitConfigDrive")
+    if method.qemu_guest_agent is not None and not method.qemu_guest_agent.users:
+        message = f"{at} requires at least one user to be present in the users list"
+        yield Violation("invalid-value", f"{field}.qemuGuestAgent.users", message)
+    present = _METHODS.list_present(method)
+    if len(present) != 1:
+        words = f"it has {' and '.join(present)}" if present else f"add one of {', '.join(_METHODS.names)}"
+        yield Violation("one-of", field, f"{at} must have exactly one propagationMethod set: {words}")

@@ -1,0 +1,58 @@
+"""
+CPUs that a guest has to itself: whole ones, as many as it has vCPUs, and memory as firmly its own.
+
+Pure: yields violations.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.domain import CPU, DomainSpec
+from virtshape.api.quantity import Quantity
+
+_MOST_THREADS: Final = 2
+_WHEN: Final = "when DedicatedCPUPlacement is true"
+_RULE: Final = "impossible-combination"
+
+Amounts = Mapping[str, Quantity]
+
+
+def check_dedicated(domain: DomainSpec, cpu: CPU, at: str) -> Iterator[Violation]:
+    """Whether the CPUs asked for can be the guest's alone; `at` is where the domain stands."""
+    resources = domain.resources
+    if resources is not None and (resources.requests or resources.limits):
+        yield from _check_shares(resources.requests or {}, resources.limits or {}, cpu, at)
+    if (cpu.threads or 1) > _MOST_THREADS:
+        words = f"Not more than two threads must be provided at {at}.cpu.threads (got {cpu.threads})"
+        yield Violation(_RULE, f"{at}.cpu.dedicatedCpuPlacement", f"{words} {_WHEN}")
+
+
+def _check_shares(requests: Amounts, limits: Amounts, cpu: CPU, at: str) -> Iterator[Violation]:
+    field, at_requests, at_limits = (
+        f"{at}.cpu.dedicatedCpuPlacement",
+        f"{at}.resources.requests",
+        f"{at}.resources.limits",
+    )
+    for name, amount in (("requests", requests.get("cpu")), ("limits", limits.get("cpu"))):
+        if amount is not None and not _is_whole(amount):
+            message = f"provided resources CPU {name} must be an integer {_WHEN}"
+            yield Violation(_RULE, f"{at}.resources.{name}.cpu", message)
+    requested, limit = requests.get("cpu"), limits.get("cpu")
+    if requested is not None and limit is not None and not requested.same_as(limit):
+        yield Violation(_RULE, field, f"{at_requests}.cpu or {at_limits}.cpu must be equal {_WHEN}")
+    given = requested or limit
+    vcpus = (cpu.sockets or 1) * (cpu.cores or 1) * (cpu.threads or 1)
+    if given is not None and _is_whole(given) and int(given.amount) != vcpus:
+        words = (
+            f"{at_requests}.cpu or {at_limits}.cpu must not be provided at the same time with {at}.cpu.cores {_WHEN}"
+        )
+        yield Violation(_RULE, field, f"{words}: {given} CPUs are asked for, but the guest has {vcpus} vCPUs")
+    memory, most = requests.get("memory"), limits.get("memory")
+    if memory is not None and most is not None and 0 < memory.amount < most.amount:
+        message = f"{at_requests}.memory must be equal to {at_limits}.memory {_WHEN}"
+        yield Violation(_RULE, f"{at_requests}.memory", message)
+
+
+def _is_whole(amount: Quantity) -> bool:
+    return amount.amount == int(amount.amount)

@@ -1,0 +1,46 @@
+"""
+Memory that a running guest can grow to: what it needs for that, and what it cannot have beside it.
+
+Pure: yields violations.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.domain import DomainSpec, Memory
+from virtshape.api.quantity import Quantity
+
+_BLOCK: Final = Quantity("2Mi")
+_LARGE_BLOCK: Final = Quantity("1Gi")
+_LEAST_GUEST: Final = Quantity("1Gi")
+_RULE: Final = "impossible-combination"
+
+
+def check_growth(domain: DomainSpec, memory: Memory, most: Quantity, at: str) -> Iterator[Violation]:
+    """Whether the guest can get as much memory as it may; `at` is where the domain stands."""
+    cpu, field = domain.cpu, f"{at}.memory.maxGuest"
+    if cpu is not None and cpu.realtime is not None:
+        yield Violation(_RULE, field, f"Memory hotplug is not compatible with realtime VMs: remove {field}")
+    if cpu is not None and cpu.numa is not None and cpu.numa.guest_mapping_passthrough is not None:
+        message = f"Memory hotplug is not compatible with guest mapping passthrough: remove {field}"
+        yield Violation(_RULE, field, message)
+    if domain.launch_security is not None:
+        yield Violation(_RULE, field, f"Memory hotplug is not compatible with encrypted VMs: remove {field}")
+    if memory.guest is not None:
+        yield from _check_sizes(memory, memory.guest, most, at)
+
+
+def _check_sizes(memory: Memory, guest: Quantity, most: Quantity, at: str) -> Iterator[Violation]:
+    at_guest, at_most = f"{at}.memory.guest", f"{at}.memory.maxGuest"
+    if guest.amount > most.amount:
+        words = f"Guest memory is greater than the configured maxGuest memory: {guest} > {most}"
+        yield Violation(_RULE, at_guest, words)
+        return
+    block = _LARGE_BLOCK if memory.hugepages is not None and memory.hugepages.page_size == "1Gi" else _BLOCK
+    for name, size, field in (("Guest memory", guest, at_guest), ("MaxGuest", most, at_most)):
+        if size.amount % block.amount:
+            yield Violation(_RULE, field, f"{name} must be {block} aligned to grow: {size} is no multiple of it")
+    if guest.amount < _LEAST_GUEST.amount:
+        words = f"Memory hotplug is only available for VMs with at least {_LEAST_GUEST} of guest memory"
+        yield Violation(_RULE, at_guest, f"{words}, not {guest}: remove {at_most}")

@@ -1,0 +1,70 @@
+"""
+Hyper-V enlightenments: those that others rely on are not switched off, and numbers and names are within bounds.
+
+What is merely left out is no fault: it is switched on with what relies on it. Pure: yields violations.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.domain import CPU
+from virtshape.api.kubevirt.features import FeatureHyperv, Features
+
+LEAST_SPINLOCKS: Final = 4096
+LONGEST_VENDOR: Final = 12
+_NEEDS: Final = {
+    "evmcs": ("vapic",),
+    "ipi": ("vpindex",),
+    "reset": ("synic", "vpindex"),
+    "synic": ("vpindex",),
+    "synictimer": ("synic", "vpindex"),
+    "tlbflush": ("vpindex",),
+}
+_NESTING: Final = "vmx"
+
+
+def check_hyperv(features: Features, hyperv: FeatureHyperv, cpu: CPU | None, at: str) -> Iterator[Violation]:
+    """Whether the guest can have these together; `at` is where they stand."""
+    passthrough = features.hyperv_passthrough
+    if passthrough is not None and passthrough.enabled is not False:
+        words = "Cannot explicitly set hyperV features if HypervPassthrough is being used"
+        message = f"{words}. Please use either HyperV or HypervPassthrough."
+        yield Violation("impossible-combination", at, message)
+    for name, needs in _NEEDS.items():
+        if _is_on(getattr(hyperv, name)):
+            off = next((need for need in needs if _is_off(getattr(hyperv, need))), None)
+            if off is not None:
+                message = f"'{at}.{name}' requires '{at}.{off}', which was disabled."
+                yield Violation("impossible-combination", f"{at}.{name}", message)
+    yield from _check_bounds(hyperv, at)
+    if _is_on(hyperv.evmcs) and cpu is not None:
+        yield from _check_nesting(cpu, at.removesuffix("features.hyperv") + "cpu.features")
+
+
+def _check_bounds(hyperv: FeatureHyperv, at: str) -> Iterator[Violation]:
+    attempts = hyperv.spinlocks.spinlocks if hyperv.spinlocks is not None and _is_on(hyperv.spinlocks) else None
+    if attempts is not None and attempts < LEAST_SPINLOCKS:
+        field = f"{at}.spinlocks.spinlocks"
+        message = f"{field} '{attempts}': must be greater than or equal to {LEAST_SPINLOCKS}"
+        yield Violation("invalid-value", field, message)
+    vendor = hyperv.vendorid.vendorid if hyperv.vendorid is not None and _is_on(hyperv.vendorid) else None
+    if vendor and (len(vendor) > LONGEST_VENDOR or "," in vendor):
+        field = f"{at}.vendorid.vendorid"
+        message = f"{field} '{vendor}': must have at most {LONGEST_VENDOR} characters, and no comma"
+        yield Violation("invalid-value", field, message)
+
+
+def _check_nesting(cpu: CPU, at: str) -> Iterator[Violation]:
+    for index, feature in enumerate(cpu.features or ()):
+        if feature.name == _NESTING and feature.policy not in (None, "", "require"):
+            message = f"{_NESTING} cpu feature has to be set to require policy when evmcs is set, not {feature.policy}"
+            yield Violation("impossible-combination", f"{at}[{index}].policy", message)
+
+
+def _is_on(state: Any) -> bool:
+    return state is not None and state.enabled is not False
+
+
+def _is_off(state: Any) -> bool:
+    return state is not None and state.enabled is False

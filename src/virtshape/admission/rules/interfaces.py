@@ -1,0 +1,121 @@
+"""
+Interfaces of a guest by themselves: known models and states, bindings that fit the network, addresses that are such.
+
+Pure: yields violations.
+"""
+
+import re
+from collections.abc import Iterator
+from ipaddress import AddressValueError, IPv4Address
+from typing import Any, Final
+
+from virtshape.admission.rules.checks import NOT_SUPPORTED, check_one_of, list_members
+from virtshape.admission.rules.disks import PCI_ADDRESS
+from virtshape.admission.rules.ports import check_port_ranges, check_ports
+from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.network import DHCPOptions, Interface, Network
+
+RESERVED_MAC: Final = "02:00:00:00:00:00"
+"""That of the bridge which a guest behind a masquerade sees."""
+
+_BINDINGS: Final = list_members(
+    Interface, "masquerade", "bridge", "sriov", "passt_binding", "binding", "macvtap", "passt", "slirp"
+)
+_GONE_BINDINGS: Final = {
+    "slirp": "Slirp interface support has been discontinued since v1.3: use masquerade or passtBinding",
+    "macvtap": "Macvtap network binding has been discontinued since v1.3: use binding with a macvtap plugin",
+    "passt": "Passt network binding has been discontinued since v1.3: use passtBinding",
+}
+_UNPLUGGABLE: Final = frozenset({"sriov", "passtBinding"})
+_MODELS: Final = ("virtio", "e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139")
+_STATES: Final = ("up", "down", "absent")
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
+_MAC: Final = re.compile(r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}")
+_LEAST_OPTION, _MOST_OPTION = 224, 254
+
+Bindings = list[tuple[str, Any]]
+
+
+def check_interface(interface: Interface, network: Network | None, at: str, index: int) -> Iterator[Violation]:
+    """Whether there is such an interface on its network; `at` is where all of them stand."""
+    bindings = _BINDINGS.list_values(interface)
+    if bindings:
+        yield from _check_bindings(interface, bindings, network, f"{at}[{index}]")
+    if interface.model and interface.model not in _MODELS:
+        words = f"interface {at}[{index}].name uses model {interface.model} that is not supported"
+        message = f"{words}: use one of {', '.join(_MODELS)}"
+        yield Violation("unsupported-value", f"{at}[{index}].model", message, NOT_SUPPORTED)
+    if interface.state:
+        yield from _check_state(interface, interface.state, bindings, network, f"{at}[{index}].state")
+    if not _NAME.fullmatch(interface.name):
+        words = "can only contain alphabetical characters, numbers, dashes (-) or underscores (_)"
+        yield Violation("invalid-value", f"{at}[{index}].name", f"Network interface name {words}")
+    if interface.mac_address or interface.pci_address:
+        yield from _check_addresses(interface, f"{at}[{index}]")
+    if interface.ports:
+        yield from check_ports(interface.ports, f"{at}[{index}].ports")
+    if interface.port_ranges:
+        yield from check_port_ranges(interface, interface.port_ranges, f"{at}[{index}].portRanges")
+    if interface.dhcp_options is not None:
+        yield from _check_options(interface.dhcp_options, f"{at}[{index}].dhcpOptions")
+
+
+def _check_bindings(interface: Interface, bindings: Bindings, network: Network | None, at: str) -> Iterator[Violation]:
+    if len(bindings) > 1:
+        yield from check_one_of("interface", interface, _BINDINGS, at, least=0)
+    for name, _ in bindings:
+        if name in _GONE_BINDINGS:
+            yield Violation("unsupported-value", f"{at}.{name}", _GONE_BINDINGS[name])
+    if interface.masquerade is not None:
+        if network is None or network.pod is None:
+            words = "Masquerade interface only implemented with pod network"
+            yield Violation(
+                "impossible-combination", f"{at}.name", f"{words}: give its network pod, or bind it otherwise"
+            )
+        if interface.mac_address == RESERVED_MAC:
+            words = "The requested MAC address is reserved for the in-pod bridge. Please choose another one."
+            yield Violation("invalid-value", f"{at}.macAddress", words)
+
+
+def _check_state(
+    interface: Interface, state: str, bindings: Bindings, network: Network | None, field: str
+) -> Iterator[Violation]:
+    if state not in _STATES:
+        words = f"logical {interface.name} interface state value is unsupported: {state}"
+        yield Violation("unsupported-value", field, f"{words}; use one of {', '.join(_STATES)}")
+        return
+    subject = f'"{interface.name}" interface\'s state "{state}"'
+    if state == "absent":
+        if interface.bridge is None:
+            yield Violation("impossible-combination", field, f"{subject} is supported only for bridge binding")
+        if network is not None and (network.pod is not None or (network.multus is not None and network.multus.default)):
+            yield Violation("impossible-combination", field, f"{subject} is not supported on default networks")
+    elif any(name in _UNPLUGGABLE for name, _ in bindings):
+        yield Violation("impossible-combination", field, f"{subject} is not supported for its binding type")
+
+
+def _check_addresses(interface: Interface, at: str) -> Iterator[Violation]:
+    if interface.mac_address and not _MAC.fullmatch(interface.mac_address):
+        message = f"interface {at}.name has malformed MAC address ({interface.mac_address})."
+        yield Violation("invalid-value", f"{at}.macAddress", message)
+    if interface.pci_address and not PCI_ADDRESS.fullmatch(interface.pci_address):
+        message = f"interface {at}.name has malformed PCI address ({interface.pci_address})."
+        yield Violation("invalid-value", f"{at}.pciAddress", message)
+
+
+def _check_options(options: DHCPOptions, at: str) -> Iterator[Violation]:
+    for index, server in enumerate(options.ntp_servers or ()):
+        try:
+            IPv4Address(server)
+        except AddressValueError:
+            field = f"{at}.ntpServers[{index}]"
+            yield Violation("invalid-value", field, f"NTP servers must be a list of valid IPv4 addresses, not {server}")
+    numbers = [option.option for option in options.private_options or ()]
+    if len(set(numbers)) < len(numbers):
+        words = "Found Duplicates: you have provided duplicate DHCPPrivateOptions"
+        yield Violation("duplicate-name", f"{at}.privateOptions", f"{words}: give each number once")
+    for index, number in enumerate(numbers):
+        if not _LEAST_OPTION <= number <= _MOST_OPTION:
+            words = f"must be in range {_LEAST_OPTION} to {_MOST_OPTION}"
+            message = f"provided DHCPPrivateOptions are out of range, {words}, unlike {number}"
+            yield Violation("invalid-value", f"{at}.privateOptions[{index}].option", message)

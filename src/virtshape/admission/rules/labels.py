@@ -1,0 +1,38 @@
+"""
+Labels that the system itself puts on instances, by which its parts find them: nobody else may.
+
+Pure: yields violations.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from virtshape.admission.rules.checks import NOT_SUPPORTED
+from virtshape.admission.violation import Violation
+
+RESERVED_LABELS: Final = frozenset(
+    {
+        "kubevirt.io/created-by",
+        "kubevirt.io/install-strategy",
+        "kubevirt.io/migrationJobUID",
+        "kubevirt.io/migrationTargetNodeName",
+        "kubevirt.io/nodeName",
+        "kubevirt.io/schedulable",
+    }
+)
+
+
+def check_labels(labels: Mapping[str, str], at: str) -> Iterator[Violation]:
+    """Tell of labels that only the system may set; `at` is where they stand."""
+    if not RESERVED_LABELS.isdisjoint(labels):
+        reserved = ", ".join(sorted(RESERVED_LABELS & labels.keys()))
+        words = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
+        yield Violation("unsupported-value", at, f"{words}: {reserved}", NOT_SUPPORTED)
+
+
+def check_relabelled(labels: Mapping[str, str], before: Mapping[str, str], at: str) -> Iterator[Violation]:
+    """Tell of changes to labels that only the system may change; `before` is what they were."""
+    changed = sorted(label for label in RESERVED_LABELS if labels.get(label) != before.get(label))
+    if changed:
+        words = "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
+        yield Violation("unsupported-value", at, f"{words}: {', '.join(changed)}", NOT_SUPPORTED)

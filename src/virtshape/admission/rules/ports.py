@@ -1,0 +1,59 @@
+"""
+Ports that are let through to a guest: numbers that there are, known protocols, names as services refer to them.
+
+Pure: yields violations.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from virtshape.admission.rules.checks import DUPLICATE
+from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.network import Interface, Port, PortRange
+from virtshape.engine.conflict import VALUE_REQUIRED
+
+_MOST_PORTS: Final = 65535
+_PROTOCOLS: Final = ("TCP", "UDP")
+_NAME: Final = re.compile(r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+def check_ports(ports: Sequence[Port], at: str) -> Iterator[Violation]:
+    """Whether there are such ports, each with a name of its own; `at` is where they stand."""
+    named: set[str] = set()
+    for index, port in enumerate(ports):
+        if port.port == 0:
+            yield Violation("invalid-value", f"{at}[{index}].port", "Port field is mandatory.", VALUE_REQUIRED)
+        elif not 0 < port.port <= _MOST_PORTS:
+            message = "Port field must be in range 0 < x < 65536."
+            yield Violation("invalid-value", f"{at}[{index}].port", message)
+        if port.protocol and port.protocol not in _PROTOCOLS:
+            yield _tell_protocol(port.protocol, f"{at}[{index}].protocol")
+        if port.name:
+            if port.name in named:
+                message = f"Duplicate name of the port: {port.name}"
+                yield Violation("duplicate-name", f"{at}[{index}].name", message, DUPLICATE)
+            if not _NAME.fullmatch(port.name):
+                words = "use at most 15 lower case letters, digits and single '-', a letter among them"
+                yield Violation(
+                    "invalid-name", f"{at}[{index}].name", f"Invalid name of the port: {port.name}; {words}"
+                )
+            named.add(port.name)
+
+
+def check_port_ranges(interface: Interface, ranges: Sequence[PortRange], at: str) -> Iterator[Violation]:
+    """Whether there are such ranges, on an interface that can have them; `at` is where they stand."""
+    if interface.ports:
+        yield Violation("one-of", at, f"{at} cannot be combined with ports: keep one of them")
+    if interface.masquerade is None:
+        yield Violation("impossible-combination", at, f"{at} needs an interface bound by masquerade")
+    for index, each in enumerate(ranges):
+        if not 0 < each.start <= each.end <= _MOST_PORTS:
+            message = f"{each.start} to {each.end} is no range of ports: it must go up, from 1 to {_MOST_PORTS} at most"
+            yield Violation("invalid-value", f"{at}[{index}]", message)
+        if each.protocol not in _PROTOCOLS:
+            yield _tell_protocol(each.protocol, f"{at}[{index}].protocol")
+
+
+def _tell_protocol(protocol: str, field: str) -> Violation:
+    return Violation("unsupported-value", field, f"Unknown protocol, only TCP or UDP allowed, not {protocol}")

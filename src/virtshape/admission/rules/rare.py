@@ -1,0 +1,68 @@
+"""
+Rules for what few guests have: one look at each field, and nothing more for those that lack it.
+
+Pure: returns violations.
+"""
+
+from collections.abc import Sequence
+
+from virtshape.admission.rules.affinity import check_affinity
+from virtshape.admission.rules.architecture import check_architecture
+from virtshape.admission.rules.claims import check_claims
+from virtshape.admission.rules.credentials import check_credentials
+from virtshape.admission.rules.hyperv import check_hyperv
+from virtshape.admission.rules.licences import check_licences
+from virtshape.admission.rules.mapping import check_mapping
+from virtshape.admission.rules.names import is_label
+from virtshape.admission.rules.security import check_launch_security
+from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+
+
+def check_rare(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Violation]:
+    """What holds for a guest before instance type and preference had their say; `root` is where its spec stands."""
+    found: list[Violation] = []
+    domain, devices = spec.domain, spec.domain.devices
+    if spec.access_credentials:
+        found += check_credentials(spec.access_credentials, spec.volumes or (), f"{root}.accessCredentials")
+    if spec.affinity is not None:
+        found += check_affinity(spec.affinity, f"{root}.affinity")
+    if domain.features is not None and domain.features.hyperv is not None:
+        found += check_hyperv(domain.features, domain.features.hyperv, domain.cpu, f"{root}.domain.features.hyperv")
+    if domain.firmware is not None and domain.firmware.acpi is not None:
+        found += check_licences(domain.firmware.acpi, spec.volumes or (), f"{root}.domain.firmware.acpi")
+    if spec.utility_volumes:
+        words = "cannot create VMI with utility volumes in spec, utility volumes can only be added via hotplug"
+        found.append(Violation("impossible-combination", f"{root}.utilityVolumes", f"{words}: remove them"))
+    if spec.resource_claims or devices.gpus or devices.host_devices or _has_claimed_network(spec):
+        found += check_claims(spec, root)
+    if devices.disks and _has_odd_disk(spec):
+        found += check_mapping(devices.disks, spec.volumes or (), f"{root}.domain.devices.disks")
+    return found
+
+
+def check_rare_complete(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Violation]:
+    """What holds for a guest that is all there: instance type, preference and defaults have had their say."""
+    found: list[Violation] = []
+    if spec.domain.launch_security is not None:
+        found += check_launch_security(spec, spec.domain.launch_security, root)
+    if spec.architecture != "amd64" or spec.domain.devices.watchdog is not None:
+        found += check_architecture(spec, root)
+    return found
+
+
+def _has_claimed_network(spec: VirtualMachineInstanceSpec) -> bool:
+    for network in spec.networks or ():  # noqa: SIM110 - a generator would cost more than all of it
+        if network.resource_claim is not None:
+            return True
+    return False
+
+
+def _has_odd_disk(spec: VirtualMachineInstanceSpec) -> bool:
+    for disk in spec.domain.devices.disks or ():
+        if disk.lun is not None or not is_label(disk.name):
+            return True
+    for volume in spec.volumes or ():  # noqa: SIM110 - as above
+        if volume.downward_metrics is not None:
+            return True
+    return False

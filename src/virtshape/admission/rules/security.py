@@ -1,0 +1,65 @@
+"""
+Launch security: one technology, on the architecture that has it, and nothing beside it that would undo it.
+
+Pure: yields violations.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from virtshape.admission.rules.checks import list_members
+from virtshape.admission.rules.firmware import has_smm
+from virtshape.admission.violation import Violation
+from virtshape.api.kubevirt.domain import EFI, LaunchSecurity
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+
+_FORBIDDEN: Final = "FieldValueForbidden"
+_RULE: Final = "impossible-combination"
+_TECHNOLOGIES: Final = list_members(LaunchSecurity)
+_SECURE_EXECUTION: Final = "s390x"
+
+
+def check_launch_security(spec: VirtualMachineInstanceSpec, security: LaunchSecurity, root: str) -> Iterator[Violation]:
+    """Whether a guest that is all there can be shielded from its host; `root` is where its spec stands."""
+    field = f"{root}.domain.launchSecurity"
+    architecture = spec.architecture or DEFAULT_ARCHITECTURE
+    chosen = _TECHNOLOGIES.list_present(security)
+    if architecture != DEFAULT_ARCHITECTURE:
+        if chosen or architecture != _SECURE_EXECUTION:
+            words = ", ".join(chosen).upper() or "launchSecurity"
+            yield Violation(_RULE, field, f"{words} is only available on {DEFAULT_ARCHITECTURE}, not on {architecture}")
+    elif len(chosen) != 1:
+        words = f"it has {' and '.join(chosen)}" if chosen else f"add {' or '.join(_TECHNOLOGIES.names)}"
+        message = f"One and only one launchSecurity type can be set: {words}"
+        yield Violation("one-of", field, message, _FORBIDDEN)
+    else:
+        yield from _check_surroundings(spec, security, chosen[0].upper(), field)
+
+
+def _check_surroundings(
+    spec: VirtualMachineInstanceSpec, security: LaunchSecurity, name: str, field: str
+) -> Iterator[Violation]:
+    domain = spec.domain
+    if security.tdx is not None and has_smm(domain.features):
+        yield Violation(_RULE, field, "TDX does not work along with SMM: remove features.smm")
+    loader = domain.firmware.bootloader if domain.firmware is not None else None
+    if loader is None or loader.efi is None:
+        yield Violation(_RULE, field, f"{name} requires OVMF (UEFI): set firmware.bootloader.efi")
+    else:
+        yield from _check_efi(loader.efi, security, name, field)
+    if security.sev is not None and security.sev.attestation is not None and spec.start_strategy != "Paused":
+        yield Violation(_RULE, field, "SEV attestation requires VMI StartStrategy 'Paused'")
+    for interface in domain.devices.interfaces or ():
+        if interface.boot_order is not None:
+            message = f"{name} does not work with bootable NICs: {interface.name}; remove its bootOrder"
+            yield Violation(_RULE, field, message)
+
+
+def _check_efi(efi: EFI, security: LaunchSecurity, name: str, field: str) -> Iterator[Violation]:
+    if security.tdx is None and efi.secure_boot is not False:
+        yield Violation(_RULE, field, f"{name} does not work along with SecureBoot: set efi.secureBoot to false")
+    if security.sev is None and efi.persistent:
+        yield Violation(
+            _RULE, field, f"{name} does not work along with Persistent EFI variables: remove efi.persistent"
+        )

@@ -1,0 +1,31 @@
+"""
+Serial numbers of machines and disks: short, and of characters that need no quoting.
+
+Pure: yields violations.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from virtshape.admission.violation import Violation
+
+LONGEST_SERIAL: Final = 256
+_SERIAL: Final = re.compile(r"[A-Za-z0-9_.+-]{1,256}")
+
+
+def is_serial(text: str) -> bool:
+    """Whether a text can be a serial number."""
+    return _SERIAL.fullmatch(text) is not None
+
+
+def check_serial(serial: str, field: str, at: str) -> Iterator[Violation]:
+    """Whether a text can be a serial number; it stands in a field, and `at` is what the sentence is about."""
+    if is_serial(serial):
+        return
+    if len(serial) > LONGEST_SERIAL:
+        message = f"{at} must be less than or equal to {LONGEST_SERIAL} in length, if specified"
+        yield Violation("invalid-value", field, message)
+    if not is_serial(serial[:LONGEST_SERIAL]):
+        message = f"{at} must be made up of the following characters [A-Za-z0-9_.+-], if specified"
+        yield Violation("invalid-value", field, message)

@@ -1,0 +1,61 @@
+"""Guests in short, for tables of rules: what a case is about, in the API's words, and all else left out."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tests.build import Tree, build_spec
+
+from virtshape.admission.violation import Violation, split
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+
+Check = Callable[[VirtualMachineInstanceSpec, str], Iterable[Violation]]
+Told = list[tuple[str, str]]
+"""Fields, and words that are told of them: KubeVirt's where it has any."""
+
+D = "spec.domain"
+VOLUMES: list[Tree] = [{"name": "root", "containerDisk": {"image": "i"}}]
+POD: list[Tree] = [{"name": "default", "pod": {}}]
+
+
+def guest(**spec: Any) -> Tree:
+    return {"domain": {}, **spec}
+
+
+def domain(**members: Any) -> Tree:
+    return {"domain": members}
+
+
+def devices(**members: Any) -> Tree:
+    return {"domain": {"devices": members}}
+
+
+def disk(volume: Tree | None = None, **members: Any) -> Tree:
+    volumes = [{"name": "root", **volume}] if volume else VOLUMES
+    return {"volumes": volumes, **devices(disks=[{"name": "root", **members}])}
+
+
+def volume(**source: Any) -> Tree:
+    return {"domain": {}, "volumes": [{"name": "root", **source}]}
+
+
+def interface(network: Tree | None = None, **members: Any) -> Tree:
+    networks = [{"name": "default", **network}] if network else POD
+    return {"networks": networks, **devices(interfaces=[{"name": "default", **members}])}
+
+
+def read(tree: Tree) -> VirtualMachineInstanceSpec:
+    members = {name: value for name, value in tree.items() if name != "domain"}
+    return build_spec(domain=tree.get("domain") or None, **members)
+
+
+def refuse(check: Check, tree: Tree) -> Told:
+    """What a check refuses a guest for: fields and words."""
+    return [(cause.field, cause.message) for cause in split(check(read(tree), "spec")).causes]
+
+
+def expect(check: Check, tree: Tree, told: Told) -> None:
+    """The check tells of these fields in these words, and of nothing else."""
+    found = refuse(check, tree)
+    assert [field for field, _ in found] == [field for field, _ in told], found
+    for (_, message), (_, words) in zip(found, told, strict=True):
+        assert words in message, message

@@ -1,0 +1,110 @@
+"""Which nodes and neighbours a guest may ask for."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.unit.admission.rules.guests import Told, expect, guest
+
+from virtshape.admission.rules.rare import check_rare
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+TERM = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0]"
+POD = f"spec.affinity.podAffinity.{REQUIRED}[0]"
+
+
+def node(*terms: Tree) -> Tree:
+    return guest(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": list(terms)}}})
+
+
+def expression(**test: Any) -> Tree:
+    return node({"matchExpressions": [{"key": "a", **test}]})
+
+
+def pod(**term: Any) -> Tree:
+    return guest(affinity={"podAffinity": {REQUIRED: [{"topologyKey": "z", **term}]}})
+
+
+def weighed(weight: int) -> Tree:
+    nodes = {PREFERRED: [{"weight": weight, "preference": {}}]}
+    pods = {PREFERRED: [{"weight": weight, "podAffinityTerm": {"topologyKey": "z"}}]}
+    return guest(affinity={"nodeAffinity": nodes, "podAntiAffinity": pods})
+
+
+BROKEN: dict[str, tuple[Tree, Told]] = {
+    "no nodes at all": (
+        node(),
+        [(TERM.removesuffix("[0]"), "must have at least one node selector term")],
+    ),
+    "one of no values": (
+        expression(operator="In"),
+        [(f"{TERM}.matchExpressions[0].values", "must be specified when `operator` is 'In' or 'NotIn'")],
+    ),
+    "there with values": (
+        expression(operator="Exists", values=["b"]),
+        [(f"{TERM}.matchExpressions[0].values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")],
+    ),
+    "more than two values": (
+        expression(operator="Gt", values=["1", "2"]),
+        [(f"{TERM}.matchExpressions[0].values", "must be specified single value when `operator` is 'Lt' or 'Gt'")],
+    ),
+    "a label that is none": (
+        expression(key="a b", operator="Exists"),
+        [(f"{TERM}.matchExpressions[0].key", "is no name of a label")],
+    ),
+    "a field of nodes that is none": (
+        node({"matchFields": [{"key": "metadata.uid", "operator": "In", "values": ["a"]}]}),
+        [(f"{TERM}.matchFields[0].key", "not a valid field selector key")],
+    ),
+    "two nodes by name": (
+        node({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a", "b"]}]}),
+        [(f"{TERM}.matchFields[0].values", "must be only one value when `operator` is 'In' or 'NotIn' for node field")],
+    ),
+    "nodes that have a name": (
+        node({"matchFields": [{"key": "metadata.name", "operator": "Exists"}]}),
+        [(f"{TERM}.matchFields[0].operator", "not a valid selector operator")],
+    ),
+    "a weight of nought": (
+        weighed(0),
+        [
+            (f"spec.affinity.nodeAffinity.{PREFERRED}[0].weight", "must be in the range 1-100"),
+            (f"spec.affinity.podAntiAffinity.{PREFERRED}[0].weight", "must be in the range 1-100"),
+        ],
+    ),
+    "neighbours nowhere": (pod(topologyKey=""), [(f"{POD}.topologyKey", "can not be empty")]),
+    "neighbours in a namespace that is none": (
+        pod(namespaces=["A"]),
+        [(f"{POD}.namespaces[0]", "is no name of a namespace")],
+    ),
+    "neighbours with a label that is none": (
+        pod(labelSelector={"matchLabels": {"/a": "b"}}),
+        [(f"{POD}.labelSelector.matchLabels", "is no name of a label")],
+    ),
+    "neighbours of no values": (
+        pod(labelSelector={"matchExpressions": [{"key": "a", "operator": "NotIn"}]}),
+        [(f"{POD}.labelSelector.matchExpressions[0].values", "must be specified when `operator` is 'NotIn'")],
+    ),
+    "neighbours by an unknown test": (
+        pod(namespaceSelector={"matchExpressions": [{"key": "a", "operator": "Like"}]}),
+        [(f"{POD}.namespaceSelector.matchExpressions[0].operator", "not a valid selector operator")],
+    ),
+}
+
+KEPT: dict[str, Tree] = {
+    "nodes": expression(key="kubernetes.io/arch", operator="In", values=["amd64"]),
+    "more than": expression(operator="Gt", values=["1"]),
+    "a node": node({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}),
+    "weights": weighed(100),
+    "neighbours": pod(labelSelector={"matchExpressions": [{"key": "a", "operator": "Exists"}]}, namespaces=["default"]),
+}
+
+
+@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_rule_is_told_at_its_field(tree: Tree, told: Told) -> None:
+    expect(check_rare, tree, told)
+
+
+@pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
+def test_what_keeps_the_rules_passes(tree: Tree) -> None:
+    expect(check_rare, tree, [])

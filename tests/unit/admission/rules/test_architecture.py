@@ -1,0 +1,112 @@
+"""What guests of each architecture may have."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.unit.admission.rules.guests import D, Told, expect
+
+from virtshape.admission.rules.rare import check_rare_complete
+
+
+def of(architecture: str | None, *, devices: Tree | None = None, **domain: Any) -> Tree:
+    return {"architecture": architecture, "domain": {"devices": devices or {}, **domain}}
+
+
+def disk(**target: Any) -> Tree:
+    return {"disks": [{"name": "root", **target}]}
+
+
+I6300ESB: Tree = {"watchdog": {"name": "w", "i6300esb": {}}}
+DIAG288: Tree = {"watchdog": {"name": "w", "diag288": {}}}
+
+BROKEN: dict[str, tuple[Tree, Told]] = {
+    "amd64 with a watchdog of s390x": (
+        of("amd64", devices=DIAG288),
+        [(f"{D}.devices.watchdog", "amd64 only supports I6300ESB watchdog device")],
+    ),
+    "arm64 with a BIOS": (
+        of("arm64", firmware={"bootloader": {"bios": {}}}),
+        [(f"{D}.firmware.bootloader.bios", "Arm64 does not support bios boot, please change to uefi boot")],
+    ),
+    "arm64 with SecureBoot": (
+        of("arm64", firmware={"bootloader": {"efi": {}}}),
+        [(f"{D}.firmware.bootloader.efi.secureBoot", "UEFI secure boot is currently not supported on aarch64 Arch")],
+    ),
+    "arm64 with another CPU": (
+        of("arm64", cpu={"model": "host-model"}),
+        [(f"{D}.cpu.model", "currently, host-passthrough is the only model supported on Arm64")],
+    ),
+    "arm64 with threads on CPUs of its own": (
+        of("arm64", cpu={"dedicatedCpuPlacement": True, "threads": 2}),
+        [
+            (
+                "spec.architecture",
+                f"threads must not be greater than 1 at {D}.cpu.threads (got 2) when spec.architecture",
+            )
+        ],
+    ),
+    "arm64 with a disk on sata": (
+        of("arm64", devices=disk(disk={"bus": "sata"})),
+        [(f"{D}.devices.disks[0].disk.bus", "Arm64 not support this disk bus type, please use virtio or scsi")],
+    ),
+    "arm64 with a CD-ROM on sata": (
+        of("arm64", devices=disk(cdrom={"bus": "sata"})),
+        [(f"{D}.devices.disks[0].cdrom.bus", "Arm64 not support this disk bus type")],
+    ),
+    "arm64 with a LUN on usb": (
+        of("arm64", devices=disk(lun={"bus": "usb"})),
+        [(f"{D}.devices.disks[0].lun.bus", "Arm64 not support this disk bus type")],
+    ),
+    "arm64 with a watchdog": (
+        of("arm64", devices=I6300ESB),
+        [(f"{D}.devices.watchdog", "Arm64 not support Watchdog device")],
+    ),
+    "arm64 with sound": (
+        of("arm64", devices={"sound": {"name": "s"}}),
+        [(f"{D}.devices.sound", "Arm64 not support sound device")],
+    ),
+    "arm64 with a video of PCs": (
+        of("arm64", devices={"video": {"type": "vga"}}),
+        [(f"{D}.devices.video.type", "video model 'vga' is not supported on arm64 architecture")],
+    ),
+    "s390x with a video of PCs": (
+        of("s390x", devices={"video": {"type": "ramfb"}}),
+        [(f"{D}.devices.video.type", "video model 'ramfb' is not supported on s390x architecture")],
+    ),
+    "s390x with a watchdog of PCs": (
+        of("s390x", devices=I6300ESB),
+        [(f"{D}.devices.watchdog", "s390x only supports Diag288 watchdog device")],
+    ),
+    "s390x with a panic device": (
+        of("s390x", devices={"panicDevices": [{"model": "isa"}]}),
+        [(f"{D}.devices.panicDevices", "custom panic devices are not supported on s390x architecture")],
+    ),
+    "s390x with memory that grows": (
+        of("s390x", memory={"guest": "1Gi", "maxGuest": "2Gi"}),
+        [(f"{D}.memory.maxGuest", "Memory hotplug is only available for x86_64 and arm64 VMs")],
+    ),
+}
+
+KEPT: dict[str, Tree] = {
+    "amd64": of("amd64", devices={**I6300ESB, **disk(disk={"bus": "sata"}), "video": {"type": "vga"}}),
+    "no architecture yet": of(None, devices=I6300ESB),
+    "arm64": of(
+        "arm64",
+        devices={**disk(cdrom={"bus": "scsi"}), "video": {"type": "ramfb"}},
+        firmware={"bootloader": {"efi": {"secureBoot": False}}},
+        cpu={"model": "host-passthrough", "threads": 2},
+        memory={"guest": "1Gi", "maxGuest": "2Gi"},
+    ),
+    "s390x": of("s390x", devices={**DIAG288, "video": {"type": "virtio"}}, firmware={"bootloader": {"bios": {}}}),
+}
+
+
+@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_rule_is_told_at_its_field(tree: Tree, told: Told) -> None:
+    expect(check_rare_complete, tree, told)
+
+
+@pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
+def test_what_keeps_the_rules_passes(tree: Tree) -> None:
+    expect(check_rare_complete, tree, [])

@@ -1,0 +1,101 @@
+"""Which devices a guest may take out of resource claims."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.unit.admission.rules.guests import D, Told, expect
+
+from virtshape.admission.rules.rare import check_rare
+
+CLAIM: Tree = {"name": "c", "resourceClaimName": "rc"}
+TAKEN: Tree = {"claimName": "c", "requestName": "r"}
+
+
+def claimed(*, claims: list[Tree] | None = None, networks: list[Tree] | None = None, **devices: Any) -> Tree:
+    listed = [CLAIM] if claims is None else claims
+    return {"resourceClaims": listed, "networks": networks or [], "domain": {"devices": devices}}
+
+
+def network(*, binding: str = "sriov", more: list[Tree] | None = None, **claim: Any) -> Tree:
+    networks = [{"name": "lan", "resourceClaim": claim}, *(more or [])]
+    return claimed(networks=networks, interfaces=[{"name": "lan", binding: {}}])
+
+
+BROKEN: dict[str, tuple[Tree, Told]] = {
+    "two claims of a name": (
+        claimed(claims=[CLAIM, CLAIM]),
+        [("spec.resourceClaims[1].name", 'duplicate resourceClaims name "c"')],
+    ),
+    "a claim of nothing": (
+        claimed(claims=[{"name": "c"}]),
+        [("spec.resourceClaims[0]", "must specify exactly one of resourceClaimName and resourceClaimTemplateName")],
+    ),
+    "a GPU of its own and out of a claim": (
+        claimed(gpus=[{"name": "g", "deviceName": "d", **TAKEN}]),
+        [
+            (f"{D}.devices.gpus[0].claimName", "vmi.spec.domain.devices.gpus contains GPUs with both deviceName and"),
+            (f"{D}.devices.gpus", "vmi.spec.domain.devices.gpus contains both DRA and non-DRA GPUs"),
+        ],
+    ),
+    "GPUs of both sorts": (
+        claimed(gpus=[{"name": "g", **TAKEN}, {"name": "h", "deviceName": "d"}]),
+        [(f"{D}.devices.gpus", "vmi.spec.domain.devices.gpus contains both DRA and non-DRA GPUs; each GPU must be")],
+    ),
+    "a GPU out of no request": (
+        claimed(gpus=[{"name": "g", "claimName": "c"}]),
+        [(f"{D}.devices.gpus[0].requestName", "requestName is required for DRA GPU")],
+    ),
+    "a host device out of no claim": (
+        claimed(hostDevices=[{"name": "h", "requestName": "r"}]),
+        [(f"{D}.devices.hostDevices[0].claimName", "claimName is required for DRA HostDevice")],
+    ),
+    "a claim that is not there": (
+        claimed(claims=[], gpus=[{"name": "g", **TAKEN}]),
+        [(f"{D}.devices.gpus[0].claimName", "vmi.spec.resourceClaims must specify all claims used in")],
+    ),
+    "a device taken twice": (
+        claimed(gpus=[{"name": "g", **TAKEN}], hostDevices=[{"name": "h", **TAKEN}]),
+        [(f"{D}.devices.hostDevices[0]", 'duplicate claimName/requestName pair "c/r"')],
+    ),
+    "a network out of no request": (
+        network(claimName="c"),
+        [("spec.networks[0].resourceClaim.requestName", "requestName is required for DRA network")],
+    ),
+    "a network out of a claim that is not there": (
+        network(claimName="x", requestName="r"),
+        [
+            (
+                "spec.networks[0].resourceClaim.claimName",
+                'network references resourceClaim "x" which is not defined in spec.resourceClaims',
+            )
+        ],
+    ),
+    "a network out of a claim, by a bridge": (
+        network(binding="bridge", **TAKEN),
+        [(f"{D}.devices.interfaces", 'DRA network "lan" requires an SR-IOV interface binding')],
+    ),
+    "a network out of a claim beside another": (
+        network(more=[{"name": "wan", "multus": {"networkName": "n"}}], **TAKEN),
+        [("spec.networks", "mixing Multus and DRA resourceClaim networks in the same VMI is not supported")],
+    ),
+}
+
+KEPT: dict[str, Tree] = {
+    "a GPU and a host device": claimed(
+        gpus=[{"name": "g", **TAKEN}], hostDevices=[{"name": "h", "claimName": "c", "requestName": "s"}]
+    ),
+    "host devices of both sorts": claimed(hostDevices=[{"name": "h", **TAKEN}, {"name": "i", "deviceName": "d"}]),
+    "GPUs without claims": claimed(claims=[], gpus=[{"name": "g", "deviceName": "d"}]),
+    "a network": network(**TAKEN),
+}
+
+
+@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_rule_is_told_at_its_field(tree: Tree, told: Told) -> None:
+    expect(check_rare, tree, told)
+
+
+@pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
+def test_what_keeps_the_rules_passes(tree: Tree) -> None:
+    expect(check_rare, tree, [])

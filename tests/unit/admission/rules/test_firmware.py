@@ -1,0 +1,79 @@
+"""How a guest may boot."""
+
+import pytest
+from tests.build import Tree
+from tests.unit.admission.rules.guests import D, Told, domain, expect
+
+from virtshape.admission.rules.instance import check_guest
+
+BROKEN: dict[str, tuple[Tree, Told]] = {
+    "two bootloaders": (
+        domain(firmware={"bootloader": {"bios": {}, "efi": {"secureBoot": False}}}),
+        [(f"{D}.firmware.bootloader.efi", "has both EFI and BIOS configured, but they are mutually exclusive.")],
+    ),
+    "SecureBoot without SMM": (
+        domain(firmware={"bootloader": {"efi": {}}}),
+        [
+            (
+                f"{D}.firmware.bootloader.efi.secureBoot",
+                "has EFI SecureBoot enabled. SecureBoot requires SMM, which is currently disabled",
+            )
+        ],
+    ),
+    "SecureBoot with SMM off": (
+        domain(firmware={"bootloader": {"efi": {"secureBoot": True}}}, features={"smm": {"enabled": False}}),
+        [
+            (
+                f"{D}.firmware.bootloader.efi.secureBoot",
+                "has EFI SecureBoot enabled. SecureBoot requires SMM, which is currently disabled",
+            )
+        ],
+    ),
+    "kernel arguments without a kernel": (
+        domain(firmware={"kernelBoot": {"kernelArgs": "quiet"}}),
+        [(f"{D}.firmware.kernelBoot.kernelArgs", "kernel arguments cannot be provided without an external kernel")],
+    ),
+    "a kernel from no image": (
+        domain(firmware={"kernelBoot": {"container": {"image": "", "kernelPath": "/k"}}}),
+        [(f"{D}.firmware.kernelBoot.container.image", "must be defined with an image")],
+    ),
+    "a kernel from nowhere": (
+        domain(firmware={"kernelBoot": {"container": {"image": "i"}}}),
+        [(f"{D}.firmware.kernelBoot.container", "must be defined with at least one of the following")],
+    ),
+    "a kernel somewhere": (
+        domain(firmware={"kernelBoot": {"container": {"image": "i", "kernelPath": "k"}}}),
+        [
+            (
+                f"{D}.firmware.kernelBoot.container.kernelPath",
+                "must be an absolute path to a file without relative components, unlike k",
+            )
+        ],
+    ),
+    "a kernel at the root": (
+        domain(firmware={"kernelBoot": {"container": {"image": "i", "kernelPath": "/"}}}),
+        [(f"{D}.firmware.kernelBoot.container.kernelPath", "must not point to root")],
+    ),
+    "an initial disk by a detour": (
+        domain(firmware={"kernelBoot": {"container": {"image": "i", "initrdPath": "/a/../b"}}}),
+        [
+            (
+                f"{D}.firmware.kernelBoot.container.initrdPath",
+                "must be an absolute path to a file without relative components, unlike /a/../b",
+            )
+        ],
+    ),
+    "a serial of the machine with blanks": (
+        domain(firmware={"serial": "a b"}),
+        [(f"{D}.firmware.serial", "must be made up of the following characters [A-Za-z0-9_.+-], if specified")],
+    ),
+    "a serial of the machine too long": (
+        domain(firmware={"serial": "a" * 257}),
+        [(f"{D}.firmware.serial", "must be less than or equal to 256 in length, if specified")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_rule_is_told_at_its_field(tree: Tree, told: Told) -> None:
+    expect(check_guest, tree, told)

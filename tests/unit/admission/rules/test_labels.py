@@ -1,0 +1,40 @@
+"""Which labels of instances are the system's alone."""
+
+import pytest
+
+from virtshape.admission.rules.labels import RESERVED_LABELS, check_labels, check_relabelled
+from virtshape.admission.violation import Violation
+
+AT = "metadata.labels"
+NODE = "kubevirt.io/nodeName"
+
+
+@pytest.mark.parametrize("label", sorted(RESERVED_LABELS))
+def test_a_reserved_label_is_told(label: str) -> None:
+    words = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
+    assert list(check_labels({label: "a", "app": "b"}, AT)) == [
+        Violation("unsupported-value", AT, f"{words}: {label}", "FieldValueNotSupported")
+    ]
+
+
+def test_other_labels_are_free() -> None:
+    assert list(check_labels({"app": "a", "kubevirt.io/vm": "b", "vm.kubevirt.io/name": "c"}, AT)) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "before", "told"),
+    [
+        ({NODE: "a"}, {NODE: "a", "app": "b"}, 0),
+        ({}, {"app": "b"}, 0),
+        ({NODE: "b"}, {NODE: "a"}, 1),
+        ({NODE: "a"}, {}, 1),
+        ({}, {NODE: "a"}, 1),
+    ],
+    ids=["kept", "other labels", "changed", "added", "removed"],
+)
+def test_a_change_to_a_reserved_label_is_told(labels: dict[str, str], before: dict[str, str], told: int) -> None:
+    found = list(check_relabelled(labels, before, AT))
+    words = (
+        "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited: kubevirt.io/nodeName"
+    )
+    assert [each.message for each in found] == [words] * told

@@ -1,0 +1,78 @@
+"""What memory may be asked for."""
+
+import pytest
+from tests.build import Tree
+from tests.unit.admission.rules.guests import D, Told, domain, expect
+
+from virtshape.admission.rules.instance import check_guest
+
+PINNED: Tree = {"dedicatedCpuPlacement": True, "sockets": 2, "cores": 1, "threads": 1}
+HUGE: Tree = {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}
+PASSTHROUGH: Tree = {"numa": {"guestMappingPassthrough": {}}}
+
+BROKEN: dict[str, tuple[Tree, Told]] = {
+    "memory above its limit": (
+        domain(memory={"guest": "2Gi"}, resources={"limits": {"memory": "1Gi"}}),
+        [(f"{D}.memory.guest", "must be equal to or less than the memory limit")],
+    ),
+    "next to no memory": (
+        domain(memory={"guest": "1Ki"}),
+        [(f"{D}.memory.guest", "must be greater than or equal to 1M.")],
+    ),
+    "next to no memory requested": (
+        domain(memory={"guest": "1Gi"}, resources={"requests": {"memory": "1Ki"}}),
+        [(f"{D}.resources.requests.memory", "must be greater than or equal to 1M.")],
+    ),
+    "memory above its maximum": (
+        domain(memory={"guest": "2Gi", "maxGuest": "1Gi"}),
+        [(f"{D}.memory.guest", "Guest memory is greater than the configured maxGuest memory")],
+    ),
+    "memory that grows from too little": (
+        domain(memory={"guest": "512Mi", "maxGuest": "1Gi"}),
+        [
+            (
+                f"{D}.memory.guest",
+                "Memory hotplug is only available for VMs with at least 1Gi of guest memory, not 512Mi",
+            )
+        ],
+    ),
+    "memory that grows out of step": (
+        domain(memory={"guest": "1025Mi", "maxGuest": "2049Mi"}),
+        [
+            (f"{D}.memory.guest", "Guest memory must be 2Mi aligned to grow"),
+            (f"{D}.memory.maxGuest", "MaxGuest must be 2Mi aligned to grow"),
+        ],
+    ),
+    "memory in large pages that grows in small ones": (
+        domain(memory={"guest": "1Gi", "maxGuest": "1538Mi", "hugepages": {"pageSize": "1Gi"}}),
+        [(f"{D}.memory.maxGuest", "MaxGuest must be 1Gi aligned to grow")],
+    ),
+    "memory that grows in real time": (
+        domain(cpu={**PINNED, **PASSTHROUGH, "realtime": {}}, memory={**HUGE, "maxGuest": "2Gi"}),
+        [
+            (f"{D}.memory.maxGuest", "Memory hotplug is not compatible with realtime VMs"),
+            (f"{D}.memory.maxGuest", "Memory hotplug is not compatible with guest mapping passthrough"),
+        ],
+    ),
+    "pages of no size": (
+        domain(memory={"guest": "1Gi", "hugepages": {"pageSize": "big"}}),
+        [(f"{D}.memory.hugepages.pageSize", "'big': is no amount of memory")],
+    ),
+    "pages of nothing": (
+        domain(memory={"guest": "1Gi", "hugepages": {"pageSize": "0"}}),
+        [(f"{D}.memory.hugepages.pageSize", "'0': must be greater than 0")],
+    ),
+    "pages larger than memory": (
+        domain(memory={"guest": "1Mi", "hugepages": {"pageSize": "2Mi"}}),
+        [(f"{D}.memory.hugepages.pageSize", "must be equal to or larger than page size")],
+    ),
+    "pages that do not divide": (
+        domain(memory={"guest": "5Mi", "hugepages": {"pageSize": "2Mi"}}),
+        [(f"{D}.memory.hugepages.pageSize", "is not a multiple of the page size")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_rule_is_told_at_its_field(tree: Tree, told: Told) -> None:
+    expect(check_guest, tree, told)
