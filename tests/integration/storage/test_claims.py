@@ -111,9 +111,7 @@ def test_a_claim_need_not_wait_that_asks_not_to(tmp_path: Path) -> None:
     ],
     ids=["unknown class", "no class", "another's class", "missing volume", "no size", "no mode", "selector"],
 )
-def test_a_claim_that_cannot_be_bound_waits_and_says_why(
-    tmp_path: Path, spec: Tree, reason: str, words: str
-) -> None:
+def test_a_claim_that_cannot_be_bound_waits_and_says_why(tmp_path: Path, spec: Tree, reason: str, words: str) -> None:
     async def scenario() -> None:
         async with placed(tmp_path) as place, place.controlling("none"):
             await place.create(class_tree("other", provisioner="ceph.example"))

@@ -1,0 +1,67 @@
+"""
+Facts about an instance as files show them to its guest: fields of its metadata, requests and limits.
+
+Pure: texts as Kubernetes writes them into a downward API volume.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from virtshape.api.core.pod import DownwardAPIVolumeFile, ResourceFieldSelector
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.quantity import Quantity
+
+_ENTRY: Final = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
+
+
+def read_fact(vmi: VirtualMachineInstance, file: DownwardAPIVolumeFile) -> str | None:
+    """What a file shows; None if it asks for something that there is not."""
+    if file.field_ref is not None:
+        return read_field(vmi, file.field_ref.field_path)
+    return read_resource(vmi, file.resource_field_ref) if file.resource_field_ref is not None else None
+
+
+def read_field(vmi: VirtualMachineInstance, path: str) -> str | None:
+    """A field of the instance's metadata, as text; None if it has no such field."""
+    metadata = vmi.metadata or ObjectMeta()
+    entry = _ENTRY.fullmatch(path)
+    if entry is not None:
+        texts = metadata.labels if entry[1] == "labels" else metadata.annotations
+        return (texts or {}).get(entry[2], "")
+    match path:
+        case "metadata.name":
+            return metadata.name
+        case "metadata.namespace":
+            return metadata.namespace
+        case "metadata.uid":
+            return metadata.uid
+        case "metadata.labels":
+            return _write_lines(metadata.labels or {})
+        case "metadata.annotations":
+            return _write_lines(metadata.annotations or {})
+        case "spec.nodeName":
+            return (vmi.status.node_name if vmi.status else None) or ""
+        case "spec.serviceAccountName":
+            return vmi.spec.service_account_name or "default"
+        case _:
+            return None
+
+
+def _write_lines(texts: Mapping[str, str]) -> str:
+    return "\n".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in sorted(texts.items()))
+
+
+def read_resource(vmi: VirtualMachineInstance, wanted: ResourceFieldSelector) -> str | None:
+    """A request or limit of the instance, in units of the divisor and rounded up; None if there is none."""
+    which, _, name = wanted.resource.partition(".")
+    resources = vmi.spec.domain.resources
+    amounts: Mapping[str, Quantity] = {}
+    if resources is not None:
+        amounts = (resources.limits if which == "limits" else resources.requests) or {}
+    if which not in ("limits", "requests") or name not in amounts:
+        return None
+    unit = wanted.divisor.amount if wanted.divisor is not None and not wanted.divisor.is_zero() else 1
+    return str(int(-(-amounts[name].amount // unit)))

@@ -1,0 +1,143 @@
+"""
+Where the raw material of an instance's volumes is: paths of claims and container disks, contents of files.
+
+Has claims made ready for a guest; writes no file itself.
+"""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.volume import ContainerDiskSource
+from virtshape.api.meta import ObjectMeta
+from virtshape.client.protocol import Client
+from virtshape.control.cache import Cache
+from virtshape.control.phases import phase_of
+from virtshape.control.storage.claimstatus import is_bound, is_filled
+from virtshape.control.storage.classes import annotation
+from virtshape.control.storage.files import FileReader, Files, IssueToken, NotReadyError
+from virtshape.control.storage.holds import Holds
+from virtshape.control.storage.names import CONTENT_TYPE
+from virtshape.control.storage.protocol import Storage, StorageError
+from virtshape.control.storage.uses import Use, list_users, list_uses, name_users
+from virtshape.control.storage.volumes import find_path, is_provisioned_by, read_volume
+
+Mount = str | Files
+"""A path that is there, or files by their names."""
+
+
+class ContainerDisk(Struct, frozen=True, kw_only=True):
+    """A disk in a container image: which, and how to get it."""
+
+    image: str
+    path: str = ""
+    """The file in the image; empty for the only one."""
+    policy: str = ""
+    """When to pull: `Always`, `IfNotPresent` or `Never`; empty for what the tag suggests."""
+    logins: str = ""
+    """Who to log in as at registries, as JSON of the kind that container tools write; empty for nobody."""
+
+
+class ContainerDisks(Protocol):
+    """Finds disk images that come in container images."""
+
+    async def find(self, wanted: ContainerDisk) -> str:
+        """Where the image is; NotReadyError while it is on its way or cannot be had."""
+
+
+class Mounts:
+    """Gathers what volumes are made from, over a client."""
+
+    def __init__(
+        self, client: Client, cache: Cache, storage: Storage, disks: ContainerDisks, issue_token: IssueToken
+    ) -> None:
+        self._cache = cache
+        self._storage = storage
+        self._disks = disks
+        self._files = FileReader(client, issue_token)
+        self._holds = Holds()
+
+    async def gather(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
+        """The raw material of each volume that has any, by the volume's name; NotReadyError for what is missing."""
+        try:
+            return await self._gather(vmi)
+        except NotReadyError:
+            self._holds.release(vmi)
+            raise
+
+    async def _gather(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
+        mounts: dict[str, Mount] = {}
+        for volume in vmi.spec.volumes or ():
+            files = await self._files.find_files(vmi, volume)
+            if files is not None:
+                mounts[volume.name] = files
+            elif volume.container_disk is not None:
+                mounts[volume.name] = await self._find_disk(vmi, volume.container_disk)
+        for use in list_uses(vmi):
+            mounts[use.volume] = await self._find_claim(vmi, use)
+        return mounts | await self._files.find_credentials(vmi)
+
+    async def _find_disk(self, vmi: VirtualMachineInstance, source: ContainerDiskSource) -> str:
+        logins = b""
+        if source.image_pull_secret:
+            secret = await self._files.read_secret(source.image_pull_secret, _namespace(vmi))
+            logins = secret.get(".dockerconfigjson", b"")
+        wanted = ContainerDisk(
+            image=source.image,
+            path=source.path or "",
+            policy=source.image_pull_policy or "",
+            logins=logins.decode(errors="replace"),
+        )
+        return await self._disks.find(wanted)
+
+    async def _find_claim(self, vmi: VirtualMachineInstance, use: Use) -> str:
+        claim = self._cache.find(PersistentVolumeClaim, use.claim, _namespace(vmi))
+        if claim is None or claim.metadata is None:
+            raise self._explain_missing(use.claim, _namespace(vmi))
+        name = (claim.spec.volume_name if claim.spec else None) or ""
+        volume = self._cache.find(PersistentVolume, name)
+        if volume is None or not is_bound(claim):
+            raise NotReadyError("ClaimNotBound", f"PersistentVolumeClaim {use.claim} is not bound yet")
+        if not is_filled(claim):
+            raise self._explain_missing(use.claim, _namespace(vmi))
+        if claim.metadata.deletion_timestamp is not None and phase_of(vmi) != "Running":
+            raise NotReadyError("ClaimBeingDeleted", f"PersistentVolumeClaim {use.claim} is being deleted")
+        other = self._holds.take(claim, use, vmi, list_users(self._cache, claim))
+        if other is not None:
+            modes = ", ".join((claim.spec.access_modes if claim.spec else None) or ())
+            words = f"PersistentVolumeClaim {use.claim} ({modes}) is in use by {name_users([other])}"
+            raise NotReadyError("ClaimInUse", words)
+        if not use.reads and self._storage.is_being_copied(name):
+            raise NotReadyError("ClaimBeingCopied", f"PersistentVolumeClaim {use.claim} is being copied")
+        return await self._prepare(vmi, use, claim, volume)
+
+    def _explain_missing(self, claim: str, namespace: str) -> NotReadyError:
+        volume = self._cache.find(DataVolume, claim, namespace)
+        if volume is None or volume.status is None:
+            return NotReadyError("ClaimNotFound", f"PersistentVolumeClaim {claim} is not there, or not filled")
+        progress = volume.status.progress
+        shown = f", {progress}" if progress and progress.endswith("%") else ""
+        return NotReadyError("DataVolumeNotReady", f"DataVolume {claim} is {volume.status.phase}{shown}")
+
+    async def _prepare(
+        self, vmi: VirtualMachineInstance, use: Use, claim: PersistentVolumeClaim, volume: PersistentVolume
+    ) -> str:
+        path = find_path(volume)
+        if path is None:
+            raise NotReadyError("VolumeNotHere", f"the volume of PersistentVolumeClaim {use.claim} is not on this node")
+        shared = {one.name for one in vmi.spec.domain.devices.filesystems or ()}
+        is_image = use.volume not in shared and annotation(claim.metadata, CONTENT_TYPE) != "archive"
+        if is_image and is_provisioned_by(volume, self._storage.provisioner):
+            try:
+                await self._storage.make_usable(read_volume(volume))
+            except StorageError as error:
+                raise NotReadyError("StorageFailed", str(error)) from error
+        return path
+
+
+def _namespace(vmi: VirtualMachineInstance) -> str:
+    return (vmi.metadata or ObjectMeta()).namespace or ""

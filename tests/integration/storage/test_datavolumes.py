@@ -1,0 +1,267 @@
+"""DataVolumes that need nothing from elsewhere: empty ones, copies, uploads, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+from tests.build import Tree
+from tests.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
+from tests.stored import (
+    MIB,
+    claim_tree,
+    find_image,
+    instance_tree,
+    stay,
+    volume_tree,
+    wait_for_claim,
+    wait_for_event,
+    wait_for_volume,
+    wait_until,
+)
+from tests.worlds import run
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.codec import to_tree
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.snapshot import VolumeSnapshot
+from virtshape.client.resources import metadata_of
+
+
+def describe(volume: DataVolume) -> Tree:
+    """The status without its times."""
+    tree: Tree = to_tree(volume.status)
+    for condition in tree["conditions"]:
+        del condition["lastTransitionTime"]
+    return tree
+
+
+async def make_source(place: Place, name: str = "source", text: bytes = b"golden") -> None:
+    """A claim with something in it, and labels that say what it is."""
+    labels = {"instancetype.kubevirt.io/default-instancetype": "u1.small", "team": "a"}
+    annotations = {"instancetype.kubevirt.io/defaultPreference": "fedora"}
+    await place.create(volume_tree(name, metadata={"labels": labels, "annotations": annotations}))
+    await wait_for_volume(place, name)
+    (await find_image(place, name)).write_bytes(text.ljust(8 * MIB, b"\0"))
+
+
+def test_an_empty_disk_is_made(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(volume_tree())
+            volume = await wait_for_volume(place)
+            assert describe(volume) == {
+                "claimName": "dv1",
+                "phase": "Succeeded",
+                "progress": "100.0%",
+                "conditions": [
+                    {"type": "Bound", "status": "True", "reason": "Bound", "message": "PVC dv1 Bound"},
+                    {"type": "Ready", "status": "True"},
+                    {"type": "Running", "status": "False", "reason": "Completed", "message": "Import Complete"},
+                ],
+            }
+            image = await find_image(place, "dv1")
+            assert (image.stat().st_size, image.stat().st_blocks) == (8 * MIB, 0)
+            claim = await place.client.get(PersistentVolumeClaim, "dv1", "default")
+            assert metadata_of(claim).annotations == {
+                "cdi.kubevirt.io/storage.contentType": "kubevirt",
+                "cdi.kubevirt.io/storage.pod.phase": "Succeeded",
+                "pv.kubernetes.io/bind-completed": "yes",
+                "pv.kubernetes.io/bound-by-controller": "yes",
+                "volume.kubernetes.io/storage-provisioner": "virtshape.io/local",
+            }
+
+    run(scenario())
+
+
+def test_all_room_is_taken_at_once_if_asked_for(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(volume_tree(preallocation=True))
+            await wait_for_volume(place)
+            image = await find_image(place, "dv1")
+            assert image.stat().st_blocks * 512 >= 8 * MIB
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"source": {"pvc": {"name": "source", "namespace": "default"}}},
+        {"sourceRef": {"kind": "DataSource", "name": "image"}},
+        {"sourceRef": {"kind": "DataSource", "name": "alias", "namespace": "default"}},
+    ],
+    ids=["claim", "data source", "data source of a data source"],
+)
+def test_a_copy_has_size_content_and_defaults_of_its_source(tmp_path: Path, spec: Tree) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(
+                data_source_tree("image", {"pvc": {"name": "source", "namespace": "default"}}),
+                data_source_tree("alias", {"dataSource": {"name": "image", "namespace": "default"}}),
+                volume_tree("dv1", size=None, **spec),
+            )
+            await wait_until(place, DataVolume, "dv1", lambda one: one.status and one.status.phase == "Pending")
+            await make_source(place)
+            volume = await wait_for_volume(place)
+            assert describe(volume)["conditions"][2]["message"] == "Clone Complete"
+            claim = await place.client.get(PersistentVolumeClaim, "dv1", "default")
+            assert claim.status is not None
+            assert claim.status.capacity == {"storage": "8Mi"}
+            metadata = metadata_of(claim)
+            assert metadata.labels == {"instancetype.kubevirt.io/default-instancetype": "u1.small"}
+            assert (metadata.annotations or {})["instancetype.kubevirt.io/defaultPreference"] == "fedora"
+            assert (await find_image(place, "dv1")).read_bytes()[:6] == b"golden"
+
+    run(scenario())
+
+
+def data_source_tree(name: str, source: Tree) -> Tree:
+    metadata = {"name": name, "namespace": "default"}
+    kind = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource"}
+    return {**kind, "metadata": metadata, "spec": {"source": source}}
+
+
+def test_a_snapshot_is_restored(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await make_source(place)
+            metadata = {"name": "s1", "namespace": "default"}
+            kind = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot", "metadata": metadata}
+            await place.create({**kind, "spec": {"source": {"persistentVolumeClaimName": "source"}}})
+            await wait_until(place, VolumeSnapshot, "s1", lambda one: one.status and one.status.ready_to_use)
+            await place.client.delete(DataVolume, "source", "default")
+            await place.wait_until_gone(PersistentVolumeClaim, "source")
+            source = {"snapshot": {"name": "s1", "namespace": "default"}}
+            await place.create(volume_tree("dv1", size=None, source=source))
+            await wait_for_volume(place)
+            assert (await find_image(place, "dv1")).read_bytes()[:6] == b"golden"
+
+    run(scenario())
+
+
+def test_a_copy_waits_while_a_guest_may_write_to_its_source(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await make_source(place)
+            await place.create(instance_tree(claim="source"))
+            await place.create(volume_tree(source={"pvc": {"name": "source", "namespace": "default"}}))
+            assert "VirtualMachineInstance vmi1" in await wait_for_event(place, "dv1", "CloneSourceInUse")
+            volume = await wait_for_volume(place, phase="CloneScheduled")
+            assert describe(volume)["conditions"][2]["reason"] == "CloneSourceInUse"
+            await place.client.delete(VirtualMachineInstance, "vmi1", "default")
+            await wait_for_volume(place)
+
+    run(scenario())
+
+
+def test_a_copy_into_less_room_fails_for_good(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await make_source(place)
+            await place.create(volume_tree(size="4Mi", source={"pvc": {"name": "source", "namespace": "default"}}))
+            volume = await wait_for_volume(place, phase="Failed")
+            assert "8388608 bytes, and the claim has 4194304" in describe(volume)["conditions"][2]["message"]
+
+    run(scenario())
+
+
+def test_a_volume_waits_for_its_first_consumer(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            waiting: Tree = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
+            await place.create(volume_tree("dv1", **waiting))
+            await wait_for_volume(place, phase="WaitForFirstConsumer")
+            annotations = {"cdi.kubevirt.io/storage.bind.immediate.requested": "true"}
+            await place.create(volume_tree("dv2", metadata={"annotations": annotations}, **waiting))
+            await wait_for_volume(place, "dv2")
+            await place.create(instance_tree(dataVolume={"name": "dv1"}))
+            await wait_for_volume(place)
+
+    run(scenario())
+
+
+def test_a_vm_brings_its_disks_and_they_go_with_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(instancetype_tree(), preference_tree())
+            waiting: Tree = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
+            templates = [
+                {"metadata": {"name": "root"}, "spec": volume_tree()["spec"]},
+                {"metadata": {"name": "data"}, "spec": volume_tree(**waiting)["spec"]},
+            ]
+            volumes = [{"name": name, "dataVolume": {"name": name}} for name in ("root", "data")]
+            await place.create(vm_tree(template={"volumes": volumes}, dataVolumeTemplates=templates))
+            await wait_for_volume(place, "root")
+            await wait_for_volume(place, "data")  # its instance is the consumer
+            await place.wait_for("ErrorUnschedulable")
+            await place.client.delete(type(await place.vm()), "vm1", "default")
+            for name in ("root", "data"):
+                await place.wait_until_gone(PersistentVolumeClaim, name)
+            await place.wait_until_gone(DataVolume, "data")
+            while (await place.client.list(PersistentVolume)).items:
+                await stay(0.01)
+            assert not list((tmp_path / "volumes").iterdir())
+
+    run(scenario())
+
+
+def test_an_upload_fills_the_claim_that_it_is_handed_over_for(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(volume_tree(source={"upload": {}}))
+            await wait_for_volume(place, phase="UploadReady")
+            box = tmp_path / "uploads" / (await find_image(place, "dv1")).parent.name
+            box.parent.mkdir(exist_ok=True)
+            part = box.with_suffix(".part")
+            part.write_bytes(b"sent".ljust(MIB, b"\0"))
+            part.rename(box)
+            await wait_for_volume(place)
+            image = await find_image(place, "dv1")
+            assert (image.read_bytes()[:4], image.stat().st_size) == (b"sent", 8 * MIB)
+            assert not box.exists()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"source": {"s3": {"url": "s3://bucket/image"}}}, "source s3 is not supported"),
+        ({"source": {"gcs": {"url": "gs://bucket/image"}}}, "source gcs is not supported"),
+        ({"source": {"vddk": {}}}, "source vddk is not supported"),
+        ({"source": {"imageio": {"url": "https://a", "diskId": "1"}}}, "source imageio is not supported"),
+        ({"source": {"registry": {"imageStream": "a"}}}, "source registry needs a url"),
+        ({"source": {}}, "the source says nothing"),
+        ({"source": {"blank": {}}, "size": None}, "say how large it is to be"),
+        ({"source": {"blank": {}}, "checkpoints": [{"current": "a", "previous": ""}]}, "checkpoints are not supported"),
+        ({"sourceRef": {"kind": "Other", "name": "a"}}, "only a DataSource can be"),
+    ],
+    ids=["s3", "gcs", "vddk", "imageio", "stream", "nothing", "no size", "stages", "reference"],
+)
+def test_what_cannot_be_had_here_is_refused_in_words(tmp_path: Path, spec: Tree, words: str) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(volume_tree("dv1", **spec))
+            volume = await wait_for_volume(place, phase="Failed")
+            assert words in describe(volume)["conditions"][2]["message"]
+
+    run(scenario())
+
+
+def test_a_claim_of_somebody_else_is_left_alone_and_one_that_is_meant_is_adopted(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(claim_tree("dv1"))
+            claim = await wait_for_claim(place, "dv1")
+            await place.create(volume_tree())
+            assert "not this DataVolume's" in await wait_for_event(place, "dv1", "ErrClaimNotValid")
+            patch = {"metadata": {"annotations": {"cdi.kubevirt.io/storage.populatedFor": "dv1"}}}
+            await place.client.patch(PersistentVolumeClaim, "dv1", "default", patch=patch)
+            await wait_for_volume(place)
+            adopted = await place.client.get(PersistentVolumeClaim, "dv1", "default")
+            assert metadata_of(adopted).uid == metadata_of(claim).uid
+            assert [owner.kind for owner in metadata_of(adopted).owner_references or ()] == ["DataVolume"]
+
+    run(scenario())
