@@ -47,12 +47,6 @@ class Brief(Struct, kw_only=True):
         return self.spec.architecture or self.host.architecture
 
     @property
-    def vcpus(self) -> int:
-        """How many vCPUs the guest starts with."""
-        cpu = self.spec.domain.cpu
-        return (cpu.sockets or 1) * (cpu.cores or 1) * (cpu.threads or 1) if cpu else 1
-
-    @property
     def virtio(self) -> str:
         """The model of virtio devices: which generations of the protocol they speak."""
         if self.architecture == "s390x":  # its devices are not on PCI, where the generations differ

@@ -7,6 +7,7 @@ Pure: no I/O, no clock, no logging.
 from virtshape.launcher.design.devices.brief import Brief
 from virtshape.launcher.design.devices.disks import find_face
 from virtshape.launcher.design.devices.threads import Threads
+from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.devices.controller import Controller
 from virtshape.launcher.domain.devices.hostdevice import UsbHostDevice
 from virtshape.launcher.domain.devices.whole import Devices
@@ -38,7 +39,7 @@ def _design_scsi(brief: Brief, threads: Threads) -> Controller:
     return Controller(
         kind="scsi",
         model="virtio-scsi" if brief.architecture == "s390x" else brief.virtio,
-        queues=brief.vcpus if thread else None,
+        queues=lay_out_vcpus(brief.spec.domain).vcpus if thread else None,
         io_thread=thread,
         iommu=brief.iommu,
     )

@@ -10,6 +10,7 @@ from virtshape.api.kubevirt import devices as api
 from virtshape.launcher.design.devices.blocks import design_block_sizes
 from virtshape.launcher.design.devices.brief import DEVICES, Brief
 from virtshape.launcher.design.devices.threads import Threads
+from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.devices.address import DriveAddress, PciAddress, parse_pci_address
 from virtshape.launcher.domain.devices.disk import Disk
 from virtshape.launcher.source import Source
@@ -73,7 +74,7 @@ def _design_disk(brief: Brief, disk: api.Disk, face: Face, place: int, threads: 
         io=_choose_io(brief, disk, source, cache, at),
         error_policy=disk.error_policy or "stop",
         discard=face.device != "cdrom" and (source is None or not source.preallocated),
-        queues=brief.vcpus if virtio and brief.devices.block_multi_queue else None,
+        queues=lay_out_vcpus(brief.spec.domain).vcpus if virtio and brief.devices.block_multi_queue else None,
         io_thread=threads.assign(disk) if virtio else None,
         iommu=virtio and brief.iommu,
         block_sizes=design_block_sizes(brief, disk, source, at),

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from virtshape.api.kubevirt import network as api
 from virtshape.launcher.design.devices.bindings import Connection, connect
 from virtshape.launcher.design.devices.brief import DEVICES, Brief
+from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.devices.address import parse_pci_address
 from virtshape.launcher.domain.devices.interface import Forward, Interface
 
@@ -41,7 +42,8 @@ def _design_interface(brief: Brief, interface: api.Interface, connection: Connec
     model = _choose_model(brief, interface, at)
     virtio = model == brief.virtio
     tap = connection.kind == "bridge"
-    queues = min(brief.vcpus, _MOST_QUEUES) if brief.devices.network_interface_multiqueue and virtio else 1
+    several = virtio and brief.devices.network_interface_multiqueue
+    queues = min(lay_out_vcpus(brief.spec.domain).vcpus, _MOST_QUEUES) if several else 1
     return Interface(
         name=interface.name,
         kind=connection.kind,

@@ -27,7 +27,7 @@ def design_ports(brief: Brief, devices: Devices) -> tuple[Controller, ...]:
 
 def _count_used(devices: Devices) -> int:
     """Express devices with no address of their own; conventional ones share a bridge that libvirt adds."""
-    others = len(devices.filesystems) + (devices.memory is not None)
+    others = len(devices.filesystems)
     others += sum(controller.model == "qemu-xhci" for controller in devices.controllers)
     others += sum(not isinstance(device, UsbHostDevice) for device in devices.host_devices)
     return sum(model in _EXPRESS for model in _list_models(devices)) + others

@@ -17,7 +17,6 @@ from virtshape.launcher.design.devices.filesystems import design_filesystems
 from virtshape.launcher.design.devices.hostdevices import design_host_devices
 from virtshape.launcher.design.devices.interfaces import design_interfaces
 from virtshape.launcher.design.devices.lines import design_channels, design_redirections, design_serials
-from virtshape.launcher.design.devices.memory import design_memory
 from virtshape.launcher.design.devices.platform import (
     design_balloon,
     design_panics,
@@ -73,7 +72,6 @@ def design_devices(
         balloon=design_balloon(brief),
         rng=design_rng(brief),
         panics=design_panics(brief),
-        memory=design_memory(brief),
         vsock=design_vsock(brief),
     )
     devices = replace(devices, controllers=design_controllers(brief, devices, threads))

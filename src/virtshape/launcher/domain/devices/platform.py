@@ -1,5 +1,5 @@
 """
-What the guest's own system works with: TPM, random numbers, watchdog, panic devices, balloon, vsock, more memory.
+What the guest's own system works with: TPM, random numbers, watchdog, panic devices, balloon, vsock.
 
 Structs only.
 """
@@ -51,12 +51,3 @@ class Vsock(Struct, frozen=True):
     model: str
     cid: int | None = None
     """The guest's address; the host chooses one when it is None."""
-
-
-class MemoryDevice(Struct, frozen=True, kw_only=True):
-    """Memory that the guest got after its start, and room for more; all in bytes."""
-
-    size: int
-    requested: int
-    block: int
-    node: int = 0

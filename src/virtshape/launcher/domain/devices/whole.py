@@ -12,7 +12,7 @@ from virtshape.launcher.domain.devices.disk import Disk
 from virtshape.launcher.domain.devices.filesystem import Filesystem
 from virtshape.launcher.domain.devices.hostdevice import HostDevice
 from virtshape.launcher.domain.devices.interface import Interface
-from virtshape.launcher.domain.devices.platform import Balloon, MemoryDevice, Panic, Rng, Tpm, Vsock, Watchdog
+from virtshape.launcher.domain.devices.platform import Balloon, Panic, Rng, Tpm, Vsock, Watchdog
 
 
 class Devices(Struct, frozen=True, kw_only=True):
@@ -37,5 +37,4 @@ class Devices(Struct, frozen=True, kw_only=True):
     balloon: Balloon | None = None
     rng: Rng | None = None
     panics: tuple[Panic, ...] = ()
-    memory: MemoryDevice | None = None
     vsock: Vsock | None = None

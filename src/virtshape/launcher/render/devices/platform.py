@@ -1,12 +1,12 @@
 """
-TPM, random numbers, watchdog, panic devices, balloon, vsock and plugged memory as XML.
+TPM, random numbers, watchdog, panic devices, balloon and vsock as XML.
 
 Pure; writes what is there and decides nothing.
 """
 
 from xml.etree.ElementTree import Element
 
-from virtshape.launcher.domain.devices.platform import Balloon, MemoryDevice, Panic, Rng, Tpm, Vsock, Watchdog
+from virtshape.launcher.domain.devices.platform import Balloon, Panic, Rng, Tpm, Vsock, Watchdog
 from virtshape.launcher.render.devices.address import add_alias
 from virtshape.launcher.render.devices.driver import add_driver
 from virtshape.launcher.render.writing import add
@@ -49,12 +49,3 @@ def render_vsock(parent: Element, vsock: Vsock) -> None:
     """Write the vsock device."""
     element = add(parent, "vsock", {"model": vsock.model})
     add(element, "cid", {"auto": "yes" if vsock.cid is None else "no", "address": vsock.cid})
-
-
-def render_memory(parent: Element, memory: MemoryDevice) -> None:
-    """Write memory that was plugged in."""
-    target = add(add(parent, "memory", {"model": "virtio-mem"}), "target")
-    add(target, "size", {"unit": "bytes"}, text=memory.size)
-    add(target, "node", text=memory.node)
-    add(target, "block", {"unit": "bytes"}, text=memory.block)
-    add(target, "requested", {"unit": "bytes"}, text=memory.requested)

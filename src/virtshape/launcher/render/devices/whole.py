@@ -25,7 +25,6 @@ from virtshape.launcher.render.devices.hostdevice import render_host_device
 from virtshape.launcher.render.devices.interface import render_interface
 from virtshape.launcher.render.devices.platform import (
     render_balloon,
-    render_memory,
     render_panic,
     render_rng,
     render_tpm,
@@ -59,7 +58,6 @@ def render_devices(devices: Devices) -> Element:
     _render_if_given(root, render_balloon, devices.balloon)
     _render_if_given(root, render_rng, devices.rng)
     _render_each(root, render_panic, devices.panics)
-    _render_if_given(root, render_memory, devices.memory)
     _render_if_given(root, render_vsock, devices.vsock)
     return root
 

@@ -1,15 +1,12 @@
-"""TPM, random numbers, watchdog, panic devices, balloon, vsock and memory that came later."""
-
-from typing import Any
+"""TPM, random numbers, watchdog, panic devices, balloon and vsock."""
 
 import pytest
 from tests.equipment import Tree, equip, list_refusals
 
-from virtshape.launcher.domain.devices.platform import Balloon, MemoryDevice, Panic, Rng, Tpm, Vsock, Watchdog
+from virtshape.launcher.domain.devices.platform import Balloon, Panic, Rng, Tpm, Vsock, Watchdog
 from virtshape.launcher.host import Host
 
 VIRTIO = "virtio-non-transitional"
-MIB = 1024 * 1024
 
 
 @pytest.mark.parametrize(
@@ -128,21 +125,3 @@ def test_there_is_a_vsock_where_it_is_asked_for() -> None:
     assert equip(given, host=host, status={"VSOCKCID": 7}).devices.vsock == Vsock(VIRTIO, 7)
     reason = "this host has no vsock: load the kernel module vhost_vsock"
     assert list_refusals(equip(given)) == {"autoattachVSOCK": reason}
-
-
-@pytest.mark.parametrize(
-    ("memory", "start", "expected"),
-    [
-        pytest.param({"guest": "2Gi", "maxGuest": "4Gi"}, None, None, id="not yet started"),
-        pytest.param({"guest": "2Gi", "maxGuest": "4Gi"}, "2Gi", None, id="as it started"),
-        pytest.param(
-            {"guest": "3Gi", "maxGuest": "4Gi"},
-            "2Gi",
-            MemoryDevice(size=2048 * MIB, requested=1024 * MIB, block=2 * MIB),
-            id="grown",
-        ),
-    ],
-)
-def test_memory_that_came_later_is_a_device(memory: Tree, start: str | None, expected: MemoryDevice | None) -> None:
-    status: dict[str, Any] | None = {"memory": {"guestAtBoot": start}} if start else None
-    assert equip(domain={"memory": memory}, status=status).devices.memory == expected

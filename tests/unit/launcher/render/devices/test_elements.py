@@ -12,7 +12,7 @@ from virtshape.launcher.domain.devices.disk import BlockSizes, Disk
 from virtshape.launcher.domain.devices.filesystem import Filesystem
 from virtshape.launcher.domain.devices.hostdevice import MediatedHostDevice, PciHostDevice, UsbHostDevice
 from virtshape.launcher.domain.devices.interface import Forward, Interface, Subnet
-from virtshape.launcher.domain.devices.platform import Balloon, MemoryDevice, Panic, Rng, Tpm, Vsock, Watchdog
+from virtshape.launcher.domain.devices.platform import Balloon, Panic, Rng, Tpm, Vsock, Watchdog
 from virtshape.launcher.domain.devices.whole import Devices
 from virtshape.launcher.render.devices.whole import render_devices
 from virtshape.launcher.source import Source
@@ -272,13 +272,6 @@ def test_a_host_device_is_written(device: object, expected: str) -> None:
             Vsock("virtio", 7),
             '<vsock model="virtio"><cid auto="no" address="7" /></vsock>',
             id="a vsock device with an address",
-        ),
-        pytest.param(
-            "memory",
-            MemoryDevice(size=4194304, requested=2097152, block=2097152),
-            '<memory model="virtio-mem"><target><size unit="bytes">4194304</size><node>0</node>'
-            '<block unit="bytes">2097152</block><requested unit="bytes">2097152</requested></target></memory>',
-            id="memory that came later",
         ),
     ],
 )

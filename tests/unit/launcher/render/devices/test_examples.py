@@ -127,12 +127,6 @@ def test_devices_of_an_encrypted_guest_are_as_libvirts_schema_has_them(schema: R
     assert find_faults(schema, write_domain(designed)) == ""
 
 
-def test_memory_that_came_later_is_as_libvirts_schema_has_it(schema: RelaxNG) -> None:
-    memory = {"memory": {"guest": "3Gi", "maxGuest": "4Gi"}}
-    designed = equip(domain=memory, status={"memory": {"guestAtBoot": "2Gi"}})
-    assert find_faults(schema, write_domain(designed)) == ""
-
-
 @pytest.mark.parametrize("devices", EXAMPLES.values(), ids=EXAMPLES)
 def test_libvirt_takes_the_devices(driver: Driver, devices: Tree) -> None:
     assert driver.accept(design(devices)) is None
