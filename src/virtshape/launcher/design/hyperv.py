@@ -101,10 +101,10 @@ def _check_without_kvm(brief: Brief, on: list[str]) -> None:
 
 
 def _check_needs(brief: Brief, asked: FeatureHyperv, on: list[str]) -> None:
-    for name in on:
-        for need in _NEEDS.get(name, ()):
-            if not is_on(getattr(asked, need)):
-                brief.refuse(f"{_HYPERV}.{need}", f"is needed by {name}")
+    for need in _NAMES:
+        relying = [name for name in on if need in _NEEDS.get(name, ())]
+        if relying and not is_on(getattr(asked, need)):
+            brief.refuse(f"{_HYPERV}.{need}", f"is needed by {', '.join(relying)}")
     clock = brief.spec.domain.clock
     timer = clock.timer.hyperv if clock is not None and clock.timer is not None else None
     if "synictimer" in on and (timer is None or timer.present is False):

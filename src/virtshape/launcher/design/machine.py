@@ -7,8 +7,10 @@ Pure: no I/O, no clock, no logging.
 import re
 from typing import Final, Literal
 
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.design.devices.brief import Brief
-from virtshape.launcher.host import Architecture
+from virtshape.launcher.host import Architecture, Host
+from virtshape.launcher.refusal import Refusal
 
 _IN_LIBVIRT: Final[dict[Architecture, Literal["x86_64", "aarch64", "s390x"]]] = {
     "amd64": "x86_64",
@@ -18,12 +20,17 @@ _IN_LIBVIRT: Final[dict[Architecture, Literal["x86_64", "aarch64", "s390x"]]] = 
 _USUAL: Final[dict[Architecture, str]] = {"amd64": "q35", "arm64": "virt", "s390x": "s390-ccw-virtio"}
 
 
-def design_architecture(brief: Brief) -> Literal["x86_64", "aarch64", "s390x"]:
-    """The machine's own architecture; another one is refused."""
-    wanted, own = brief.spec.architecture, brief.host.architecture
-    if wanted is not None and wanted != own:
-        brief.refuse("spec.architecture", f"this machine is {own}; it runs no guests of {wanted}")
-    return _IN_LIBVIRT[own]
+def check_architecture(vmi: VirtualMachineInstance, host: Host) -> list[Refusal]:
+    """Whether the machine runs guests of that architecture."""
+    wanted = vmi.spec.architecture or host.architecture
+    if wanted == host.architecture:
+        return []
+    return [Refusal("spec.architecture", f"this machine is {host.architecture}; it runs no guests of {wanted}")]
+
+
+def name_architecture(host: Host) -> Literal["x86_64", "aarch64", "s390x"]:
+    """What libvirt calls the machine's architecture."""
+    return _IN_LIBVIRT[host.architecture]
 
 
 def design_machine(brief: Brief) -> str:

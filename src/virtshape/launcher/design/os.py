@@ -9,7 +9,7 @@ from typing import Final
 from virtshape.api.kubevirt.domain import Firmware
 from virtshape.launcher.design.devices.brief import Brief
 from virtshape.launcher.design.firmware import design_bios_on_serial, design_loader
-from virtshape.launcher.design.machine import design_architecture
+from virtshape.launcher.design.machine import name_architecture
 from virtshape.launcher.design.texts import read_text
 from virtshape.launcher.domain.os import AcpiTable, Kernel, Os
 
@@ -26,7 +26,7 @@ _BOOT_MENU_MILLISECONDS: Final = 10_000
 def design_os(brief: Brief, machine: str, state_directory: str | None) -> Os:
     """Everything between power-on and the guest's own boot loader."""
     return Os(
-        architecture=design_architecture(brief),
+        architecture=name_architecture(brief.host),
         machine=machine,
         loader=design_loader(brief, state_directory),
         kernel=_design_kernel(brief),

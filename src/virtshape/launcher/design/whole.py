@@ -18,7 +18,7 @@ from virtshape.launcher.design.cpu import design_cpu
 from virtshape.launcher.design.devices.brief import Brief
 from virtshape.launcher.design.devices.whole import DeviceDesign, design_devices
 from virtshape.launcher.design.features import design_features
-from virtshape.launcher.design.machine import design_machine
+from virtshape.launcher.design.machine import check_architecture, design_machine
 from virtshape.launcher.design.memory import design_backing, design_memory
 from virtshape.launcher.design.numa import design_numa
 from virtshape.launcher.design.os import design_os
@@ -63,9 +63,11 @@ def design_domain(
     brief = Brief(vmi=vmi, host=host, sources=sources, directory=directory)
     parts = design_devices(vmi, host, sources, directory)
     domain = _compose(brief, parts, assigned_cpus, state_directory)
+    # Where the guest's architecture is another one, whatever else is in the way would not be so on the right machine.
+    elsewhere = check_architecture(vmi, host)
     return Design(
         domain=domain,
-        refusals=(*brief.refusals, *parts.refusals),
+        refusals=tuple(elsewhere) or (*brief.refusals, *parts.refusals),
         notes=(*brief.notes, *parts.notes),
     )
 

@@ -1,0 +1,34 @@
+"""What libvirt has no element for."""
+
+import pytest
+from tests.domains import design_guest, list_refusals
+
+
+@pytest.mark.parametrize(
+    ("annotations", "arguments"),
+    [
+        pytest.param(None, (), id="nothing"),
+        pytest.param(
+            {"kubevirt.io/ignitiondata": '{"ignition": {"version": "3.4.0"}, "passwd": {}}'},
+            ("-fw_cfg", 'name=opt/com.coreos/config,string={"ignition": {"version": "3.4.0"},, "passwd": {}}'),
+            id="a first-boot configuration",
+        ),
+        pytest.param({"kubevirt.io/ignitiondata": "{}"}, (), id="an empty one"),
+    ],
+)
+def test_qemu_is_told_directly(annotations: dict[str, str] | None, arguments: tuple[str, ...]) -> None:
+    design = design_guest(annotations=annotations)
+    assert design.domain.arguments == arguments
+    assert design.refusals == ()
+
+
+def test_sidecars_are_refused() -> None:
+    refusals = list_refusals(design_guest(annotations={"hooks.kubevirt.io/hookSidecars": "[]"}))
+    assert refusals == {"metadata.annotations[hooks.kubevirt.io/hookSidecars]": "there are no sidecars on one machine"}
+
+
+def test_a_configuration_that_cannot_be_written_is_refused() -> None:
+    refusals = list_refusals(design_guest(annotations={"kubevirt.io/ignitiondata": "ignition \x01"}))
+    assert refusals == {
+        "metadata.annotations[kubevirt.io/ignitiondata]": "holds characters that libvirt cannot be told"
+    }

@@ -1,0 +1,115 @@
+"""The hardware clock and the timers of a guest."""
+
+import pytest
+from msgspec.structs import replace
+from tests.domains import ACCELERATED, EMULATING, Tree, design_guest, list_notes, list_refusals
+
+from virtshape.launcher.domain.clock import Clock, Timer
+
+HINTS = {"topologyHints": {"tscFrequency": 2_500_000_000}}
+TSC = (Timer(name="tsc", frequency=2_500_000_000),)
+
+
+@pytest.mark.parametrize(
+    ("asked", "clock"),
+    [
+        pytest.param(None, Clock(), id="UTC where nobody says"),
+        pytest.param({"timer": {}}, Clock(), id="UTC where nothing is said of it"),
+        pytest.param({"utc": {}}, Clock(adjustment="reset"), id="UTC at every boot"),
+        pytest.param({"utc": {"offsetSeconds": -3600}}, Clock(adjustment=-3600), id="beside UTC"),
+        pytest.param({"utc": {"offsetSeconds": 0}}, Clock(adjustment=0), id="UTC at first"),
+        pytest.param(
+            {"timezone": "Europe/Rome"}, Clock(offset="timezone", timezone="Europe/Rome"), id="in a time zone"
+        ),
+        pytest.param(
+            {
+                "timer": {
+                    "hpet": {"present": False},
+                    "hyperv": {},
+                    "kvm": {"present": True},
+                    "pit": {"tickPolicy": "delay"},
+                    "rtc": {"tickPolicy": "catchup", "track": "guest"},
+                }
+            },
+            Clock(
+                timers=(
+                    Timer(name="rtc", present=True, tick_policy="catchup", track="guest"),
+                    Timer(name="pit", present=True, tick_policy="delay"),
+                    Timer(name="kvmclock", present=True),
+                    Timer(name="hpet", present=False),
+                    Timer(name="hypervclock", present=True),
+                )
+            ),
+            id="every timer",
+        ),
+    ],
+)
+def test_the_clock_is_as_asked(asked: Tree | None, clock: Clock) -> None:
+    design = design_guest({"clock": asked})
+    assert design.domain.clock == clock
+    assert (design.refusals, design.notes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("domain", "timers"),
+    [
+        pytest.param({}, (), id="nobody counts on it"),
+        pytest.param({"cpu": {"features": [{"name": "invtsc"}]}}, TSC, id="a steady counter"),
+        pytest.param({"cpu": {"features": [{"name": "invtsc", "policy": "disable"}]}}, (), id="no steady counter"),
+        pytest.param({"features": {"hyperv": {"reenlightenment": {}}}}, TSC, id="told when it changes"),
+    ],
+)
+def test_the_counter_keeps_its_frequency_for_who_counts_on_it(domain: Tree, timers: tuple[Timer, ...]) -> None:
+    assert design_guest(domain, status=HINTS).domain.clock == Clock(timers=timers)
+
+
+def test_without_kvm_the_counter_is_left_alone() -> None:
+    asked: Tree = {"features": {"hyperv": {"reenlightenment": {}}}}
+    assert design_guest(asked, status=HINTS, host=EMULATING).domain.clock == Clock()
+
+
+def test_without_kvm_its_clocks_are_idle() -> None:
+    design = design_guest({"clock": {"timer": {"kvm": {}, "hyperv": {}, "rtc": {}}}}, host=EMULATING)
+    notes = list_notes(design)
+    assert notes["clock.timer.kvm"] == "without KVM the guest is not shown it"
+    assert notes["clock.timer.hyperv"] == "without KVM the guest is not shown it"
+    assert "clock.timer.rtc" not in notes
+    assert design.refusals == ()
+
+
+def test_qemu_s_hpet_knows_one_policy() -> None:
+    design = design_guest({"clock": {"timer": {"hpet": {"tickPolicy": "merge"}}}})
+    assert list_notes(design) == {"clock.timer.hpet.tickPolicy": "QEMU's HPET delays ticks; it cannot merge them"}
+
+
+@pytest.mark.parametrize(
+    ("timer", "refusals"),
+    [
+        pytest.param(
+            {"rtc": {"tickPolicy": "merge", "track": "moon"}},
+            {
+                "clock.timer.rtc.tickPolicy": "merge is none of delay, catchup",
+                "clock.timer.rtc.track": "moon is none of guest, wall",
+            },
+            id="the real-time clock",
+        ),
+        pytest.param(
+            {"pit": {"tickPolicy": "merge"}},
+            {"clock.timer.pit.tickPolicy": "merge is none of delay, catchup, discard"},
+            id="the interval timer",
+        ),
+        pytest.param(
+            {"hpet": {"tickPolicy": "stop"}},
+            {"clock.timer.hpet.tickPolicy": "stop is none of delay, catchup, merge, discard"},
+            id="the event timer",
+        ),
+    ],
+)
+def test_what_a_timer_cannot_do_is_refused(timer: Tree, refusals: dict[str, str]) -> None:
+    assert list_refusals(design_guest({"clock": {"timer": timer}})) == refusals
+
+
+def test_timers_of_a_pc_are_refused_elsewhere() -> None:
+    host = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}))
+    design = design_guest({"clock": {"timer": {"pit": {}, "hpet": {"present": False}}}}, host=host)
+    assert list_refusals(design) == {"clock.timer.pit": "only amd64 guests can have it"}

@@ -1,0 +1,134 @@
+"""Model and features of the vCPUs."""
+
+import pytest
+from msgspec.structs import replace
+from tests.domains import ACCELERATED, EMULATING, Tree, design_guest, list_notes, list_refusals
+
+from virtshape.launcher.domain.cpu import Cpu, Feature
+from virtshape.launcher.host import Architecture, Host
+
+NO_MPX = Feature("mpx", "disable")
+TCG = {"spec.domain": "KVM does not work on this machine: QEMU emulates the guest's CPUs, which is slow"}
+
+
+@pytest.mark.parametrize(
+    ("model", "cpu"),
+    [
+        pytest.param(None, Cpu(mode="host-model"), id="the machine's model where nobody says"),
+        pytest.param("host-model", Cpu(mode="host-model"), id="the machine's model"),
+        pytest.param("host-passthrough", Cpu(mode="host-passthrough"), id="the machine's CPU"),
+        pytest.param("Westmere", Cpu(mode="custom", model="Westmere", features=(NO_MPX,)), id="a model by name"),
+    ],
+)
+def test_with_kvm_the_model_is_as_asked(model: str | None, cpu: Cpu) -> None:
+    design = design_guest({"cpu": {"model": model}})
+    assert design.domain.cpu == cpu
+    assert (design.refusals, design.notes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("model", "cpu", "note"),
+    [
+        pytest.param(
+            "host-model",
+            Cpu(mode="custom", model="Westmere"),
+            "host-model needs KVM; the guest has the model Westmere instead",
+            id="the machine's model",
+        ),
+        pytest.param(
+            "host-passthrough",
+            Cpu(mode="custom", model="Westmere"),
+            "host-passthrough needs KVM; the guest has the model Westmere instead",
+            id="the machine's CPU",
+        ),
+        pytest.param("Penryn", Cpu(mode="custom", model="Penryn", features=(NO_MPX,)), None, id="emulated in full"),
+        pytest.param(
+            "Skylake-Server",
+            Cpu(mode="custom", model="Skylake-Server", check="none", features=(NO_MPX,)),
+            "QEMU emulates Skylake-Server without some of its features",
+            id="emulated in part",
+        ),
+    ],
+)
+def test_without_kvm_a_stand_in_is_noted(model: str, cpu: Cpu, note: str | None) -> None:
+    design = design_guest({"cpu": {"model": model}}, host=EMULATING)
+    assert design.domain.cpu == cpu
+    assert design.domain.type == "qemu"
+    assert list_notes(design) == TCG | ({"cpu.model": note} if note else {})
+    assert design.refusals == ()
+
+
+@pytest.mark.parametrize(("architecture", "machine"), [("arm64", "virt"), ("s390x", "s390-ccw-virtio")])
+def test_other_architectures_emulate_all_they_can(architecture: Architecture, machine: str) -> None:
+    host = replace(EMULATING, architecture=architecture, machine_types=frozenset({machine}))
+    design = design_guest(host=host)
+    assert design.domain.cpu == Cpu(mode="custom", model="max")
+    assert design.refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("host", "model", "reason"),
+    [
+        pytest.param(
+            ACCELERATED,
+            "EPYC",
+            "this machine has no CPU with all features of EPYC; it has: Skylake-Server, Westmere",
+            id="lacking features",
+        ),
+        pytest.param(
+            EMULATING, "Z80", "this machine knows no CPU model Z80; it has: Penryn, Westmere", id="unheard of"
+        ),
+    ],
+)
+def test_a_model_that_cannot_be_had_is_refused(host: Host, model: str, reason: str) -> None:
+    assert list_refusals(design_guest({"cpu": {"model": model}}, host=host)) == {"cpu.model": reason}
+
+
+def test_features_keep_their_policy_and_order() -> None:
+    features = [
+        {"name": "aes"},
+        {"name": "avx2", "policy": "force"},
+        {"name": "mpx", "policy": "optional"},
+        {"name": "hle", "policy": "disable"},
+        {"name": "rtm", "policy": "forbid"},
+    ]
+    design = design_guest({"cpu": {"model": "Westmere", "features": features}})
+    assert design.domain.cpu.features == (
+        Feature("aes"),
+        Feature("avx2", "force"),
+        Feature("mpx", "optional"),
+        Feature("hle", "disable"),
+        Feature("rtm", "forbid"),
+    )
+    assert design.refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("feature", "refusals"),
+    [
+        pytest.param(
+            {"name": "vmx", "policy": "require"},
+            {"cpu.features[0].name": "no guest of this machine can have the CPU feature vmx"},
+            id="lacking",
+        ),
+        pytest.param({"name": "vmx", "policy": "optional"}, {}, id="lacking but not needed"),
+        pytest.param(
+            {"name": "aes", "policy": "maybe"},
+            {"cpu.features[0].policy": "maybe is none of force, require, optional, disable, forbid"},
+            id="an unknown policy",
+        ),
+    ],
+)
+def test_features_that_cannot_be_had_are_refused(feature: Tree, refusals: dict[str, str]) -> None:
+    assert list_refusals(design_guest({"cpu": {"features": [feature]}}, host=EMULATING)) == refusals
+
+
+def test_an_emulated_feature_that_nobody_looked_for_is_noted() -> None:
+    host = replace(EMULATING, cpu_features=frozenset())
+    notes = list_notes(design_guest({"cpu": {"model": "Westmere", "features": [{"name": "avx2"}]}}, host=host))
+    assert notes == TCG | {"cpu.features[0].name": "QEMU emulates avx2 if it can; nobody has looked whether it does"}
+
+
+def test_nesting_brings_the_feature_it_builds_on() -> None:
+    domain: Tree = {"features": {"hyperv": {"evmcs": {}, "vapic": {}}}}
+    assert design_guest(domain).domain.cpu.features == (Feature("vmx"),)

@@ -1,0 +1,77 @@
+"""Features of the virtual hardware, and how KVM shows itself."""
+
+import pytest
+from msgspec.structs import replace
+from tests.domains import ACCELERATED, EMULATING, Tree, design_guest, list_notes, list_refusals
+
+from virtshape.launcher.domain.features import Apic, Features, Kvm
+
+PLAIN = Features(acpi=True, vmport=False)
+ARM = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}))
+NO_KVM = "needs KVM, which does not work on this machine"
+
+
+@pytest.mark.parametrize(
+    ("asked", "features"),
+    [
+        pytest.param(None, PLAIN, id="ACPI where nobody says"),
+        pytest.param({}, PLAIN, id="ACPI where nothing is said of it"),
+        pytest.param({"acpi": {"enabled": False}}, replace(PLAIN, acpi=False), id="no ACPI"),
+        pytest.param({"apic": {}}, replace(PLAIN, apic=Apic()), id="APIC"),
+        pytest.param({"apic": {"endOfInterrupt": True}}, replace(PLAIN, apic=Apic(True)), id="end of interrupt"),
+        pytest.param({"smm": {}}, replace(PLAIN, smm=True), id="SMM"),
+        pytest.param({"smm": {"enabled": False}}, replace(PLAIN, smm=False), id="no SMM"),
+        pytest.param({"kvm": {"hidden": True}}, replace(PLAIN, kvm=Kvm(hidden=True)), id="hidden KVM"),
+        pytest.param({"kvm": {}}, replace(PLAIN, kvm=Kvm(hidden=False)), id="shown KVM"),
+        pytest.param({"pvspinlock": {}}, replace(PLAIN, pvspinlock=True), id="spinlocks"),
+        pytest.param({"pvspinlock": {"enabled": False}}, replace(PLAIN, pvspinlock=False), id="no spinlocks"),
+    ],
+)
+def test_features_are_as_asked(asked: Tree | None, features: Features) -> None:
+    design = design_guest({"features": asked})
+    assert design.domain.features == features
+    assert (design.refusals, design.notes) == ((), ())
+
+
+def test_other_architectures_have_what_they_know() -> None:
+    assert design_guest(host=ARM).domain.features == Features(acpi=True)
+    mainframe = replace(ARM, architecture="s390x", machine_types=frozenset({"s390-ccw-virtio"}))
+    assert design_guest({"features": {"acpi": {}}}, host=mainframe).domain.features == Features()
+
+
+def test_what_only_amd64_has_is_refused_elsewhere() -> None:
+    asked = {
+        "apic": {},
+        "pvspinlock": {},
+        "smm": {},
+        "hyperv": {"relaxed": {}},
+        "kvm": {"hidden": True},
+    }
+    assert list_refusals(design_guest({"features": asked}, host=ARM)) == {
+        "features.apic": "only amd64 guests can have it",
+        "features.pvspinlock": "only amd64 guests can have it",
+        "features.smm": "only amd64 guests can have it",
+        "features.hyperv": "only amd64 guests can have it",
+    }
+
+
+def test_an_apic_cannot_be_taken_away() -> None:
+    design = design_guest({"features": {"apic": {"enabled": False}}})
+    assert design.domain.features == PLAIN
+    assert list_notes(design) == {"features.apic": "QEMU's machines have an APIC, whether it is asked for or not"}
+
+
+def test_the_older_chipset_has_no_system_management_mode() -> None:
+    refusals = list_refusals(design_guest({"machine": {"type": "pc"}, "features": {"smm": {}}}))
+    assert refusals == {"features.smm": "the machine type pc-i440fx-7.2 has none; q35 has"}
+
+
+def test_without_kvm_some_features_are_refused_and_some_are_idle() -> None:
+    design = design_guest({"features": {"pvspinlock": {}, "apic": {"endOfInterrupt": True}}}, host=EMULATING)
+    assert list_refusals(design) == {"features.pvspinlock": NO_KVM}
+    assert list_notes(design)["features.apic.endOfInterrupt"] == "without KVM the guest is not shown it"
+
+
+def test_features_that_are_off_need_no_kvm() -> None:
+    design = design_guest({"features": {"pvspinlock": {"enabled": False}}}, host=EMULATING)
+    assert design.refusals == ()

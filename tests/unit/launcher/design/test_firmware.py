@@ -1,0 +1,131 @@
+"""The firmware that starts a guest."""
+
+import pytest
+from msgspec.structs import replace
+from tests.domains import (
+    ACCELERATED,
+    OVMF,
+    OVMF_SECURE,
+    VARIABLES,
+    VARIABLES_SECURE,
+    Tree,
+    design_guest,
+    list_refusals,
+)
+
+from virtshape.launcher.domain.os import Loader
+from virtshape.launcher.host import Host
+
+PLAIN = Loader(code=OVMF, variables_template=VARIABLES)
+SECURE = Loader(code=OVMF_SECURE, secure=True, variables_template=VARIABLES_SECURE)
+ARM = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}))
+MAINFRAME = replace(ACCELERATED, architecture="s390x", machine_types=frozenset({"s390-ccw-virtio"}))
+
+
+def boot(**bootloader: Tree | None) -> Tree:
+    return {"firmware": {"bootloader": bootloader}, "features": {"smm": {}}}
+
+
+@pytest.mark.parametrize(
+    ("domain", "loader"),
+    [
+        pytest.param({}, None, id="BIOS where nobody says"),
+        pytest.param(boot(bios={}), None, id="BIOS"),
+        pytest.param(boot(efi={}), SECURE, id="Secure Boot unless denied"),
+        pytest.param(boot(efi={"secureBoot": True}), SECURE, id="Secure Boot"),
+        pytest.param(boot(efi={"secureBoot": False}), PLAIN, id="EFI alone"),
+        pytest.param(
+            boot(efi={"secureBoot": False, "persistent": True}),
+            replace(PLAIN, variables="/state/guest_VARS.fd"),
+            id="variables that last",
+        ),
+    ],
+)
+def test_the_build_fits(domain: Tree, loader: Loader | None) -> None:
+    design = design_guest(domain)
+    assert design.domain.os.loader == loader
+    assert design.refusals == ()
+
+
+def test_arm_guests_boot_with_efi() -> None:
+    design = design_guest(host=ARM)
+    assert design.domain.os.loader == PLAIN
+    assert design.refusals == ()
+
+
+@pytest.mark.parametrize("kind", ["snp", "tdx"])
+def test_firmware_that_is_measured_keeps_nothing(kind: str) -> None:
+    host = replace(ACCELERATED, snp=True, tdx=True)
+    design = design_guest({**boot(efi={"secureBoot": False}), "launchSecurity": {kind: {}}}, host=host)
+    assert design.domain.os.loader == Loader(code=OVMF, kind="rom")
+    assert design.refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("domain", "host", "refusals"),
+    [
+        pytest.param(
+            {"firmware": {"bootloader": {"efi": {}}}},
+            ACCELERATED,
+            {"features.smm": "Secure Boot needs it: turn it on, or set efi.secureBoot to false"},
+            id="Secure Boot without SMM",
+        ),
+        pytest.param(
+            boot(efi={}),
+            replace(ACCELERATED, firmwares=ACCELERATED.firmwares[1:]),
+            {"firmware.bootloader.efi": "this machine has no build of UEFI with Secure Boot"},
+            id="no such build",
+        ),
+        pytest.param(
+            boot(efi={"secureBoot": False}),
+            replace(ACCELERATED, firmwares=()),
+            {"firmware.bootloader.efi": "this machine has no build of UEFI without Secure Boot"},
+            id="no build",
+        ),
+        pytest.param(
+            {"firmware": {"bootloader": {"efi": {}}}},
+            MAINFRAME,
+            {"firmware.bootloader.efi": "s390x guests have no UEFI"},
+            id="EFI on s390x",
+        ),
+        pytest.param(
+            {"firmware": {"bootloader": {"bios": {}}}},
+            ARM,
+            {"firmware.bootloader.bios": "arm64 guests have no BIOS"},
+            id="BIOS on arm64",
+        ),
+        pytest.param(
+            {**boot(bios={"useSerial": True}), "devices": {"autoattachSerialConsole": False}},
+            ACCELERATED,
+            {"firmware.bootloader.bios.useSerial": "the guest has no serial console to print on"},
+            id="nowhere to print",
+        ),
+        pytest.param(
+            {**boot(efi={}), "launchSecurity": {"sev": {}}},
+            ACCELERATED,
+            {"firmware.bootloader.efi.secureBoot": "a guest whose memory is encrypted cannot have it: set it to false"},
+            id="Secure Boot beside SEV",
+        ),
+        pytest.param(
+            {"launchSecurity": {"sev": {}}},
+            ACCELERATED,
+            {"firmware.bootloader": "a guest whose memory is encrypted boots with EFI alone"},
+            id="SEV without EFI",
+        ),
+        pytest.param(
+            {**boot(efi={"secureBoot": False, "persistent": True}), "launchSecurity": {"snp": {}}},
+            replace(ACCELERATED, snp=True),
+            {"firmware.bootloader.efi.persistent": "the firmware of SEV-SNP and TDX guests keeps no variables"},
+            id="variables that cannot last",
+        ),
+    ],
+)
+def test_firmware_that_cannot_be_had_is_refused(domain: Tree, host: Host, refusals: dict[str, str]) -> None:
+    assert list_refusals(design_guest(domain, host=host)) == refusals
+
+
+def test_variables_need_a_place_to_last_in() -> None:
+    design = design_guest(boot(efi={"persistent": True}), state_directory=None)
+    assert list_refusals(design) == {
+        "firmware.bootloader.efi.persistent": "there is no place that keeps the firmware's variables"
+    }

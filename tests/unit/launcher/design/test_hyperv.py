@@ -1,0 +1,149 @@
+"""What a guest is offered of Hyper-V."""
+
+import pytest
+from msgspec.structs import replace
+from tests.domains import ACCELERATED, EMULATING, Tree, design_guest, list_notes, list_refusals
+
+from virtshape.launcher.domain.features import Enlightenment, Hyperv
+
+ALL: Tree = {
+    "evmcs": {},
+    "frequencies": {},
+    "ipi": {},
+    "reenlightenment": {},
+    "relaxed": {},
+    "reset": {},
+    "runtime": {},
+    "spinlocks": {"spinlocks": 8191},
+    "synic": {},
+    "synictimer": {"direct": {}},
+    "tlbflush": {},
+    "vapic": {},
+    "vendorid": {"vendorid": "somebody"},
+    "vpindex": {},
+}
+TIMER: Tree = {"timer": {"hyperv": {}}}
+NO_KVM = "needs KVM, which does not work on this machine"
+
+
+def on(*names: str) -> tuple[Enlightenment, ...]:
+    return tuple(Enlightenment(name=name, on=True) for name in names)
+
+
+def test_everything_can_be_named() -> None:
+    design = design_guest({"features": {"hyperv": ALL}, "clock": TIMER})
+    assert design.domain.features.hyperv == Hyperv(
+        enlightenments=(
+            *on("relaxed", "vapic"),
+            Enlightenment(name="spinlocks", on=True, retries=8191),
+            *on("vpindex", "runtime", "synic"),
+            Enlightenment(name="stimer", on=True, direct=True),
+            *on("reset"),
+            Enlightenment(name="vendor_id", on=True, value="somebody"),
+            *on("frequencies", "reenlightenment", "tlbflush", "ipi", "evmcs"),
+        )
+    )
+    assert (design.refusals, design.notes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("asked", "enlightenments"),
+    [
+        pytest.param({}, (), id="nothing"),
+        pytest.param({"spinlocks": {}}, (Enlightenment(name="spinlocks", on=True, retries=4096),), id="usual retries"),
+        pytest.param(
+            {"spinlocks": {"enabled": False, "spinlocks": 8191}, "vendorid": {"enabled": False}},
+            (Enlightenment(name="spinlocks", on=False), Enlightenment(name="vendor_id", on=False)),
+            id="off",
+        ),
+    ],
+)
+def test_what_is_named_is_offered_or_denied(asked: Tree, enlightenments: tuple[Enlightenment, ...]) -> None:
+    design = design_guest({"features": {"hyperv": asked}})
+    assert design.domain.features.hyperv == Hyperv(enlightenments=enlightenments)
+    assert design.refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("enabled", "hyperv"), [(True, Hyperv(mode="passthrough")), (None, Hyperv(mode="passthrough")), (False, None)]
+)
+def test_all_of_the_machine_can_be_passed_through(enabled: bool | None, hyperv: Hyperv | None) -> None:
+    design = design_guest({"features": {"hypervPassthrough": {"enabled": enabled}}})
+    assert design.domain.features.hyperv == hyperv
+
+
+def test_without_kvm_what_would_not_start_is_refused_and_the_rest_is_idle() -> None:
+    design = design_guest({"features": {"hyperv": ALL}, "clock": TIMER}, host=EMULATING)
+    assert list_refusals(design) == {
+        "features.hyperv.vpindex": NO_KVM,
+        "features.hyperv.synic": NO_KVM,
+        "features.hyperv.synictimer": NO_KVM,
+        "features.hyperv.tlbflush": NO_KVM,
+        "features.hyperv.ipi": NO_KVM,
+        "features.hyperv.evmcs": NO_KVM,
+    }
+    idle = "relaxed, vapic, spinlocks, runtime, reset, vendorid, frequencies, reenlightenment"
+    assert list_notes(design)["features.hyperv"] == f"without KVM the guest is not shown: {idle}"
+
+
+def test_without_kvm_there_is_nothing_to_pass_through() -> None:
+    design = design_guest({"features": {"hypervPassthrough": {"enabled": True}}}, host=EMULATING)
+    assert list_notes(design)["features.hypervPassthrough"] == "without KVM there is nothing of Hyper-V to show"
+
+
+def test_what_is_off_needs_no_kvm() -> None:
+    off = {name: {"enabled": False} for name in ALL}
+    design = design_guest({"features": {"hyperv": off}}, host=EMULATING)
+    assert design.refusals == ()
+    assert "features.hyperv" not in list_notes(design)
+
+
+@pytest.mark.parametrize(
+    ("asked", "refusals"),
+    [
+        pytest.param(
+            {"ipi": {}, "tlbflush": {}},
+            {"features.hyperv.vpindex": "is needed by tlbflush, ipi"},
+            id="something to build on",
+        ),
+        pytest.param(
+            {"synictimer": {}, "synic": {}, "vpindex": {}},
+            {"clock.timer.hyperv": "is needed by features.hyperv.synictimer"},
+            id="a clock",
+        ),
+        pytest.param(
+            {"evmcs": {}, "vapic": {"enabled": False}},
+            {"features.hyperv.vapic": "is needed by evmcs"},
+            id="something that is off",
+        ),
+        pytest.param(
+            {"spinlocks": {"spinlocks": 7}}, {"features.hyperv.spinlocks.spinlocks": "is at least 4096"}, id="patience"
+        ),
+        pytest.param(
+            {"vendorid": {"vendorid": "a long, long name"}},
+            {"features.hyperv.vendorid.vendorid": "is a name of 1 to 12 characters without a comma"},
+            id="a short name",
+        ),
+        pytest.param(
+            {"vendorid": {}},
+            {"features.hyperv.vendorid.vendorid": "is a name of 1 to 12 characters without a comma"},
+            id="a name at all",
+        ),
+        pytest.param(
+            {"vpindex": {}, "tlbflush": {"direct": {}, "extended": {}}},
+            {
+                "features.hyperv.tlbflush.direct": "this machine's libvirt has no word for it",
+                "features.hyperv.tlbflush.extended": "this machine's libvirt has no word for it",
+            },
+            id="words for it",
+        ),
+    ],
+)
+def test_what_lacks_something_is_refused(asked: Tree, refusals: dict[str, str]) -> None:
+    assert list_refusals(design_guest({"features": {"hyperv": asked}})) == refusals
+
+
+def test_only_amd64_has_any_of_it() -> None:
+    host = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}))
+    refusals = list_refusals(design_guest({"features": {"hypervPassthrough": {}}}, host=host))
+    assert refusals == {"features.hypervPassthrough": "only amd64 guests can have it"}

@@ -1,0 +1,52 @@
+"""Architecture and machine type."""
+
+import pytest
+from msgspec.structs import replace
+from tests.domains import ACCELERATED, design_guest, list_refusals
+
+from virtshape.launcher.host import Architecture
+
+ARM = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}), machine_aliases={})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "machine"),
+    [
+        pytest.param(None, "pc-q35-7.2", id="the usual one"),
+        pytest.param("q35", "pc-q35-7.2", id="an alias stands for its newest version"),
+        pytest.param("pc", "pc-i440fx-7.2", id="the older chipset"),
+        pytest.param("pc-q35-6.2", "pc-q35-6.2", id="a version"),
+    ],
+)
+def test_a_machine_type_is_known_by_its_full_name(wanted: str | None, machine: str) -> None:
+    design = design_guest({"machine": {"type": wanted}})
+    assert design.domain.os.machine == machine
+    assert design.refusals == ()
+
+
+def test_an_unknown_machine_type_is_refused_with_those_that_are_known() -> None:
+    design = design_guest({"machine": {"type": "pc-q35-rhel9.2.0"}})
+    known = "pc, pc-i440fx-7.2, pc-q35-6.2, pc-q35-7.2, q35"
+    assert list_refusals(design) == {"machine.type": f"QEMU has no machine type pc-q35-rhel9.2.0 here; it has: {known}"}
+
+
+def test_versions_are_listed_in_their_order() -> None:
+    host = replace(ACCELERATED, machine_types=frozenset({"pc-q35-2.10", "pc-q35-2.9"}), machine_aliases={})
+    reason = list_refusals(design_guest(host=host))["machine.type"]
+    assert reason == "QEMU has no machine type q35 here; it has: pc-q35-2.9, pc-q35-2.10"
+
+
+def test_another_architecture_is_all_that_is_refused() -> None:
+    design = design_guest({"machine": {"type": "virt"}, "features": {"acpi": {}}}, architecture="arm64")
+    assert list_refusals(design) == {"spec.architecture": "this machine is amd64; it runs no guests of arm64"}
+
+
+@pytest.mark.parametrize(
+    ("architecture", "name", "machine"),
+    [("arm64", "aarch64", "virt"), ("s390x", "s390x", "s390-ccw-virtio")],
+)
+def test_each_architecture_has_its_usual_machine(architecture: Architecture, name: str, machine: str) -> None:
+    host = replace(ARM, architecture=architecture, machine_types=frozenset({machine}))
+    design = design_guest(host=host, architecture=architecture)
+    assert (design.domain.os.architecture, design.domain.os.machine) == (name, machine)
+    assert list_refusals(design) == {}

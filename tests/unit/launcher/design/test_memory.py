@@ -1,0 +1,139 @@
+"""How much memory a guest has, and what stands behind it."""
+
+import pytest
+from msgspec.structs import replace
+from tests.domains import ACCELERATED, EMULATING, GIB, Tree, design_guest, list_refusals
+
+from virtshape.launcher.domain.cpu import Cell
+from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("domain", "memory"),
+    [
+        pytest.param({"memory": {"guest": "2Gi"}}, Memory(size=2 * GIB), id="as given"),
+        pytest.param(
+            {"memory": {"guest": "2Gi"}, "resources": {"requests": {"memory": "1Gi"}}},
+            Memory(size=2 * GIB),
+            id="whatever is requested",
+        ),
+        pytest.param({"memory": {}, "resources": {"requests": {"memory": "1G"}}}, Memory(size=10**9), id="requested"),
+        pytest.param({"memory": None, "resources": {"limits": {"memory": "1Gi"}}}, Memory(size=GIB), id="limited"),
+        pytest.param(
+            {"memory": {"guest": "1Gi", "maxGuest": "4Gi"}}, Memory(size=GIB, maximum=4 * GIB), id="room to grow"
+        ),
+        pytest.param({"memory": {"guest": "1Gi", "maxGuest": "1024Mi"}}, Memory(size=GIB), id="no room to grow"),
+    ],
+)
+def test_memory_is_counted_in_bytes(domain: Tree, memory: Memory) -> None:
+    design = design_guest(domain)
+    assert design.domain.memory == memory
+    assert design.refusals == ()
+
+
+def test_memory_that_grows_needs_a_node_to_grow_on() -> None:
+    domain = design_guest(
+        {"memory": {"guest": "1Gi", "maxGuest": "4Gi"}, "cpu": {"sockets": 1, "maxSockets": 2}}
+    ).domain
+    assert domain.cpu.cells == (Cell(0, (0, 1), GIB),)
+
+
+@pytest.mark.parametrize(
+    ("domain", "annotations", "backing"),
+    [
+        pytest.param({}, None, None, id="plain"),
+        pytest.param(
+            {"memory": {"guest": "1Gi", "hugepages": {"pageSize": "1Gi"}}},
+            None,
+            MemoryBacking(hugepages=(HugePages(GIB),), memfd=True),
+            id="huge pages",
+        ),
+        pytest.param(
+            {"memory": {"guest": "1Gi", "hugepages": {}}},
+            None,
+            MemoryBacking(hugepages=(HugePages(2 * MIB),), memfd=True),
+            id="huge pages of the usual size",
+        ),
+        pytest.param(
+            {"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}},
+            {"kubevirt.io/memfd": "false"},
+            MemoryBacking(hugepages=(HugePages(2 * MIB),)),
+            id="huge pages from files",
+        ),
+        pytest.param(
+            {"memory": {"guest": "1Gi", "reservedOverhead": {"memLock": "Required"}}},
+            None,
+            MemoryBacking(locked=True),
+            id="locked",
+        ),
+        pytest.param(
+            {"memory": {"guest": "1Gi", "reservedOverhead": {"memLock": "NotRequired"}}}, None, None, id="not locked"
+        ),
+    ],
+)
+def test_memory_is_backed_as_asked(
+    domain: Tree, annotations: dict[str, str] | None, backing: MemoryBacking | None
+) -> None:
+    design = design_guest(domain, annotations=annotations)
+    assert design.domain.backing == backing
+    assert design.refusals == ()
+
+
+def test_shared_directories_share_the_memory_too() -> None:
+    devices = {"filesystems": [{"name": "home", "virtiofs": {}}]}
+    domain = design_guest({"devices": devices}, host=replace(ACCELERATED, virtiofs=True)).domain
+    assert domain.backing == MemoryBacking(memfd=True, shared=True)
+
+
+@pytest.mark.parametrize(
+    ("memory", "refusals"),
+    [
+        pytest.param({}, {"memory.guest": "nobody says how much memory the guest has"}, id="no size"),
+        pytest.param(
+            {"guest": "2Gi", "maxGuest": "1Gi"},
+            {"memory.maxGuest": "is less than the 2Gi the guest starts with"},
+            id="less later than at the start",
+        ),
+        pytest.param(
+            {"guest": "1Gi", "hugepages": {"pageSize": "4Mi"}},
+            {"memory.hugepages.pageSize": "this machine has no huge pages of 4Mi; it has: 2Mi"},
+            id="no such pages",
+        ),
+        pytest.param(
+            {"guest": "1Gi", "hugepages": {"pageSize": "big"}},
+            {"memory.hugepages.pageSize": "this machine has no huge pages of big; it has: 2Mi"},
+            id="no size of pages",
+        ),
+        pytest.param(
+            {"guest": "1025Mi", "hugepages": {"pageSize": "2Mi"}},
+            {"memory.hugepages.pageSize": "the guest's memory is no multiple of 2Mi"},
+            id="no whole pages",
+        ),
+        pytest.param(
+            {"guest": "4Gi", "hugepages": {"pageSize": "2Mi"}},
+            {"memory.hugepages.pageSize": "the guest needs 2048 huge pages of 2Mi; this machine has 1024"},
+            id="not enough pages",
+        ),
+        pytest.param(
+            {"guest": "1Gi", "reservedOverhead": {"memLock": "Required"}},
+            {"memory.reservedOverhead.memLock": "this machine lets no guest keep its memory from being paged out"},
+            id="no locking",
+        ),
+        pytest.param(
+            {"guest": "1Gi", "reservedOverhead": {"memLock": "Sometimes"}},
+            {"memory.reservedOverhead.memLock": "Sometimes is none of Required, NotRequired"},
+            id="an unknown lock",
+        ),
+    ],
+)
+def test_memory_that_cannot_be_had_is_refused(memory: Tree, refusals: dict[str, str]) -> None:
+    host = replace(EMULATING, hugepages={"2Mi": 1024, "1Gi": 0})
+    assert list_refusals(design_guest({"memory": memory}, host=host)) == refusals
+
+
+def test_a_machine_without_huge_pages_says_so() -> None:
+    host = replace(EMULATING, hugepages={})
+    refusals = list_refusals(design_guest({"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}}, host=host))
+    assert refusals == {"memory.hugepages.pageSize": "this machine has no huge pages of 2Mi; it has: none"}

@@ -1,0 +1,83 @@
+"""Everything between power-on and the guest's own boot loader."""
+
+import pytest
+from tests.domains import Tree, design_guest, list_refusals
+
+from virtshape.launcher.domain.os import AcpiTable, Kernel, Os
+from virtshape.launcher.source import Source
+
+PLAIN = Os(architecture="x86_64", machine="pc-q35-7.2", smbios=True)
+KERNEL = {"kernelBoot/kernel": Source(path="/boot/vmlinuz"), "kernelBoot/initrd": Source(path="/boot/initrd")}
+CONTAINER = {"image": "kernel", "kernelPath": "/vmlinuz", "initrdPath": "/initrd"}
+
+
+def test_nothing_is_added_to_what_nobody_asks_for() -> None:
+    assert design_guest().domain.os == PLAIN
+
+
+def test_a_guest_that_starts_paused_waits_in_its_boot_menu() -> None:
+    assert design_guest(startStrategy="Paused").domain.os.boot_menu == 10_000
+
+
+def test_the_bios_prints_on_the_serial_console() -> None:
+    os = design_guest({"firmware": {"bootloader": {"bios": {"useSerial": True}}}}).domain.os
+    assert os.bios_on_serial
+
+
+@pytest.mark.parametrize(
+    ("boot", "kernel"),
+    [
+        pytest.param(
+            {"container": CONTAINER, "kernelArgs": "console=ttyS0"},
+            Kernel(path="/boot/vmlinuz", initrd="/boot/initrd", arguments="console=ttyS0"),
+            id="all",
+        ),
+        pytest.param(
+            {"container": {"image": "kernel", "kernelPath": "/vmlinuz"}}, Kernel(path="/boot/vmlinuz"), id="no disk"
+        ),
+        pytest.param({}, None, id="nothing"),
+    ],
+)
+def test_a_kernel_is_booted_directly(boot: Tree, kernel: Kernel | None) -> None:
+    design = design_guest({"firmware": {"kernelBoot": boot}}, sources=KERNEL)
+    assert design.domain.os.kernel == kernel
+    assert design.refusals == ()
+
+
+def test_windows_licences_are_handed_on() -> None:
+    acpi = {"slicNameRef": "old", "msdmNameRef": "new"}
+    sources = {"old": Source(path="/tables/slic.bin"), "new": Source(path="/tables/ms,dm.bin")}
+    design = design_guest({"firmware": {"acpi": acpi}}, sources=sources)
+    assert design.domain.os.acpi_tables == (AcpiTable("slic", "/tables/slic.bin"),)
+    assert design.domain.arguments == ("-acpitable", "file=/tables/ms,,dm.bin")
+    assert design.refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("firmware", "refusals"),
+    [
+        pytest.param(
+            {"kernelBoot": {"container": CONTAINER}},
+            {
+                "firmware.kernelBoot.container.kernelPath": "the image holds no file /vmlinuz",
+                "firmware.kernelBoot.container.initrdPath": "the image holds no file /initrd",
+            },
+            id="no kernel",
+        ),
+        pytest.param(
+            {"kernelBoot": {"kernelArgs": "quiet"}},
+            {"firmware.kernelBoot.kernelArgs": "there is no kernel to give them to: container.kernelPath names none"},
+            id="words for no kernel",
+        ),
+        pytest.param(
+            {"acpi": {"slicNameRef": "old", "msdmNameRef": "new"}},
+            {
+                "firmware.acpi.slicNameRef": "the volume old holds no such table",
+                "firmware.acpi.msdmNameRef": "the volume new holds no such table",
+            },
+            id="no tables",
+        ),
+    ],
+)
+def test_files_that_are_not_there_are_refused(firmware: Tree, refusals: dict[str, str]) -> None:
+    assert list_refusals(design_guest({"firmware": firmware})) == refusals

@@ -1,0 +1,86 @@
+"""What a guest takes from the machine, beside what it sees itself."""
+
+import pytest
+from msgspec.structs import replace
+from tests.domains import ACCELERATED, GIB, Tree, design_guest, list_notes, list_refusals
+
+SMALL = replace(ACCELERATED, cpus=(0, 1), memory=8 * GIB, devices={"vendor.com/card": ("0000:01:00.0",)})
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        pytest.param({"memory": {"guest": "8Gi"}}, id="all memory there is"),
+        pytest.param(
+            {"memory": {"guest": "16Gi"}, "resources": {"requests": {"memory": "4Gi"}}}, id="more than is requested"
+        ),
+        pytest.param({"resources": {"requests": {"cpu": "2"}}}, id="all CPUs there are"),
+        pytest.param({"cpu": {"sockets": 8}}, id="more vCPUs than CPUs"),
+        pytest.param({"cpu": {"sockets": 2}, "resources": {"limits": {"cpu": "2"}}}, id="limits that hold anyway"),
+        pytest.param({"resources": {"limits": {"memory": "2Gi"}}}, id="a limit above the guest's memory"),
+        pytest.param({"resources": {"requests": {"vendor.com/card": "1"}}}, id="a device that is there"),
+        pytest.param(
+            {
+                "memory": {"guest": "8Gi", "reservedOverhead": {"addedOverhead": "1Gi"}},
+                "resources": {"overcommitGuestOverhead": True},
+            },
+            id="overhead that does not count",
+        ),
+    ],
+)
+def test_what_the_machine_has_can_be_taken(domain: Tree) -> None:
+    design = design_guest(domain, host=SMALL)
+    assert (list_refusals(design), list_notes(design)) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("domain", "refusals"),
+    [
+        pytest.param(
+            {"memory": {"guest": "16Gi"}},
+            {"memory.guest": "asks for 16Gi of memory; this machine has 8Gi"},
+            id="a guest larger than the machine",
+        ),
+        pytest.param(
+            {"resources": {"requests": {"memory": "9Gi"}}},
+            {"resources.requests.memory": "asks for 9Gi of memory; this machine has 8Gi"},
+            id="a request larger than the machine",
+        ),
+        pytest.param(
+            {"memory": {"guest": "8Gi", "reservedOverhead": {"addedOverhead": "1Gi"}}},
+            {"memory.guest": "asks for 9Gi of memory; this machine has 8Gi"},
+            id="overhead",
+        ),
+        pytest.param(
+            {"resources": {"requests": {"cpu": "2500m"}}},
+            {"resources.requests.cpu": "asks for 2500m CPUs; this machine has 2"},
+            id="CPUs",
+        ),
+        pytest.param(
+            {"resources": {"limits": {"memory": "512Mi"}}},
+            {"resources.limits.memory": "is less than the 1Gi that the guest has"},
+            id="a limit below the guest's memory",
+        ),
+        pytest.param(
+            {"resources": {"requests": {"vendor.com/gpu": "1"}, "limits": {"vendor.com/gpu": "1"}}},
+            {
+                "resources.requests[vendor.com/gpu]": "this machine has nothing of that name to give",
+                "resources.limits[vendor.com/gpu]": "this machine has nothing of that name to give",
+            },
+            id="a device that is not there",
+        ),
+    ],
+)
+def test_what_the_machine_lacks_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
+    assert list_refusals(design_guest(domain, host=SMALL)) == refusals
+
+
+def test_a_limit_that_nobody_holds_is_noted() -> None:
+    design = design_guest({"cpu": {"sockets": 2}, "resources": {"limits": {"cpu": "500m"}}}, host=SMALL)
+    assert list_notes(design) == {"resources.limits.cpu": "nobody holds the guest to less than its 2 vCPUs here"}
+
+
+def test_a_machine_that_nobody_measured_refuses_no_size() -> None:
+    host = replace(SMALL, memory=0, cpus=())
+    design = design_guest({"memory": {"guest": "1Ti"}, "resources": {"requests": {"cpu": "64"}}}, host=host)
+    assert design.refusals == ()

@@ -1,0 +1,89 @@
+"""Whether a machine can shield a guest from itself."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.domains import ACCELERATED, EMULATING, Tree, design_guest, list_refusals
+
+from virtshape.launcher.domain.security import LaunchSecurity
+
+SHIELDING = replace(ACCELERATED, snp=True, tdx=True)
+MAINFRAME = replace(
+    ACCELERATED, architecture="s390x", machine_types=frozenset({"s390-ccw-virtio"}), secure_execution=True
+)
+
+
+def shield(**security: Any) -> Tree:
+    return {"firmware": {"bootloader": {"efi": {"secureBoot": False}}}, "launchSecurity": security}
+
+
+@pytest.mark.parametrize(
+    ("asked", "security"),
+    [
+        pytest.param({"sev": {}}, LaunchSecurity(kind="sev", policy=0x1), id="SEV"),
+        pytest.param(
+            {"sev": {"policy": {"encryptedState": True}}}, LaunchSecurity(kind="sev", policy=0x5), id="SEV-ES"
+        ),
+        pytest.param(
+            {"sev": {"session": "c2Vzc2lvbg==", "dhCert": "Y2VydA=="}},
+            LaunchSecurity(kind="sev", policy=0x1, session="c2Vzc2lvbg==", dh_cert="Y2VydA=="),
+            id="an owner's session",
+        ),
+        pytest.param({"snp": {}}, LaunchSecurity(kind="sev-snp", policy=0x30000), id="SEV-SNP"),
+        pytest.param({"tdx": {}}, LaunchSecurity(kind="tdx"), id="TDX"),
+    ],
+)
+def test_a_guest_is_shielded_as_asked(asked: Tree, security: LaunchSecurity) -> None:
+    design = design_guest(shield(**asked), host=SHIELDING)
+    assert design.domain.security == security
+    assert list_refusals(design) == {}
+
+
+def test_a_guest_that_is_attested_starts_paused() -> None:
+    asked = shield(sev={"attestation": {}})
+    assert list_refusals(design_guest(asked, startStrategy="Paused")) == {}
+    assert list_refusals(design_guest(asked)) == {
+        "launchSecurity.sev.attestation": "the guest must start paused to be attested: set startStrategy to Paused"
+    }
+
+
+def test_s390x_has_one_technology_without_a_name() -> None:
+    design = design_guest({"launchSecurity": {}}, host=MAINFRAME)
+    assert design.domain.security == LaunchSecurity(kind="s390-pv")
+    assert design.refusals == ()
+
+
+def test_nobody_counts_cycles_of_a_tdx_guest() -> None:
+    assert design_guest(shield(tdx={}), host=SHIELDING).domain.features.pmu is False
+
+
+@pytest.mark.parametrize(
+    ("asked", "refusals"),
+    [
+        pytest.param({"sev": {}}, {"launchSecurity.sev": "this machine has no SEV"}, id="SEV"),
+        pytest.param(
+            {"sev": {"policy": {"encryptedState": True}}},
+            {
+                "launchSecurity.sev": "this machine has no SEV",
+                "launchSecurity.sev.policy.encryptedState": "this machine has no SEV-ES",
+            },
+            id="SEV-ES",
+        ),
+        pytest.param({"snp": {}}, {"launchSecurity.snp": "this machine has no SEV-SNP"}, id="SEV-SNP"),
+        pytest.param({"tdx": {}}, {"launchSecurity.tdx": "this machine has no TDX"}, id="TDX"),
+        pytest.param(
+            {},
+            {"launchSecurity": "names no technology, and amd64 has none that needs no name"},
+            id="nothing in particular",
+        ),
+    ],
+)
+def test_a_machine_that_cannot_says_so(asked: Tree, refusals: dict[str, str]) -> None:
+    assert list_refusals(design_guest(shield(**asked), host=EMULATING)) == refusals
+
+
+def test_an_older_mainframe_says_so() -> None:
+    host = replace(MAINFRAME, secure_execution=False)
+    refusals = list_refusals(design_guest({"launchSecurity": {}}, host=host))
+    assert refusals == {"launchSecurity": "this machine has no Secure Execution"}

@@ -1,0 +1,91 @@
+"""Who a guest is, and what it reads about its hardware."""
+
+import pytest
+from msgspec.structs import replace
+from tests.domains import ACCELERATED, UUID, Tree, design_guest, list_refusals
+
+from virtshape.launcher.domain.sysinfo import Entry, SysInfo
+from virtshape.launcher.domain.whole import Metadata
+from virtshape.launcher.host import Smbios
+
+MADE = (Entry("manufacturer", "KubeVirt"), Entry("family", "KubeVirt"), Entry("product", "None"))
+MAINFRAME = replace(ACCELERATED, architecture="s390x", machine_types=frozenset({"s390-ccw-virtio"}))
+
+
+@pytest.mark.parametrize(
+    ("domain", "sysinfo"),
+    [
+        pytest.param({}, SysInfo(system=MADE), id="as all guests"),
+        pytest.param(
+            {"firmware": {"uuid": UUID.upper(), "serial": "s-1"}},
+            SysInfo(system=(Entry("uuid", UUID), Entry("serial", "s-1"), *MADE)),
+            id="its own",
+        ),
+        pytest.param(
+            {"chassis": {"manufacturer": "me", "version": "1", "serial": "c-1", "asset": "a", "sku": "s"}},
+            SysInfo(
+                system=MADE,
+                chassis=(
+                    Entry("manufacturer", "me"),
+                    Entry("version", "1"),
+                    Entry("serial", "c-1"),
+                    Entry("asset", "a"),
+                    Entry("sku", "s"),
+                ),
+            ),
+            id="a case",
+        ),
+    ],
+)
+def test_tables_are_filled(domain: Tree, sysinfo: SysInfo) -> None:
+    design = design_guest(domain)
+    assert design.domain.sysinfo == sysinfo
+    assert design.refusals == ()
+
+
+def test_the_machine_may_be_called_otherwise() -> None:
+    smbios = Smbios(manufacturer="me", product="mine", family="ours", sku="1", version="2")
+    assert design_guest(host=replace(ACCELERATED, smbios=smbios)).domain.sysinfo == SysInfo(
+        system=(
+            Entry("manufacturer", "me"),
+            Entry("family", "ours"),
+            Entry("product", "mine"),
+            Entry("sku", "1"),
+            Entry("version", "2"),
+        )
+    )
+
+
+def test_a_domain_bears_the_names_of_its_instance() -> None:
+    domain = design_guest({"firmware": {"uuid": UUID}}, uid="u-1", terminationGracePeriodSeconds=5).domain
+    assert (domain.name, domain.title, domain.uuid) == ("default_guest", "default/guest", UUID)
+    assert domain.metadata == Metadata(uid="u-1", grace_period=5)
+
+
+def test_s390x_has_no_tables() -> None:
+    domain = design_guest({"firmware": {"serial": "s-1"}}, host=MAINFRAME).domain
+    assert domain.sysinfo is None
+    assert not domain.os.smbios
+
+
+@pytest.mark.parametrize(
+    ("domain", "refusals"),
+    [
+        pytest.param({"firmware": {"uuid": "guest"}}, {"firmware.uuid": "guest is no UUID"}, id="a name is no UUID"),
+        pytest.param(
+            {"firmware": {"serial": "\x00"}, "chassis": {"asset": "a\x1b"}},
+            {
+                "firmware.serial": "holds characters that libvirt cannot be told",
+                "chassis.asset": "holds characters that libvirt cannot be told",
+            },
+            id="what cannot be written",
+        ),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
+    assert list_refusals(design_guest(domain)) == refusals
+
+
+def test_a_case_cannot_be_shown_on_s390x() -> None:
+    refusals = list_refusals(design_guest({"chassis": {"asset": "a"}}, host=MAINFRAME))
+    assert refusals == {"chassis": "s390x guests have no SMBIOS tables to show it in"}

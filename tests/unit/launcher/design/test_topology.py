@@ -1,0 +1,85 @@
+"""How many vCPUs there are, and how many more can be plugged in."""
+
+import pytest
+from msgspec.structs import replace
+from tests.domains import ACCELERATED, Tree, build_guest, design_guest, list_notes, list_refusals
+
+from virtshape.launcher.design.topology import lay_out_vcpus
+from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
+
+
+@pytest.mark.parametrize(
+    ("domain", "topology"),
+    [
+        pytest.param({}, Topology(), id="one where nobody says"),
+        pytest.param({"cpu": {"sockets": 3, "cores": 2}}, Topology(3, 2, 1), id="as given"),
+        pytest.param({"cpu": {"threads": 2}}, Topology(1, 1, 2), id="one of what is absent"),
+        pytest.param({"cpu": {"guest": 4}}, Topology(4), id="a number on sockets"),
+        pytest.param({"resources": {"requests": {"cpu": "2"}}}, Topology(2), id="the request"),
+        pytest.param({"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "3"}}}, Topology(3), id="the limit"),
+        pytest.param({"resources": {"limits": {"cpu": "500m"}}}, Topology(1), id="half a CPU is one"),
+        pytest.param({"cpu": {"cores": 2}, "resources": {"limits": {"cpu": "8"}}}, Topology(1, 2, 1), id="cpu wins"),
+    ],
+)
+def test_vcpus_are_laid_out(domain: Tree, topology: Topology) -> None:
+    assert lay_out_vcpus(build_guest(domain).spec.domain) == topology
+
+
+def test_sockets_that_come_later_are_there_but_empty() -> None:
+    domain = design_guest({"cpu": {"sockets": 2, "threads": 2, "maxSockets": 3}}).domain
+    assert domain.cpu.topology == Topology(3, 1, 2)
+    assert domain.vcpus == Vcpus(
+        current=4,
+        maximum=6,
+        each=(
+            Vcpu(0, enabled=True, hotpluggable=False),
+            Vcpu(1, enabled=True, hotpluggable=False),
+            Vcpu(2, enabled=True, hotpluggable=True),
+            Vcpu(3, enabled=True, hotpluggable=True),
+            Vcpu(4, enabled=False, hotpluggable=True),
+            Vcpu(5, enabled=False, hotpluggable=True),
+        ),
+    )
+
+
+@pytest.mark.parametrize("most", [None, 2])
+def test_without_empty_sockets_vcpus_are_counted_alone(most: int | None) -> None:
+    domain = design_guest({"cpu": {"sockets": 2, "maxSockets": most}}).domain
+    assert domain.vcpus == Vcpus(current=2, maximum=2)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "refusals"),
+    [
+        pytest.param(
+            {"sockets": 4, "maxSockets": 2},
+            {"cpu.maxSockets": "is less than the 4 sockets the guest starts with"},
+            id="fewer at most than at the start",
+        ),
+        pytest.param(
+            {"sockets": 256},
+            {"cpu": "makes 256 vCPUs; the machine type pc-q35-7.2 has 255 at most"},
+            id="too many",
+        ),
+        pytest.param(
+            {"sockets": 64, "maxSockets": 256},
+            {"cpu.maxSockets": "makes 256 vCPUs; the machine type pc-q35-7.2 has 255 at most"},
+            id="too many later",
+        ),
+    ],
+)
+def test_impossible_numbers_are_refused(cpu: Tree, refusals: dict[str, str]) -> None:
+    assert list_refusals(design_guest({"cpu": cpu})) == refusals
+
+
+def test_a_machine_type_with_fewer_vcpus_counts() -> None:
+    host = replace(ACCELERATED, most_vcpus={"pc-q35-7.2": 8})
+    refusals = list_refusals(design_guest({"cpu": {"cores": 16}}, host=host))
+    assert refusals == {"cpu": "makes 16 vCPUs; the machine type pc-q35-7.2 has 8 at most"}
+
+
+def test_arm_guests_stay_as_they_start() -> None:
+    host = replace(ACCELERATED, architecture="arm64", machine_types=frozenset({"virt"}))
+    design = design_guest({"cpu": {"sockets": 2, "maxSockets": 4}}, host=host)
+    assert design.domain.vcpus == Vcpus(current=2, maximum=2)
+    assert list_notes(design) == {"cpu.maxSockets": "no CPUs can be plugged into guests of this architecture"}

@@ -1,0 +1,164 @@
+"""Dedicated CPUs, the emulator's own one, I/O threads and realtime priority."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.domains import ACCELERATED, EMULATING, Tree, design_guest, list_refusals
+
+from virtshape.launcher.domain.features import Features, Kvm
+from virtshape.launcher.domain.tuning import CpuTune, Pin, Schedule
+from virtshape.launcher.host import NumaCell
+
+FOUR = replace(ACCELERATED, cpus=(0, 1, 2, 3), numa_cells=(NumaCell(0, ((0, 2), (1, 3))),))
+EVEN = {"alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity": ""}
+
+
+def dedicate(**cpu: Any) -> Tree:
+    return {"dedicatedCpuPlacement": True, **cpu}
+
+
+def pin(*cpus: int) -> tuple[Pin, ...]:
+    return tuple(Pin(vcpu, (cpu,)) for vcpu, cpu in enumerate(cpus))
+
+
+@pytest.mark.parametrize(
+    ("cpu", "tune"),
+    [
+        pytest.param({"sockets": 2}, None, id="nothing for CPUs that are shared"),
+        pytest.param(dedicate(sockets=2), CpuTune(vcpu_pins=pin(0, 2)), id="each vCPU its own"),
+        pytest.param(
+            dedicate(sockets=2, isolateEmulatorThread=True),
+            CpuTune(vcpu_pins=pin(0, 2), emulator_pin=(1,)),
+            id="one more for the emulator",
+        ),
+        pytest.param(
+            dedicate(sockets=1, maxSockets=2), CpuTune(vcpu_pins=pin(0)), id="none for what is not plugged in"
+        ),
+        pytest.param(
+            dedicate(sockets=2, realtime={}),
+            CpuTune(vcpu_pins=pin(0, 2), realtime=Schedule("0-1")),
+            id="realtime for all",
+        ),
+        pytest.param(
+            dedicate(sockets=3, realtime={"mask": "0-2,^1"}),
+            CpuTune(vcpu_pins=pin(0, 2, 1), realtime=Schedule("0-2,^1")),
+            id="realtime for some",
+        ),
+    ],
+)
+def test_threads_get_cpus_for_themselves(cpu: Tree, tune: CpuTune | None) -> None:
+    design = design_guest({"cpu": cpu}, host=FOUR)
+    assert design.domain.cpu_tune == tune
+    assert list_refusals(design) == {}
+
+
+def test_an_annotation_makes_the_emulator_s_cpus_even() -> None:
+    cpu = dedicate(sockets=2, isolateEmulatorThread=True)
+    even = design_guest({"cpu": cpu}, host=FOUR, annotations=EVEN).domain.cpu_tune
+    assert even == CpuTune(vcpu_pins=pin(0, 2), emulator_pin=(1, 3))
+    odd = design_guest({"cpu": {**cpu, "sockets": 3}}, host=FOUR, annotations=EVEN).domain.cpu_tune
+    assert odd == CpuTune(vcpu_pins=pin(0, 2, 1), emulator_pin=(3,))
+
+
+@pytest.mark.parametrize(
+    ("given", "annotation"),
+    [
+        pytest.param((1, 3), None, id="by whoever starts it"),
+        pytest.param((), "1,3", id="by annotation"),
+        pytest.param((1, 3), "0-2", id="whoever starts it wins"),
+    ],
+)
+def test_assigned_cpus_are_used(given: tuple[int, ...], annotation: str | None) -> None:
+    annotations = {"virtshape.io/assigned-cpus": annotation} if annotation else None
+    design = design_guest({"cpu": dedicate(sockets=2)}, host=FOUR, assigned_cpus=given, annotations=annotations)
+    assert design.domain.cpu_tune == CpuTune(vcpu_pins=pin(1, 3))
+
+
+@pytest.mark.parametrize(
+    ("domain", "pins"),
+    [
+        pytest.param({"ioThreadsPolicy": "shared"}, (Pin(1, (0, 2)),), id="on those of the vCPUs"),
+        pytest.param(
+            {"ioThreadsPolicy": "supplementalPool", "ioThreads": {"supplementalPoolThreadCount": 2}},
+            (Pin(1, (1,)), Pin(2, (3,))),
+            id="on their own",
+        ),
+        pytest.param(
+            {"ioThreadsPolicy": "shared", "cpu": dedicate(sockets=2, isolateEmulatorThread=True)},
+            (Pin(1, (1,)),),
+            id="beside the emulator",
+        ),
+    ],
+)
+def test_io_threads_are_pinned_too(domain: Tree, pins: tuple[Pin, ...]) -> None:
+    disks = {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}
+    design = design_guest({"cpu": dedicate(sockets=2), "devices": disks, **domain}, host=FOUR)
+    assert design.domain.iothreads == len(pins)
+    assert design.domain.cpu_tune is not None
+    assert design.domain.cpu_tune.iothread_pins == pins
+
+
+@pytest.mark.parametrize(
+    ("domain", "refusals"),
+    [
+        pytest.param(
+            {"cpu": dedicate(sockets=5)},
+            {"cpu.dedicatedCpuPlacement": "needs a CPU for each of 5 vCPUs; 4 of this machine's can be had"},
+            id="too many vCPUs",
+        ),
+        pytest.param(
+            {"cpu": dedicate(sockets=4, isolateEmulatorThread=True)},
+            {
+                "cpu.dedicatedCpuPlacement": "needs a CPU for each of 4 vCPUs and 1 beside them; "
+                "4 of this machine's can be had"
+            },
+            id="none left for the emulator",
+        ),
+        pytest.param(
+            {"cpu": {"isolateEmulatorThread": True, "realtime": {}, "numa": {"guestMappingPassthrough": {}}}},
+            {
+                "cpu.isolateEmulatorThread": "only a guest with dedicatedCpuPlacement can have it",
+                "cpu.realtime": "only a guest with dedicatedCpuPlacement can have it",
+                "cpu.numa.guestMappingPassthrough": "only a guest with dedicatedCpuPlacement can have it",
+            },
+            id="what needs dedicated CPUs",
+        ),
+        pytest.param(
+            {"cpu": dedicate(sockets=2, realtime={"mask": "0-2"})},
+            {"cpu.realtime.mask": "0-2 names no vCPUs of 0-1, as in 0-3,^1"},
+            id="realtime for vCPUs that do not exist",
+        ),
+        pytest.param(
+            {"ioThreadsPolicy": "many"},
+            {"ioThreadsPolicy": "many is none of shared, auto, supplementalPool"},
+            id="an unknown policy",
+        ),
+        pytest.param(
+            {"ioThreadsPolicy": "auto", "ioThreads": {"supplementalPoolThreadCount": 2}},
+            {
+                "ioThreads.supplementalPoolThreadCount": "goes with the I/O thread policy supplementalPool, "
+                "and is at least 1 there"
+            },
+            id="a pool without its policy",
+        ),
+    ],
+)
+def test_what_cannot_be_given_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
+    assert list_refusals(design_guest(domain, host=FOUR)) == refusals
+
+
+def test_a_list_of_cpus_that_is_none_is_refused() -> None:
+    annotations = {"virtshape.io/assigned-cpus": "all"}
+    refusals = list_refusals(design_guest({"cpu": dedicate()}, annotations=annotations))
+    assert refusals == {"metadata.annotations[virtshape.io/assigned-cpus]": "is no list of CPUs like 0-3,8"}
+
+
+def test_realtime_is_refused_where_nobody_may_have_it() -> None:
+    refusals = list_refusals(design_guest({"cpu": dedicate(realtime={})}, host=EMULATING))
+    assert refusals == {"cpu.realtime": "this machine lets no guest run with realtime priority"}
+
+
+def test_guests_know_that_their_cpus_are_their_own() -> None:
+    features = design_guest({"cpu": dedicate(realtime={})}).domain.features
+    assert features == Features(acpi=True, kvm=Kvm(hint_dedicated=True), pmu=False, vmport=False)
