@@ -28,6 +28,8 @@ from virtshape.apiserver.actions.dispatch import Actions
 from virtshape.apiserver.actions.door import GuestDoor
 from virtshape.apiserver.admission import BasicAdmission, Chain
 from virtshape.apiserver.audit import AuditLog
+from virtshape.apiserver.claims import ClaimAdmission
+from virtshape.apiserver.cloning import CloneAdmission
 from virtshape.apiserver.documents.definitions import list_definitions, write_served_definition
 from virtshape.apiserver.documents.publishing import Publisher
 from virtshape.apiserver.http import Listener
@@ -169,7 +171,14 @@ def _build_server(
     authenticator = Authenticator(directory.register, signer, access.find_uid)
     access.authenticator = authenticator
     world = StoreWorld(store)
-    desk = Desk(store, Chain(BasicAdmission(store), AccessAdmission(access.authorizer), ShapingAdmission(world)))
+    chain = Chain(
+        BasicAdmission(store),
+        AccessAdmission(access.authorizer),
+        ClaimAdmission(store),
+        CloneAdmission(world, access.authorizer),
+        ShapingAdmission(world),
+    )
+    desk = Desk(store, chain)
     return Server(
         desk,
         Judge(authenticator, access.authorizer),

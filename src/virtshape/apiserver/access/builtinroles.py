@@ -181,10 +181,11 @@ def _build_vm_roles() -> list[ClusterRole]:
 
 def _build_disk_roles() -> list[ClusterRole]:
     upload = _rule("upload.cdi.kubevirt.io", ("uploadtokenrequests",), "create")
+    copy = _rule("cdi.kubevirt.io", ("datavolumes/source",), "create")
     return [
-        _role("cdi.kubevirt.io:admin", [upload, *_rules(_DISK_KINDS, *_READ, *_WRITE)], part_of="admin"),
-        _role("cdi.kubevirt.io:edit", [upload, *_rules(_DISK_KINDS, *_READ, *_CHANGE)], part_of="edit"),
-        _role("cdi.kubevirt.io:view", _rules(_DISK_KINDS, *_READ), part_of="view"),
+        _role("cdi.kubevirt.io:admin", [upload, copy, *_rules(_DISK_KINDS, *_READ, *_WRITE)], part_of="admin"),
+        _role("cdi.kubevirt.io:edit", [upload, copy, *_rules(_DISK_KINDS, *_READ, *_CHANGE)], part_of="edit"),
+        _role("cdi.kubevirt.io:view", [copy, *_rules(_DISK_KINDS, *_READ)], part_of="view"),
     ]
 
 

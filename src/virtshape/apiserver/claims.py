@@ -1,0 +1,103 @@
+"""
+The server's say in changes of claims and storage classes: what stays as it is, and when a claim may ask for more.
+
+As kube-apiserver has it, in its words.
+"""
+
+from typing import Any, Final
+
+from virtshape.api.quantity import Quantity
+from virtshape.api.status import Cause
+from virtshape.apiserver.access.authentication import User
+from virtshape.apiserver.access.authorization import refuse
+from virtshape.apiserver.objects import Tree
+from virtshape.apiserver.resource import read_tree
+from virtshape.apiserver.route import Route
+from virtshape.apiserver.validity.violation import forbidden_value, refuse_object
+from virtshape.store.record import Key
+from virtshape.store.store import Store
+
+_CLASSES: Final = "storageclasses.storage.k8s.io"
+_LASTING: Final = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
+_DEFAULTS: Final = {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"}
+_IMMUTABLE: Final = (
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+)
+
+
+class ClaimAdmission:
+    """Refuses changes of claims and storage classes that cannot be carried out."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def admit(
+        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
+    ) -> tuple[Tree | None, list[str]]:
+        """Let pass what may be changed."""
+        del user, dry_run
+        if operation != "UPDATE" or new is None or old is None or route.subresource:
+            return new, []
+        causes: list[Cause] = []
+        match route.kind.group, route.kind.kind:
+            case "", "PersistentVolumeClaim":
+                causes = check_claim(new, old)
+                if not causes and asks_for_more(new, old):
+                    self._check_growth(route, old)
+            case "storage.k8s.io", "StorageClass":
+                causes = check_class(new, old)
+        if causes:
+            raise refuse_object(route.kind, route.name, causes)
+        return new, []
+
+    def _check_growth(self, route: Route, claim: Tree) -> None:
+        name = (claim.get("spec") or {}).get("storageClassName") or ""
+        record = self._store.get(Key(_CLASSES, "", name))
+        if record is None or not read_tree(record.value).get("allowVolumeExpansion"):
+            words = (
+                "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "
+                "support resize"
+            )
+            raise refuse("", "persistentvolumeclaims", route.name, words)
+
+
+def check_claim(new: Tree, old: Tree) -> list[Cause]:
+    """What an update of a claim changes that stays as it is, or takes away that was given."""
+    before, after = old.get("spec") or {}, new.get("spec") or {}
+    if _fixed(after, before) != _fixed(before, before):
+        return [forbidden_value("spec", _IMMUTABLE)]
+    given = ((old.get("status") or {}).get("capacity") or {}).get("storage")
+    asked = find_request(new)
+    if asked is not None and given is not None and find_request(old) != asked and asked.amount < Quantity(given).amount:
+        return [forbidden_value("spec.resources.requests.storage", "field can not be less than status.capacity")]
+    return []
+
+
+def _fixed(spec: Tree, before: Tree) -> Tree:
+    """The part of a spec that cannot be changed, given what was said before: what was left open can be said once."""
+    open_ = {name for name in ("volumeName", "storageClassName") if before.get(name) is None}
+    movable = {"resources", "volumeAttributesClassName", *open_}
+    return {name: value for name, value in spec.items() if name not in movable}
+
+
+def asks_for_more(new: Tree, old: Tree) -> bool:
+    """Whether an update of a bound claim asks for a larger volume."""
+    before, after = find_request(old), find_request(new)
+    bound = (old.get("status") or {}).get("phase") == "Bound"
+    return bound and before is not None and after is not None and after.amount > before.amount
+
+
+def find_request(claim: Tree) -> Quantity | None:
+    """The size that a claim asks for."""
+    stated: Any = (((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}).get("storage")
+    return Quantity(stated) if stated is not None else None
+
+
+def check_class(new: Tree, old: Tree) -> list[Cause]:
+    """What an update of a storage class changes that volumes were made by."""
+    changed = [name for name in _LASTING if _read(new, name) != _read(old, name)]
+    return [forbidden_value(name, f"updates to {name} are forbidden.") for name in changed]
+
+
+def _read(tree: Tree, name: str) -> Any:
+    return tree.get(name) or _DEFAULTS.get(name)
