@@ -24,8 +24,9 @@ from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.client.rest import RestClient
 from virtshape.control.controllers import Controllers
-from virtshape.serve.controllers import LauncherName, controlling
+from virtshape.serve.controllers import controlling
 from virtshape.serve.embedded import System
+from virtshape.serve.runtime import LauncherName, NoRuntime, PlayedRuntime
 
 T = TypeVar("T", bound=Model)
 PATIENCE_SECONDS = 10.0
@@ -73,7 +74,7 @@ class Place:
 
     def controlling(self, launcher: LauncherName = "simulate") -> Any:
         """The controllers at work."""
-        return controlling(self._server, launcher, self.directory)
+        return controlling(self._server, PlayedRuntime() if launcher == "simulate" else NoRuntime(), self.directory)
 
     @asynccontextmanager
     async def controlling_until(self, writes: int, *, late: bool) -> AsyncIterator[Mortal]:
@@ -84,7 +85,7 @@ class Place:
             mortals.append(Mortal(client, writes, late=late))
             return mortals[0]
 
-        async with controlling(self._server, "simulate", wrap=wrap):
+        async with controlling(self._server, PlayedRuntime(), wrap=wrap):
             yield mortals[0]
 
     async def create(self, *trees: Tree) -> None:

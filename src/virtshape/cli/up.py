@@ -18,8 +18,8 @@ from virtshape.cli.datadir import data_directory_option, name_flag
 from virtshape.cli.errors import Refusal
 
 if TYPE_CHECKING:
-    from virtshape.serve.controllers import LauncherName
     from virtshape.serve.embedded import Ready, Settings
+    from virtshape.serve.runtime import LauncherName
 
 LEVELS = ("debug", "info", "warning", "error")
 

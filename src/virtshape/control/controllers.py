@@ -116,6 +116,8 @@ class Controllers:
     async def running(self) -> AsyncIterator[None]:
         """Control for as long as the block lasts; it begins once everything was seen."""
         self._launchers.update(await settle_nodes(self._client, self._launcher, self._clock()))
+        if self._launcher is not None:
+            self._launcher.observe(lambda namespace, name: self.vmis.queue.add(Name(namespace, name)))
         informing = asyncio.create_task(self.informers.run(), name="informers")
         try:
             await self.informers.wait()

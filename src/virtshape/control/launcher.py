@@ -4,29 +4,24 @@ The Launcher protocol: what runs guests on a node, as the instance controller se
 Also the launcher that only plays: its node says that it is simulated, and its guests run the moment they are asked to.
 """
 
-from typing import Final, Literal, Protocol
-
-from msgspec import Struct
+from collections.abc import Callable
+from typing import Final, Protocol
 
 from virtshape.api.core.node import Node, NodeAddress, NodeCondition, NodeStatus
+from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 from virtshape.control.conditions import is_condition_true
 from virtshape.control.fit import CPU_MANAGER_LABEL
+from virtshape.control.guest import Guest
 
 SCHEDULABLE_LABEL: Final = "kubevirt.io/schedulable"
 SIMULATED_LABEL: Final = "virtshape.io/simulated"
 SIMULATED_NODE: Final = "simulated"
 
-GuestState = Literal["starting", "running", "paused", "succeeded", "failed"]
-
-
-class Guest(Struct, frozen=True):
-    """How a guest is doing, and why if it has ended."""
-
-    state: GuestState
-    message: str = ""
+Wake = Callable[[str, str], None]
+"""Has an instance looked at again, by its namespace and name."""
 
 
 class Launcher(Protocol):
@@ -36,14 +31,31 @@ class Launcher(Protocol):
         """The node as it is to be known, with all that it offers."""
 
     async def launch(self, vmi: VirtualMachineInstance) -> Guest:
-        """See to it that the guest runs, unless it has ended; how it is doing."""
+        """See to it that the guest runs as its instance says by now, unless it has ended; how it is doing."""
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
         """See to it that the guest ends; whether nothing is left of it."""
 
+    def observe(self, wake: Wake) -> None:
+        """Have every change of a guest told."""
+
 
 class SimulatedLauncher:
     """Plays: nothing runs, and every guest is taken to run until it is stopped."""
+
+    def __init__(self) -> None:
+        self._paused: dict[str, bool] = {}
+        self._wake: Wake = lambda _namespace, _name: None
+
+    def observe(self, wake: Wake) -> None:
+        """Tell of pauses; nothing else ever happens to a played guest."""
+        self._wake = wake
+
+    def pause(self, vmi: VirtualMachineInstance, *, paused: bool) -> None:
+        """Take the guest to be paused from now on, or no longer."""
+        metadata = vmi.metadata or ObjectMeta()
+        self._paused[metadata.uid or ""] = paused
+        self._wake(metadata.namespace or "", metadata.name or "")
 
     def describe_node(self, now: str) -> Node:
         """A node larger than any machine, which says what it is."""
@@ -77,13 +89,22 @@ class SimulatedLauncher:
         )
 
     async def launch(self, vmi: VirtualMachineInstance) -> Guest:
-        """Say that the guest runs, or is paused as it was or was to start."""
-        status = vmi.status
-        if status is not None and status.phase == "Running":
-            return Guest("paused" if is_condition_true(status.conditions, "Paused") else "running")
-        return Guest("paused" if vmi.spec.start_strategy == "Paused" else "running")
+        """Say that the guest runs with the size that its instance has, or is paused as it was or was to start."""
+        status, cpu, memory = vmi.status, vmi.spec.domain.cpu, vmi.spec.domain.memory
+        has_run = status is not None and status.phase == "Running"
+        was_paused = is_condition_true(status.conditions if status else None, "Paused")
+        paused = self._paused.get(
+            (vmi.metadata.uid if vmi.metadata else None) or "",
+            was_paused if has_run else vmi.spec.start_strategy == "Paused",
+        )
+        return Guest(
+            "paused" if paused else "running",
+            reason="PausedByUser" if paused else "",
+            topology=CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads) if cpu else None,
+            memory=memory.guest if memory else None,
+        )
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
         """Say that the guest is gone."""
-        del vmi
+        self._paused.pop((vmi.metadata.uid if vmi.metadata else None) or "", None)
         return True

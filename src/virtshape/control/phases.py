@@ -18,11 +18,17 @@ from virtshape.api.kubevirt.status import (
     VirtualMachineInstanceStatus,
 )
 from virtshape.control.conditions import drop_condition, put_condition
+from virtshape.control.guest import Guest
 
 Phase = Literal["Pending", "Scheduling", "Scheduled", "Running", "Succeeded", "Failed"]
 
 SCHEDULED_CONDITION: Final = "PodScheduled"
+STAND_IN_CONDITION: Final = "StandIn"
+"""The guest has something in place of what is not to be had on its node."""
+MISFIT_CONDITION: Final = "RestartRequired"
+"""The guest has another size than its instance, and cannot be given it while it runs."""
 _READY: Final = "Ready"
+_GUEST_CONDITIONS: Final = ("Paused", "AgentConnected", "Synchronized", STAND_IN_CONDITION, MISFIT_CONDITION)
 _RANKS: Final = {"": -1, "Pending": 0, "Scheduling": 1, "Scheduled": 2, "Running": 3, "Succeeded": 4, "Failed": 4}
 
 
@@ -33,7 +39,12 @@ class Progress(Struct, frozen=True, kw_only=True):
     node: str | None = None
     reason: str | None = None
     message: str | None = None
-    paused: bool = False
+    guest: Guest | None = None
+
+    @property
+    def paused(self) -> bool:
+        """Whether there is a guest, and it is paused."""
+        return self.guest is not None and self.guest.state == "paused"
 
 
 def phase_of(vmi: VirtualMachineInstance) -> str:
@@ -54,20 +65,35 @@ def advance(vmi: VirtualMachineInstance, progress: Progress, stamp: str) -> Virt
             VirtualMachineInstancePhaseTransitionTimestamp(progress.phase, stamp),
         ]
     if progress.phase == "Running":
-        _describe_guest(status, vmi.spec)
+        _describe_size(status, vmi.spec, progress.guest)
+    if progress.guest is not None:
+        _describe_guest(status, progress.guest)
     status.conditions = _conditions(status, progress, stamp)
     return status
 
 
-def _describe_guest(status: VirtualMachineInstanceStatus, spec: VirtualMachineInstanceSpec) -> None:
-    """Say what the guest was started with, once."""
+def _describe_size(status: VirtualMachineInstanceStatus, spec: VirtualMachineInstanceSpec, guest: Guest | None) -> None:
+    """Say what the guest was started with, and what it has by now."""
     cpu, memory = spec.domain.cpu, spec.domain.memory
-    if status.current_cpu_topology is None and cpu is not None:
+    if guest is not None and guest.topology is not None:
+        status.current_cpu_topology = guest.topology
+    elif status.current_cpu_topology is None and cpu is not None:
         status.current_cpu_topology = CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads)
-    if status.memory is None and memory is not None:
-        status.memory = MemoryStatus(memory.guest, memory.guest, memory.guest)
+    if memory is not None:
+        has = (guest.memory if guest is not None else None) or (status.memory and status.memory.guest_current)
+        before = status.memory or MemoryStatus(memory.guest)
+        status.memory = replace(before, guest_requested=memory.guest, guest_current=has or memory.guest)
     if status.machine is None and spec.domain.machine is not None:
         status.machine = Machine(type=spec.domain.machine.type)
+
+
+def _describe_guest(status: VirtualMachineInstanceStatus, guest: Guest) -> None:
+    """Say of the guest what whatever runs it says; what it does not say stays as it was."""
+    if guest.machine:
+        status.machine = Machine(type=guest.machine)
+    status.interfaces = list(guest.interfaces) or status.interfaces
+    status.volume_status = list(guest.volumes) or status.volume_status
+    status.guest_os_info = guest.os or status.guest_os_info
 
 
 def _conditions(
@@ -79,10 +105,29 @@ def _conditions(
         conditions = put_condition(conditions, unscheduled, stamp)
     else:
         conditions = drop_condition(conditions, SCHEDULED_CONDITION)
-    if progress.paused:
-        words = "VMI was paused by user"
-        return put_condition(conditions, _condition("Paused", "True", "PausedByUser", words), stamp)
-    return drop_condition(conditions, "Paused")
+    for name, wanted in _guest_conditions(progress.guest).items():
+        conditions = drop_condition(conditions, name) if wanted is None else put_condition(conditions, wanted, stamp)
+    return conditions
+
+
+def _guest_conditions(guest: Guest | None) -> dict[str, VirtualMachineInstanceCondition | None]:
+    """The conditions that depend on the guest alone; None for those that it is not to have."""
+    told: dict[str, VirtualMachineInstanceCondition | None] = dict.fromkeys(_GUEST_CONDITIONS)
+    if guest is None:
+        return told
+    if guest.state == "paused":
+        by_user = guest.reason in ("", "PausedByUser")
+        words = "VMI was paused by user" if by_user else guest.message
+        told["Paused"] = _condition("Paused", "True", "PausedByUser" if by_user else guest.reason, words)
+    if guest.agent:
+        told["AgentConnected"] = _condition("AgentConnected", "True")
+    if guest.state in ("waiting", "refused"):
+        told["Synchronized"] = _condition("Synchronized", "False", guest.reason or "NotReady", guest.message)
+    if guest.stand_ins:
+        told[STAND_IN_CONDITION] = _condition(STAND_IN_CONDITION, "True", "NotToBeHadHere", "; ".join(guest.stand_ins))
+    if guest.misfit:
+        told[MISFIT_CONDITION] = _condition(MISFIT_CONDITION, "True", "LiveChangeFailed", guest.misfit)
+    return told
 
 
 def _ready(progress: Progress) -> VirtualMachineInstanceCondition:
@@ -94,7 +139,8 @@ def _ready(progress: Progress) -> VirtualMachineInstanceCondition:
         case "Succeeded" | "Failed":
             return _condition(_READY, "False", "PodTerminating", progress.message or "the guest has ended")
         case _:
-            return _condition(_READY, "False", "GuestNotRunning", "Guest VM is not reported as running")
+            words = progress.guest.message if progress.guest is not None else ""
+            return _condition(_READY, "False", "GuestNotRunning", words or "Guest VM is not reported as running")
 
 
 def _condition(

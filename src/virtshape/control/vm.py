@@ -28,6 +28,7 @@ from virtshape.control.disks import USABLE_PHASES, build_data_volumes, list_volu
 from virtshape.control.events import Recorder
 from virtshape.control.garbage import ORPHAN
 from virtshape.control.instances import build_instance, name_start_revision_of
+from virtshape.control.livechange import find_live_change
 from virtshape.control.loop import DONE, Name, Result
 from virtshape.control.ownership import is_controlled_by
 from virtshape.control.revisions import build_start_revision, has_changed_since, is_same, refer_to_revisions
@@ -169,11 +170,12 @@ class VmReconciler:
         if decision.action == "switch on":
             await self._switch_on(vm)
             return DONE
+        vmi, changed = await self._follow_changes(vm, vmi, configuration)
         seen = Observation(
             vmi=vmi,
             requests=requests,
             volume_phases=phases,
-            changed_since_start=await self._has_changed(vm, vmi, configuration),
+            changed_since_start=changed,
             effective=await self._measure(vm, vmi, configuration),
             starting=decision.action == "start",
             run_strategy=run_strategy(vm.spec) if decision.action in ("nothing", "stop") else None,
@@ -225,18 +227,26 @@ class VmReconciler:
         on = replace(vm.spec, run_strategy=ALWAYS) if vm.spec.run_strategy else replace(vm.spec, running=True)
         await self._client.update(replace(vm, spec=on))
 
-    async def _has_changed(
+    async def _follow_changes(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
-    ) -> bool:
-        """Whether the VM was changed since its instance was started, in a way that makes another instance."""
+    ) -> tuple[VirtualMachineInstance | None, bool]:
+        """The instance with what of the VM's changes can reach it while it runs, and whether others need a restart."""
         generation = vm.metadata.generation if vm.metadata else None
-        if vmi is None or started_generation(vmi) in (None, generation):
-            return False
+        if vmi is None or is_going(vmi) or started_generation(vmi) in (None, generation):
+            return vmi, False
         start = await self._capturer.find_revision(vm, name_start_revision_of(vmi) or "")
         if start is None or not has_changed_since(vm, start):
-            return False
+            return vmi, False
         wanted = build_instance(vm, await self._capturer.find_shape(vm), configuration).spec
-        return not is_same(replace(wanted, start_strategy=vmi.spec.start_strategy), vmi.spec)
+        if is_same(replace(wanted, start_strategy=vmi.spec.start_strategy), vmi.spec):
+            return vmi, False
+        grown = find_live_change(vmi.spec, wanted, configuration)
+        if grown is None:
+            return vmi, True
+        vmi = await self._client.update(replace(vmi, spec=grown))
+        size = measure(grown)
+        self._recorder.tell(vm, "LiveChange", f"the instance is to have {size.vcpus} vCPUs and {size.memory} of memory")
+        return vmi, False
 
     async def _measure(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None

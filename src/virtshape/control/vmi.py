@@ -20,15 +20,19 @@ from virtshape.control.clock import Clock, format_time
 from virtshape.control.conditions import find_condition
 from virtshape.control.events import Recorder
 from virtshape.control.fit import Ledger, check_fit, explain_lacks, measure_demand
+from virtshape.control.guest import Guest, GuestState
 from virtshape.control.instances import INSTANCE_FINALIZER, name_start_revision_of
-from virtshape.control.launcher import SCHEDULABLE_LABEL, Guest, Launcher
+from virtshape.control.launcher import SCHEDULABLE_LABEL, Launcher
 from virtshape.control.loop import DONE, Name, Result
-from virtshape.control.phases import SCHEDULED_CONDITION, Phase, Progress, advance, phase_of
+from virtshape.control.phases import MISFIT_CONDITION, SCHEDULED_CONDITION, Phase, Progress, advance, phase_of
 from virtshape.control.runstrategy import is_final, is_going
 
+_TOLD_CONDITIONS: Final = {"Paused": "Paused", "Synchronized": "SyncFailed", MISFIT_CONDITION: "LiveChangeFailed"}
 UNSCHEDULABLE: Final = "Unschedulable"
 LOOK_AGAIN_SECONDS: Final = 1.0
-_PHASES: Final[dict[str, Phase]] = {
+_PHASES: Final[dict[GuestState, Phase]] = {
+    "waiting": "Scheduled",
+    "refused": "Scheduled",
     "starting": "Scheduled",
     "running": "Running",
     "paused": "Running",
@@ -113,11 +117,22 @@ class VmiReconciler:
                 await self._advance(vmi, Progress(phase="Failed", reason="NodeLost", message=f"node {node} is gone"))
             return DONE
         guest = await launcher.launch(vmi)
-        before = phase_of(vmi)
+        before = vmi
         vmi = await self._advance(vmi, read_guest(guest, node))
-        if phase_of(vmi) != before:
+        if phase_of(vmi) != phase_of(before):
             self._tell_phase(vmi, guest)
-        return Result(after=LOOK_AGAIN_SECONDS) if guest.state == "starting" else DONE
+        elif vmi is not before:
+            self._tell_changes(before, vmi)
+        return Result(after=LOOK_AGAIN_SECONDS) if guest.state in ("waiting", "starting") else DONE
+
+    def _tell_changes(self, before: VirtualMachineInstance, vmi: VirtualMachineInstance) -> None:
+        for name, reason in _TOLD_CONDITIONS.items():
+            old = find_condition(before.status.conditions if before.status else None, name)
+            new = find_condition(vmi.status.conditions if vmi.status else None, name)
+            if new is not None and (old is None or old.message != new.message):
+                self._recorder.tell(vmi, reason, new.message or reason, warning=name != "Paused")
+            elif old is not None and new is None and name == "Paused":
+                self._recorder.tell(vmi, "Unpaused", "the guest goes on")
 
     def _tell_phase(self, vmi: VirtualMachineInstance, guest: Guest) -> None:
         match phase_of(vmi):
@@ -185,14 +200,8 @@ class VmiReconciler:
 
 def read_guest(guest: Guest, node: str) -> Progress:
     """How far an instance is whose guest is doing so."""
-    reason = guest.state.capitalize() if guest.state == "failed" else None
-    return Progress(
-        phase=_PHASES[guest.state],
-        node=node,
-        reason=reason,
-        message=guest.message or None,
-        paused=guest.state == "paused",
-    )
+    reason = (guest.reason or "Failed") if guest.state == "failed" else None
+    return Progress(phase=_PHASES[guest.state], node=node, reason=reason, message=guest.message or None, guest=guest)
 
 
 def _earlier_phases(before: str, after: Phase) -> list[Phase]:

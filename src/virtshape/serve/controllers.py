@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from virtshape.api.codec import encode
 from virtshape.api.core.event import Event
@@ -28,13 +28,12 @@ from virtshape.client.transport import Call, Transport
 from virtshape.control.collector import Collector
 from virtshape.control.controllers import Controllers
 from virtshape.control.expiry import EventExpiry
-from virtshape.control.launcher import Launcher, SimulatedLauncher
 from virtshape.control.loop import Loop, Name
 from virtshape.control.namespaces import NamespaceReconciler
 from virtshape.serve.inprocess import InProcessTransport, connect
+from virtshape.serve.runtime import Runtime
 from virtshape.serve.storage.local import open_storage
 
-LauncherName = Literal["simulate", "none"]
 CONTROLLER: Final = User("system:serviceaccount:kubevirt:kubevirt-controller", (MASTERS, AUTHENTICATED))
 MANAGER: Final = "virt-controller"
 RETRY_SECONDS: Final = 1.0
@@ -44,7 +43,7 @@ _log = logging.getLogger(__name__)
 @asynccontextmanager
 async def controlling(
     server: Server,
-    launcher: LauncherName = "none",
+    runtime: Runtime,
     directory: Path | None = None,
     *,
     wrap: Callable[[Client], Client] = lambda client: client,
@@ -57,9 +56,9 @@ async def controlling(
     client = wrap(connect(server, CONTROLLER, manager=MANAGER))
     async with AsyncExitStack() as stack:
         storage = None
-        if directory is not None and launcher != "simulate":
+        if directory is not None and runtime.keeps_volumes:
             storage = await stack.enter_async_context(open_storage(directory))
-        controllers = Controllers(client, make_launcher(launcher), storage=storage)
+        controllers = Controllers(client, runtime.make_launcher(client), storage=storage)
         namespaces = _build_namespaces(client, controllers, InProcessTransport(server, CONTROLLER))
         collector = Collector(client, [kind for kind in list_stored() if kind is not Event])
         for one in (controllers, collector, namespaces):
@@ -72,20 +71,15 @@ async def controlling(
             await asyncio.gather(forgetting, return_exceptions=True)
 
 
-async def control(server: Server, launcher: LauncherName, directory: Path) -> None:
+async def control(server: Server, runtime: Runtime, directory: Path) -> None:
     """Have the controllers at work until cancelled; what keeps them from beginning is tried again."""
     while True:
         try:
-            async with controlling(server, launcher, directory):
+            async with controlling(server, runtime, directory):
                 await asyncio.Event().wait()
         except (StatusError, UnreachableError) as error:
             _log.error("the controllers cannot begin: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
-
-
-def make_launcher(name: LauncherName) -> Launcher | None:
-    """What runs guests."""
-    return SimulatedLauncher() if name == "simulate" else None
 
 
 def list_stored(*, namespaced: bool = False) -> list[type[Model]]:

@@ -41,8 +41,9 @@ from virtshape.apiserver.source import FIXED_REVISION, FixedSource
 from virtshape.apiserver.world import StoreWorld
 from virtshape.apiserver.writing import Desk
 from virtshape.serve.access import Access
-from virtshape.serve.controllers import LauncherName, control
+from virtshape.serve.controllers import control
 from virtshape.serve.logs import is_access_logged, log_requests
+from virtshape.serve.runtime import LauncherName, open_runtime
 from virtshape.serve.seeding import seed
 from virtshape.serve.upkeep import Upkeep
 from virtshape.store.errors import StoreError
@@ -111,7 +112,10 @@ def _spare_collections() -> None:
 @contextlib.asynccontextmanager
 async def serve(settings: Settings) -> AsyncIterator[Ready]:
     """The server, running for as long as the block does."""
-    async with assemble(settings) as system:
+    async with (
+        open_runtime(settings.launcher, settings.directory) as runtime,
+        assemble(settings, runtime.door) as system,
+    ):
         handle = system.server.handle
         listener = Listener(log_requests(handle) if is_access_logged() else handle)
         tls = system.directory.pki.build_server_context([settings.host])
@@ -120,7 +124,7 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
         interval = min(COMPACTION_SECONDS, settings.history_seconds)
         tasks = [asyncio.create_task(_compact_forever(system.store, interval))]
         if settings.controllers:
-            tasks.append(asyncio.create_task(control(system.server, settings.launcher, settings.directory)))
+            tasks.append(asyncio.create_task(control(system.server, runtime, settings.directory)))
         try:
             yield Ready(url, ensure_admin(system.directory, url))
         finally:

@@ -10,7 +10,8 @@ from tests.worlds import run
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.client.resources import metadata_of
 from virtshape.control.controllers import Controllers
-from virtshape.control.launcher import Guest, SimulatedLauncher
+from virtshape.control.guest import Guest
+from virtshape.control.launcher import SimulatedLauncher
 from virtshape.control.loop import Name
 from virtshape.control.runstrategy import is_final
 from virtshape.control.startfailure import FIRST_DELAY_SECONDS
@@ -22,6 +23,7 @@ class Fragile(SimulatedLauncher):
     """A launcher whose guests end as they are told to, the first few of them."""
 
     def __init__(self, *ends: Guest) -> None:
+        super().__init__()
         self.ends = list(ends)
         self.launched: set[str] = set()
 

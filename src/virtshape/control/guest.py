@@ -1,0 +1,43 @@
+"""
+How a guest is doing, as whatever runs it tells the instance controller.
+
+Plain facts in the words of an instance's status.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.api.kubevirt.status import (
+    VirtualMachineInstanceGuestOSInfo,
+    VirtualMachineInstanceNetworkInterface,
+    VolumeStatus,
+)
+from virtshape.api.quantity import Quantity
+
+GuestState = Literal["waiting", "refused", "starting", "running", "paused", "succeeded", "failed"]
+"""Waiting: something it needs is not there yet. Refused: what it asks for cannot be had here."""
+
+
+class Guest(Struct, frozen=True):
+    """How a guest is doing, and why if it has ended or cannot begin."""
+
+    state: GuestState
+    message: str = ""
+    reason: str = ""
+    stand_ins: tuple[str, ...] = ()
+    """What it got in place of something that is not to be had here."""
+    machine: str = ""
+    """The machine type that it has."""
+    topology: CPUTopology | None = None
+    """Its vCPUs as they are now, where they can change."""
+    memory: Quantity | None = None
+    """Its memory as it is now, where that can change."""
+    misfit: str = ""
+    """Why it could not be given the size that its instance has by now."""
+    interfaces: tuple[VirtualMachineInstanceNetworkInterface, ...] = ()
+    volumes: tuple[VolumeStatus, ...] = ()
+    agent: bool = False
+    """Whether the agent in it answers."""
+    os: VirtualMachineInstanceGuestOSInfo | None = None
