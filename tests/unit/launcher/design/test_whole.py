@@ -164,7 +164,7 @@ def test_the_smallest_instance_has_what_every_guest_has() -> None:
 
 def test_all_that_is_in_the_way_is_told_at_once() -> None:
     domain = {
-        "cpu": {"model": "Z80", "dedicatedCpuPlacement": True, "sockets": 65},
+        "cpu": {"model": "Z80", "dedicatedCpuPlacement": True, "sockets": 80},
         "machine": {"type": "pc-q35-rhel9.2.0"},
         "memory": {"guest": "1Gi", "hugepages": {"pageSize": "64Ki"}},
         "devices": {"autoattachVSOCK": True},
