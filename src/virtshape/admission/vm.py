@@ -7,7 +7,7 @@ Never changes the VM it is given.
 from contextlib import suppress
 from typing import NamedTuple
 
-from virtshape.api.codec import decode, encode
+from virtshape.api.codec import duplicate
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -54,7 +54,7 @@ def check_vm(
 
 def try_vm(vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None, architecture: str) -> Trial:
     """Make of a copy of the VM what would be started."""
-    draft = draft_template(decode(encode(vm), VirtualMachine))  # the fastest copy there is
+    draft = draft_template(duplicate(vm))
     domain = draft.spec.domain
     own_vcpus = domain.cpu.guest if domain.cpu else None
     given = shape.instancetype.cpu if shape.instancetype else None

@@ -43,6 +43,11 @@ def encode(value: object) -> bytes:
     return _encoder.encode(value)
 
 
+def duplicate(value: T) -> T:
+    """A copy of a struct that shares nothing with it; through its text, which is the fastest way."""
+    return _decoder(type(value)).decode(_encoder.encode(value))
+
+
 def from_tree(tree: object, struct: type[T]) -> T:
     """Read plain dicts and lists as this struct; DecodeError names all that is wrong with them."""
     try:

@@ -4,12 +4,11 @@ VMs expanded by a server, which knows its own instance types, preferences and re
 Where a field comes from no server says: for that, all that a VM refers to is fetched and the VM expanded here.
 """
 
-import copy
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from virtshape.api.codec import to_tree
+from virtshape.api.codec import duplicate, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
@@ -75,7 +74,7 @@ async def gather(cluster: Cluster, vm: VirtualMachine) -> list[Model]:
                 asked.append(reference)
             return known.get(reference)
 
-        trial = copy.deepcopy(vm)
+        trial = duplicate(vm)
         with suppress(StatusError):  # which is told when all is there
             infer_matchers(trial, look)
         for role in KINDS:

@@ -6,13 +6,13 @@ until it is, the VM does not count as settled.
 """
 
 import asyncio
-import copy
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
 from virtshape.api.apps import ControllerRevision
+from virtshape.api.codec import duplicate
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
@@ -154,7 +154,7 @@ class Capturer:
         self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
     ) -> VirtualMachine:
         """Write into the VM what it refers to, then drop its revisions."""
-        expanded = copy.deepcopy(vm)
+        expanded = duplicate(vm)
         conflicts = expand_vm(expanded, await self.find_shape(vm), configuration)
         if conflicts:
             words = "; ".join(conflict.message for conflict in conflicts)

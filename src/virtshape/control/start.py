@@ -4,8 +4,7 @@ What the VM controller makes of a VM when it starts: the VMI, shaped by instance
 Never changes the VM or what shapes it, and shares nothing with them.
 """
 
-import copy
-
+from virtshape.api.codec import duplicate
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -36,9 +35,9 @@ def make_instance(
     firmware_uuid: str,
 ) -> tuple[ObjectMeta, VirtualMachineInstanceSpec]:
     """The metadata and spec of the VMI that starts the VM, with everything that its own admission would add."""
-    draft = draft_template(copy.deepcopy(vm))
+    draft = draft_template(duplicate(vm))
     annotate_names(vm, draft.metadata)
-    _refuse(shape_draft(draft, copy.deepcopy(shape), configuration, ROOT))
+    _refuse(shape_draft(draft, duplicate(shape), configuration, ROOT))
     apply_defaults(draft.spec, configuration, architecture)
     apply_instance_defaults(draft.spec, configuration, firmware_uuid=firmware_uuid)
     return draft.metadata, draft.spec
@@ -46,9 +45,9 @@ def make_instance(
 
 def shape_instance(vm: VirtualMachine, shape: Shape) -> tuple[ObjectMeta, VirtualMachineInstanceSpec]:
     """The same with instance type and preference alone: no disks, no network, no defaults."""
-    draft = draft_template(copy.deepcopy(vm))
+    draft = draft_template(duplicate(vm))
     annotate_names(vm, draft.metadata)
-    own = copy.deepcopy(shape)
+    own = duplicate(shape)
     _refuse(apply(draft, own.instancetype, own.preference, root=ROOT, layout=own.layout))
     return draft.metadata, draft.spec
 
