@@ -15,9 +15,13 @@ from urllib.parse import urlencode
 
 import uvloop
 
+from virtshape.api.kinds import find_kind
+from virtshape.api.moment import now
 from virtshape.apiserver.access.kubeconfig import find_token
 from virtshape.apiserver.access.users import ensure_admin
 from virtshape.apiserver.http import Listener
+from virtshape.apiserver.objects import begin, make_write
+from virtshape.apiserver.resource import resource_of
 from virtshape.serve.embedded import Settings, assemble
 
 Tree = dict[str, Any]
@@ -169,6 +173,15 @@ class Serving:
         """Forget all history."""
         store = self.system.store
         asyncio.run_coroutine_threadsafe(store.compact(store.revision), self._loop).result(PATIENCE)
+
+    def keep(self, tree: Tree) -> None:
+        """Have an object stand in the store, whatever admission would say of it."""
+        kind = find_kind(tree["apiVersion"], tree["kind"])
+        assert kind is not None, tree
+        resource, metadata = resource_of(kind), tree["metadata"]
+        begun = begin(resource, tree, metadata.get("namespace", ""), metadata["name"], now())
+        write = make_write(resource.key(metadata.get("namespace", ""), metadata["name"]), 0, begun)
+        asyncio.run_coroutine_threadsafe(self.system.store.write(write), self._loop).result(PATIENCE)
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -1,23 +1,20 @@
 """
 Vectors put to a running system: their objects are stored, their VM is posted, and the answer is read as a vector's.
 
-The VM is only tried. One that has no size of its own gets one: recorded steps knew no others, a server takes them all.
+The VM is only tried. Recorded steps looked at nothing but matchers, a server looks at the whole VM: what it lacks
+beside them is added first.
 """
 
 import json
 from pathlib import Path
 from typing import Any
 
-from tests.loopback import Client, Reply
+from tests.loopback import Client, Reply, Serving
 
 from virtshape.api.kinds import find_kind
 
 Tree = dict[str, Any]
 CONFIGURATION = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
-
-
-class UnusableError(Exception):
-    """A vector whose objects no system would store."""
 
 
 def read_vectors(folder: Path, op: str) -> list[Tree]:
@@ -28,7 +25,8 @@ def read_vectors(folder: Path, op: str) -> list[Tree]:
 class Live:
     """Asks a running system."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, serving: Serving, client: Client) -> None:
+        self._serving = serving
         self._client = client
         self._namespaces = {"default"}
 
@@ -39,20 +37,22 @@ class Live:
 
     def ask(self, question: Tree) -> Reply:
         """What the system says to the vector's VM, beside the vector's objects."""
-        self._enter(question["vm"]["metadata"].get("namespace", "default"))
         stored: list[str] = []
         try:
-            stored += [self._store(tree) for tree in question.get("objects") or ()]
+            stored += map(self._store, question.get("objects") or ())
             return self._try_vm(question, stored)
         finally:
             for path in stored:
                 self._client.delete(path)
 
     def _try_vm(self, question: Tree, stored: list[str]) -> Reply:
-        vm = with_size(question["vm"])
+        vm = complete_vm(question["vm"])
+        self._enter(vm["metadata"]["namespace"])
         if question.get("operation", "CREATE") == "CREATE":
             return self._client.post(path_of(vm).rpartition("/")[0], vm, dryRun="All", fieldValidation="Ignore")
-        stored.append(self._store(with_size(question["oldVM"])))
+        # What stands already may be what no system stores nowadays.
+        self._serving.keep(complete_vm(question["oldVM"]))
+        stored.append(path_of(vm))
         version = self._client.get(stored[-1]).tree["metadata"]["resourceVersion"]
         changed = {**vm, "metadata": {**vm["metadata"], "resourceVersion": version}}
         return self._client.put(stored[-1], changed, dryRun="All", fieldValidation="Ignore")
@@ -61,8 +61,7 @@ class Live:
         self._enter(tree["metadata"].get("namespace"))
         path = path_of(tree)
         reply = self._client.post(path.rpartition("/")[0], tree)
-        if reply.status != 201:
-            raise UnusableError(f"{path}: {reply.body.decode()}")
+        assert reply.status == 201, reply.body
         return path
 
     def _enter(self, namespace: str | None) -> None:
@@ -80,13 +79,34 @@ def path_of(tree: Tree) -> str:
     return f"{root}{namespace}/{kind.plural}/{tree['metadata']['name']}"
 
 
-def with_size(vm: Tree) -> Tree:
-    """The VM with memory, if nothing else is sure to say how much it has."""
+def complete_vm(vm: Tree) -> Tree:
+    """The VM with a namespace, memory, room for what its templates make, and volumes that use them."""
     spec = vm["spec"]
-    domain = spec["template"]["spec"]["domain"]
+    guest = _with_memory(spec, spec["template"]["spec"])
+    templates = [_with_claim(template) for template in spec.get("dataVolumeTemplates") or ()]
+    if templates:
+        guest = {**guest, "volumes": [*(guest.get("volumes") or ()), *_list_missing(guest, templates)]}
+        spec = {**spec, "dataVolumeTemplates": templates}
+    metadata = {"namespace": "default", **vm["metadata"]}
+    return {**vm, "metadata": metadata, "spec": {**spec, "template": {**spec["template"], "spec": guest}}}
+
+
+def _with_memory(spec: Tree, guest: Tree) -> Tree:
+    """The guest with memory, if nothing else is sure to say how much it has."""
+    domain = guest["domain"]
     matcher = spec.get("instancetype") or spec.get("flavor") or {}
     is_sized = matcher and matcher.get("inferFromVolumeFailurePolicy") != "Ignore"
     if domain.get("memory") or domain.get("resources") or is_sized:
-        return vm
-    sized = {**spec["template"]["spec"], "domain": {**domain, "memory": {"guest": "64Gi"}}}
-    return {**vm, "spec": {**spec, "template": {**spec["template"], "spec": sized}}}
+        return guest
+    return {**guest, "domain": {**domain, "memory": {"guest": "64Gi"}}}
+
+
+def _with_claim(template: Tree) -> Tree:
+    spec = template["spec"]
+    return template if "pvc" in spec or "storage" in spec else {**template, "spec": {**spec, "storage": {}}}
+
+
+def _list_missing(guest: Tree, templates: list[Tree]) -> list[Tree]:
+    used = {(volume.get("dataVolume") or {}).get("name") for volume in guest.get("volumes") or ()}
+    names = [template["metadata"]["name"] for template in templates]
+    return [{"name": f"also-{name}", "dataVolume": {"name": name}} for name in names if name not in used]

@@ -9,6 +9,7 @@ from typing import Final
 
 from virtshape.admission.rules.checks import check_value
 from virtshape.admission.rules.instance import check_instance
+from virtshape.admission.rules.labels import check_labels
 from virtshape.admission.rules.running import check_running
 from virtshape.admission.rules.templates import check_templates
 from virtshape.admission.violation import Violation
@@ -28,9 +29,14 @@ def check_machine(vm: VirtualMachine) -> Iterator[Violation]:
 
 def check_machine_alone(vm: VirtualMachine) -> Iterator[Violation]:
     """The same without its guest."""
-    yield from check_running(vm.spec)
-    yield from check_value("spec", "updateVolumesStrategy", vm.spec.update_volumes_strategy, _VOLUME_STRATEGIES)
-    yield from check_templates(vm.spec)
-    if vm.spec.template.spec is None:
+    spec, metadata = vm.spec, vm.spec.template.metadata
+    yield from check_running(spec)
+    if spec.update_volumes_strategy:
+        yield from check_value("spec", "updateVolumesStrategy", spec.update_volumes_strategy, _VOLUME_STRATEGIES)
+    if spec.data_volume_templates:
+        yield from check_templates(vm)
+    if metadata is not None and metadata.labels:
+        yield from check_labels(metadata.labels, "spec.template.metadata.labels")
+    if spec.template.spec is None:
         message = 'missing required field "spec": the template describes no guest'
         yield Violation("missing-field", TEMPLATE_ROOT, message, VALUE_REQUIRED)

@@ -1,35 +1,74 @@
 """
-Templates of DataVolumes in a VM: each has a name of its own, and a volume that uses it.
+Templates of DataVolumes in a VM: each has a name of its own, a volume that uses it, an origin and room for it.
 
 Pure: yields violations.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from virtshape.admission.datavolume import check_data_volume
-from virtshape.admission.violation import DEPRECATED, Violation
-from virtshape.api.kubevirt.machine import VirtualMachineSpec
+from virtshape.admission.rules.checks import list_members
+from virtshape.admission.violation import Violation
+from virtshape.api.cdi import DataVolumeSource, DataVolumeSpec
+from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineSpec
+from virtshape.engine.conflict import VALUE_REQUIRED
+from virtshape.resolve.find import namespace_of
+
+_SOURCES: Final = list_members(DataVolumeSource)
 
 
-def check_templates(spec: VirtualMachineSpec) -> Iterator[Violation]:
+def check_templates(vm: VirtualMachine) -> Iterator[Violation]:
     """Whether the VM can have its disks made from these."""
-    if not spec.data_volume_templates:
-        return
+    used, namespace = _find_used(vm.spec), namespace_of(vm)
+    seen: set[str] = set()
+    for index, template in enumerate(vm.spec.data_volume_templates or ()):
+        at, metadata = f"spec.dataVolumeTemplates[{index}]", template.metadata
+        yield from _check_name((metadata.name if metadata else None) or "", seen, used, at)
+        if metadata is not None and metadata.namespace and metadata.namespace != namespace:
+            message = f"Embedded DataVolume namespace {metadata.namespace} differs from VM namespace {namespace}"
+            yield Violation("impossible-combination", f"{at}.metadata.namespace", message)
+        yield from check_data_volume(template.spec, f"{at}.spec")
+        yield from _check_contents(template.spec, f"{at}.spec")
+
+
+def _find_used(spec: VirtualMachineSpec) -> set[str]:
     volumes = (spec.template.spec.volumes if spec.template.spec else None) or ()
     used = {volume.data_volume.name for volume in volumes if volume.data_volume is not None}
-    used |= {v.persistent_volume_claim.claim_name for v in volumes if v.persistent_volume_claim is not None}
-    seen: set[str] = set()
-    for index, template in enumerate(spec.data_volume_templates):
-        at = f"spec.dataVolumeTemplates[{index}]"
-        name = (template.metadata.name if template.metadata else None) or ""
-        if not name:
-            message = f"'name' field must not be empty for DataVolumeTemplate entry {at}."
-            yield Violation("invalid-name", f"{at}.metadata.name", message)
-        elif name in seen:
-            message = f"two DataVolumeTemplates are named {name}: rename or remove one"
-            yield Violation("duplicate-name", f"{at}.metadata.name", message)
-        elif name not in used:
-            words = "should be referenced in the VMI template's 'volumes' list"
-            yield Violation(DEPRECATED, f"{at}.metadata.name", f"DataVolumeTemplate entry {at} {words}")
-        seen.add(name)
-        yield from check_data_volume(template.spec, f"{at}.spec")
+    return used | {v.persistent_volume_claim.claim_name for v in volumes if v.persistent_volume_claim is not None}
+
+
+def _check_name(name: str, seen: set[str], used: set[str], at: str) -> Iterator[Violation]:
+    field = f"{at}.metadata.name"
+    if not name:
+        message = f"'name' field must not be empty for DataVolumeTemplate entry {at}."
+        yield Violation("invalid-name", field, message, VALUE_REQUIRED)
+    elif name in seen:
+        message = f"two DataVolumeTemplates are named {name}: rename or remove one"
+        yield Violation("duplicate-name", field, message)
+    elif name not in used:
+        words = "must be referenced in the VMI template's 'volumes' list"
+        message = f"DataVolumeTemplate entry {at} {words}: add a volume with dataVolume {name}, or remove it"
+        yield Violation("missing-volume", field, message, VALUE_REQUIRED)
+    seen.add(name)
+
+
+def _check_contents(spec: DataVolumeSpec, at: str) -> Iterator[Violation]:
+    claim = spec.pvc or spec.storage
+    if claim is None:
+        yield Violation("one-of", at, "Missing Data volume PVC or Storage: add storage")
+        return
+    is_populated = claim.data_source is not None or claim.data_source_ref is not None
+    has_origin = spec.source is not None or spec.source_ref is not None
+    if is_populated and has_origin:
+        message = "External population is incompatible with Source and SourceRef: keep one of them"
+        yield Violation("one-of", f"{at}.source", message)
+    if not is_populated and not has_origin:
+        message = "Data volume should have either Source, SourceRef, or be externally populated: add source"
+        yield Violation("one-of", at, message)
+    if spec.source is not None and _SOURCES.count_present(spec.source) == 0:
+        yield Violation("one-of", f"{at}.source", f"Missing dataVolume valid source: add {' or '.join(_SOURCES.names)}")
+    elif spec.source is not None and _SOURCES.count_present(spec.source) > 1:
+        present = _SOURCES.list_present(spec.source)
+        message = f"Multiple dataVolume sources: {' and '.join(present)}; keep one of them"
+        yield Violation("one-of", f"{at}.source.{present[1]}", message)

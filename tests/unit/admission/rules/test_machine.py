@@ -9,8 +9,23 @@ from virtshape.admission.rules.machine import check_machine
 from virtshape.admission.violation import split
 
 USED: Tree = {"volumes": [{"name": "root", "dataVolume": {"name": "dv"}}]}
-TEMPLATE: Tree = {"metadata": {"name": "dv"}, "spec": {"storage": {}}}
-AT = "spec.dataVolumeTemplates"
+CLAIMED: Tree = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "dv"}}]}
+BLANK: Tree = {"storage": {}, "source": {"blank": {}}}
+POPULATED: Tree = {"storage": {"dataSource": {"kind": "VolumeSnapshot", "name": "s"}}}
+
+
+def templates(*specs: Tree, used: Tree = USED, **metadata: str) -> Any:
+    """A VM with a template for each spec, all of one name."""
+    listed = [{"metadata": {"name": "dv", **metadata}, "spec": spec} for spec in specs]
+    return build_vm(template=used, dataVolumeTemplates=listed)
+
+
+def labelled(**labels: str) -> Any:
+    vm = build_vm(annotations={})
+    assert vm.spec.template.metadata is not None
+    vm.spec.template.metadata.labels = labels
+    return vm
+
 
 CASES: dict[str, tuple[Any, list[str], list[str]]] = {
     "a strategy": (build_vm(runStrategy="Once"), [], []),
@@ -19,21 +34,51 @@ CASES: dict[str, tuple[Any, list[str], list[str]]] = {
     "both ways to run": (build_vm(running=True), ["Running and RunStrategy are mutually exclusive"], ["spec.running"]),
     "the older way to run": (build_vm(runStrategy=None, running=False), [], ["spec.running is deprecated"]),
     "a volume strategy that is none": (build_vm(updateVolumesStrategy="Swap"), ['"Swap" is not supported'], []),
-    "a template in use": (build_vm(template=USED, dataVolumeTemplates=[TEMPLATE]), [], []),
-    "a template that nothing uses": (build_vm(dataVolumeTemplates=[TEMPLATE]), [], ["DataVolumeTemplate entry"]),
+    "a template in use": (templates(BLANK), [], []),
+    "a template in use as a claim": (templates(BLANK, used=CLAIMED), [], []),
+    "a template that something else fills": (templates(POPULATED), [], []),
+    "a template that nothing uses": (
+        templates(BLANK, used={}),
+        ["DataVolumeTemplate entry spec.dataVolumeTemplates[0] must be referenced in the VMI template's"],
+        [],
+    ),
     "a template of no name": (
-        build_vm(dataVolumeTemplates=[{"spec": {}}]),
+        build_vm(dataVolumeTemplates=[{"spec": BLANK}]),
         ["'name' field must not be empty for DataVolumeTemplate"],
         [],
     ),
-    "two templates of a name": (
-        build_vm(template=USED, dataVolumeTemplates=[TEMPLATE, TEMPLATE]),
-        ["two DataVolumeTemplates are named dv"],
+    "two templates of a name": (templates(BLANK, BLANK), ["two DataVolumeTemplates are named dv"], []),
+    "a template elsewhere": (
+        templates(BLANK, namespace="other"),
+        ["Embedded DataVolume namespace other differs from VM namespace default"],
         [],
     ),
-    "a template of two claims": (
-        build_vm(template=USED, dataVolumeTemplates=[{**TEMPLATE, "spec": {"storage": {}, "pvc": {}}}]),
-        ["Duplicate storage definition"],
+    "a template of two claims": (templates({**BLANK, "pvc": {}}), ["Duplicate storage definition"], []),
+    "a template of no claim": (templates({"source": {"blank": {}}}), ["Missing Data volume PVC or Storage"], []),
+    "a template of nothing": (
+        templates({"storage": {}}),
+        ["Data volume should have either Source, SourceRef, or be externally populated"],
+        [],
+    ),
+    "a template of an empty source": (
+        templates({"storage": {}, "source": {}}),
+        ["Missing dataVolume valid source"],
+        [],
+    ),
+    "a template of two sources": (
+        templates({"storage": {}, "source": {"blank": {}, "upload": {}}}),
+        ["Multiple dataVolume sources"],
+        ["Multiple Data volume sources"],
+    ),
+    "a template filled twice": (
+        templates({**POPULATED, "source": {"blank": {}}}),
+        ["External population is incompatible with Source and SourceRef"],
+        [],
+    ),
+    "labels of its own": (labelled(app="web"), [], []),
+    "a label that is the system's": (
+        labelled(**{"kubevirt.io/nodeName": "node1"}),
+        ["creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited: kubevirt.io/nodeName"],
         [],
     ),
 }
