@@ -22,12 +22,14 @@ from virtshape.control.cache import Cache, struct_of
 from virtshape.control.revisions import (
     ROLES,
     build_revision,
+    build_start_revision,
     build_upgrade,
     check_same_content,
     find_origin,
     find_superseded,
     is_removable,
     name_revision,
+    name_start_revision,
     needs_upgrade,
     pin,
     wants_expansion,
@@ -84,12 +86,16 @@ class Capturer:
                 found[reference] = await self._get_source(vm, role, matcher)
         return find_shape(vm, found.get)
 
-    async def keep(self, revision: ControllerRevision) -> None:
-        """Store a revision whose name alone says what it holds."""
+    async def keep_start(self, vm: VirtualMachine) -> None:
+        """Store the spec that the VM is started from, in place of what it was started from before."""
+        wanted = build_start_revision(vm)
+        earlier = vm.status.observed_generation if vm.status else None
+        if earlier is not None and (name := name_start_revision(vm, earlier)) != _name(wanted):
+            await self._remove(vm, name)
         try:
-            await self._client.create(revision)
+            await self._client.create(wanted)
         except StatusError as error:
-            if error.reason != "AlreadyExists":
+            if error.reason != "AlreadyExists":  # its name says what it holds
                 raise
 
     async def find_revision(self, vm: VirtualMachine, name: str) -> ControllerRevision | None:

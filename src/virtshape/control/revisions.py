@@ -264,10 +264,10 @@ def _has_status_revision(vm: VirtualMachine, role: Role) -> bool:
     return ref is not None and ref.controller_revision_ref is not None
 
 
-def name_start_revision(vm: VirtualMachine) -> str:
-    """What the copy of the VM's own spec at a start is called."""
+def name_start_revision(vm: VirtualMachine, generation: int | None = None) -> str:
+    """What the copy of the VM's own spec at a start is called; that of the current generation unless told otherwise."""
     metadata = vm.metadata or ObjectMeta()
-    return f"revision-start-vm-{metadata.uid}-{metadata.generation}"
+    return f"revision-start-vm-{metadata.uid}-{generation or metadata.generation}"
 
 
 def build_start_revision(vm: VirtualMachine) -> ControllerRevision:

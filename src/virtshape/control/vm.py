@@ -31,7 +31,7 @@ from virtshape.control.instances import build_instance, name_start_revision_of
 from virtshape.control.livechange import find_live_change
 from virtshape.control.loop import DONE, Name, Result
 from virtshape.control.ownership import is_controlled_by
-from virtshape.control.revisions import build_start_revision, has_changed_since, is_same, refer_to_revisions
+from virtshape.control.revisions import has_changed_since, is_same, refer_to_revisions
 from virtshape.control.runstrategy import (
     ALWAYS,
     START,
@@ -197,7 +197,7 @@ class VmReconciler:
         shape = await self._capturer.find_shape(vm)
         wanted = build_instance(vm, shape, configuration, requests[0] if requests else None)
         await self._require_unchanged(vm)
-        await self._capturer.keep(build_start_revision(vm))
+        await self._capturer.keep_start(vm)
         await self._client.create(wanted)
         self._recorder.tell(
             vm, "SuccessfulCreate", f"Started the virtual machine by creating the new VMI {_name(wanted)}"

@@ -130,6 +130,9 @@ def test_halting_a_vm_stops_it_and_starting_it_again_gives_a_new_instance(tmp_pa
             assert await place.find(VirtualMachineInstance) is None
             await place.client.patch(VirtualMachine, "vm1", "default", patch={"spec": {"runStrategy": "Always"}})
             await place.wait_for("Running")
+            await settle(controllers)
+            starts = [name for name in await place.revisions() if name == "start"]
+            assert starts == ["start"]  # the one before is not needed any more
 
     run(scenario())
 
