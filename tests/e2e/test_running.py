@@ -30,6 +30,12 @@ def test_it_says_where_it_is_and_what_to_type_next(data: Path) -> None:
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
+def test_clients_are_told_to_come_to_where_it_listens(data: Path) -> None:
+    with System(data) as system:
+        told = system.ask("GET", "/api")[1]["serverAddressByClientCIDRs"][0]["serverAddress"]
+        assert f"https://{told}" == system.url
+
+
 def test_what_does_not_exist_yet_is_said_and_not_pretended(data: Path) -> None:
     with System(data, "--launcher", "qemu") as system:
         assert "this build has no launcher qemu yet" in system.log.read_text()

@@ -88,6 +88,10 @@ class Server:
         self._audit = audit
         self._writes = Slots()
 
+    def settle(self, address: str) -> None:
+        """Tell clients to come to this address."""
+        self._publisher.settle(address)
+
     def handle(self, request: Request) -> Answer | Awaitable[Answer]:
         """The answer to a request, or the promise of one."""
         try:

@@ -121,6 +121,7 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
         tls = system.directory.pki.build_server_context([settings.host])
         port = await listener.start(settings.host, settings.port, tls)
         url = format_url(settings.host, port)
+        system.server.settle(url.removeprefix("https://"))
         interval = min(COMPACTION_SECONDS, settings.history_seconds)
         tasks = [asyncio.create_task(_compact_forever(system.store, interval))]
         if settings.controllers:

@@ -28,6 +28,10 @@ class Publisher:
         paths = [*self._plain, *list_health_paths(checks()), "/version", "/openapi/v2", "/openapi/v3"]
         self._root = write_root(paths)
 
+    def settle(self, address: str) -> None:
+        """State this address from now on: the port may be known only once the server listens."""
+        self._plain = write_discovery(address)
+
     def answer(self, request: Request) -> Response | None:
         """The document at a path, if there is one."""
         if not request.path.startswith("/"):
