@@ -114,5 +114,5 @@ def _check_needs(brief: Brief, asked: FeatureHyperv, on: list[str]) -> None:
 def _check_flushes(brief: Brief, asked: FeatureHyperv) -> None:
     flush = asked.tlbflush
     for name in ("direct", "extended"):
-        if flush is not None and is_on(getattr(flush, name)):
+        if flush is not None and is_on(flush) and is_on(getattr(flush, name)):
             brief.refuse(f"{_HYPERV}.tlbflush.{name}", "this machine's libvirt has no word for it")
