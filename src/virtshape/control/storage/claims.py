@@ -141,8 +141,6 @@ class ClaimReconciler:
             self._recorder.tell(claim, "ProvisioningSucceeded", f"bound to volume {bound_name}")
         self._told.pop(name, None)
         await self._write_status(claim, describe_bound(claim, volume))
-        if spec.data_source is not None or spec.data_source_ref is not None:
-            await self._storage.forget(bound_name or "")
         return DONE
 
     async def _fill_new(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result | None:
@@ -164,7 +162,7 @@ class ClaimReconciler:
             self._tell(name, claim, "ProvisioningFailed", work.message, warning=True)
             await self._storage.forget(kept.name)
             return Result(after=RETRY_SECONDS)
-        return None if work.state == "done" else Result(after=POLL_SECONDS)  # forgotten once the claim is bound
+        return None if work.state == "done" else Result(after=POLL_SECONDS)
 
     async def _keep(self, name: Name, claim: PersistentVolumeClaim) -> Result:
         """See to it that a bound claim still has its volume, and all of it that it asks for."""
@@ -172,6 +170,8 @@ class ClaimReconciler:
         volume = self._cache.find(PersistentVolume, volume_name)
         if volume is None or not is_for(volume, claim):
             return await self._find_volume(name, claim) if await self._has_lost(claim, volume_name) else DONE
+        if find_claim_origin(claim, self._cache) is not None:
+            await self._storage.forget(volume_name)  # not before: as long as it knows, it does not fill twice
         if is_too_small(claim, volume):
             volume = await self._grow(name, claim, volume)
         await self._write_status(claim, describe_bound(claim, volume))

@@ -7,8 +7,10 @@ Translates; decides nothing.
 from pathlib import Path
 
 from virtshape.control.storage.protocol import Container, Web
+from virtshape.launcher.images.download import download
 from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
+from virtshape.launcher.images.web import Access
 from virtshape.serve.storage.layout import Layout
 
 
@@ -18,9 +20,13 @@ class ImageFetcher:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
 
-    def fetch_web(self, origin: Web, scratch: Path, progress: Progress) -> Path:
-        """A file from a web address, in scratch."""
-        raise TransferError(f"nothing here fetches {origin.url}")
+    def fetch_web(self, origin: Web, scratch: Path, limit: int, progress: Progress) -> Path:
+        """A file from a web address, in scratch, of at most so many bytes."""
+        target = scratch / "download"
+        if not target.exists():
+            access = Access(origin.headers, origin.user, origin.password, origin.authorities)
+            download(origin.url, target, access=access, checksum=origin.checksum, limit=limit, progress=progress)
+        return target
 
     def fetch_container(self, origin: Container, scratch: Path, progress: Progress) -> Path:
         """The disk image of a container image, which others use too."""

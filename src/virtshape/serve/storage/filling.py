@@ -26,8 +26,8 @@ MARGIN: Final = 64 << 20
 class Fetcher(Protocol):
     """Brings files from elsewhere; what was broken off goes on where it was."""
 
-    def fetch_web(self, origin: Web, scratch: Path, progress: Progress) -> Path:
-        """A file from a web address, in scratch."""
+    def fetch_web(self, origin: Web, scratch: Path, limit: int, progress: Progress) -> Path:
+        """A file from a web address, in scratch, of at most so many bytes."""
 
     def fetch_container(self, origin: Container, scratch: Path, progress: Progress) -> Path:
         """The disk image of a container image, which others use too."""
@@ -51,7 +51,7 @@ def fill_volume(
             source = fetcher.fetch_container(origin, scratch, _share(progress, 0, 80))
             write_image(source, target, volume.size, order, scratch, _share(progress, 80, 100), keeps_source=True)
         case Web() as origin:
-            source = fetcher.fetch_web(origin, scratch, _share(progress, 0, 80))
+            source = fetcher.fetch_web(origin, scratch, volume.size + MARGIN, _share(progress, 0, 80))
             _write(source, target, volume, order, scratch, _share(progress, 80, 100))
         case Upload():
             _write(layout.upload(volume.name), target, volume, order, scratch, progress)
@@ -111,7 +111,7 @@ def measure_order(order: Order, scratch: Path, fetcher: Fetcher, progress: Progr
 def _fetch(origin: Origin, scratch: Path, fetcher: Fetcher, progress: Progress) -> Path:
     match origin:
         case Web():
-            return fetcher.fetch_web(origin, scratch, progress)
+            return fetcher.fetch_web(origin, scratch, shutil.disk_usage(scratch).free, progress)
         case Container():
             return fetcher.fetch_container(origin, scratch, progress)
         case _:

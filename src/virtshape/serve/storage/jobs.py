@@ -5,10 +5,10 @@ Knows nothing of what the work is.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from threading import Event, Thread
 from typing import Final
 
 from virtshape.control.storage.protocol import Wake, Work
@@ -17,6 +17,7 @@ from virtshape.launcher.images.progress import Progress, until
 
 MOST_AT_ONCE: Final = 4
 QUICK_SECONDS: Final = 0.05
+PATIENCE_SECONDS: Final = 2.0
 _log = logging.getLogger(__name__)
 
 Task = Callable[[Progress], int]
@@ -33,7 +34,7 @@ class Job:
         self.writes = writes
         self.work = Work(state="waiting")
         self.stop = Event()
-        self.future: asyncio.Future[None] | None = None
+        self.running: asyncio.Task[None] | None = None
 
     def report(self, done: int, total: int | None) -> None:
         """Take note of how far the work is."""
@@ -63,7 +64,7 @@ class Jobs:
     """All work under way."""
 
     def __init__(self, most_at_once: int = MOST_AT_ONCE) -> None:
-        self._pool = ThreadPoolExecutor(most_at_once, thread_name_prefix="storage")
+        self._room = asyncio.Semaphore(most_at_once)
         self._jobs: dict[str, Job] = {}
 
     def find(self, key: str, purpose: str, attempt: int) -> Job | None:
@@ -77,24 +78,27 @@ class Jobs:
         """Begin work, after what else was done under its key has ended; how far it is a moment later."""
         await self.end(key)
         job = self._jobs[key] = Job(purpose, attempt, reads, writes)
-        loop = asyncio.get_running_loop()
-        job.future = loop.run_in_executor(self._pool, job.do, task)
-        job.future.add_done_callback(lambda _: wake())
-        await asyncio.wait({job.future}, timeout=QUICK_SECONDS)
+        job.running = asyncio.create_task(self._run(job, task), name=f"{purpose}-{key}")
+        job.running.add_done_callback(lambda _: wake())
+        await asyncio.wait({job.running}, timeout=QUICK_SECONDS)
         return job.work
 
-    async def end(self, key: str) -> None:
-        """Have work stop, and wait until it has."""
-        job = self._jobs.pop(key, None)
-        if job is None or job.future is None:
-            return
-        job.stop.set()
-        await asyncio.wait({job.future})
+    async def _run(self, job: Job, task: Task) -> None:
+        async with self._room:
+            await run_in_thread(lambda: job.do(task))
+
+    async def end(self, *keys: str) -> None:
+        """Have work stop, and wait until it has; for what does not hear, not for long: it stops when it does."""
+        jobs = [job for key in keys if (job := self._jobs.pop(key, None)) is not None]
+        for job in jobs:
+            job.stop.set()
+        running = [job.running for job in jobs if job.running is not None]
+        if running:
+            await asyncio.wait(running, timeout=PATIENCE_SECONDS)
 
     async def end_of(self, volume: str) -> None:
         """Have all work stop that reads or writes a volume."""
-        for key in [key for key, job in self._jobs.items() if volume in (job.reads, job.writes)]:
-            await self.end(key)
+        await self.end(*(key for key, job in self._jobs.items() if volume in (job.reads, job.writes)))
 
     def is_reading(self, volume: str) -> bool:
         """Whether work under way reads a volume."""
@@ -102,9 +106,25 @@ class Jobs:
 
     async def close(self) -> None:
         """Have all work stop."""
-        for key in list(self._jobs):
-            await self.end(key)
-        self._pool.shutdown()
+        await self.end(*self._jobs)
+
+
+def run_in_thread(action: Callable[[], None]) -> "asyncio.Future[None]":
+    """Do something in a thread that does not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    ended = loop.create_future()
+
+    def finish() -> None:
+        if not ended.done():
+            ended.set_result(None)
+
+    def run() -> None:
+        action()
+        with contextlib.suppress(RuntimeError):  # the loop is gone, and nobody waits any more
+            loop.call_soon_threadsafe(finish)
+
+    Thread(target=run, name="storage", daemon=True).start()
+    return ended
 
 
 def _describe(error: OSError) -> str:

@@ -1,0 +1,301 @@
+"""DataVolumes filled from a web server on loopback: in one go, in pieces, after failures, and across a kill."""
+
+import asyncio
+import base64
+import gzip
+import hashlib
+import lzma
+import subprocess
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.controlled import placed
+from tests.stored import MIB, find_image, volume_tree, wait_for_event, wait_for_volume, wait_until
+from tests.worlds import run
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.codec import to_tree
+from virtshape.api.core.claim import PersistentVolumeClaim
+
+CONTENT = b"guest".ljust(64 << 10, b"x") + bytes(MIB) + b"end".ljust(512, b"y")
+
+
+class Web:
+    """A server with some files; `allowance` is how many bytes it sends until it breaks off, once."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.allowance: list[int] = []
+        self.requests: list[dict[str, str]] = []
+        self.gate = threading.Event()
+        self.gate.set()
+        web = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                web.answer(self)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as the base class has it
+                del format, args
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def url(self, name: str) -> str:
+        return f"http://127.0.0.1:{self.server.server_address[1]}/{name}"
+
+    def answer(self, asked: BaseHTTPRequestHandler) -> None:
+        self.requests.append({key.lower(): value for key, value in asked.headers.items()})
+        content = self.files.get(asked.path.strip("/"))
+        if content is None:
+            asked.send_error(404)
+            return
+        start = int(asked.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
+        asked.send_response(206 if start else 200)
+        asked.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+        if start:
+            asked.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        asked.send_header("Content-Length", str(len(content) - start))
+        asked.end_headers()
+        rest = content[start:]
+        if self.allowance:
+            asked.wfile.write(rest[: self.allowance.pop(0)])
+            asked.wfile.flush()
+            self.gate.wait(30)
+            asked.close_connection = True
+            asked.connection.shutdown(2)
+            return
+        asked.wfile.write(rest)
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    serving = Web()
+    yield serving
+    serving.gate.set()
+    serving.server.shutdown()
+    serving.server.server_close()
+
+
+def http_tree(url: str, size: str | None = "8Mi", *, spec: Tree | None = None, **http: Any) -> Tree:
+    return volume_tree("dv1", size, source={"http": {"url": url, **http}}, **(spec or {}))
+
+
+def make_qcow2(path: Path, content: bytes, size: int) -> bytes:
+    raw = path / "raw"
+    raw.write_bytes(content.ljust(size, b"\0"))
+    subprocess.run(["qemu-img", "convert", "-O", "qcow2", raw, path / "qcow2"], check=True)  # noqa: S607 - as users do
+    return (path / "qcow2").read_bytes()
+
+
+FORMS: dict[str, Callable[[Path], bytes]] = {
+    "raw": lambda _: CONTENT,
+    "raw in gz": lambda _: gzip.compress(CONTENT),
+    "raw in xz": lambda _: lzma.compress(CONTENT),
+    "qcow2": lambda path: make_qcow2(path, CONTENT, 4 * MIB),
+    "qcow2 in gz": lambda path: gzip.compress(make_qcow2(path, CONTENT, 4 * MIB)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, form: str) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path / "data") as place, place.controlling("none"):
+            await place.create(http_tree(web.url("disk")))
+            volume = await wait_for_volume(place)
+            assert to_tree(volume.status)["progress"] == "100.0%"
+            image = await find_image(place, "dv1")
+            assert image.read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+            assert image.stat().st_mode & 0o777 == 0o600
+            assert [one.name for one in image.parent.iterdir()] == ["disk.img"]
+
+    web.files["disk"] = FORMS[form](tmp_path)
+    (tmp_path / "data").mkdir()
+    run(scenario())
+
+
+def test_a_size_that_nobody_said_is_the_images(tmp_path: Path, web: Web) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path / "data") as place, place.controlling("none"):
+            await place.create(http_tree(web.url("disk"), size=None))
+            await wait_for_volume(place)
+            claim = await place.client.get(PersistentVolumeClaim, "dv1", "default")
+            assert claim.status is not None
+            assert claim.status.capacity == {"storage": "4Mi"}
+            assert (await find_image(place, "dv1")).read_bytes() == CONTENT.ljust(4 * MIB, b"\0")
+            assert len(web.requests) == 1
+
+    web.files["disk"] = make_qcow2(tmp_path, CONTENT, 4 * MIB)
+    (tmp_path / "data").mkdir()
+    run(scenario())
+
+
+def test_headers_and_passwords_go_along(tmp_path: Path, web: Web) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            login = {"accessKeyId": "me", "secretKey": "pass"}
+            await place.create(
+                http_tree(web.url("disk"), secretRef="login", extraHeaders=["X-A: 1"], secretExtraHeaders=["more"])
+            )
+            assert "Secret default/login is not there" in await wait_for_event(place, "dv1", "NotFound")
+            for name, data in (("login", login), ("more", {"any": "X-B: 2"})):
+                metadata = {"name": name, "namespace": "default"}
+                await place.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
+            await wait_for_volume(place)
+            asked = web.requests[-1]
+            assert asked["authorization"] == f"Basic {base64.b64encode(b'me:pass').decode()}"
+            assert (asked["x-a"], asked["x-b"]) == ("1", "2")
+
+    web.files["disk"] = CONTENT
+    run(scenario())
+
+
+def test_a_broken_off_transfer_goes_on_where_it_was(tmp_path: Path, web: Web) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(http_tree(web.url("disk")))
+            await wait_for_volume(place)
+            assert (await find_image(place, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+            assert [asked.get("range") for asked in web.requests] == [None, "bytes=70000-"]
+
+    web.files["disk"] = CONTENT
+    web.allowance = [70000]
+    run(scenario())
+
+
+def test_progress_is_told_and_nothing_is_seen_before_all_is_there(tmp_path: Path, web: Web) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(http_tree(web.url("disk")))
+            volume = await wait_until(
+                place, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A"
+            )
+            status = to_tree(volume.status)
+            assert status["phase"] == "ImportInProgress"
+            assert status["progress"] == f"{80 * 600_000 / len(CONTENT):.2f}%"
+            assert status["conditions"][2]["status"] == "True"
+            image = await find_image(place, "dv1")
+            assert list(image.parent.iterdir()) == []
+            web.gate.set()
+            await wait_for_volume(place)
+            assert image.read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+
+    web.files["disk"] = CONTENT
+    web.allowance = [600_000]
+    web.gate.clear()
+    run(scenario())
+
+
+def test_a_transfer_that_was_killed_goes_on_after_a_restart(tmp_path: Path, web: Web) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            await place.create(http_tree(web.url("disk")))
+            async with place.controlling("none"):
+                await wait_until(
+                    place, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A"
+                )
+            web.gate.set()
+            assert not list((tmp_path / "volumes").glob("*/disk.img"))
+            async with place.controlling("none"):
+                await wait_for_volume(place)
+                assert (await find_image(place, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+                while list((tmp_path / "scratch").iterdir()):
+                    await asyncio.sleep(0.01)
+
+    web.files["disk"] = CONTENT
+    web.allowance = [600_000]
+    web.gate.clear()
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("name", "http", "spec", "words"),
+    [
+        ("large", {}, {}, "8388608"),
+        ("disk", {"checksum": "sha256:" + "0" * 64}, {}, "the file's checksum is sha256:"),
+        ("disk", {"checksum": "crc:1"}, {}, "is no checksum"),
+        ("backed", {}, {}, "it is backed by another file"),
+        ("disk", {}, {"contentType": "archive"}, "the archive cannot be unpacked"),
+    ],
+    ids=["too large", "other content", "no checksum", "backing file", "no archive"],
+)
+def test_what_must_not_be_used_fails_for_good(
+    tmp_path: Path, web: Web, name: str, http: Tree, spec: Tree, words: str
+) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path / "data") as place, place.controlling("none"):
+            await place.create(http_tree(web.url(name), spec=spec, **http))
+            volume = await wait_for_volume(place, phase="Failed")
+            assert words in to_tree(volume.status)["conditions"][2]["message"]
+            assert not list((tmp_path / "data" / "volumes").glob("*/*"))
+
+    (tmp_path / "data").mkdir()
+    backed = tmp_path / "backed"
+    subprocess.run(
+        ["qemu-img", "create", "-q", "-f", "qcow2", "-u", "-b", "/etc/passwd", "-F", "raw", backed, "1M"],  # noqa: S607 - as users do
+        check=True,
+    )
+    web.files = {"disk": CONTENT, "large": b"z" * (9 * MIB), "backed": backed.read_bytes()}
+    run(scenario())
+
+
+def test_failures_are_counted_and_tried_again(tmp_path: Path, web: Web) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(http_tree(web.url("disk")))
+            volume = await wait_until(place, DataVolume, "dv1", lambda one: one.status and one.status.restart_count)
+            status = to_tree(volume.status)
+            assert (status["phase"], status["conditions"][2]["reason"]) == ("ImportInProgress", "Error")
+            assert "answered 404" in status["conditions"][2]["message"]
+            web.files["disk"] = CONTENT
+            volume = await wait_for_volume(place)
+            assert to_tree(volume.status)["restartCount"] >= 1
+
+    run(scenario())
+
+
+def test_an_archive_becomes_files(tmp_path: Path, web: Web) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(http_tree(web.url("files.tar.gz"), spec={"contentType": "archive"}))
+            await wait_for_volume(place)
+            directory = (await find_image(place, "dv1")).parent
+            assert {one.name for one in directory.iterdir()} == {"etc"}
+            assert (directory / "etc" / "name").read_bytes() == b"guest"
+
+    packed = BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        member = tarfile.TarInfo("etc/name")
+        member.size = 5
+        archive.addfile(member, BytesIO(b"guest"))
+    web.files["files.tar.gz"] = packed.getvalue()
+    run(scenario())
+
+
+def test_a_volume_that_is_deleted_leaves_nothing(tmp_path: Path, web: Web) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await place.create(http_tree(web.url("disk")))
+            await wait_until(
+                place, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A"
+            )
+            await place.client.delete(DataVolume, "dv1", "default")
+            web.gate.set()
+            await place.wait_until_gone(PersistentVolumeClaim, "dv1")
+            while list((tmp_path / "volumes").iterdir()) or list((tmp_path / "scratch").iterdir()):
+                await asyncio.sleep(0.01)
+
+    web.files["disk"] = CONTENT
+    web.allowance = [600_000]
+    web.gate.clear()
+    run(scenario())
