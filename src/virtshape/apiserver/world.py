@@ -11,22 +11,18 @@ from virtshape.admission.world import World
 from virtshape.api.codec import decode
 from virtshape.api.kinds import KINDS
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
-from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.moment import now
+from virtshape.apiserver.mentions import Mentions
 from virtshape.apiserver.objects import make_uid
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.engine.machine import default_architecture
-from virtshape.resolve.find import refer
-from virtshape.resolve.matcher import Role, find_full_kind, find_matcher
 from virtshape.resolve.reference import Reference
 from virtshape.store.record import Key, Record
 from virtshape.store.store import Store
 
 CONFIGURATION: Final = Key("kubevirts.kubevirt.io", "kubevirt", "kubevirt")
-MACHINES: Final = "virtualmachines.kubevirt.io"
 MOST_DECODED: Final = 1024
-_ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
 
 
 class StoreWorld(World):
@@ -35,6 +31,8 @@ class StoreWorld(World):
     def __init__(self, store: Store) -> None:
         self._store = store
         self._decoded: dict[Key, tuple[int, Model]] = {}
+        self._mentions = Mentions(store)
+        store.observe(self._mentions.observe)
 
     def find(self, reference: Reference) -> Model | None:
         """The object at a reference; it is shared, and not to be changed."""
@@ -73,11 +71,7 @@ class StoreWorld(World):
 
     def count_machines(self, reference: Reference) -> int:
         """How many VMs name this instance type, flavor or preference."""
-        mark = b'"name":"%s"' % reference.name.encode()
-        listed = self._store.list(MACHINES, reference.namespace or None).records
-        return sum(
-            mark in record.value and _names(decode(record.value, VirtualMachine), reference) for record in listed
-        )
+        return self._mentions.count(reference)
 
     def _decode(self, record: Record, struct: type[Model]) -> Model:
         known = self._decoded.get(record.key)
@@ -88,14 +82,6 @@ class StoreWorld(World):
             self._decoded.clear()
         self._decoded[record.key] = record.revision, found
         return found
-
-
-def _names(vm: VirtualMachine, reference: Reference) -> bool:
-    for role in _ROLES:
-        matcher = find_matcher(vm, role)
-        if matcher is not None and find_full_kind(matcher, role) and refer(vm, role, matcher) == reference:
-            return True
-    return False
 
 
 @cache

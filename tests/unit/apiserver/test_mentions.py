@@ -1,0 +1,97 @@
+"""How many VMs name an instance type, a flavor or a preference."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.build import Tree, build_vm
+
+from virtshape.api.codec import to_tree
+from virtshape.apiserver.mentions import MACHINES, Mentions
+from virtshape.apiserver.objects import make_write
+from virtshape.resolve.reference import Reference
+from virtshape.store.record import Key
+from virtshape.store.store import Store
+
+INSTANCETYPES, FLAVORS = "instancetype.kubevirt.io", "flavor.kubevirt.io"
+SMALL = Reference(INSTANCETYPES, "VirtualMachineClusterInstancetype", "", "small")
+OWN = Reference(INSTANCETYPES, "VirtualMachineInstancetype", "default", "small")
+LINUX = Reference(INSTANCETYPES, "VirtualMachineClusterPreference", "", "linux")
+TINY = Reference(FLAVORS, "VirtualMachineClusterFlavor", "", "tiny")
+FLAVORED = Reference(FLAVORS, "VirtualMachineClusterPreference", "", "linux")
+
+NAMED: dict[str, tuple[Tree, set[Reference]]] = {
+    "nothing": ({}, set()),
+    "an instance type": ({"instancetype": "small"}, {SMALL}),
+    "one of its namespace": ({"instancetype": "virtualmachineinstancetypes/small"}, {OWN}),
+    "a preference": ({"preference": "linux"}, {LINUX}),
+    "both": ({"instancetype": "small", "preference": "linux"}, {SMALL, LINUX}),
+    "a flavor": ({"flavor": "tiny", "preference": "linux"}, {TINY, FLAVORED}),
+    "a kind that is none": ({"instancetype": "Typo/small"}, set()),
+}
+
+
+class Machines:
+    """A store with VMs in it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._revisions: dict[str, int] = {}
+
+    async def write(self, name: str = "vm1", *, removes: bool = False, **spec: Any) -> None:
+        tree = {"apiVersion": "kubevirt.io/v1", **to_tree(build_vm(name=name, namespace="default", **spec))}
+        tree["metadata"]["resourceVersion"] = ""
+        write = make_write(Key(MACHINES, "default", name), self._revisions.get(name, 0), tree, removes=removes)
+        self._revisions[name] = (await self._store.write(write)).revision
+
+
+def run(directory: Path, story: Callable[[Machines, Mentions], Awaitable[None]]) -> None:
+    async def tell() -> None:
+        store = Store(directory)
+        mentions = Mentions(store)
+        store.observe(mentions.observe)
+        await story(Machines(store), mentions)
+        await store.close()
+
+    asyncio.run(tell())
+
+
+def count(mentions: Mentions) -> set[Reference]:
+    return {each for each in (SMALL, OWN, LINUX, TINY, FLAVORED) if mentions.count(each)}
+
+
+@pytest.mark.parametrize(("spec", "named"), NAMED.values(), ids=NAMED)
+@pytest.mark.parametrize("asked_before", [False, True], ids=["written before", "written after"])
+def test_what_a_vm_names_is_counted(tmp_path: Path, spec: Tree, named: set[Reference], asked_before: bool) -> None:
+    async def story(machines: Machines, mentions: Mentions) -> None:
+        if asked_before:
+            assert count(mentions) == set()
+        await machines.write(**spec)
+        assert count(mentions) == named
+
+    run(tmp_path, story)
+
+
+def test_a_vm_that_changes_is_counted_for_what_it_names_now(tmp_path: Path) -> None:
+    async def story(machines: Machines, mentions: Mentions) -> None:
+        await machines.write("vm1", instancetype="small", preference="linux")
+        await machines.write("vm2", instancetype="small")
+        assert (mentions.count(SMALL), mentions.count(LINUX)) == (2, 1)
+        await machines.write("vm1", instancetype="VirtualMachineInstancetype/small", preference="linux")
+        assert (mentions.count(SMALL), mentions.count(OWN), mentions.count(LINUX)) == (1, 1, 1)
+        await machines.write("vm1")
+        assert count(mentions) == {SMALL}
+
+    run(tmp_path, story)
+
+
+def test_a_vm_that_is_gone_is_not_counted(tmp_path: Path) -> None:
+    async def story(machines: Machines, mentions: Mentions) -> None:
+        await machines.write("vm1", instancetype="small")
+        assert mentions.count(SMALL) == 1
+        await machines.write("vm1", removes=True, instancetype="small")
+        assert mentions.count(SMALL) == 0
+
+    run(tmp_path, story)
