@@ -9,7 +9,8 @@ from typing import Final
 
 from virtshape.stream.duplex import Duplex, HangUp
 
-LINGER_SECONDS: Final = 10.0
+LINGER_SECONDS: Final = 3.0
+"""Long enough for most answers; a connection that was left for good looks the same, and is kept for as long."""
 
 
 class _Flow:

@@ -1,0 +1,1 @@
+"""Commands about running guests: what is done with them, and what leads to them."""

@@ -1,0 +1,42 @@
+"""
+What commands have in common that show what the agent in a guest says.
+
+Only asks and prints.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from virtshape.cli.connection import Session, Target, run_session
+from virtshape.cli.guest.instance import explain_refusal, read_instance
+
+if TYPE_CHECKING:
+    from virtshape.client.guests import Question
+
+answer_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["json", "yaml"]),
+    default="json",
+    show_default=True,
+    help="How to print the answer.",
+)
+
+
+def print_answer(target: Target, text: str, question: "Question", output: str) -> None:
+    """Print what the agent of a guest answers."""
+    name = read_instance(text)
+
+    async def ask(session: Session) -> Any:
+        from virtshape.api.status import StatusError
+        from virtshape.client.guests import ask_agent
+
+        try:
+            return await ask_agent(session.client, session.namespace, name, question)
+        except StatusError as error:
+            raise await explain_refusal(session, name, error) from error
+
+    from virtshape.cli.output import print_object
+
+    print_object(run_session(target, ask), output)

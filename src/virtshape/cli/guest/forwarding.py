@@ -1,0 +1,206 @@
+"""
+Forwards ports of this machine to a guest: each connection, and each sender of datagrams, has a stream of its own.
+
+What one of them fails at is said and hurts no other.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from typing import Any, Final, cast
+
+import click
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.status import StatusError
+from virtshape.cli.connection import Session
+from virtshape.cli.errors import Refusal
+from virtshape.cli.guest.instance import explain_refusal
+from virtshape.cli.guest.place import Place
+from virtshape.cli.guest.ports import Port
+from virtshape.cli.guest.signals import wait_until_told
+from virtshape.cli.guest.stdio import Stdio
+from virtshape.client.actions import Resource
+from virtshape.client.errors import UnreachableError
+from virtshape.client.guests import open_port
+from virtshape.stream.duplex import HangUp, SocketStream
+from virtshape.stream.relay import LINGER_SECONDS, relay
+from virtshape.stream.websocket import WebSocket
+
+IDLE_SECONDS: Final = 300.0
+MOST_WAITING: Final = 64
+
+
+class Forwarder:
+    """Opens streams to one port of a guest."""
+
+    def __init__(self, session: Session, place: Place, port: Port) -> None:
+        self._session = session
+        self._place = place
+        self._port = port
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> WebSocket:
+        """A new stream; StatusError or UnreachableError if there is none to be had."""
+        session, place, port = self._session, self._place, self._port
+        resource = cast("Resource", place.resource)
+        return await open_port(session.transport, session.namespace, resource, place.name, port.remote, port.protocol)
+
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry a connection beside all others."""
+        task = asyncio.create_task(self._serve(SocketStream(reader, writer)))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """End all connections."""
+        await _cancel(self._tasks)
+
+    async def _serve(self, local: SocketStream) -> None:
+        try:
+            await self._carry(local)
+        except (StatusError, UnreachableError, HangUp, OSError) as error:
+            self.complain(error)
+        finally:
+            await local.close()
+
+    async def _carry(self, local: SocketStream) -> None:
+        socket = await self.open()
+        try:
+            await relay(local, socket, linger=LINGER_SECONDS)
+        finally:
+            await socket.close()
+
+    def complain(self, error: Exception) -> None:
+        """Say what went wrong with one stream."""
+        click.echo(f"{self._place.kind}/{self._place.name} port {self._port.remote}: {error}", err=True)
+
+
+class DatagramForwarder(asyncio.DatagramProtocol):
+    """Carries the datagrams of each sender over a stream of its own, which ends when it is idle."""
+
+    def __init__(self, forwarder: Forwarder) -> None:
+        self._forwarder = forwarder
+        self._senders: dict[Any, asyncio.Queue[bytes]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._transport: asyncio.DatagramTransport = transport  # type: ignore[assignment]  # it is one
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        """Pass a datagram on; one too many is lost, as UDP allows."""
+        waiting = self._senders.get(addr)
+        if waiting is None:
+            waiting = self._senders[addr] = asyncio.Queue(MOST_WAITING)
+            task = asyncio.create_task(self._serve(addr, waiting))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        with suppress(asyncio.QueueFull):
+            waiting.put_nowait(data)
+
+    async def _serve(self, addr: Any, waiting: "asyncio.Queue[bytes]") -> None:
+        try:
+            socket = await self._forwarder.open()
+            try:
+                await self._carry(socket, addr, waiting)
+            finally:
+                await socket.close()
+        except TimeoutError:
+            pass
+        except (StatusError, UnreachableError, HangUp) as error:
+            self._forwarder.complain(error)
+        finally:
+            del self._senders[addr]
+
+    async def _carry(self, socket: WebSocket, addr: Any, waiting: "asyncio.Queue[bytes]") -> None:
+        async with asyncio.timeout(IDLE_SECONDS) as idle:
+
+            async def answer() -> None:
+                while data := await socket.read():
+                    idle.reschedule(asyncio.get_running_loop().time() + IDLE_SECONDS)
+                    self._transport.sendto(data, addr)
+
+            answering = asyncio.create_task(answer())
+            try:
+                while not answering.done():
+                    getting = asyncio.create_task(waiting.get())
+                    await asyncio.wait([getting, answering], return_when=asyncio.FIRST_COMPLETED)
+                    if getting.done():
+                        idle.reschedule(asyncio.get_running_loop().time() + IDLE_SECONDS)
+                        await socket.write(getting.result())
+                    else:
+                        getting.cancel()
+                answering.result()
+            finally:
+                answering.cancel()
+
+    async def close(self) -> None:
+        """End all streams."""
+        self._transport.close()
+        await _cancel(self._tasks)
+
+
+async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
+    ending = list(tasks)
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)
+
+
+async def forward(session: Session, place: Place, ports: Sequence[Port], address: str) -> None:
+    """Listen at all ports and carry what comes, until told to end."""
+    await _check_guest(session, place)
+    async with AsyncExitStack() as stack:
+        for port in ports:
+            number = await _listen(stack, Forwarder(session, place, port), port, address)
+            click.echo(f"forwarding {port.protocol} {_join(address, number)} to {port.remote}")
+        await wait_until_told()
+
+
+async def _listen(stack: AsyncExitStack, forwarder: Forwarder, port: Port, address: str) -> int:
+    """Listen at a port; its number, which the system chooses for 0."""
+    loop = asyncio.get_running_loop()
+    try:
+        if port.protocol == "udp":
+            transport, datagrams = await loop.create_datagram_endpoint(
+                lambda: DatagramForwarder(forwarder), local_addr=(address, port.local)
+            )
+            stack.push_async_callback(datagrams.close)
+            return int(transport.get_extra_info("sockname")[1])
+        server = await asyncio.start_server(forwarder.serve, address, port.local)
+    except OSError as error:
+        words = f"cannot listen at {_join(address, port.local)}: {error.strerror or error}"
+        raise Refusal(words, next_step=f"Choose another local port: 0:{port.remote} takes one that is free.") from error
+    stack.push_async_callback(forwarder.close)
+    stack.callback(server.close)
+    return int(server.sockets[0].getsockname()[1])
+
+
+async def _check_guest(session: Session, place: Place) -> None:
+    """Refuse a guest that is not there before anybody connects to it; who may not look is not refused."""
+    kind = VirtualMachine if place.kind == "vm" else VirtualMachineInstance
+    try:
+        await session.client.get(kind, place.name, session.namespace)
+    except StatusError as error:
+        if error.code == 404:
+            raise await explain_refusal(session, place.name, error) from error
+
+
+async def connect_stdio(session: Session, place: Place, port: Port) -> None:
+    """Connect standard input and output to a port."""
+    try:
+        socket = await Forwarder(session, place, port).open()
+    except StatusError as error:
+        raise await explain_refusal(session, place.name, error) from error
+    try:
+        await relay(Stdio(), socket, linger=LINGER_SECONDS)
+    except HangUp as end:
+        raise Refusal(f"{place.kind}/{place.name} port {port.remote}: {end}") from end
+    finally:
+        await socket.close()
+
+
+def _join(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -1,0 +1,122 @@
+"""
+Standard input and output as a stream, and the terminal behind them in raw mode.
+
+Blocking calls are made by threads that end with the process: so the settings of a terminal or pipe, which are shared
+with other processes, stay as they are.
+"""
+
+import asyncio
+import contextlib
+import os
+import queue
+import sys
+import termios
+import threading
+import tty
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
+
+from virtshape.stream.duplex import MOST_AT_ONCE, NORMAL, HangUp
+
+T = TypeVar("T")
+
+ESCAPE: Final = b"\x1d"
+"""What terminals send for Ctrl+] and Ctrl+5."""
+
+
+class Escaped(HangUp):
+    """The user has typed the escape."""
+
+    def __init__(self) -> None:
+        super().__init__(NORMAL)
+
+
+class _Worker:
+    """A thread for calls that block, one after another."""
+
+    def __init__(self, name: str) -> None:
+        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    async def run(self, function: Callable[..., T], *args: Any) -> T:
+        """What the call returns."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+
+        def settle(result: T | None, error: OSError | None) -> None:
+            if future.cancelled():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(result)  # type: ignore[arg-type]  # a result where there is no error
+
+        def call() -> None:
+            outcome: tuple[T | None, OSError | None]
+            try:
+                outcome = function(*args), None
+            except OSError as error:
+                outcome = None, error
+            with contextlib.suppress(RuntimeError):  # nobody waits any more
+                loop.call_soon_threadsafe(settle, *outcome)
+
+        self._calls.put(call)
+        return await future
+
+    def _run(self) -> None:
+        while True:
+            self._calls.get()()
+
+
+class Stdio:
+    """The stream of this process; with `has_escape`, the escape key ends it."""
+
+    def __init__(self, *, has_escape: bool = False) -> None:
+        self._has_escape = has_escape
+        self._is_escaped = False
+        self._reader = _Worker("stdin")
+        self._writer = _Worker("stdout")
+
+    async def read(self) -> bytes:
+        """What was typed or piped in; none at the end."""
+        if self._is_escaped:
+            raise Escaped
+        try:
+            data = await self._reader.run(os.read, sys.stdin.fileno(), MOST_AT_ONCE)
+        except OSError:  # a terminal that was closed
+            return b""
+        if self._has_escape and ESCAPE in data:
+            self._is_escaped = True
+            data = data[: data.index(ESCAPE)]
+            if not data:
+                raise Escaped
+        return data
+
+    async def write(self, data: bytes) -> None:
+        """Write it all."""
+        await self._writer.run(_write_all, sys.stdout.fileno(), data)
+
+    async def close(self) -> None:
+        """Do nothing: they are the process's, and end with it."""
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+@contextlib.contextmanager
+def raw_terminal() -> Iterator[None]:
+    """Have every key reach the guest, if there are keys; the terminal is as before afterwards."""
+    descriptor = sys.stdin.fileno()
+    if not os.isatty(descriptor):
+        yield
+        return
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setraw(descriptor)
+        yield
+    finally:
+        with contextlib.suppress(termios.error):  # a terminal that was closed meanwhile
+            termios.tcsetattr(descriptor, termios.TCSANOW, before)

@@ -1,0 +1,60 @@
+"""
+A system with guests to visit, as a process of its own: `python -m tests.echoserver FOLDER GUEST...`.
+
+Says where its kubeconfig is and that it is ready, and ends when it is told to. A guest `late` begins to run after a
+second, one `never` does not; `vm-NAME` is the VM of the guest NAME.
+"""
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+import uvloop
+from tests.visits import PLACE, Visit, visiting
+
+from virtshape.api.codec import from_tree
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachine
+
+
+async def serve(folder: Path, names: list[str]) -> None:
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    async with visiting(folder) as visit:
+        for name in names:
+            await add(visit, name)
+        sys.stdout.write(f"{visit.world.kubeconfig}\n")
+        sys.stdout.flush()
+        await stopping.wait()
+
+
+async def add(visit: Visit, name: str) -> None:
+    if name.startswith("vm-"):
+        await visit.world.client.create(build_vm(name.removeprefix("vm-")))
+    elif name in ("late", "never"):
+        await visit.run_guest(name, phase="Scheduling")
+        if name == "late":
+            asyncio.get_running_loop().call_later(1.0, lambda: asyncio.ensure_future(begin(visit, name)))
+    else:
+        await visit.run_guest(name, conditions=["AgentConnected"])
+
+
+async def begin(visit: Visit, name: str) -> None:
+    await visit.world.client.patch(VirtualMachineInstance, name, PLACE, patch={"status": {"phase": "Running"}})
+
+
+def build_vm(name: str) -> VirtualMachine:
+    template = {"spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}}}
+    tree = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name, "namespace": PLACE},
+        "spec": {"runStrategy": "Halted", "template": template},
+    }
+    return from_tree(tree, VirtualMachine)
+
+
+if __name__ == "__main__":
+    uvloop.run(serve(Path(sys.argv[1]), sys.argv[2:]))

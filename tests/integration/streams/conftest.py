@@ -1,0 +1,79 @@
+"""One system with guests in a process of its own, for all commands."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.terminals import Terminal
+
+ROOT = Path(__file__).parents[3]
+VIRTCTL = Path(sys.executable).parent / "virtctl"
+PATIENCE = 60.0
+
+
+class Outcome(NamedTuple):
+    status: int
+    out: bytes
+    err: str
+
+
+class Guests:
+    """A running system with guests, and virtctl that talks to it."""
+
+    def __init__(self, folder: Path, *names: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.echoserver", folder, *names],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        )
+        assert self.process.stdout is not None
+        self.kubeconfig = self.process.stdout.readline().strip()
+        assert self.kubeconfig, "it did not start"
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {"KUBECONFIG": self.kubeconfig, "PATH": f"{VIRTCTL.parent}:/usr/bin:/bin", "HOME": "/nonexistent"}
+
+    def call(self, *words: str, said: bytes = b"", **environment: str) -> Outcome:
+        """Run virtctl to its end."""
+        ran = subprocess.run(
+            [VIRTCTL, *words],
+            input=said,
+            capture_output=True,
+            check=False,
+            env={**self.environment, **environment},
+            timeout=PATIENCE,
+        )
+        return Outcome(ran.returncode, ran.stdout, ran.stderr.decode())
+
+    def start(self, *words: str, **environment: str) -> "subprocess.Popen[bytes]":
+        """Run virtctl beside the test."""
+        return subprocess.Popen(
+            [VIRTCTL, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**self.environment, **environment},
+        )
+
+    def open(self, *words: str) -> Terminal:
+        """Run virtctl in a terminal."""
+        return Terminal([VIRTCTL, *words], self.environment)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(PATIENCE)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def guests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guests]:
+    running = Guests(tmp_path_factory.mktemp("guests"), "web", "vm-web", "vm-off", "never")
+    yield running
+    running.stop()

@@ -1,0 +1,291 @@
+"""What virtctl does with guests, against a server of its own: actions, answers, ports, screens, ssh."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.doors import ANSWER, ECHO, GREETING
+from tests.integration.streams.conftest import PATIENCE, Guests
+
+SAID = [
+    (["pause", "vm", "web"], "VMI web was scheduled to pause\n"),
+    (["pause", "VirtualMachineInstances", "web"], "VMI web was scheduled to pause\n"),
+    (["pause", "vmi", "web", "--dry-run"], "Dry Run execution\nVMI web was scheduled to pause\n"),
+    (["reset", "web"], "VMI web was scheduled to reset\n"),
+    (["reset", "vmi/web"], "VMI web was scheduled to reset\n"),
+    (["soft-reboot", "web"], "VMI web was scheduled to soft-reboot\n"),
+    (["guestosinfo", "web"], '{\n  "hostname": "web",\n  "asked": "guestosinfo"\n}\n'),
+    (["userlist", "web", "-o", "yaml"], "hostname: web\nasked: userlist\n"),
+    (["fslist", "web"], '{\n  "hostname": "web",\n  "asked": "filesystemlist"\n}\n'),
+]
+
+
+@pytest.mark.parametrize(("words", "out"), SAID, ids=[" ".join(words) for words, _ in SAID])
+def test_it_says_what_was_done(guests: Guests, words: list[str], out: str) -> None:
+    ran = guests.call(*words)
+    assert (ran.status, ran.out.decode(), ran.err) == (0, out, "")
+
+
+REFUSED = [
+    (["pause", "pod", "web"], 2, '"pod" is neither vm nor vmi'),
+    (["pause", "vm"], 2, "Missing argument 'NAME'"),
+    (["pause", "vm", "off"], 1, "VM off does not run\nStart it: virtctl start off -n default"),
+    (["pause", "vmi", "wep"], 1, 'no guest "wep" in namespace default; did you mean "web"?'),
+    (["pause", "vmi", "never"], 1, "VMI is not running\nSee how it is: kubectl get vmi never -n default"),
+    (["unpause", "vmi", "web"], 1, "VMI is not paused"),
+    (["guestosinfo", "web", "-n", "nowhere"], 1, 'no guest "web" in namespace nowhere'),
+    (["fslist", "never"], 1, "VMI is not running"),
+    (["port-forward", "vmi/web"], 2, "Missing argument"),
+    (["port-forward", "web", "80"], 2, '"web" names no guest'),
+    (["port-forward", "vmi/web", "80:http"], 2, '"80:http" names no ports'),
+    (["port-forward", "vmi/web", "sctp/80"], 2, '"sctp" cannot be forwarded'),
+    (["port-forward", "vmi/wep", "0:80"], 1, 'no guest "wep"'),
+    (["port-forward", "--stdio", "vmi/web", "80", "81"], 2, "--stdio goes with one port only"),
+    (["port-forward", "--stdio", "vmi/off", "80"], 1, "VM off does not run"),
+    (["port-forward", "--stdio", "vmi/web", "1"], 1, "the guest cannot be reached: Connection refused"),
+    (["vnc", "wep", "--proxy-only"], 1, 'no guest "wep"'),
+    (["vnc", "web"], 1, "no VNC viewer is found\nInstall virt-viewer"),
+    (["vnc", "web", "--vnc-type", "real"], 1, "no VNC viewer of type real is found"),
+    (["vnc", "web", "--vnc-path", "/bin/true"], 2, "--vnc-path goes with --vnc-type"),
+    (["vnc", "web", "--vnc-type", "tiger", "--vnc-path", "/no/such"], 1, "/no/such is no program"),
+    (["vnc", "web", "--address", "10.0.0.1"], 2, "--address goes with --proxy-only"),
+    (["scp", "a", "b"], 2, "neither side is in a guest"),
+    (["scp", "vmi/web:a", "vmi/web:b"], 2, "both sides are in guests"),
+    (["ssh", "pod/web"], 2, '"pod" is neither vm nor vmi'),
+]
+
+
+@pytest.mark.parametrize(("words", "status", "error"), REFUSED, ids=[" ".join(words) for words, _, _ in REFUSED])
+def test_what_cannot_be_done_is_told_with_the_next_step(
+    guests: Guests, words: list[str], status: int, error: str
+) -> None:
+    ran = guests.call(*words)
+    assert (ran.status, ran.out, error in ran.err) == (status, b"", True), ran.err
+
+
+def _read_line(process: "subprocess.Popen[bytes]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().decode()
+
+
+def _finish(process: "subprocess.Popen[bytes]", number: int = signal.SIGINT) -> tuple[int, str]:
+    """End a command with a signal; its exit status, and what it complained of."""
+    process.send_signal(number)
+    _, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, err.decode()
+
+
+def test_ports_are_forwarded_until_ctrl_c(guests: Guests) -> None:
+    process = guests.start("port-forward", "vm/web", f"0:{ECHO}", f"udp/0:{ECHO}", "0:1")
+    lines = [_read_line(process) for _ in range(3)]
+    assert [line.split()[1] for line in lines] == ["tcp", "udp", "tcp"]
+    tcp, udp, nobody = (int(line.split()[2].rpartition(":")[2]) for line in lines)
+    assert lines[0] == f"forwarding tcp 127.0.0.1:{tcp} to {ECHO}\n"
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", tcp), timeout=PATIENCE) as connection:
+            connection.sendall(b"over the wall")
+            assert connection.recv(100) == b"over the wall"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        datagrams.settimeout(PATIENCE)
+        for message in (b"one", b"two"):
+            datagrams.sendto(message, ("127.0.0.1", udp))
+            assert datagrams.recv(100) == message
+    with socket.create_connection(("127.0.0.1", nobody), timeout=PATIENCE) as connection:
+        assert connection.recv(100) == b"", "the guest does not listen, so the connection ends"
+    status, err = _finish(process)
+    assert (status, err.count("\n")) == (0, 1)
+    assert err.startswith("vm/web port 1: ")
+
+
+def test_who_says_all_and_then_listens_hears_the_answer(guests: Guests) -> None:
+    process = guests.start("port-forward", "vmi/web", f"0:{ANSWER}")
+    port = int(_read_line(process).split()[2].rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(b"x" * 1000 + b"\n.\n")
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(100) == b"1003\n"
+    assert _finish(process, signal.SIGTERM) == (0, "")
+
+
+def test_a_port_in_use_is_named_with_a_way_out(guests: Guests) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = guests.call("port-forward", "vmi/web", f"{port}:80")
+    assert ran.status == 1
+    assert f"cannot listen at 127.0.0.1:{port}: " in ran.err
+    assert "0:80 takes one that is free" in ran.err
+
+
+def test_standard_input_and_output_reach_a_port(guests: Guests) -> None:
+    ran = guests.call("port-forward", "--stdio=true", "vmi/web/default", str(ANSWER), said=b"y" * 300_000 + b"\n.\n")
+    assert (ran.status, ran.out, ran.err) == (0, b"300003\n", "")
+
+
+def test_a_large_copy_through_a_port_is_whole(guests: Guests) -> None:
+    data = os.urandom(20_000_000)
+    process = guests.start("port-forward", "--stdio", "vmi/web", str(ECHO))
+    assert process.stdin is not None
+    assert process.stdout is not None
+    writing = threading.Thread(target=process.stdin.write, args=(data,))
+    writing.start()
+    assert process.stdout.read(len(data)) == data
+    writing.join()
+    process.terminate()
+    process.communicate(timeout=PATIENCE)
+
+
+def test_a_screen_is_offered_to_one_viewer(guests: Guests) -> None:
+    process = guests.start("vnc", "web", "--proxy-only")
+    line = _read_line(process)
+    port = json.loads(line)["port"]
+    assert line == f'{{"port":{port}}}\n'
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as viewer:
+        assert viewer.recv(100) == GREETING
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as second:
+            assert second.recv(100) == b""
+        viewer.sendall(b"RFB 003.008\n")
+        assert viewer.recv(100) == b"RFB 003.008\n"
+    _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (0, b"")
+
+
+def test_a_screen_that_is_taken_over_ends_with_a_reason(guests: Guests) -> None:
+    first = guests.start("vnc", "web", "--proxy-only", "--port", "0")
+    with socket.create_connection(("127.0.0.1", json.loads(_read_line(first))["port"])) as viewer:
+        assert viewer.recv(100) == GREETING
+        second = guests.start("vnc", "web", "--proxy-only")
+        _read_line(second)
+        _, err = first.communicate(timeout=PATIENCE)
+    assert (first.returncode, b"another client connected to the screen of web" in err) == (1, True)
+    assert _finish(second) == (0, "")
+
+
+def test_ctrl_c_ends_it_under_a_viewer(guests: Guests) -> None:
+    process = guests.start("vnc", "web", "--proxy-only")
+    with socket.create_connection(("127.0.0.1", json.loads(_read_line(process))["port"])) as viewer:
+        assert viewer.recv(100) == GREETING
+        assert _finish(process) == (0, "")
+        assert viewer.recv(100) == b""
+
+
+def _write_program(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+VIEWERS = {
+    "found": ("remote-viewer", [], "vnc://127.0.0.1:"),
+    "named": ("vncviewer", ["--vnc-type", "tiger"], "127.0.0.1::"),
+}
+
+
+@pytest.mark.parametrize(("program", "words", "address"), VIEWERS.values(), ids=VIEWERS)
+def test_a_viewer_is_started_and_ends_it(
+    guests: Guests, tmp_path: Path, program: str, words: list[str], address: str
+) -> None:
+    script = 'echo "$@" > "$SEEN"; exec python3 -c \'\nimport re, socket, sys\nport = int(re.findall(r"\\d+", sys.argv[1])[-1])\nsocket.create_connection(("127.0.0.1", port)).recv(12)\n\' "$1"\n'  # noqa: E501 - one program
+    _write_program(tmp_path / program, script)
+    path = f"{tmp_path}:{guests.environment['PATH']}:{os.environ['PATH']}"
+    ran = guests.call("vnc", "web", *words, PATH=path, SEEN=str(tmp_path / "seen"))
+    assert (ran.status, ran.err) == (0, "")
+    assert (tmp_path / "seen").read_text().startswith(address)
+
+
+def test_a_viewer_that_fails_is_quoted(guests: Guests, tmp_path: Path) -> None:
+    _write_program(tmp_path / "viewer", "echo cannot open display >&2; exit 3\n")
+    ran = guests.call("vnc", "web", "--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"))
+    assert ran.status == 1
+    assert "viewer ended with status 3 and never connected\n  - cannot open display" in ran.err
+
+
+def test_a_signal_ends_the_viewer_too(guests: Guests, tmp_path: Path) -> None:
+    _write_program(tmp_path / "viewer", 'echo $$ > "$SEEN"; exec sleep 60\n')
+    seen = tmp_path / "seen"
+    process = guests.start("vnc", "web", "--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"), SEEN=str(seen))
+    deadline = time.monotonic() + PATIENCE
+    while not (seen.exists() and seen.read_text().strip()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert _finish(process) == (0, "")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(seen.read_text()), 0)
+
+
+PROXY = """
+while [ $# -gt 0 ]; do
+    case $1 in ProxyCommand=*) proxy=${1#ProxyCommand=};; esac
+    printf '%s\\n' "$1" >> "$SEEN"
+    shift
+done
+printf 'over ssh\\n' | sh -c "exec $proxy" &
+sleep 1.5
+kill $!
+exit 7
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["ssh", "jdoe@vmi/web", "-p", str(ECHO)], ["jdoe@vmi.web.default"]),
+        (["ssh", "web", "-l", "root", "-p", str(ECHO), "-c", "ls /"], ["root@vmi.web.default", "ls /"]),
+        (
+            [
+                "ssh",
+                "vm/web/default",
+                "-i",
+                "key",
+                "-t",
+                "-o A=b",
+                "--known-hosts",
+                "/k",
+                "-p",
+                str(ECHO),
+                "--local-ssh",
+            ],
+            ["-o", "UserKnownHostsFile=/k", "-o A=b", "-i", "key", "vm.web.default"],
+        ),
+        (["scp", "-r", "--preserve", "a", "me@vmi/web:b", "-p", str(ECHO)], ["-r", "-p", "a", "me@vmi.web.default:b"]),
+        (["scp", "vmi/web.default:/b c", ".", "-p", str(ECHO)], ["vmi.web.default:/b c", "."]),
+    ],
+    ids=["user", "command", "flags", "to", "from"],
+)
+def test_ssh_reaches_the_guest_through_us(
+    guests: Guests, tmp_path: Path, words: list[str], expected: list[str]
+) -> None:
+    _write_program(tmp_path / words[0], PROXY)
+    seen = tmp_path / "seen"
+    ran = guests.call(*words, PATH=f"{tmp_path}:{guests.environment['PATH']}", SEEN=str(seen))
+    assert (ran.status, ran.out) == (7, b"over ssh\n"), ran.err
+    assert seen.read_text().splitlines()[2:] == expected
+
+
+def test_the_proxy_asks_the_same_server(guests: Guests, tmp_path: Path) -> None:
+    _write_program(tmp_path / "ssh", PROXY)
+    ran = guests.call(
+        "--kubeconfig",
+        guests.kubeconfig,
+        "ssh",
+        "web",
+        "-p",
+        str(ECHO),
+        KUBECONFIG="/nonexistent",
+        PATH=f"{tmp_path}:{guests.environment['PATH']}",
+        SEEN=str(tmp_path / "seen"),
+    )
+    assert ran.out == b"over ssh\n", ran.err
+
+
+def test_ssh_that_is_not_there_is_said_to_be_missing(guests: Guests, tmp_path: Path) -> None:
+    ran = guests.call("ssh", "web", PATH=str(tmp_path))
+    assert (ran.status, ran.err) == (
+        1,
+        "error: ssh is not installed\nInstall OpenSSH's client, such as the package openssh-client.\n",
+    )

@@ -1,0 +1,145 @@
+"""`virtctl console` in a terminal, against a server of its own."""
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from tests.integration.streams.conftest import Guests
+
+CONNECTED = rb"Successfully connected to web console. Press Ctrl\+] or Ctrl\+5 to exit console.\r?\n"
+
+
+def test_a_user_logs_in_and_leaves_with_the_escape(guests: Guests) -> None:
+    with guests.open("console", "web") as terminal:
+        terminal.wait_for(CONNECTED)
+        terminal.wait_for(rb"login: ")
+        assert not terminal.is_as_before(), "every key is to reach the guest"
+        terminal.type(b"root\r")
+        assert terminal.wait_for(rb"root\r") == b"root\r", "shown once: the guest says it, the terminal does not"
+        terminal.type(b"\x03\x1a\x1c\x04")  # Ctrl+C, Ctrl+Z, Ctrl+\, Ctrl+D
+        terminal.wait_for(rb"\x03\x1a\x1c\x04")
+        terminal.resize(50, 132)
+        terminal.type("Grüße €".encode())
+        terminal.wait_for("Grüße €".encode())
+        terminal.type(b"\x1d")
+        assert terminal.end() == 0
+        assert terminal.is_as_before()
+
+
+def test_the_escape_ends_it_wherever_it_stands(guests: Guests) -> None:
+    with guests.open("console", "web") as terminal:
+        terminal.wait_for(rb"login: ")
+        terminal.type(b"last words\x1dnot these")
+        assert (terminal.end(), terminal.is_as_before()) == (0, True)
+
+
+def test_a_guest_that_ends_ends_it(guests: Guests) -> None:
+    with guests.open("console", "web") as terminal:
+        terminal.wait_for(rb"login: ")
+        terminal.type(b"poweroff\r")
+        terminal.wait_for(rb"The guest has closed its console\.")
+        assert terminal.end() == 0
+        assert terminal.is_as_before()
+
+
+def test_who_is_taken_over_is_told_so(guests: Guests) -> None:
+    with guests.open("console", "web") as first:
+        first.wait_for(rb"login: ")
+        with guests.open("console", "web") as second:
+            second.wait_for(rb"login: ")
+            first.wait_for(rb"error: disconnected from the console of web: another client connected")
+            first.wait_for(rb"kubectl get vmi web -n default")
+            assert (first.end(), first.is_as_before()) == (1, True)
+            second.type(b"mine now")
+            second.wait_for(rb"mine now")
+            second.type(b"\x1d")
+            assert second.end() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_and_leaves_the_terminal_as_it_was(guests: Guests, number: int) -> None:
+    with guests.open("console", "web") as terminal:
+        terminal.wait_for(rb"login: ")
+        terminal.process.send_signal(number)
+        assert terminal.end() == 130
+        assert terminal.is_as_before()
+
+
+def test_a_guest_that_is_about_to_run_is_waited_for(tmp_path: Path) -> None:
+    running = Guests(tmp_path, "late")
+    try:
+        with running.open("console", "late", "--timeout", "1") as terminal:
+            terminal.wait_for(rb"Successfully connected to late console")
+            terminal.wait_for(rb"login: ")
+            terminal.type(b"\x1d")
+            assert terminal.end() == 0
+    finally:
+        running.stop()
+
+
+def test_the_wait_ends_when_its_time_is_over(guests: Guests) -> None:
+    ran = guests.call("console", "never", "--timeout", "0")
+    assert (ran.status, "never does not run yet\nSee why: kubectl describe vmi never" in ran.err) == (1, True), ran.err
+
+
+def test_the_wait_is_shown_and_ends_with_ctrl_c(guests: Guests) -> None:
+    with guests.open("console", "never") as terminal:
+        terminal.wait_for(rb"waiting for never to run, seconds: \d+ of 300")
+        terminal.process.send_signal(signal.SIGINT)
+        assert (terminal.end(), terminal.is_as_before()) == (130, True)
+
+
+def test_a_server_that_goes_away_ends_it(tmp_path: Path) -> None:
+    running = Guests(tmp_path, "web")
+    with running.open("console", "web") as terminal:
+        terminal.wait_for(rb"login: ")
+        running.stop()
+        terminal.wait_for(rb"disconnected from the console of web: the server is stopping")
+        assert (terminal.end(), terminal.is_as_before()) == (1, True)
+
+
+def test_a_server_that_is_killed_ends_it(tmp_path: Path) -> None:
+    running = Guests(tmp_path, "web")
+    with running.open("console", "web") as terminal:
+        terminal.wait_for(rb"login: ")
+        running.process.kill()
+        terminal.wait_for(rb"disconnected from the console of web: the connection broke off")
+        assert (terminal.end(), terminal.is_as_before()) == (1, True)
+    running.stop()
+
+
+def test_what_is_piped_in_is_typed_and_the_answer_awaited(guests: Guests) -> None:
+    ran = guests.call("console", "web", said=b"uptime\n")
+    assert (ran.status, ran.out) == (0, b"login: uptime\n")
+    assert ran.err.startswith("Successfully connected to web console.")
+
+
+def test_what_the_console_has_shown_is_printed_byte_for_byte(guests: Guests) -> None:
+    ran = guests.call("console", "web", "--log")
+    assert (ran.status, ran.out, ran.err) == (0, b"Booting web\r\n\xff\x00done\r\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "error"),
+    [
+        (["console", "wep"], 1, 'there is no guest "wep" in namespace default; did you mean "web"?'),
+        (["console", "off"], 1, "VM off does not run\nStart it: virtctl start off -n default"),
+        (["console", "off", "--log"], 1, "VM off does not run"),
+        (["console"], 2, "Missing argument 'NAME'"),
+        (["console", "web", "--timeout", "soon"], 2, "'soon' is not a whole number"),
+        (["console", "pod/web"], 2, '"pod" is neither vm nor vmi'),
+    ],
+    ids=["no guest", "not started", "log of none", "no name", "no time", "another kind"],
+)
+def test_what_cannot_be_connected_to_is_told(guests: Guests, words: list[str], status: int, error: str) -> None:
+    ran = guests.call(*words)
+    assert (ran.status, error in ran.err) == (status, True), ran.err
+
+
+def test_big_output_is_shown_whole(guests: Guests) -> None:
+    text = b"".join(b"line %06d\r\n" % number for number in range(20_000))
+    began = time.monotonic()
+    ran = guests.call("console", "web", said=text)
+    assert ran.out == b"login: " + text
+    assert time.monotonic() - began < 30
