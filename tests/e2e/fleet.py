@@ -1,0 +1,119 @@
+"""
+Very many VMs in one namespace, beside a system that is killed and started again while they are made and unmade.
+
+What the system acknowledged has to hold; what it did not is asked for again.
+"""
+
+import contextlib
+import http.client
+import json
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.manifests import build_machine, build_size
+from tests.e2e.system import System
+
+PATIENCE = 120.0
+NAMESPACE = "fleet"
+MACHINES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines"
+INSTANCES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachineinstances"
+REVISIONS = f"/apis/apps/v1/namespaces/{NAMESPACE}/controllerrevisions"
+SIZES = f"/apis/instancetype.kubevirt.io/v1beta2/namespaces/{NAMESPACE}/virtualmachineinstancetypes"
+EVENTS = f"/api/v1/namespaces/{NAMESPACE}/events"
+ACTIONS = f"/apis/subresources.kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines"
+
+Tree = dict[str, Any]
+
+
+class Fleet:
+    """The VMs, and the system that has them."""
+
+    def __init__(self, directory: Path, size: int) -> None:
+        self.names = [f"vm-{number:04}" for number in range(size)]
+        self.kills = 0
+        self.directory = directory
+        self._system = self._start()
+        self._connection: http.client.HTTPSConnection | None = None
+
+    def _start(self) -> System:
+        return System(self.directory, "--launcher", "simulate")
+
+    def kill(self) -> None:
+        """Kill the system where it stands, and start it again."""
+        self._hang_up()
+        self._system.stop(signal.SIGKILL)
+        self._system = self._start()
+        self.kills += 1
+
+    def close(self) -> str:
+        """Stop the system; its log."""
+        self._hang_up()
+        self._system.stop()
+        return self._system.log.read_text()
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+    def ask(self, method: str, path: str, tree: object = None) -> tuple[int, Any]:
+        """Ask the API; the code and the tree answered."""
+        if self._connection is None:
+            self._connection = self._system.connect()
+            self._headers = {"Authorization": f"Bearer {self._system.config['token']}"}
+        body = None if tree is None else json.dumps(tree)
+        headers = {**self._headers, "Content-Type": "application/json", "Accept": "*/*"}
+        self._connection.request(method, path, body, headers)
+        answer = self._connection.getresponse()
+        data = answer.read()
+        return answer.status, json.loads(data) if data else None
+
+    def list(self, path: str) -> list[Tree]:
+        """All objects there."""
+        code, tree = self.ask("GET", path)
+        assert code == 200, tree
+        items: list[Tree] = tree["items"]
+        return items
+
+    def create(self) -> Iterator[int]:
+        """Create the namespace, what the VMs refer to, and the VMs; how many there are so far."""
+        self.ask("POST", "/api/v1/namespaces", {"kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        self.ask("POST", SIZES, build_size())
+        matcher = {"name": "small", "kind": "VirtualMachineInstancetype"}
+        for number, name in enumerate(self.names):
+            code, answer = self.ask("POST", MACHINES, build_machine(name, instancetype=matcher))
+            assert code == 201, answer
+            yield number + 1
+
+    def act(self, action: str) -> Iterator[int]:
+        """Start or stop all VMs; how many were asked so far."""
+        for number, name in enumerate(self.names):
+            code, answer = self.ask("PUT", f"{ACTIONS}/{name}/{action}")
+            assert code == 202, answer
+            yield number + 1
+
+    def count_states(self) -> Counter[str]:
+        """How many VMs there are of each state."""
+        return Counter((vm.get("status") or {}).get("printableStatus", "") for vm in self.list(MACHINES))
+
+    def wait(self, holds: Callable[[], object], what: str) -> None:
+        """Wait until it holds."""
+        deadline = time.monotonic() + PATIENCE
+        while not holds():
+            assert time.monotonic() < deadline, f"{what}: {self.count_states()}"
+            time.sleep(0.5)
+
+
+@contextlib.contextmanager
+def fleet_of(directory: Path, size: int) -> Iterator[Fleet]:
+    """The VMs to be, and at the end a look at what the system had to say."""
+    fleet = Fleet(directory / "data", size)
+    try:
+        yield fleet
+    finally:
+        log = fleet.close()
+    assert "Traceback" not in log, log
