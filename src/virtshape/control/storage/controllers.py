@@ -142,6 +142,7 @@ class StorageControllers:
         if change.type != "RESYNCED":
             for key in list_claim_keys(change.item):
                 self.claims.queue.add(Name(*key.split("/", 1)))
+                self._look_at_copies(f"{PersistentVolumeClaim.__name__} {key}")
 
     def _see_snapshot(self, change: Change[VolumeSnapshot]) -> None:
         self.snapshots.queue.add(place_of(change.item))
@@ -158,6 +159,13 @@ class StorageControllers:
             self.data_sources.queue.add(place)
         for place in self._informers.find_places_by(DataVolume, _BY_ORIGIN, origin):
             self.data_volumes.queue.add(place)
+
+    def _look_at_copies(self, origin: str) -> None:
+        """Have all looked at that are filled from something, also by way of a data source."""
+        sources = self._informers.find_places_by(DataSource, _BY_ORIGIN, origin)
+        for one in (origin, *(f"{DataSource.__name__} {place}" for place in sources)):
+            for place in self._informers.find_places_by(DataVolume, _BY_ORIGIN, one):
+                self.data_volumes.queue.add(place)
 
     def _look_at_unbound(self) -> None:
         for place in self._informers.find_places_by(PersistentVolumeClaim, _BY_BINDING, _UNBOUND):

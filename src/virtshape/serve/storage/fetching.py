@@ -7,10 +7,11 @@ Translates; decides nothing.
 from pathlib import Path
 
 from virtshape.control.storage.protocol import Container, Web
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.launcher.images.download import download
-from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.web import Access
+from virtshape.serve.storage.containers import open_images
 from virtshape.serve.storage.layout import Layout
 
 
@@ -28,6 +29,10 @@ class ImageFetcher:
             download(origin.url, target, access=access, checksum=origin.checksum, limit=limit, progress=progress)
         return target
 
-    def fetch_container(self, origin: Container, scratch: Path, progress: Progress) -> Path:
+    def fetch_container(self, origin: Container, progress: Progress) -> Path:
         """The disk image of a container image, which others use too."""
-        raise TransferError(f"nothing here fetches {origin.reference}")
+        access = Access(user=origin.user, password=origin.password, authorities=origin.authorities)
+        disk = open_images(self._layout).fetch_disk(
+            origin.reference, access=access, architecture=origin.architecture or DEFAULT_ARCHITECTURE, progress=progress
+        )
+        return Path(disk.path)

@@ -29,7 +29,7 @@ class Fetcher(Protocol):
     def fetch_web(self, origin: Web, scratch: Path, limit: int, progress: Progress) -> Path:
         """A file from a web address, in scratch, of at most so many bytes."""
 
-    def fetch_container(self, origin: Container, scratch: Path, progress: Progress) -> Path:
+    def fetch_container(self, origin: Container, progress: Progress) -> Path:
         """The disk image of a container image, which others use too."""
 
 
@@ -48,7 +48,7 @@ def fill_volume(
             directory = layout.snapshot_content(name)
             copy_volume(directory, target.parent, volume.size, progress, preallocated=order.preallocated)
         case Container() as origin:
-            source = fetcher.fetch_container(origin, scratch, _share(progress, 0, 80))
+            source = fetcher.fetch_container(origin, _share(progress, 0, 80))
             write_image(source, target, volume.size, order, scratch, _share(progress, 80, 100), keeps_source=True)
         case Web() as origin:
             source = fetcher.fetch_web(origin, scratch, volume.size + MARGIN, _share(progress, 0, 80))
@@ -113,7 +113,7 @@ def _fetch(origin: Origin, scratch: Path, fetcher: Fetcher, progress: Progress) 
         case Web():
             return fetcher.fetch_web(origin, scratch, shutil.disk_usage(scratch).free, progress)
         case Container():
-            return fetcher.fetch_container(origin, scratch, progress)
+            return fetcher.fetch_container(origin, progress)
         case _:
             raise RefusedImageError("nothing is fetched for this volume, so that its size must be said")
 

@@ -1,0 +1,65 @@
+"""
+What belongs to one machine and to no object: `config.yaml` in the data directory.
+
+Read whenever it is needed, so that a change counts at once; a directory without it is like one with an empty file.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from virtshape.api.codec import from_tree
+from virtshape.api.model import Model
+from virtshape.api.problems import DecodeError
+from virtshape.api.yaml import YAMLError, read_documents
+
+FILE: Final = "config.yaml"
+
+
+class Registries(Model):
+    """Where container images may come from besides this machine."""
+
+    enabled: bool = True
+    """Whether registries are asked at all."""
+    plain: list[str] | None = None
+    """Registries, as `host:port`, that speak HTTP without TLS; those on this machine may anyway."""
+
+
+class HostDisks(Model):
+    """Disk images of the machine that instances may use by their path."""
+
+    roots: list[str] | None = None
+    """The directories that such images may be in; without any, there are none."""
+
+
+class MachineConfiguration(Model):
+    """One machine."""
+
+    images: dict[str, str] | None = None
+    """Names of container images, and the disk image, OCI layout or archive of this machine that each stands for."""
+    registries: Registries | None = None
+    """Where other container images may come from."""
+    host_disks: HostDisks | None = None
+    """Disk images of the machine that instances may use by their path."""
+
+
+class ConfigurationError(Exception):
+    """A file that is not what it should be."""
+
+
+def read_configuration(directory: Path) -> MachineConfiguration:
+    """The configuration of the machine that a data directory is on; paths in it are absolute."""
+    path = directory / FILE
+    try:
+        documents = read_documents(path.read_bytes(), str(path))
+    except FileNotFoundError:
+        return MachineConfiguration()
+    except (YAMLError, OSError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}") from error
+    if len(documents) > 1:
+        raise ConfigurationError(f"{path} holds {len(documents)} documents, and may hold one")
+    try:
+        found = from_tree(documents[0].tree, MachineConfiguration) if documents else MachineConfiguration()
+    except DecodeError as error:
+        raise ConfigurationError(f"{path} is not right: {error}") from error
+    found.images = {name: str(directory / place) for name, place in (found.images or {}).items()}
+    return found

@@ -1,0 +1,99 @@
+"""
+Disk images that come in container images, for guests that start: fetched in the background, told of while on the way.
+
+What a failure leads to is a pause, longer each time; then it is tried again.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, cast
+
+from msgspec import Struct
+
+from virtshape.control.storage.files import NotReadyError
+from virtshape.control.storage.filling import back_off
+from virtshape.control.storage.mounts import ContainerDisk
+from virtshape.launcher.images.containers import ContainerImages, Policy
+from virtshape.launcher.images.errors import TransferError
+from virtshape.launcher.images.progress import Progress
+from virtshape.serve.machineconfig import ConfigurationError, read_configuration
+from virtshape.serve.storage.jobs import Jobs
+from virtshape.serve.storage.layout import Layout
+from virtshape.serve.storage.logins import find_login
+
+_POLICIES: Final = ("Always", "IfNotPresent", "Never")
+
+
+def open_images(layout: Layout) -> ContainerImages:
+    """The container images that the machine of a data directory can use, as it is configured now."""
+    try:
+        configuration = read_configuration(layout.directory)
+    except ConfigurationError as error:
+        raise TransferError(str(error)) from error
+    registries = configuration.registries
+    return ContainerImages(
+        layout.images,
+        files=configuration.images,
+        from_registries=registries is None or registries.enabled,
+        plain_registries=(registries.plain if registries else None) or (),
+    )
+
+
+class _Failure(Struct):
+    """How often fetching has failed, and when it may be tried again."""
+
+    count: int
+    message: str
+    until: float
+
+
+class FetchedDisks:
+    """Finds disks of container images, and has those fetched that are not there."""
+
+    def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._layout = Layout(directory)
+        self._clock = clock
+        self._jobs = Jobs()
+        self._paths: dict[ContainerDisk, str] = {}
+        self._failures: dict[ContainerDisk, _Failure] = {}
+
+    async def find(self, wanted: ContainerDisk) -> str:
+        """Where the image is; NotReadyError while it is on its way or cannot be had."""
+        failure = self._failures.get(wanted)
+        if failure is not None and failure.until > self._clock():
+            raise NotReadyError("ImagePullBackOff", failure.message)
+        key = repr(wanted)
+        job = self._jobs.find(key, "fetch", 0)
+        work = job.work if job else await self._jobs.begin(key, "fetch", 0, lambda p: self._fetch(wanted, p), _nobody)
+        if work.state == "done":
+            await self._jobs.end(key)
+            self._failures.pop(wanted, None)
+            return self._paths.pop(wanted)
+        if work.state == "failed":
+            await self._jobs.end(key)
+            count = failure.count + 1 if failure is not None else 1
+            self._failures[wanted] = _Failure(count, work.message, self._clock() + back_off(count))
+            raise NotReadyError("ErrImagePull", work.message)
+        shown = f", {work.progress:.0f}%" if work.progress is not None else ""
+        raise NotReadyError("PullingImage", f"the image {wanted.image} is on its way{shown}")
+
+    def _fetch(self, wanted: ContainerDisk, progress: Progress) -> int:
+        policy = cast("Policy", wanted.policy) if wanted.policy in _POLICIES else None
+        disk = open_images(self._layout).fetch_disk(
+            wanted.image,
+            wanted.path,
+            policy=policy,
+            access=find_login(wanted.logins, wanted.image),
+            progress=progress,
+        )
+        self._paths[wanted] = disk.path
+        return disk.size
+
+    async def close(self) -> None:
+        """Have all fetching stop."""
+        await self._jobs.close()
+
+
+def _nobody() -> None:
+    """Wake nobody: whoever waits for an image asks again by itself."""
