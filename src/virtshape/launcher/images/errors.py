@@ -18,7 +18,11 @@ class RefusedImageError(ImageError):
 
 
 class TransferError(ImageError):
-    """An image that did not arrive."""
+    """An image that did not arrive; `status` is what an HTTP server answered, if one did."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class ToolError(ImageError):

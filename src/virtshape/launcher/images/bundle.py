@@ -1,0 +1,173 @@
+"""
+Container images in files: OCI layouts in a directory or in a tar archive, and archives that Docker saves.
+
+Reads only; every blob's digest is checked before anything of it is used.
+"""
+
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from virtshape.launcher.images.errors import RefusedImageError
+from virtshape.launcher.images.manifest import (
+    LARGEST,
+    Descriptor,
+    Layer,
+    check_digest,
+    choose_image,
+    digest_of,
+    list_layers,
+    parse_manifest,
+)
+
+_LAYOUT: Final = "oci-layout"
+_INDEX: Final = "index.json"
+_DOCKER_MANIFEST: Final = "manifest.json"
+_DEEPEST_INDEX: Final = 4
+_TAR_MAGIC: Final = b"ustar"
+_TAR_MAGIC_AT: Final = 257
+
+
+class ImageContent(NamedTuple):
+    """What identifies an image, and its layers, the lowest first."""
+
+    digest: str
+    layers: list[Layer]
+
+
+class Bundle(Protocol):
+    """Files of a container image, by name."""
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+
+    def open(self, name: str) -> BinaryIO:
+        """Read a file."""
+
+
+class DirectoryBundle:
+    """A directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+        return (self._directory / name).is_file()
+
+    def open(self, name: str) -> BinaryIO:
+        """Read a file; links out of the directory are not followed."""
+        path = (self._directory / name).resolve()
+        if not path.is_relative_to(self._directory.resolve()) or not path.is_file():
+            raise RefusedImageError(f"the container image has no file {name}")
+        return path.open("rb")
+
+
+class ArchiveBundle:
+    """A tar archive."""
+
+    def __init__(self, archive: tarfile.TarFile) -> None:
+        self._archive = archive
+        self._members = {member.name.removeprefix("./"): member for member in archive}
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+        return name in self._members
+
+    def open(self, name: str) -> BinaryIO:
+        """Read a file; Docker links layers that are alike within the archive."""
+        member = self._members.get(name)
+        content = self._archive.extractfile(member) if member is not None and not member.isdir() else None
+        if content is None:
+            raise RefusedImageError(f"the container image has no file {name}")
+        return content  # type: ignore[return-value]  # it reads as any file does
+
+
+@contextmanager
+def open_bundle(path: Path) -> Iterator[Bundle]:
+    """Open a container image that lies in a directory or an archive."""
+    if path.is_dir():
+        yield DirectoryBundle(path)
+        return
+    try:
+        with tarfile.open(path, "r:") as archive:
+            yield ArchiveBundle(archive)
+    except tarfile.TarError as error:
+        raise RefusedImageError(f"{path} is no archive of a container image: {error}") from error
+
+
+def is_bundle(path: Path) -> bool:
+    """Whether a path looks like a container image rather than a disk image."""
+    if path.is_dir():
+        return True
+    with path.open("rb") as file:
+        return file.read(_TAR_MAGIC_AT + len(_TAR_MAGIC)).endswith(_TAR_MAGIC)
+
+
+def read_content(bundle: Bundle, architecture: str) -> ImageContent:
+    """Find the image for an architecture and its layers."""
+    if bundle.has(_INDEX) and bundle.has(_LAYOUT):
+        return _read_oci(bundle, architecture)
+    if bundle.has(_DOCKER_MANIFEST):
+        return _read_docker(bundle)
+    raise RefusedImageError("this is neither an OCI layout nor an archive that Docker saved")
+
+
+def _read_oci(bundle: Bundle, architecture: str) -> ImageContent:
+    manifest = parse_manifest(_read(bundle, _INDEX))
+    digest = ""
+    for _ in range(_DEEPEST_INDEX):
+        if manifest.layers is not None:
+            return ImageContent(digest, [one._replace(name=_name_blob(one.digest)) for one in list_layers(manifest)])
+        chosen: Descriptor = choose_image(manifest, architecture)
+        content = _read(bundle, _name_blob(chosen.digest))
+        check_digest(content, chosen.digest)
+        manifest, digest = parse_manifest(content), chosen.digest
+    raise RefusedImageError("the container image's index names further indexes without end")
+
+
+class _Saved(Struct):
+    """An image in an archive that Docker saved."""
+
+    config: str = msgspec.field(name="Config")
+    layers: list[str] = msgspec.field(name="Layers")
+
+
+class _FileSystem(Struct):
+    diff_ids: list[str] = []
+
+
+class _Configuration(Struct):
+    rootfs: _FileSystem = msgspec.field(default_factory=_FileSystem)
+
+
+def _read_docker(bundle: Bundle) -> ImageContent:
+    try:
+        images = msgspec.json.decode(_read(bundle, _DOCKER_MANIFEST), type=list[_Saved])
+        if len(images) != 1:
+            raise RefusedImageError(f"the archive holds {len(images)} container images; it must hold one")
+        configuration = _read(bundle, images[0].config)
+        digests = msgspec.json.decode(configuration, type=_Configuration).rootfs.diff_ids
+    except msgspec.MsgspecError as error:
+        raise RefusedImageError(f"the archive's {_DOCKER_MANIFEST} cannot be read: {error}") from error
+    if len(digests) != len(images[0].layers):
+        raise RefusedImageError("the archive does not say which digests its layers have")
+    layers = [Layer(name, digest) for name, digest in zip(images[0].layers, digests, strict=True)]
+    return ImageContent(digest_of(configuration), layers)
+
+
+def _name_blob(digest: str) -> str:
+    return f"blobs/{digest.replace(':', '/')}"
+
+
+def _read(bundle: Bundle, name: str) -> bytes:
+    with bundle.open(name) as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise RefusedImageError(f"the container image's {name} has more than {LARGEST} bytes")
+    return content

@@ -1,0 +1,173 @@
+"""
+Disk images and other files out of container images, by the image's name.
+
+A name may lead to a local file or bundle first; a registry is asked only if that is allowed. What comes from a registry
+or a bundle is judged, then kept by digest.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Final, Literal
+
+from virtshape.launcher.images.bundle import ImageContent, is_bundle, open_bundle, read_content
+from virtshape.launcher.images.cache import Cache, ContainerDisk
+from virtshape.launcher.images.errors import RefusedImageError, TransferError
+from virtshape.launcher.images.inspection import inspect_image
+from virtshape.launcher.images.layers import OpenLayer, extract
+from virtshape.launcher.images.manifest import Layer
+from virtshape.launcher.images.progress import Progress, ignore
+from virtshape.launcher.images.reference import Reference, parse_reference
+from virtshape.launcher.images.registry import Registry
+from virtshape.launcher.images.web import Access
+
+Policy = Literal["Always", "IfNotPresent", "Never"]
+DISKS: Final = "/disk"
+_ANYBODY: Final = Access()
+
+
+class ContainerImages:
+    """The container images that a machine can use."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        files: Mapping[str, str] | None = None,
+        from_registries: bool = True,
+        plain_registries: Collection[str] = (),
+        limit: int | None = None,
+    ) -> None:
+        """
+        Keep what is fetched in a directory.
+
+        `files` maps names of images to local disk images, OCI layouts or archives; `plain_registries` speak HTTP;
+        `limit` bounds the bytes of a disk.
+        """
+        self._cache = Cache(directory)
+        self._files = {parse_reference(name): Path(path) for name, path in (files or {}).items()}
+        self._from_registries = from_registries
+        self._plain = plain_registries
+        self._limit = limit
+
+    def find_disk(self, image: str, path: str = "", architecture: str = "amd64") -> ContainerDisk | None:
+        """Give a disk that was fetched before; asks nobody."""
+        digest = self._cache.recall(_name(parse_reference(image), architecture))
+        return self._cache.find_disk(digest, path) if digest else None
+
+    def fetch_disk(
+        self,
+        image: str,
+        path: str = "",
+        *,
+        policy: Policy | None = None,
+        access: Access = _ANYBODY,
+        architecture: str = "amd64",
+        progress: Progress = ignore,
+    ) -> ContainerDisk:
+        """Give the disk at a path in an image, or the only one in `/disk`; the policy is that of container runtimes."""
+        reference = parse_reference(image)
+        local = self._files.get(reference)
+        if local is not None and not local.exists():
+            raise TransferError(f"{image} should lie in {local}, which does not exist")
+        if local is not None and not is_bundle(local):
+            return _use_file(image, local)
+        policy = policy or ("Always" if reference.is_latest else "IfNotPresent")
+        if local is None and policy != "Always" and (found := self.find_disk(image, path, architecture)):
+            return found
+        if local is None and policy == "Never":
+            raise TransferError(f"{image} is not here, and its pull policy is Never")
+        with self._open(image, access, architecture) as (content, open_layer):
+            disk = self._cache.find_disk(content.digest, path)
+            if disk is None:
+                disk = self._take_disk(content, open_layer, path, progress)
+            self._cache.remember(_name(reference, architecture), content.digest)
+        return disk
+
+    def fetch_files(
+        self,
+        image: str,
+        paths: Collection[str],
+        *,
+        access: Access = _ANYBODY,
+        architecture: str = "amd64",
+        progress: Progress = ignore,
+    ) -> Path:
+        """Give a directory with files of an image under the paths they have there, as a kernel and its initrd."""
+        with (
+            self._open(image, access, architecture) as (content, open_layer),
+            self._cache.work_on(content.digest, progress) as scratch,
+        ):
+            kept = self._cache.find_files(content.digest, paths)
+            if kept is not None:
+                return kept
+            found = extract(content.layers, open_layer, set(paths).__contains__, scratch, self._limit, progress)
+            missing = set(paths) - {one.name for one in found}
+            if missing:
+                raise RefusedImageError(f"the container image has no file {', '.join(sorted(missing))}")
+            return self._cache.keep_files(content.digest, found, scratch)
+
+    def _take_disk(self, content: ImageContent, open_layer: OpenLayer, path: str, progress: Progress) -> ContainerDisk:
+        with self._cache.work_on(content.digest, progress) as scratch:
+            disk = self._cache.find_disk(content.digest, path)  # somebody else may have been faster
+            if disk is not None:
+                return disk
+            found = extract(content.layers, open_layer, _select(path), scratch, self._limit, progress)
+            if len(found) != 1:
+                where, names = path or DISKS, ", ".join(sorted(one.name for one in found))
+                several = f"has several disks in {where}, of which one must be chosen: {names}"
+                raise RefusedImageError(f"the container image {several if found else f'has no disk in {where}'}")
+            info = inspect_image(found[0].path, self._limit)
+            return self._cache.keep_disk(content.digest, path, found[0].path, _check_format(info.format), info.size)
+
+    @contextmanager
+    def _open(self, image: str, access: Access, architecture: str) -> Iterator[tuple[ImageContent, OpenLayer]]:
+        """Find out what an image consists of; a refusal names it."""
+        reference = parse_reference(image)
+        local = self._files.get(reference)
+        try:
+            if local is not None:
+                with open_bundle(local) as bundle:
+                    yield read_content(bundle, architecture), lambda layer, _: bundle.open(layer.name)
+            elif self._from_registries:
+                registry = Registry(reference, access, self._plain)
+                yield registry.read_content(architecture), partial(self._fetch_layer, registry)
+            else:
+                raise TransferError(f"{image} is in no file that this machine knows, and registries are not allowed")
+        except RefusedImageError as error:
+            raise RefusedImageError(f"{image}: {error}") from error
+
+    def _fetch_layer(self, registry: Registry, layer: Layer, progress: Progress) -> BinaryIO:
+        """Download a layer; its file is gone as soon as it is closed, and stays if the download breaks off."""
+        target = self._cache.locate_layer(layer.digest)
+        registry.fetch_layer(layer, target, progress)
+        file = target.open("rb")
+        target.unlink()
+        return file
+
+
+def _use_file(image: str, path: Path) -> ContainerDisk:
+    try:
+        info = inspect_image(path)
+        return ContainerDisk(str(path), _check_format(info.format), info.size)
+    except RefusedImageError as error:
+        raise RefusedImageError(f"{image}: {error}") from error
+
+
+def _check_format(form: str) -> Literal["raw", "qcow2"]:
+    if form == "raw":
+        return "raw"
+    if form == "qcow2":
+        return "qcow2"
+    raise RefusedImageError(f"a container disk of the format {form} cannot be used; raw and qcow2 can")
+
+
+def _select(path: str) -> Callable[[str], bool]:
+    if path:
+        return lambda name: name == path
+    return lambda name: name.startswith(f"{DISKS}/") and name.count("/") == 2
+
+
+def _name(reference: Reference, architecture: str) -> str:
+    return f"{reference} {architecture}"

@@ -1,0 +1,200 @@
+"""
+Taking files out of the layers of a container image.
+
+Only regular files that were asked for are written, under names that are chosen here; links, devices and paths that lead
+elsewhere are never followed. A file counts only once the whole layer has been read and has the digest it should have.
+"""
+
+import hashlib
+import io
+import posixpath
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from virtshape.launcher.images.compression import open_stream
+from virtshape.launcher.images.errors import RefusedImageError
+from virtshape.launcher.images.manifest import Layer
+from virtshape.launcher.images.progress import Progress
+from virtshape.launcher.images.signature import recognise
+from virtshape.launcher.images.sparse import SparseFile
+
+_CHUNK: Final = 1 << 20
+_MOST_ENTRIES: Final = 1_000_000
+_LARGEST_HEADER: Final = 1 << 20
+_HEADERS: Final = frozenset({b"x", b"g", b"X", b"L", b"K"})
+_WHITEOUT: Final = ".wh."
+_OPAQUE: Final = ".wh..wh..opq"
+
+OpenLayer = Callable[[Layer, Progress], BinaryIO]
+
+
+class Found(NamedTuple):
+    """A file that was taken out: its name in the image, and where it lies now."""
+
+    name: str
+    path: Path
+
+
+def extract(
+    layers: list[Layer],
+    open_layer: OpenLayer,
+    wanted: Callable[[str], bool],
+    target: Path,
+    limit: int | None,
+    progress: Progress,
+) -> list[Found]:
+    """Take the wanted files as the image shows them, where upper layers hide lower ones, into a directory."""
+    view = _View(wanted, target, limit)
+    total = 2 * sum(layer.size for layer in layers) or None  # each is fetched, then read
+    done = 0
+    for layer in reversed(layers):
+        with open_layer(layer, _share(progress, done, total)) as packed:
+            done += layer.size
+            stream = _Stream(packed, _share(progress, done, total))
+            view.add_layer(stream)
+            stream.check(layer.digest)
+        done += layer.size
+    return view.found
+
+
+def _share(progress: Progress, before: int, total: int | None) -> Progress:
+    return lambda done, _: progress(before + done, total)
+
+
+class _View:
+    """What is seen through the layers that were read so far, from the topmost down."""
+
+    def __init__(self, wanted: Callable[[str], bool], target: Path, limit: int | None) -> None:
+        self._wanted = wanted
+        self._target = target
+        self._room = limit
+        self._hidden: set[str] = set()
+        self._taken = 0
+        self.found: list[Found] = []
+
+    def add_layer(self, stream: "_Stream") -> None:
+        hidden: set[str] = set()
+        with stream.open_archive() as archive:
+            for count, member in enumerate(archive):
+                if count > _MOST_ENTRIES:
+                    raise RefusedImageError(f"the container image has more than {_MOST_ENTRIES} files")
+                name = posixpath.normpath(f"/{member.name}")
+                parent, _, last = name.rpartition("/")
+                if last == _OPAQUE:
+                    hidden.add(parent)
+                elif last.startswith(_WHITEOUT):
+                    hidden.add(f"{parent}/{last.removeprefix(_WHITEOUT)}")
+                elif self._wanted(name) and not self._is_hidden(name):
+                    self._take(archive, member, name)
+                    hidden.add(name)
+        self._hidden |= hidden
+
+    def _is_hidden(self, name: str) -> bool:
+        return any(part in self._hidden for part in _list_ancestors(name))
+
+    def _take(self, archive: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
+        if member.isdir():
+            return
+        if not member.isreg():
+            raise RefusedImageError(f"{name} in the container image is not a file but a link or a device")
+        self.found = [one for one in self.found if one.name != name]
+        self._taken += 1
+        path = self._target / f"file-{self._taken}"
+        content = archive.extractfile(member)
+        with SparseFile(path, self._room) as file:
+            while content is not None and (chunk := content.read(_CHUNK)):
+                file.write(chunk)
+        if self._room is not None:
+            self._room -= file.size
+        self.found.append(Found(name, path))
+
+
+def _list_ancestors(name: str) -> Iterator[str]:
+    while name:
+        yield name
+        name = name.rpartition("/")[0]
+
+
+class _Info(tarfile.TarInfo):
+    """An entry whose extra headers cannot fill the memory."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in _HEADERS and self.size > _LARGEST_HEADER:
+            raise tarfile.ReadError("a header is too large")
+        return super()._proc_member(archive)  # type: ignore[misc, no-any-return]  # meant to be overridden, says tarfile
+
+
+class _Stream:
+    """A layer as it is read: what is in it, and the digest of it."""
+
+    def __init__(self, packed: BinaryIO, progress: Progress) -> None:
+        self._packed = packed
+        self._progress = progress
+        self._digest = hashlib.sha256()
+        self._read = 0
+
+    @contextmanager
+    def open_archive(self) -> Iterator[tarfile.TarFile]:
+        """Read the entries of the layer, one after the other."""
+        head = self._packed.read(8)
+        self._packed.seek(0)
+        form = recognise(head)
+        reader: io.RawIOBase = _Counted(self._packed, self._count)
+        if form != "raw":
+            reader = _Chunks(open_stream(io.BufferedReader(reader), form))
+        try:
+            with tarfile.open(fileobj=io.BufferedReader(reader, _CHUNK), mode="r|", tarinfo=_Info) as archive:
+                yield archive
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise RefusedImageError(f"a layer of the container image is damaged: {error}") from error
+
+    def _count(self, chunk: bytes) -> None:
+        self._digest.update(chunk)
+        self._read += len(chunk)
+        self._progress(self._read, None)
+
+    def check(self, digest: str) -> None:
+        """Read what an archive leaves unread, and compare the digest."""
+        while chunk := self._packed.read(_CHUNK):
+            self._count(chunk)
+        if f"sha256:{self._digest.hexdigest()}" != digest:
+            raise RefusedImageError(f"a layer of the container image is damaged: it does not have the digest {digest}")
+
+
+class _Counted(io.RawIOBase):
+    """A file that shows what is read of it."""
+
+    def __init__(self, file: BinaryIO, seen: Callable[[bytes], None]) -> None:
+        self._file = file
+        self._seen = seen
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # only ever given one
+        chunk = self._file.read(len(buffer))
+        buffer[: len(chunk)] = chunk
+        self._seen(chunk)
+        return len(chunk)
+
+
+class _Chunks(io.RawIOBase):
+    """Chunks as a file."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # only ever given one
+        if not self._rest:
+            self._rest = memoryview(next(self._chunks, b""))
+        size = min(len(buffer), len(self._rest))
+        buffer[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size

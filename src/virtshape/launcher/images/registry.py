@@ -1,0 +1,140 @@
+"""
+Registries of container images, as the distribution protocol has them: manifests by tag or digest, blobs by digest.
+
+Whatever arrives is checked against the digest it was asked for by. Servers on this machine may speak plain HTTP, others
+only if they are named.
+"""
+
+import re
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from virtshape.launcher.images.bundle import ImageContent
+from virtshape.launcher.images.download import download
+from virtshape.launcher.images.errors import RefusedImageError, TransferError
+from virtshape.launcher.images.manifest import (
+    INDEXES,
+    LARGEST,
+    MANIFESTS,
+    Layer,
+    check_digest,
+    choose_image,
+    digest_of,
+    list_layers,
+    parse_manifest,
+)
+from virtshape.launcher.images.progress import Progress
+from virtshape.launcher.images.reference import Reference
+from virtshape.launcher.images.web import Access, RefusedRequestError, request
+
+_LOOPBACK: Final = re.compile(r"(localhost|127\.[0-9.]+|\[::1\])(:[0-9]+)?")
+_PARAMETER: Final = re.compile(r'(\w+)="([^"]*)"')
+_UNAUTHORIZED: Final = 401
+_DEEPEST_INDEX: Final = 4
+
+T = TypeVar("T")
+
+
+class _Token(Struct):
+    token: str = ""
+    access_token: str = ""
+
+
+class Registry:
+    """One repository of one registry, and what it takes to be let in."""
+
+    def __init__(self, reference: Reference, access: Access, plain: Collection[str] = ()) -> None:
+        is_plain = reference.registry in plain or _LOOPBACK.fullmatch(reference.registry)
+        self._scheme = "http" if is_plain else "https"
+        self._home = f"{self._scheme}://{reference.server}/v2/{reference.repository}"
+        self._reference = reference
+        self._credentials = access
+        self._access = access._replace(user="", password="")
+
+    def read_content(self, architecture: str) -> ImageContent:
+        """Find the image for an architecture and its layers."""
+        version, digest = self._reference.version, self._reference.digest
+        for _ in range(_DEEPEST_INDEX):
+            content = self._fetch_manifest(version)
+            if digest:
+                check_digest(content, digest)
+            manifest = parse_manifest(content)
+            if manifest.layers is not None:
+                return ImageContent(digest_of(content), list_layers(manifest))
+            version = digest = choose_image(manifest, architecture).digest
+        raise RefusedImageError("the container image's index names further indexes without end")
+
+    def fetch_layer(self, layer: Layer, target: Path, progress: Progress) -> None:
+        """Download a layer; a token that expires meanwhile is renewed."""
+        url = f"{self._home}/blobs/{layer.digest}"
+        limit = layer.size or None
+        self._try(
+            lambda: download(url, target, access=self._access, checksum=layer.digest, limit=limit, progress=progress)
+        )
+
+    def _fetch_manifest(self, version: str) -> bytes:
+        url = f"{self._home}/manifests/{version}"
+        headers = {"Accept": ", ".join([*MANIFESTS, *INDEXES])}
+        return self._try(lambda: self._read(url, self._access, headers))
+
+    def _try(self, ask: Callable[[], T]) -> T:
+        """Ask, and once more with what the server wants to see."""
+        try:
+            return ask()
+        except RefusedRequestError as error:
+            self._let_in(error)
+        try:
+            return ask()
+        except RefusedRequestError as error:
+            raise self._explain(error) from error
+
+    def _let_in(self, error: RefusedRequestError) -> None:
+        """Get what a server that turned us away wants to see, or pass its refusal on."""
+        if error.status != _UNAUTHORIZED:
+            raise self._explain(error)
+        scheme, _, rest = error.headers.get("WWW-Authenticate", "").partition(" ")
+        parameters = dict(_PARAMETER.findall(rest))
+        if scheme.lower() == "basic" and self._credentials.user:
+            self._access = self._credentials
+        elif scheme.lower() == "bearer" and "realm" in parameters:
+            self._access = self._access._replace(headers=(("Authorization", f"Bearer {self._get_token(parameters)}"),))
+        else:
+            raise self._explain(error)
+
+    def _get_token(self, parameters: dict[str, str]) -> str:
+        realm = parameters.pop("realm")
+        if urlsplit(realm).scheme != "https" and self._scheme == "https":
+            raise TransferError(f"{self._reference.registry} sends to {realm} for a token, which is not secure")
+        wanted = {"scope": f"repository:{self._reference.repository}:pull", **parameters}
+        try:
+            answer = self._read(f"{realm}?{urlencode(wanted)}", self._credentials, {})
+            token = msgspec.json.decode(answer, type=_Token)
+        except RefusedRequestError as error:
+            raise self._explain(error) from error
+        except msgspec.MsgspecError as error:
+            raise TransferError(f"{realm} gave no token: {error}") from error
+        return token.token or token.access_token
+
+    def _explain(self, error: TransferError) -> TransferError:
+        if error.status in {_UNAUTHORIZED, 403}:
+            who = "the given credentials" if self._credentials.user else "no credentials"
+            return TransferError(f"{self._reference} may not be read with {who}", error.status)
+        if error.status == 404:
+            return TransferError(f"there is no container image {self._reference}", error.status)
+        return error
+
+    @staticmethod
+    def _read(url: str, access: Access, headers: dict[str, str]) -> bytes:
+        with request(url, access, headers) as response:
+            try:
+                content: bytes = response.read(LARGEST + 1)
+            except OSError as error:
+                raise TransferError(f"the connection broke off: {error}") from error
+        if len(content) > LARGEST:
+            raise RefusedImageError(f"the container image's manifest has more than {LARGEST} bytes")
+        return content

@@ -1,0 +1,229 @@
+"""Disks out of container images: found in every form they are kept in, and never anything but the disk."""
+
+import lzma
+import tarfile
+from pathlib import Path
+from threading import Event
+
+import pytest
+from tests.containers import (
+    build_docker_save,
+    build_layer,
+    build_layout,
+    build_link,
+    digest,
+    pack,
+    write_archive,
+    write_tree,
+)
+
+from virtshape.launcher.images.containers import ContainerImages
+from virtshape.launcher.images.errors import RefusedImageError, StoppedError, TransferError
+from virtshape.launcher.images.layers import extract
+from virtshape.launcher.images.manifest import Layer
+from virtshape.launcher.images.progress import ignore, until
+
+DISK = b"\xeb\x63".ljust(512, b"\0") + b"a disk" + bytes(1 << 20)
+ROUNDED = -(-len(DISK) // 512) * 512
+NAME = "registry.example/team/disk:1"
+
+
+def open_images(tmp_path: Path, source: Path, limit: int | None = None) -> ContainerImages:
+    return ContainerImages(tmp_path / "cache", files={NAME: str(source)}, from_registries=False, limit=limit)
+
+
+def make_source(tmp_path: Path, form: str, *layers: bytes) -> Path:
+    match form:
+        case "layout":
+            return write_tree(tmp_path / "layout", build_layout({"": layers}))
+        case "archive":
+            return write_archive(tmp_path / "oci.tar", build_layout({"": layers}))
+        case _:
+            return write_archive(tmp_path / "docker.tar", build_docker_save(layers))
+
+
+@pytest.mark.parametrize("form", ["layout", "archive", "docker"])
+@pytest.mark.parametrize("packed", [pytest.param(pack, id="gz"), pytest.param(bytes, id="plain"), lzma.compress])
+def test_the_only_disk_is_found(tmp_path: Path, form: str, packed: type[bytes]) -> None:
+    source = make_source(tmp_path, form, packed(build_layer({"disk/one.img": DISK, "etc/passwd": b"x"})))
+    disk = open_images(tmp_path, source).fetch_disk(NAME)
+    assert Path(disk.path).read_bytes() == DISK
+    assert (disk.format, disk.size) == ("raw", ROUNDED)
+    assert Path(disk.path).stat().st_mode & 0o777 == 0o444
+
+
+def test_a_disk_is_taken_out_once_and_found_again(tmp_path: Path) -> None:
+    images = open_images(tmp_path, make_source(tmp_path, "layout", build_layer({"disk/one.img": DISK})))
+    assert images.find_disk(NAME) is None
+    first = images.fetch_disk(NAME)
+    number = Path(first.path).stat().st_ino
+    assert images.fetch_disk(NAME) == images.find_disk(NAME) == first
+    assert Path(first.path).stat().st_ino == number
+    assert [path.name for path in (tmp_path / "cache").iterdir() if path.name.startswith(".")] == []
+
+
+def test_images_of_the_same_content_share_a_disk_whatever_their_names(tmp_path: Path) -> None:
+    source = str(make_source(tmp_path, "layout", build_layer({"disk/one.img": DISK})))
+    images = ContainerImages(tmp_path / "cache", files={"one": source, "two": source})
+    assert images.fetch_disk("one") == images.fetch_disk("two:latest")
+
+
+def test_the_image_of_the_guests_architecture_is_chosen(tmp_path: Path) -> None:
+    layers = {name: [build_layer({"disk/one.img": DISK + name.encode()})] for name in ("amd64", "arm64")}
+    images = open_images(tmp_path, write_tree(tmp_path / "layout", build_layout(layers)))
+    for name in layers:
+        assert Path(images.fetch_disk(NAME, architecture=name).path).read_bytes().endswith(name.encode())
+    with pytest.raises(RefusedImageError, match="nothing for s390x, only for amd64, arm64"):
+        images.fetch_disk(NAME, architecture="s390x")
+
+
+def test_a_plain_disk_image_stands_for_a_container_image(tmp_path: Path) -> None:
+    (tmp_path / "disk.img").write_bytes(DISK)
+    disk = open_images(tmp_path, tmp_path / "disk.img").fetch_disk(NAME)
+    assert (disk.path, disk.digest, disk.size) == (str(tmp_path / "disk.img"), "", ROUNDED)
+
+
+UPPER_HIDES_LOWER = {
+    "replaced": build_layer({"disk/one.img": DISK}),
+    "removed": build_layer({"disk/.wh.old.img": b"", "disk/one.img": DISK}),
+    "directory emptied": build_layer({"disk/.wh..wh..opq": b"", "disk/one.img": DISK}),
+    "directory removed and made anew": build_layer({".wh.disk": b"", "disk/one.img": DISK}),
+}
+
+
+@pytest.mark.parametrize("upper", UPPER_HIDES_LOWER.values(), ids=UPPER_HIDES_LOWER)
+def test_upper_layers_hide_lower_ones(tmp_path: Path, upper: bytes) -> None:
+    name = "one.img" if upper == UPPER_HIDES_LOWER["replaced"] else "old.img"
+    source = make_source(tmp_path, "layout", build_layer({f"disk/{name}": b"old" * 512}), upper)
+    assert Path(open_images(tmp_path, source).fetch_disk(NAME).path).read_bytes() == DISK
+
+
+def test_a_path_chooses_among_disks(tmp_path: Path) -> None:
+    layer = build_layer({"disk/one.img": DISK, "./other/two.img": b"2" * 512})
+    images = open_images(tmp_path, make_source(tmp_path, "layout", layer))
+    assert Path(images.fetch_disk(NAME, "/other/two.img").path).read_bytes() == b"2" * 512
+    assert Path(images.fetch_disk(NAME).path).read_bytes() == DISK
+
+
+NO_DISK = {
+    "none": (build_layer({"etc/passwd": b"x", "disk/deeper/one.img": DISK}), "has no disk in /disk"),
+    "two": (build_layer({"disk/a": DISK, "disk/b": DISK}), "of which one must be chosen: /disk/a, /disk/b"),
+    "symbolic link": (build_layer({}, build_link("disk/one.img", "/etc/shadow")), "not a file but a link"),
+    "hard link": (build_layer({}, build_link("disk/one.img", "etc/shadow", tarfile.LNKTYPE)), "not a file but a link"),
+    "device": (build_layer({}, build_link("disk/one.img", "", tarfile.BLKTYPE)), "not a file but a link or a device"),
+    "empty": (build_layer({"disk/one.img": b""}), "the image is empty"),
+    "cut short": (pack(build_layer({"disk/one.img": DISK}))[:-20], "damaged"),
+    "no tar": (b"no tar" * 1000, "damaged"),
+    "zstd": (b"\x28\xb5\x2f\xfd" + bytes(100), "compressed as zst"),
+    "backed": (
+        build_layer({"disk/one.img": b"QFI\xfb\0\0\0\3\0\0\0\0\0\0\2\0\0\0\0\5".ljust(512, b"\0") + b"/etc/"}),
+        "is backed by another file",
+    ),
+}
+
+
+@pytest.mark.parametrize(("layer", "words"), NO_DISK.values(), ids=NO_DISK)
+def test_what_holds_no_usable_disk_is_refused_by_name(tmp_path: Path, layer: bytes, words: str) -> None:
+    images = open_images(tmp_path, make_source(tmp_path, "layout", layer))
+    with pytest.raises(RefusedImageError, match=words) as caught:
+        images.fetch_disk(NAME)
+    assert str(caught.value).startswith(NAME)
+    assert images.find_disk(NAME) is None
+
+
+def test_names_that_lead_elsewhere_are_written_nowhere(tmp_path: Path) -> None:
+    evil = {"../../escaped": b"1", "/disk/../../escaped": b"2", "disk/../escaped": b"3", "disk/one.img": DISK}
+    images = open_images(tmp_path, make_source(tmp_path, "layout", build_layer(evil)))
+    assert Path(images.fetch_disk(NAME).path).read_bytes() == DISK
+    assert list(tmp_path.rglob("*escaped*")) == []
+
+
+def test_a_disk_larger_than_allowed_is_refused_before_it_fills_the_machine(tmp_path: Path) -> None:
+    layer = pack(build_layer({"disk/one.img": bytes(64 << 20)}))
+    images = open_images(tmp_path, make_source(tmp_path, "layout", layer), limit=1 << 20)
+    with pytest.raises(RefusedImageError, match="larger than the 1048576 bytes that are allowed"):
+        images.fetch_disk(NAME)
+
+
+def test_an_entry_whose_header_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
+    bomb = tarfile.TarInfo("bomb")
+    bomb.type, bomb.size = tarfile.XHDTYPE, 1 << 30
+    images = open_images(tmp_path, make_source(tmp_path, "layout", bomb.tobuf() + bytes(1024)))
+    with pytest.raises(RefusedImageError, match="a header is too large"):
+        images.fetch_disk(NAME)
+
+
+@pytest.mark.parametrize("form", ["layout", "docker"])
+def test_a_layer_that_is_not_what_its_digest_says_is_refused(tmp_path: Path, form: str) -> None:
+    layer, other = build_layer({"disk/one.img": DISK}), build_layer({"disk/one.img": DISK[::-1]})
+    files = build_layout({"": [layer]}) if form == "layout" else build_docker_save([layer])
+    swapped = {name: other if content == layer else content for name, content in files.items()}
+    images = open_images(tmp_path, write_archive(tmp_path / "image.tar", swapped))
+    with pytest.raises(RefusedImageError, match=f"does not have the digest {digest(layer)}"):
+        images.fetch_disk(NAME)
+    assert images.find_disk(NAME) is None
+
+
+def test_a_blob_of_a_layout_is_not_followed_out_of_it(tmp_path: Path) -> None:
+    layout = make_source(tmp_path, "layout", layer := build_layer({"disk/one.img": DISK}))
+    blob = layout / "blobs" / digest(layer).replace(":", "/")
+    (tmp_path / "outside").write_bytes(blob.read_bytes())
+    blob.unlink()
+    blob.symlink_to(tmp_path / "outside")
+    with pytest.raises(RefusedImageError, match="has no file blobs/sha256"):
+        open_images(tmp_path, layout).fetch_disk(NAME)
+
+
+def test_work_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
+    stop = Event()
+    stop.set()
+    images = open_images(tmp_path, make_source(tmp_path, "layout", build_layer({"disk/one.img": DISK})))
+    with pytest.raises(StoppedError):
+        images.fetch_disk(NAME, progress=until(stop))
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file() and path.parent.name != "locks"] == []
+
+
+def test_a_kernel_and_its_initrd_come_out_under_their_paths(tmp_path: Path) -> None:
+    layer = build_layer({"boot/vmlinuz": b"kernel", "boot/initrd": b"initrd", "boot/other": b"other"})
+    images = open_images(tmp_path, make_source(tmp_path, "layout", layer))
+    paths = ["/boot/vmlinuz", "/boot/initrd"]
+    home = images.fetch_files(NAME, paths)
+    assert sorted(path.name for path in home.rglob("*")) == ["boot", "initrd", "vmlinuz"]
+    assert (home / "boot/vmlinuz").read_bytes() == b"kernel"
+    assert images.fetch_files(NAME, paths) == home
+    with pytest.raises(RefusedImageError, match="has no file /boot/none"):
+        images.fetch_files(NAME, ["/boot/none"])
+
+
+def test_a_name_that_no_file_has_needs_a_registry_that_is_allowed(tmp_path: Path) -> None:
+    images = ContainerImages(tmp_path, from_registries=False)
+    with pytest.raises(TransferError, match="registries are not allowed"):
+        images.fetch_disk(NAME)
+
+
+def test_a_policy_of_never_asks_nobody(tmp_path: Path) -> None:
+    with pytest.raises(TransferError, match="its pull policy is Never"):
+        ContainerImages(tmp_path).fetch_disk(NAME, policy="Never")
+
+
+def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TransferError, match=r"should lie in .*/gone\.img, which does not exist"):
+        open_images(tmp_path, tmp_path / "gone.img").fetch_disk(NAME)
+
+
+def test_progress_grows_over_all_layers(tmp_path: Path) -> None:
+    layers = [build_layer({"disk/one.img": DISK}), build_layer({"other": DISK})]
+    told: list[tuple[int, int | None]] = []
+    images = open_images(tmp_path, make_source(tmp_path, "layout", *layers))
+    images.fetch_disk(NAME, progress=lambda *how_far: told.append(how_far))
+    total = 2 * sum(map(len, layers))
+    assert told == sorted(told)
+    assert told[-1] == (total, total)
+
+
+def test_layers_are_read_from_the_top_and_need_no_size(tmp_path: Path) -> None:
+    layer = build_layer({"disk/one.img": DISK})
+    (tmp_path / "layer").write_bytes(layer)
+    layers = [Layer("one", digest(layer))]
+    found = extract(layers, lambda *_: (tmp_path / "layer").open("rb"), lambda _: True, tmp_path, None, ignore)
+    assert [one.name for one in found] == ["/disk/one.img"]

@@ -1,0 +1,164 @@
+"""Files from a web server on loopback: whole, checked and resumed, or not there at all."""
+
+import hashlib
+from pathlib import Path
+from threading import Event
+
+import pytest
+from tests.webserver import Answer, Request, in_turn, serve, serve_file
+
+from virtshape.launcher.images import download as downloading
+from virtshape.launcher.images.download import download
+from virtshape.launcher.images.errors import RefusedImageError, StoppedError, TransferError
+from virtshape.launcher.images.progress import until
+from virtshape.launcher.images.web import Access
+
+CONTENT = bytes(range(256)) * 4096
+SHA256 = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(downloading, "FIRST_PAUSE", 0.001)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "images" / "disk.img"
+
+
+def list_files(target: Path) -> list[str]:
+    return sorted(path.name for path in target.parent.iterdir())
+
+
+def test_a_file_arrives_whole_and_nothing_else_is_left(target: Path) -> None:
+    told: list[tuple[int, int | None]] = []
+    with serve(serve_file(CONTENT)) as server:
+        download(f"{server.url}/disk", target, checksum=SHA256, progress=lambda *how_far: told.append(how_far))
+    assert target.read_bytes() == CONTENT
+    assert list_files(target) == ["disk.img"]
+    assert told[0] == (0, len(CONTENT))
+    assert told[-1] == (len(CONTENT), len(CONTENT))
+    assert told == sorted(told)
+
+
+def test_what_broke_off_is_resumed_and_not_fetched_twice(target: Path) -> None:
+    broken = Answer(CONTENT, breaks_after=300_000, ETag='"v1"')
+    with serve(in_turn(broken, serve_file(CONTENT))) as server:
+        download(f"{server.url}/disk", target, checksum=SHA256)
+    assert target.read_bytes() == CONTENT
+    assert server.list_headers("Range") == [None, "bytes=300000-"]
+
+
+def test_a_later_call_goes_on_where_an_earlier_one_was_stopped(target: Path) -> None:
+    stop = Event()
+
+    def stop_midway(done: int, _total: int | None) -> None:
+        if done > 200_000:
+            stop.set()
+
+    with serve(serve_file(CONTENT)) as server:
+        with pytest.raises(StoppedError):
+            download(f"{server.url}/disk", target, progress=until(stop, stop_midway))
+        assert not target.exists()
+        download(f"{server.url}/disk", target)
+    assert target.read_bytes() == CONTENT
+    assert server.list_headers("If-Range") == [None, '"v1"']
+
+
+def test_a_file_that_changed_meanwhile_is_fetched_anew(target: Path) -> None:
+    other = CONTENT[::-1]
+    with serve(in_turn(Answer(CONTENT, breaks_after=1000, ETag='"v1"'), serve_file(other, '"v2"'))) as server:
+        download(f"{server.url}/disk", target)
+    assert target.read_bytes() == other
+
+
+def test_without_a_sign_that_it_is_the_same_file_a_download_begins_anew(target: Path) -> None:
+    with serve(in_turn(Answer(CONTENT, breaks_after=1000), Answer(CONTENT))) as server:
+        download(f"{server.url}/disk", target)
+    assert target.read_bytes() == CONTENT
+    assert server.list_headers("Range") == [None, None]
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_server_that_is_busy_is_asked_again(target: Path, status: int) -> None:
+    with serve(in_turn(Answer(status=status), Answer(status=status), serve_file(CONTENT))) as server:
+        download(f"{server.url}/disk", target)
+    assert target.read_bytes() == CONTENT
+    assert len(server.requests) == 3
+
+
+def test_a_server_that_stays_busy_is_given_up_on(target: Path) -> None:
+    with serve(in_turn(Answer(status=503))) as server, pytest.raises(TransferError, match="answered 503") as caught:
+        download(f"{server.url}/disk?token=secret", target)
+    assert len(server.requests) == downloading.ATTEMPTS
+    assert "secret" not in str(caught.value)
+    assert list_files(target) == []
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refusal_is_not_asked_about_again(target: Path, status: int) -> None:
+    with serve(in_turn(Answer(status=status))) as server, pytest.raises(TransferError, match=str(status)):
+        download(f"{server.url}/disk", target)
+    assert len(server.requests) == 1
+
+
+def test_a_wrong_checksum_leaves_nothing(target: Path) -> None:
+    with serve(serve_file(CONTENT)) as server, pytest.raises(RefusedImageError, match="the file's checksum is"):
+        download(f"{server.url}/disk", target, checksum=f"sha256:{'0' * 64}")
+    assert list_files(target) == []
+
+
+@pytest.mark.parametrize("checksum", ["sha256", "sha256:abc", "crc32:00000000", "abc"])
+def test_a_checksum_that_no_file_can_have_is_refused_before_anything_is_asked(target: Path, checksum: str) -> None:
+    with serve(serve_file(CONTENT)) as server, pytest.raises(RefusedImageError, match="is no checksum"):
+        download(f"{server.url}/disk", target, checksum=checksum)
+    assert server.requests == []
+
+
+def test_a_file_larger_than_allowed_is_refused_at_its_announcement(target: Path) -> None:
+    with serve(serve_file(CONTENT)) as server, pytest.raises(RefusedImageError, match="more than the 1000 bytes"):
+        download(f"{server.url}/disk", target, limit=1000)
+    assert list_files(target) == []
+
+
+def test_credentials_go_to_the_server_that_was_named_and_no_further(target: Path) -> None:
+    access = Access(headers=(("X-Token", "secret"),), user="me", password="word")  # noqa: S106 - of a test
+    with serve(serve_file(CONTENT)) as elsewhere:
+        redirect = Answer(status=302, Location=f"{elsewhere.url}/disk")
+        with serve(in_turn(redirect)) as server:
+            download(f"{server.url}/disk", target, access=access)
+    assert server.list_headers("Authorization") == ["Basic bWU6d29yZA=="]
+    assert server.list_headers("X-Token") == ["secret"]
+    assert elsewhere.list_headers("Authorization") == elsewhere.list_headers("X-Token") == [None]
+
+
+def test_credentials_follow_on_the_same_server(target: Path) -> None:
+    def respond(request: Request) -> Answer:
+        return Answer(CONTENT) if request.path == "/there" else Answer(status=302, Location="/there")
+
+    with serve(respond) as server:
+        download(f"{server.url}/disk", target, access=Access(user="me"))
+    assert server.list_headers("Authorization") == ["Basic bWU6"] * 2
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/disk", "/etc/passwd", "data:,x"])
+def test_only_web_servers_are_asked(target: Path, url: str) -> None:
+    with pytest.raises(TransferError, match="no HTTP or HTTPS address"):
+        download(url, target)
+
+
+def test_a_redirect_leads_to_web_servers_only(target: Path) -> None:
+    redirect = Answer(status=302, Location="ftp://127.0.0.1/disk")
+    with serve(in_turn(redirect)) as server, pytest.raises(TransferError):
+        download(f"{server.url}/disk", target)
+
+
+def test_the_same_file_is_fetched_by_one_at_a_time(target: Path) -> None:
+    with serve(serve_file(CONTENT)) as server:
+
+        def fetch_again(_done: int, _total: int | None) -> None:
+            download(f"{server.url}/disk", target)
+
+        with pytest.raises(TransferError, match="is being fetched already"):
+            download(f"{server.url}/disk", target, progress=fetch_again)

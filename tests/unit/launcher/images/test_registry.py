@@ -1,0 +1,163 @@
+"""A registry on loopback: let in by token or password, and never believed without a digest."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from tests.containers import build_index, build_layer, build_manifest, digest, pack
+from tests.webserver import Answer, Request, Respond, Server, serve
+
+from virtshape.launcher.images import download as downloading
+from virtshape.launcher.images.containers import ContainerImages
+from virtshape.launcher.images.errors import ImageError, RefusedImageError, TransferError
+from virtshape.launcher.images.web import Access
+
+DISK = b"a disk".ljust(4096, b"\0")
+LAYER = pack(build_layer({"disk/one.img": DISK}))
+MANIFEST, BLOBS = build_manifest([LAYER])
+INDEX = build_index({"amd64": MANIFEST, "arm64": b"{}"})
+ME = Access(user="me", password="word")  # noqa: S106 - of a test
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(downloading, "FIRST_PAUSE", 0.001)
+
+
+def hold(**manifests: bytes) -> Respond:
+    """A registry with a repository `team/disk` that lets everybody in."""
+    known = {**manifests, **{digest(content): content for content in [*manifests.values(), MANIFEST]}}
+
+    def respond(request: Request) -> Answer:
+        kind, _, version = request.path.removeprefix("/v2/team/disk/").partition("/")
+        content = (known if kind == "manifests" else BLOBS).get(version)
+        return Answer(status=404) if content is None else Answer(content, ETag=f'"{version}"')
+
+    return respond
+
+
+def fetch(server: Server, tmp_path: Path, version: str = ":v1", **options: Any) -> bytes:
+    image = f"{server.address}/team/disk{version}"
+    return Path(ContainerImages(tmp_path / "cache").fetch_disk(image, **options).path).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("tag", "version"),
+    [
+        pytest.param(MANIFEST, ":v1", id="manifest by tag"),
+        pytest.param(INDEX, ":v1", id="index by tag"),
+        pytest.param(MANIFEST, f"@{digest(MANIFEST)}", id="manifest by digest"),
+        pytest.param(INDEX, f":v1@{digest(INDEX)}", id="index by digest"),
+    ],
+)
+def test_a_disk_is_fetched(tmp_path: Path, tag: bytes, version: str) -> None:
+    with serve(hold(v1=tag)) as server:
+        assert fetch(server, tmp_path, version) == DISK
+    assert list((tmp_path / "cache" / "layers").iterdir()) == []
+
+
+def test_what_is_here_is_not_fetched_again_unless_the_policy_says_so(tmp_path: Path) -> None:
+    with serve(hold(v1=MANIFEST, latest=MANIFEST)) as server:
+        fetch(server, tmp_path)
+        asked = len(server.requests)
+        assert fetch(server, tmp_path) == fetch(server, tmp_path, policy="Never") == DISK
+        assert len(server.requests) == asked
+        assert fetch(server, tmp_path, policy="Always") == fetch(server, tmp_path, "") == DISK
+        assert [request.path.rpartition("/")[2] for request in server.requests[asked:]] == ["v1", "latest"]
+
+
+def demand_token(inner: Respond, *, wanted: str) -> Respond:
+    """A registry that sends to a token server, which wants a name and password."""
+
+    def respond(request: Request) -> Answer:
+        if request.path.startswith("/token"):
+            asked = parse_qs(urlsplit(request.path).query)
+            fits = request.headers.get("Authorization") == wanted and asked["scope"] == ["repository:team/disk:pull"]
+            return Answer(json.dumps({"token": "t0ken"}).encode()) if fits else Answer(status=401)
+        if request.headers.get("Authorization") != "Bearer t0ken":
+            challenge = f'Bearer realm="http://{request.headers["Host"]}/token",service="registry"'
+            return Answer(status=401, WWW_Authenticate=challenge)
+        return inner(request)
+
+    return respond
+
+
+def demand_password(inner: Respond) -> Respond:
+    def respond(request: Request) -> Answer:
+        if request.headers.get("Authorization") != "Basic bWU6d29yZA==":
+            return Answer(status=401, WWW_Authenticate='Basic realm="registry"')
+        return inner(request)
+
+    return respond
+
+
+@pytest.mark.parametrize(
+    ("demand", "access"),
+    [
+        pytest.param(lambda inner: demand_token(inner, wanted="Basic bWU6d29yZA=="), ME, id="token for credentials"),
+        pytest.param(demand_password, ME, id="password"),
+    ],
+)
+def test_credentials_let_in(tmp_path: Path, demand: Callable[[Respond], Respond], access: Access) -> None:
+    with serve(demand(hold(v1=MANIFEST))) as server:
+        assert fetch(server, tmp_path, access=access) == DISK
+        with pytest.raises(TransferError, match="may not be read with no credentials"):
+            fetch(server, tmp_path, policy="Always")
+        with pytest.raises(TransferError, match="may not be read with the given credentials"):
+            fetch(server, tmp_path, policy="Always", access=ME._replace(password="wrong"))  # noqa: S106 - of a test
+
+
+def test_a_token_that_expires_is_renewed(tmp_path: Path) -> None:
+    demanding = demand_token(hold(v1=MANIFEST), wanted="Basic bWU6d29yZA==")
+    blobs = 0
+
+    def respond(request: Request) -> Answer:
+        nonlocal blobs
+        blobs += "/blobs/" in request.path
+        if "/blobs/" in request.path and blobs == 1:
+            request.headers.pop("Authorization")
+        return demanding(request)
+
+    with serve(respond) as server:
+        assert fetch(server, tmp_path, access=ME) == DISK
+    assert blobs == 2
+
+
+def replace_blob(blob: bytes) -> Respond:
+    inner = hold(v1=MANIFEST)
+    return lambda request: Answer(blob) if "/blobs/" in request.path else inner(request)
+
+
+REFUSED: dict[str, tuple[Respond, str, type[ImageError], str]] = {
+    "unknown image": (hold(), ":v1", TransferError, "there is no container image"),
+    "manifest of another digest": (
+        lambda _: Answer(MANIFEST),
+        f"@{digest(b'other')}",
+        RefusedImageError,
+        "not what it claims to be",
+    ),
+    "layer of another digest": (replace_blob(LAYER[::-1]), ":v1", RefusedImageError, "the file's checksum is"),
+    "layer longer than announced": (replace_blob(LAYER + b"x"), ":v1", RefusedImageError, "more than the"),
+    "no manifest": (hold(v1=b"[]"), ":v1", RefusedImageError, "manifest cannot be read"),
+    "manifest of an old kind": (hold(v1=b'{"schemaVersion": 1}'), ":v1", RefusedImageError, "it has no layers"),
+    "digest that is a path": (
+        hold(v1=b'{"layers": [{"digest": "../../../etc/passwd"}]}'),
+        ":v1",
+        RefusedImageError,
+        "no sha256 digest",
+    ),
+    "index of itself": (lambda _: Answer(INDEX), ":v1", RefusedImageError, "not what it claims to be"),
+    "endless manifest": (lambda _: Answer(b" " * (5 << 20)), ":v1", RefusedImageError, "more than 4194304 bytes"),
+}
+
+
+@pytest.mark.parametrize(("respond", "version", "kind", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_trusted_is_refused(
+    tmp_path: Path, respond: Respond, version: str, kind: type[ImageError], words: str
+) -> None:
+    with serve(respond) as server, pytest.raises(kind, match=words):
+        fetch(server, tmp_path, version)
+    assert list(tmp_path.rglob("*.disk")) == []
