@@ -1,0 +1,35 @@
+"""
+A process of guests as root starts it: it gives up root's rights, then is what it would be for anybody else.
+
+Started as `python -m virtshape.launcher.machine.confined CONFINEMENT MODULE DIRECTORY`; the module's `main` goes on.
+"""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+import virtshape
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.machine.confining import Confinement, ConfinementError, confine
+from virtshape.launcher.report import Report
+
+_PROGRAM: Final = (sys.prefix, sys.base_prefix, *(path for path in sys.path if path), *virtshape.__path__)
+
+
+def main(confinement: str, module: str, directory: Path) -> None:
+    """Confine this process, then do what the module does."""
+    wanted = msgspec.json.decode(confinement, type=Confinement)
+    try:
+        confine(msgspec.structs.replace(wanted, reach=(*wanted.reach, *_PROGRAM)))
+    except ConfinementError as error:
+        report = Report(state="failed", reason="NotStarted", message=str(error))
+        Layout(directory).report.write_bytes(msgspec.json.encode(report))
+        sys.exit(str(error))
+    import_module(module).main(directory)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))

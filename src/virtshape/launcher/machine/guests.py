@@ -1,0 +1,190 @@
+"""
+The guests of this machine, as their supervisor sees them: each has a launcher process, which outlives the supervisor.
+
+Starts them, finds those again that run, follows their reports, and clears up behind them.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from virtshape.api.codec import encode
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.launcher.host import Host
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.machine import line
+from virtshape.launcher.machine.handing import hand_over, list_reach
+from virtshape.launcher.machine.places import Places
+from virtshape.launcher.machine.remains import bury, find_order, find_report, is_alive
+from virtshape.launcher.machine.spawning import reap, spawn
+from virtshape.launcher.order import Order
+from virtshape.launcher.report import Report
+from virtshape.launcher.request import Answer, Kill, Request, Stop
+
+LAUNCHER: Final = "virtshape.launcher.process"
+MOST_TAKEOVERS: Final = 3
+"""How often a launcher process is replaced whose guest runs on without it."""
+PAUSE_SECONDS: Final = 0.02
+PATIENCE_SECONDS: Final = 10.0
+Observer = Callable[[str, Report], None]
+_log = logging.getLogger(__name__)
+
+
+class Guests:
+    """All guests of one data directory; every call may be repeated."""
+
+    def __init__(self, places: Places, host: Host, *, launcher: str = LAUNCHER) -> None:
+        self._places = places
+        self._host = host
+        self._launcher = launcher
+        self._observers: list[Observer] = []
+        self._reports: dict[str, Report] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def adopt(self) -> None:
+        """Take up the guests that an earlier supervisor has left, whether they still run or not."""
+        for uid in self._places.list_guests():
+            if uid in self._reports:
+                continue
+            if self.find_order(uid) is None:  # it was about to start
+                self._places.remove(uid)
+                continue
+            report = find_report(self._places.make(uid)) or Report()
+            self._reports[uid] = report
+            self._begin_to_follow(uid, report.launcher_pid)
+
+    def observe(self, observer: Observer) -> None:
+        """Have each new report told."""
+        self._observers.append(observer)
+
+    def find(self, uid: str) -> Report | None:
+        """How a guest is doing; None if it was never started."""
+        return self._reports.get(uid)
+
+    def find_order(self, uid: str) -> Order | None:
+        """What a guest was started from, if that can still be read."""
+        try:
+            return decode(self._places.find(uid).order.read_bytes(), Order)
+        except (OSError, DecodeError):
+            return None
+
+    def find_order(self, uid: str) -> Order | None:
+        """What a guest was started with; None if it was never started."""
+        return find_order(self._places.find(uid))
+
+    async def start(
+        self,
+        uid: str,
+        vmi: VirtualMachineInstance,
+        mounts: Mapping[str, str],
+        *,
+        assigned_cpus: tuple[int, ...] = (),
+        state_directory: str | None = None,
+    ) -> None:
+        """Start a guest, unless that was done before."""
+        if uid in self._reports:
+            return
+        order = Order(
+            vmi=vmi, mounts=mounts, host=self._host, assigned_cpus=assigned_cpus, state_directory=state_directory
+        )
+        layout = self._places.make(uid)
+        hand_over(order, self._places.data, self._places.account)
+        self._places.write(layout.order, encode(order))
+        self._reports[uid] = Report()
+        self._begin_to_follow(uid, self._spawn(layout, order))
+
+    async def ask(self, uid: str, request: Request) -> Answer:
+        """Ask something of a guest; an answer with an error if that cannot be."""
+        report = self._reports.get(uid)
+        if report is None or report.final:
+            return Answer(error="the guest does not run", report=report)
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._wait_for_socket(uid)
+            return await line.ask(self._places.find(uid).socket, request)
+        except (OSError, ValueError) as error:
+            return Answer(error=f"the guest's launcher process does not answer: {error}", report=self.find(uid))
+
+    async def stop(self, uid: str, grace: float) -> None:
+        """Have a guest shut down, and end it after so many seconds."""
+        await self.ask(uid, Stop(grace=grace))
+
+    async def remove(self, uid: str) -> None:
+        """Leave nothing of a guest, not even the guest."""
+        if uid not in self._reports:
+            return
+        await self.ask(uid, Kill())
+        task = self._tasks.pop(uid)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(task), PATIENCE_SECONDS)
+        task.cancel()
+        layout, report = self._places.find(uid), self._reports.pop(uid)
+        for pid in (report.launcher_pid, report.qemu_pid):
+            _kill(pid, layout)
+        self._places.remove(uid)
+
+    async def close(self) -> None:
+        """Follow the guests no more; they go on."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        self._tasks.clear()
+
+    def _spawn(self, layout: Layout, order: Order) -> int:
+        reach = (str(layout.directory), str(self._places.cache), *list_reach(order))
+        return spawn(self._launcher, layout.directory, layout.log, self._places.account, reach)
+
+    def _begin_to_follow(self, uid: str, pid: int | None) -> None:
+        self._tasks[uid] = asyncio.create_task(self._follow(uid, pid), name=f"guest {uid}")
+
+    async def _follow(self, uid: str, pid: int | None) -> None:
+        """Keep up with a guest to its end; a launcher process that is lost is replaced while its guest runs."""
+        layout = self._places.find(uid)
+        for _ in range(MOST_TAKEOVERS + 1):
+            await self._listen(uid, layout, pid)
+            report = find_report(layout) or self._reports[uid]
+            if report.final or not is_alive(report.qemu_pid, layout):
+                break
+            _log.warning("the launcher process of guest %s was lost; another one takes over", uid)
+            order = self.find_order(uid)
+            pid = self._spawn(layout, order) if order is not None else None
+        if not report.final:
+            _kill(report.qemu_pid, layout)
+            report = bury(report, layout)
+            self._places.write(layout.report, encode(report))
+        self._tell(uid, report)
+
+    async def _listen(self, uid: str, layout: Layout, pid: int | None) -> None:
+        """Tell what the launcher process reports, for as long as it lives."""
+        while True:
+            with contextlib.suppress(OSError, ValueError):  # it does not listen yet, or no more, or talks nonsense
+                async for report in line.follow(layout.socket):
+                    self._tell(uid, report)
+            if not is_alive(pid, layout):
+                reap(pid)
+                return
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _wait_for_socket(self, uid: str) -> None:
+        """Wait until the launcher process listens, or has no more to say."""
+        while not self._places.find(uid).socket.exists() and not self._reports[uid].final:
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    def _tell(self, uid: str, report: Report) -> None:
+        if self._reports.get(uid) == report:
+            return
+        self._reports[uid] = report
+        for observer in self._observers:
+            observer(uid, report)
+
+
+def _kill(pid: int | None, layout: Layout) -> None:
+    """End a process of this guest that still runs."""
+    if pid is not None and is_alive(pid, layout):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    reap(pid)

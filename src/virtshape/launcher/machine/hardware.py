@@ -1,0 +1,97 @@
+"""
+The machine's CPUs, memory and huge pages, as the kernel tells of them.
+
+Only reads; what a machine does not say has the plainest value.
+"""
+
+import os
+import platform
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from virtshape.launcher.host import Architecture, NumaCell
+
+SYS: Final = Path("/sys")
+PROC: Final = Path("/proc")
+_ARCHITECTURES: Final[dict[str, Architecture]] = {"x86_64": "amd64", "aarch64": "arm64", "s390x": "s390x"}
+_UNITS: Final = ("Ki", "Mi", "Gi")
+
+
+def find_architecture() -> Architecture:
+    """The architecture, in the words of container images; that of most machines where it is another one."""
+    return _ARCHITECTURES.get(platform.machine(), "amd64")
+
+
+def list_cpus() -> tuple[int, ...]:
+    """The CPUs that this process may use."""
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def list_numa_cells(cpus: tuple[int, ...], sys: Path = SYS) -> tuple[NumaCell, ...]:
+    """How these CPUs lie; nothing where the kernel does not say."""
+    cells = []
+    for directory in (sys / "devices/system/node").glob("node[0-9]*"):
+        near = [cpu for cpu in parse_list(_read(directory / "cpulist")) if cpu in cpus]
+        cores = {tuple(one for one in _list_siblings(cpu, sys) if one in near) for cpu in near}
+        if near:
+            cells.append(NumaCell(int(directory.name.removeprefix("node")), tuple(sorted(cores))))
+    return tuple(sorted(cells, key=lambda cell: cell.id))
+
+
+def measure_memory(proc: Path = PROC, sys: Path = SYS) -> int:
+    """Bytes of memory that there are for this process and its guests together."""
+    found = re.search(r"^MemTotal:\s+(\d+) kB", _read(proc / "meminfo"), re.MULTILINE)
+    total = int(found[1]) * 1024 if found else 0
+    limit = _read(sys / "fs/cgroup/memory.max").strip()
+    return min(total, int(limit)) if limit.isdecimal() else total
+
+
+def count_hugepages(sys: Path = SYS) -> dict[str, int]:
+    """How many pages the kernel has set aside of each size."""
+    counted = {}
+    for directory in (sys / "kernel/mm/hugepages").glob("hugepages-*kB"):
+        size = int(directory.name.removeprefix("hugepages-").removesuffix("kB"))
+        pages = int(_read(directory / "nr_hugepages") or 0)
+        if pages:
+            counted[format_size(size)] = pages
+    return counted
+
+
+def format_size(kibibytes: int) -> str:
+    """
+    The size in the largest unit that gives a whole number.
+
+    >>> format_size(2048), format_size(1048576)
+    ('2Mi', '1Gi')
+    """
+    unit = 0
+    while unit < len(_UNITS) - 1 and kibibytes % 1024 == 0:
+        kibibytes //= 1024
+        unit += 1
+    return f"{kibibytes}{_UNITS[unit]}"
+
+
+def parse_list(text: str) -> Iterator[int]:
+    """
+    Read numbers as the kernel lists them.
+
+    >>> list(parse_list("0-2,7"))
+    [0, 1, 2, 7]
+    """
+    for span in filter(None, text.strip().split(",")):
+        first, _, last = span.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def _list_siblings(cpu: int, sys: Path) -> list[int]:
+    """The CPUs of the same core, this one among them."""
+    return list(parse_list(_read(sys / f"devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))) or [cpu]
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

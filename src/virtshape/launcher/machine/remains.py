@@ -1,0 +1,77 @@
+"""
+What is left of a launcher process that may be gone: its last report, its log, whether it or its QEMU still runs.
+
+Only reads. The directory is the guest's to write to, so nothing in it is trusted to be what it should be.
+"""
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from virtshape.api.codec import decode
+from virtshape.api.problems import DecodeError
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.order import Order
+from virtshape.launcher.report import Report
+
+_LONGEST: Final = 4 * 1024 * 1024
+_TAIL: Final = 4096
+_DEAD: Final = ("Z", "X")
+
+
+def find_report(layout: Layout) -> Report | None:
+    """The last report; None if there is none that can be read."""
+    try:
+        return msgspec.json.decode(_read(layout.report), type=Report)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def find_order(layout: Layout) -> Order | None:
+    """What was to run; None if there is nothing that can be read."""
+    try:
+        return decode(_read(layout.order), Order)
+    except (OSError, DecodeError):
+        return None
+
+
+def bury(report: Report, layout: Layout) -> Report:
+    """The final report of a guest whose launcher process has ended without one."""
+    words = _find_last_line(layout)
+    message = f"the guest's launcher process has ended{f': {words}' if words else ''}"
+    return replace(report, state="failed", reason="LauncherLost", message=message, agent=False)
+
+
+def _find_last_line(layout: Layout) -> str:
+    """The last line of the launcher's log, which often says what went wrong."""
+    try:
+        lines = _read(layout.log)[-_TAIL:].decode(errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return lines[-1] if lines else ""
+
+
+def is_alive(pid: int | None, layout: Layout) -> bool:
+    """Whether this process, a launcher or QEMU, still runs the guest of this directory."""
+    if not pid:
+        return False
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    if state in _DEAD:
+        return False
+    return not command or str(layout.directory).encode() in command  # it has none for a moment when it is new
+
+
+def _read(path: Path) -> bytes:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(f"{path} is no file")
+        return file.read(_LONGEST)

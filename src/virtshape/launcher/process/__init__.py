@@ -1,0 +1,1 @@
+"""The launcher process: one guest, from its order to its end."""

@@ -1,0 +1,135 @@
+"""
+What a launcher process does when it is asked to.
+
+One short method a request; a request that cannot be met is answered with words, never with silence.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+import libvirt
+
+from virtshape.launcher.process.agent import read_filesystems, read_interfaces, read_os, read_users
+from virtshape.launcher.process.board import Board
+from virtshape.launcher.process.forwarding import ForwardError, Forwarding
+from virtshape.launcher.process.guest import Guest
+from virtshape.launcher.process.inspection import find_memory_device, request_memory
+from virtshape.launcher.process.looking import Looking
+from virtshape.launcher.process.stopping import Stopping
+from virtshape.launcher.report import Report
+from virtshape.launcher.request import (
+    Answer,
+    AskFilesystems,
+    AskInterfaces,
+    AskOs,
+    AskUsers,
+    Forward,
+    Kill,
+    Pause,
+    Request,
+    Reset,
+    SetMemory,
+    SetVcpus,
+    SoftReboot,
+    Status,
+    Stop,
+    Unpause,
+    Watch,
+)
+
+PATIENCE_SECONDS: Final = 10.0
+_KIB: Final = 1024
+_log = logging.getLogger(__name__)
+
+
+class Answering:
+    """Answers requests about a guest that has started; safe to use from any thread."""
+
+    def __init__(self, guest: Guest, board: Board, stopping: Stopping) -> None:
+        self._guest = guest
+        self._domain = guest.domain
+        self._board = board
+        self._stopping = stopping
+        self._forwarding = Forwarding(guest.domain, guest.plan.netdevs)
+        self._looking = Looking(guest.domain, board)
+        guest.on_agent = self._looking.begin
+
+    def answer(self, request: Request) -> Answer:
+        """Do what is asked."""
+        if self._board.report.final and not isinstance(request, Status | Stop | Kill):
+            return Answer(error="the guest has ended", report=self._board.report)
+        try:
+            return self._do(request)
+        except ForwardError as error:
+            return Answer(error=str(error), report=self._board.report)
+        except libvirt.libvirtError as error:
+            _log.info("%s: %s", type(request).__name__, error)
+            return Answer(error=error.get_error_message() or str(error), report=self._board.report)
+
+    def _do(self, request: Request) -> Answer:
+        match request:
+            case Status() | Watch():
+                return self._tell()
+            case Stop(grace=grace):
+                self._stopping.ask(grace)
+                return self._tell()
+            case Kill():
+                return self._kill()
+            case Pause():
+                return self._wait(self._domain.suspend, lambda report: report.state == "paused")
+            case Unpause():
+                return self._wait(self._domain.resume, lambda report: report.state == "running")
+            case Reset():
+                self._domain.reset()
+                return self._tell()
+            case SoftReboot():
+                self._domain.reboot()
+                return self._tell()
+            case Forward(port=port, protocol=protocol, interface=interface):
+                return Answer(port=self._forwarding.open(port, protocol, interface))
+            case SetVcpus(count=count):
+                self._domain.setVcpusFlags(count, libvirt.VIR_DOMAIN_AFFECT_LIVE)
+                return self._tell()
+            case SetMemory(size=size):
+                return self._set_memory(size)
+            case AskOs():
+                return Answer(os=read_os(self._looking.ask_system()))
+            case AskUsers():
+                return Answer(users=read_users(self._looking.ask(libvirt.VIR_DOMAIN_GUEST_INFO_USERS)))
+            case AskFilesystems():
+                told = self._looking.ask(libvirt.VIR_DOMAIN_GUEST_INFO_FILESYSTEM)
+                return Answer(filesystems=read_filesystems(told))
+            case AskInterfaces():
+                told = self._looking.ask(libvirt.VIR_DOMAIN_GUEST_INFO_INTERFACES)
+                return Answer(interfaces=read_interfaces(told))
+
+    def _tell(self) -> Answer:
+        return Answer(report=self._board.report)
+
+    def _kill(self) -> Answer:
+        self._guest.kill("kill")
+        self._board.wait_for(lambda report: report.final, PATIENCE_SECONDS)
+        return self._tell()
+
+    def _wait(self, act: Callable[[], object], holds: Callable[[Report], bool]) -> Answer:
+        """Act, and answer once the report shows it."""
+        if holds(self._board.report):
+            return self._tell()
+        act()
+        if not self._board.wait_for(lambda report: holds(report) or report.final, PATIENCE_SECONDS):
+            return Answer(error="the guest does not react", report=self._board.report)
+        return self._tell()
+
+    def _set_memory(self, size: int) -> Answer:
+        device = find_memory_device(self._domain.XMLDesc(0))
+        if device is None:
+            return Answer(error="the guest was started with no room for more memory", report=self._board.report)
+        wanted = size // _KIB - device.base
+        if not 0 <= wanted <= device.size:
+            least, most = device.base // _KIB, (device.base + device.size) // _KIB
+            words = f"the guest can have between {least} and {most} MiB of memory"
+            return Answer(error=words, report=self._board.report)
+        wanted -= wanted % device.block
+        self._domain.updateDeviceFlags(request_memory(device, wanted), libvirt.VIR_DOMAIN_AFFECT_LIVE)
+        return self._tell()

@@ -1,0 +1,105 @@
+"""
+What a running domain turned out to be: libvirt's own description of it, read for the report.
+
+Pure: text in, plain facts out.
+"""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.launcher.report import Interface, Volume
+
+_OURS: Final = "ua-"
+"""Begins the aliases of devices that the instance names."""
+_AGENT: Final = "org.qemu.guest_agent.0"
+
+
+class MemoryDevice(Struct, frozen=True):
+    """Memory that can grow while the guest runs; KiB."""
+
+    xml: str
+    base: int
+    """What the guest has without it."""
+    size: int
+    block: int
+
+
+class Inspection(Struct, frozen=True, kw_only=True):
+    """Facts about a domain."""
+
+    machine: str = ""
+    interfaces: tuple[Interface, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    agent: bool = False
+
+
+def inspect_domain(xml: str, addresses: Mapping[str, tuple[str, ...]]) -> Inspection:
+    """Read a live domain's description; `addresses` are what user-mode networking hands out, by interface."""
+    root = ET.fromstring(xml)  # noqa: S314 - libvirt wrote it
+    kind = root.find("os/type")
+    return Inspection(
+        machine=kind.get("machine", "") if kind is not None else "",
+        interfaces=tuple(_read_interface(one, addresses) for one in root.iterfind("devices/interface")),
+        volumes=tuple(_read_disk(one) for one in root.iterfind("devices/disk")),
+        agent=any(
+            target.get("name") == _AGENT and target.get("state") == "connected"
+            for target in root.iterfind("devices/channel/target")
+        ),
+    )
+
+
+def find_memory_device(xml: str) -> MemoryDevice | None:
+    """Find the device through which the guest can be given more memory."""
+    root = ET.fromstring(xml)  # noqa: S314 - libvirt wrote it
+    device = root.find("devices/memory[@model='virtio-mem']")
+    if device is None:
+        return None
+    size = _read_number(device, "target/size")
+    return MemoryDevice(
+        xml=ET.tostring(device, encoding="unicode"),
+        base=_read_number(root, "memory") - size,
+        size=size,
+        block=_read_number(device, "target/block"),
+    )
+
+
+def request_memory(device: MemoryDevice, kibibytes: int) -> str:
+    """The device's description, changed so that so much of it is the guest's."""
+    root = ET.fromstring(device.xml)  # noqa: S314 - libvirt wrote it
+    requested = root.find("target/requested")
+    if requested is not None:
+        requested.text = str(kibibytes)
+        requested.set("unit", "KiB")
+    return ET.tostring(root, encoding="unicode")
+
+
+def _read_interface(element: ET.Element, addresses: Mapping[str, tuple[str, ...]]) -> Interface:
+    name = _read_name(element)
+    return Interface(
+        name=name,
+        mac=_read_attribute(element, "mac", "address"),
+        addresses=addresses.get(name, ()),
+        queues=int(_read_attribute(element, "driver", "queues") or 1),
+        link_up=_read_attribute(element, "link", "state") != "down",
+    )
+
+
+def _read_disk(element: ET.Element) -> Volume:
+    return Volume(name=_read_name(element), target=_read_attribute(element, "target", "dev"))
+
+
+def _read_name(element: ET.Element) -> str:
+    return _read_attribute(element, "alias", "name").removeprefix(_OURS)
+
+
+def _read_attribute(element: ET.Element, child: str, name: str) -> str:
+    found = element.find(child)
+    return found.get(name, "") if found is not None else ""
+
+
+def _read_number(element: ET.Element, path: str) -> int:
+    found = element.find(path)
+    return int(found.text or 0) if found is not None else 0

@@ -1,0 +1,30 @@
+"""
+What a launcher process has to know to run its guest, once everything is decided and prepared.
+
+Plain facts.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from virtshape.launcher.note import Note
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """A guest that is ready to start."""
+
+    name: str
+    """Of the domain."""
+    xml: str
+    paused: bool = False
+    """Whether it is to start with its CPUs halted."""
+    grace: float = 30.0
+    """Seconds that it gets to shut down when this process is told to end."""
+    accelerator: Literal["kvm", "tcg"] = "tcg"
+    notes: tuple[Note, ...] = ()
+    addresses: Mapping[str, tuple[str, ...]] = {}
+    """What user-mode networking hands out, by the name of the interface."""
+    netdevs: Mapping[str, str] = {}
+    """The interfaces whose ports can be opened, and what QEMU's monitor calls their host side."""

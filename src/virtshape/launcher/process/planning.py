@@ -1,0 +1,73 @@
+"""
+From an order to a plan: volumes are made ready, the domain is designed and written.
+
+What stands in the way becomes the report of a guest that cannot start. Runs in a process that ends with it.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from virtshape.api.codec import decode
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.launcher.design.whole import Design, design_domain
+from virtshape.launcher.domain.devices.interface import Interface
+from virtshape.launcher.images.errors import ImageError
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.order import Order
+from virtshape.launcher.process.plan import Plan
+from virtshape.launcher.refusal import Refusal
+from virtshape.launcher.render.whole import render_domain_xml
+from virtshape.launcher.report import Report
+from virtshape.launcher.source import Source
+
+PrepareVolumes = Callable[[VirtualMachineInstance, Mapping[str, str], str], Mapping[str, Source]]
+DEFAULT_GRACE: Final = 30.0
+DEFAULT_ADDRESS: Final = "10.0.2.15"
+"""What QEMU's user-mode networking hands out unless told otherwise."""
+
+
+def make_plan(directory: Path, prepare_volumes: PrepareVolumes) -> Plan | Report:
+    """Prepare everything that the order in this directory needs."""
+    order = decode(Layout(directory).order.read_bytes(), Order)
+    try:
+        sources = prepare_volumes(order.vmi, order.mounts, str(directory))
+    except (ImageError, OSError) as error:
+        return Report(state="failed", reason="VolumesNotReady", message=str(error))
+    design = design_domain(
+        order.vmi,
+        order.host,
+        sources,
+        str(directory),
+        assigned_cpus=order.assigned_cpus,
+        state_directory=order.state_directory,
+    )
+    if design.refusals:
+        return refuse(design.refusals)
+    return plan_domain(order.vmi, design)
+
+
+def refuse(refusals: tuple[Refusal, ...]) -> Report:
+    """The report of a guest that this machine cannot run as it is."""
+    words = "; ".join(f"{refusal.field}: {refusal.reason}" for refusal in refusals)
+    return Report(state="failed", reason="NotPossibleHere", message=words, refusals=refusals)
+
+
+def plan_domain(vmi: VirtualMachineInstance, design: Design) -> Plan:
+    """The plan for a domain that nothing stands in the way of."""
+    domain, grace = design.domain, vmi.spec.termination_grace_period_seconds
+    by_user = [interface for interface in domain.devices.interfaces if interface.kind == "user"]
+    return Plan(
+        name=domain.name,
+        xml=render_domain_xml(domain),
+        paused=vmi.spec.start_strategy == "Paused",
+        grace=DEFAULT_GRACE if grace is None else float(grace),
+        accelerator="kvm" if domain.type == "kvm" else "tcg",
+        notes=design.notes,
+        addresses={interface.name: _list_addresses(interface) for interface in by_user},
+        netdevs={interface.name: interface.netdev for interface in by_user},
+    )
+
+
+def _list_addresses(interface: Interface) -> tuple[str, ...]:
+    return (interface.guest_address or DEFAULT_ADDRESS,)
