@@ -66,13 +66,6 @@ class Guests:
         return self._reports.get(uid)
 
     def find_order(self, uid: str) -> Order | None:
-        """What a guest was started from, if that can still be read."""
-        try:
-            return decode(self._places.find(uid).order.read_bytes(), Order)
-        except (OSError, DecodeError):
-            return None
-
-    def find_order(self, uid: str) -> Order | None:
         """What a guest was started with; None if it was never started."""
         return find_order(self._places.find(uid))
 
