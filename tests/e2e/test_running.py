@@ -36,11 +36,6 @@ def test_clients_are_told_to_come_to_where_it_listens(data: Path) -> None:
         assert f"https://{told}" == system.url
 
 
-def test_what_does_not_exist_yet_is_said_and_not_pretended(data: Path) -> None:
-    with System(data, "--launcher", "qemu") as system:
-        assert "this build has no launcher qemu yet" in system.log.read_text()
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -5,7 +5,6 @@ Only flags, what is said to the user, and the exit status.
 """
 
 import errno
-import logging
 import os
 import sys
 from pathlib import Path
@@ -64,7 +63,7 @@ class Address(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
 @click.option(
     "--launcher",
     type=click.Choice(["qemu", "simulate", "none"]),
-    default="none",
+    default="qemu",
     show_default=True,
     help="What runs VMs: QEMU, a simulation that says it is one, or nothing.",
 )
@@ -98,7 +97,7 @@ class Address(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
 def command(
     directory: Path,
     listen: tuple[str, int],
-    launcher: str,
+    launcher: "LauncherName",
     controllers: bool,
     catalog: bool,
     history_seconds: float,
@@ -126,20 +125,11 @@ def command(
         port=port,
         catalog=catalog,
         controllers=controllers,
-        launcher=choose_launcher(launcher),
+        launcher=launcher,
         history_seconds=history_seconds,
         history_revisions=history_revisions,
     )
     run_server(settings)
-
-
-def choose_launcher(name: str) -> "LauncherName":
-    """The launcher asked for, or none with a word about it where this build does not have it."""
-    if name == "simulate":
-        return "simulate"
-    if name != "none":
-        logging.getLogger("virtshape").warning("this build has no launcher %s yet: no VM will run", name)
-    return "none"
 
 
 def run_server(settings: "Settings") -> None:

@@ -76,6 +76,10 @@ class Cache(Generic[T]):
         """Where all objects are, in a namespace or everywhere."""
         return list(self._by_namespace.get(namespace, ()) if namespace else self._entries)
 
+    def list_uids(self) -> Sequence[str]:
+        """The uids of all objects."""
+        return [entry.uid for entry in self._entries.values()]
+
     def find_by(self, index: str, value: str) -> Sequence[T]:
         """All objects that an index has under a value."""
         return [self._read(self._entries[place]) for place in self.find_places_by(index, value)]

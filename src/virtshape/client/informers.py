@@ -47,6 +47,10 @@ class Informers:
         """Where all objects of a kind are."""
         return self._informers[kind].cache.list_places()
 
+    def list_uids(self, kind: type[Model]) -> Sequence[str]:
+        """The uids of all objects of a kind."""
+        return self._informers[kind].cache.list_uids()
+
     def find_places_by(self, kind: type[Model], index: str, value: str) -> Sequence[Place]:
         """Where all objects of a kind are that an index has under a value."""
         return self._informers[kind].cache.find_places_by(index, value)

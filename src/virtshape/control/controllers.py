@@ -59,6 +59,11 @@ _BY_PLACEMENT: Final = "placement"
 _UNPLACED: Final = "unplaced"
 
 
+def make_informers(client: Client) -> Informers:
+    """What controllers see through: everything that is on the server, without what they never look at."""
+    return Informers(SlimClient(client), resync_seconds=RESYNC_SECONDS)
+
+
 class Controllers:
     """
     The controllers of VMs, instances and storage; without a launcher instances wait for a node.
@@ -73,11 +78,15 @@ class Controllers:
         clock: Clock = time.time,
         *,
         storage: Storage | None = None,
+        informers: Informers | None = None,
+        absence: str = "",
     ) -> None:
+        """`absence` says why there is no launcher, where there is none."""
         self._client = client
         self._launcher = launcher
         self._clock = clock
-        self.informers = Informers(SlimClient(client), resync_seconds=RESYNC_SECONDS)
+        self._absence = absence
+        self.informers = informers or make_informers(client)
         self.recorder = Recorder(client, COMPONENT, clock)
         self._launchers: dict[str, Launcher] = {}
         self._generations: dict[Name, int | None] = {}
@@ -105,6 +114,7 @@ class Controllers:
             self._clock,
             self._launchers,
             lambda name: self.vmis.queue.add(name),
+            self._absence,
         )
 
     @property
@@ -122,6 +132,7 @@ class Controllers:
         try:
             await self.informers.wait()
             await self.storage.settle()
+            await self._drop_strays()
             async with contextlib.AsyncExitStack() as stack:
                 await stack.enter_async_context(self.recorder.running())
                 for loop in self.loops:
@@ -130,6 +141,12 @@ class Controllers:
         finally:
             informing.cancel()
             await asyncio.gather(informing, return_exceptions=True)
+
+    async def _drop_strays(self) -> None:
+        """Have the launcher leave nothing of guests that went while nobody looked."""
+        if self._launcher is not None:
+            kinds = (VirtualMachine, VirtualMachineInstance)
+            await self._launcher.keep_only({uid for kind in kinds for uid in self.informers.list_uids(kind)})
 
     def _watch(self) -> None:
         add = self.informers.add

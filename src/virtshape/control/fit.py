@@ -21,6 +21,7 @@ MEMORY: Final = "memory"
 HUGEPAGES: Final = "hugepages-"
 CPU_MANAGER_LABEL: Final = "cpumanager"
 """On a node: whether it gives instances CPUs of their own."""
+NO_LAUNCHER: Final = "no launcher is at work"
 _DEFAULT_ALLOCATION_RATIO: Final = 10
 
 
@@ -101,10 +102,10 @@ def _show(name: str, amount: int) -> str:
     return str(amount)
 
 
-def explain_lacks(lacks: Mapping[str, list[str]]) -> str:
-    """Why no node can take the instance, node by node."""
+def explain_lacks(lacks: Mapping[str, list[str]], absence: str = "") -> str:
+    """Why no node can take the instance, node by node; `absence` says why there is none at all."""
     if not lacks:
-        return "no node runs instances: no launcher is at work"
+        return f"no node runs instances: {absence or NO_LAUNCHER}"
     return f"0/{len(lacks)} nodes are available: " + "; ".join(
         f"{node} {', '.join(reasons)}" for node, reasons in lacks.items()
     )

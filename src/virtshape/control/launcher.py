@@ -4,7 +4,7 @@ The Launcher protocol: what runs guests on a node, as the instance controller se
 Also the launcher that only plays: its node says that it is simulated, and its guests run the moment they are asked to.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final, Protocol
 
 from virtshape.api.core.node import Node, NodeAddress, NodeCondition, NodeStatus
@@ -39,6 +39,9 @@ class Launcher(Protocol):
     def observe(self, wake: Wake) -> None:
         """Have every change of a guest told."""
 
+    async def keep_only(self, uids: Collection[str]) -> None:
+        """Leave nothing of guests whose instances and VMs are none of these."""
+
 
 class SimulatedLauncher:
     """Plays: nothing runs, and every guest is taken to run until it is stopped."""
@@ -50,6 +53,10 @@ class SimulatedLauncher:
     def observe(self, wake: Wake) -> None:
         """Tell of pauses; nothing else ever happens to a played guest."""
         self._wake = wake
+
+    async def keep_only(self, uids: Collection[str]) -> None:
+        """Forget pauses of others."""
+        self._paused = {uid: paused for uid, paused in self._paused.items() if uid in uids}
 
     def pause(self, vmi: VirtualMachineInstance, *, paused: bool) -> None:
         """Take the guest to be paused from now on, or no longer."""

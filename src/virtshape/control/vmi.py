@@ -52,13 +52,16 @@ class VmiReconciler:
         clock: Clock,
         launchers: dict[str, Launcher],
         wake: Callable[[Name], None],
+        absence: str = "",
     ) -> None:
+        """`absence` says why there is no node where there is none."""
         self._client = client
         self._cache = cache
         self._recorder = recorder
         self._clock = clock
         self._launchers = launchers
         self._wake = wake
+        self._absence = absence
         self._ledger: Ledger | None = None
         self._unplaced: set[Name] = set()
 
@@ -97,7 +100,7 @@ class VmiReconciler:
                 self._recorder.tell(vmi, "Scheduled", f"assigned to node {node_name}")
                 return await self._advance(vmi, Progress(phase="Scheduled", node=node_name))
         self._unplaced.add(name)
-        words = explain_lacks(lacks)
+        words = explain_lacks(lacks, self._absence)
         self._tell_unplaced(vmi, words)
         await self._advance(vmi, Progress(phase="Scheduling", reason=UNSCHEDULABLE, message=words))
         return None

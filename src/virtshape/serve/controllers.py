@@ -26,7 +26,7 @@ from virtshape.client.protocol import Client
 from virtshape.client.resources import format_target, kind_of, metadata_of
 from virtshape.client.transport import Call, Transport
 from virtshape.control.collector import Collector
-from virtshape.control.controllers import Controllers
+from virtshape.control.controllers import Controllers, make_informers
 from virtshape.control.expiry import EventExpiry
 from virtshape.control.loop import Loop, Name
 from virtshape.control.namespaces import NamespaceReconciler
@@ -58,8 +58,10 @@ async def controlling(
         storage = None
         if directory is not None and runtime.keeps_volumes:
             storage = await stack.enter_async_context(open_storage(directory))
-        controllers = Controllers(client, runtime.make_launcher(client), storage=storage)
-        namespaces = _build_namespaces(client, controllers, InProcessTransport(server, CONTROLLER))
+        informers, transport = make_informers(client), InProcessTransport(server, CONTROLLER)
+        launcher = await runtime.make_launcher(client, transport, informers, storage)
+        controllers = Controllers(client, launcher, storage=storage, informers=informers, absence=runtime.absence)
+        namespaces = _build_namespaces(client, controllers, transport)
         collector = Collector(client, [kind for kind in list_stored() if kind is not Event])
         for one in (controllers, collector, namespaces):
             await stack.enter_async_context(one.running())

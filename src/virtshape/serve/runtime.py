@@ -1,10 +1,11 @@
 """
-What runs guests in this process's care: nothing, or a launcher that only plays.
+What runs guests in this process's care: QEMU, a launcher that only plays, or nothing.
 
 Each is two things: a launcher for the controllers, and a door for the API. Decides nothing.
 """
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, NoReturn, Protocol
@@ -13,10 +14,16 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.actions.door import AgentQuestion, GuestAction, GuestDoor, PortProtocol
 from virtshape.client.protocol import Client
+from virtshape.client.transport import Transport
+from virtshape.control.cache import Cache
+from virtshape.control.fit import NO_LAUNCHER
 from virtshape.control.launcher import Launcher, SimulatedLauncher
+from virtshape.control.storage.protocol import Storage
+from virtshape.launcher.machine.lacks import BINDING, find_lacks
 from virtshape.stream.duplex import Duplex
 
-LauncherName = Literal["simulate", "none"]
+LauncherName = Literal["qemu", "simulate", "none"]
+_log = logging.getLogger(__name__)
 
 
 class Runtime(Protocol):
@@ -30,33 +37,48 @@ class Runtime(Protocol):
     def keeps_volumes(self) -> bool:
         """Whether volumes have bytes; where guests are only played, so are volumes."""
 
-    def make_launcher(self, client: Client) -> Launcher | None:
+    @property
+    def absence(self) -> str:
+        """Why there is no launcher, in words; empty if there is one."""
+
+    async def make_launcher(
+        self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
+    ) -> Launcher | None:
         """What the controllers have guests run by."""
 
 
 class NoRuntime:
-    """Runs nothing: instances wait for a node."""
+    """Runs nothing: instances wait for a node, and say why there is none."""
 
     door = None
     keeps_volumes = True
 
-    def make_launcher(self, client: Client) -> None:
+    def __init__(self, absence: str = NO_LAUNCHER) -> None:
+        self.absence = absence
+
+    async def make_launcher(
+        self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
+    ) -> Launcher | None:
         """Nothing."""
-        del client
+        del client, transport, cache, storage
+        return None
 
 
 class PlayedRuntime:
     """Plays guests."""
 
     keeps_volumes = False
+    absence = ""
 
     def __init__(self) -> None:
         self._launcher = SimulatedLauncher()
         self.door = PlayedDoor(self._launcher)
 
-    def make_launcher(self, client: Client) -> Launcher:
+    async def make_launcher(
+        self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
+    ) -> Launcher | None:
         """The launcher that plays."""
-        del client
+        del client, transport, cache, storage
         return self._launcher
 
 
@@ -103,6 +125,29 @@ def refuse(vmi: VirtualMachineInstance) -> NoReturn:
 
 @asynccontextmanager
 async def open_runtime(name: LauncherName, directory: Path) -> AsyncIterator[Runtime]:
-    """The runtime of this name, for as long as the block lasts."""
-    del directory
-    yield PlayedRuntime() if name == "simulate" else NoRuntime()
+    """The runtime of this name, for as long as the block lasts; nothing, with a word of it, where QEMU is missing."""
+    if name == "simulate":
+        yield PlayedRuntime()
+    elif name == "none":
+        yield NoRuntime()
+    elif lacks := find_lacks():
+        absence = explain_lacks(lacks)
+        _log.warning("%s", absence)
+        yield NoRuntime(absence)
+    else:
+        # Imported now: servers that run no guests need none of it.
+        from virtshape.serve.guests.runtime import QemuRuntime
+
+        runtime = QemuRuntime(directory)
+        try:
+            yield runtime
+        finally:
+            await runtime.close()
+
+
+def explain_lacks(lacks: Sequence[str]) -> str:
+    """Say that guests cannot run here, and what would change that."""
+    packages = [lack for lack in lacks if lack != BINDING]
+    steps = [f"apt-get install {' '.join(packages)}"] if packages else []
+    steps += [f"pip install '{BINDING}'"] if BINDING in lacks else []
+    return f"no guest can run here: {' and '.join(lacks)} missing ({', then '.join(steps)}, or run `make up`)"

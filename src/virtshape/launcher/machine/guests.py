@@ -50,10 +50,11 @@ class Guests:
         for uid in self._places.list_guests():
             if uid in self._reports:
                 continue
-            if self.find_order(uid) is None:  # it was about to start
+            report = find_report(self._places.find(uid))
+            if report is None:  # it was about to start, and can do so anew
                 self._places.remove(uid)
                 continue
-            report = find_report(self._places.make(uid)) or Report()
+            self._places.make(uid)
             self._reports[uid] = report
             self._begin_to_follow(uid, report.launcher_pid)
 
@@ -108,16 +109,14 @@ class Guests:
 
     async def remove(self, uid: str) -> None:
         """Leave nothing of a guest, not even the guest."""
-        if uid not in self._reports:
-            return
-        await self.ask(uid, Kill())
-        task = self._tasks.pop(uid)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(task), PATIENCE_SECONDS)
-        task.cancel()
-        layout, report = self._places.find(uid), self._reports.pop(uid)
+        if uid in self._tasks:
+            await self.ask(uid, Kill())
+            task = self._tasks.pop(uid)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(task, PATIENCE_SECONDS)
+        report = self._reports.pop(uid, Report())
         for pid in (report.launcher_pid, report.qemu_pid):
-            _kill(pid, layout)
+            _kill(pid, self._places.find(uid))
         self._places.remove(uid)
 
     async def close(self) -> None:

@@ -82,6 +82,14 @@ def copy_volume(source: Path, target: Path, size: int, progress: Progress, *, pr
         make_blank(target / IMAGE, size, preallocated=preallocated)
 
 
+def remove(path: Path) -> None:
+    """Remove a file, or a directory and all in it, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def remove_directory(path: Path) -> None:
     """Remove a directory and all in it: first its name, so that it is never seen half gone."""
     going = path.with_name(f".{path.name}.going")

@@ -33,11 +33,9 @@ class Fetcher(Protocol):
         """The disk image of a container image, which others use too."""
 
 
-def fill_volume(
-    layout: Layout, volume: Volume, order: Order, scratch: Path, fetcher: Fetcher, progress: Progress
-) -> None:
-    """Put into a volume what is ordered."""
-    target = layout.image(volume.name)
+def fill_volume(layout: Layout, key: str, volume: Volume, order: Order, fetcher: Fetcher, progress: Progress) -> None:
+    """Put into a volume what is ordered, as the work of this key."""
+    target, scratch = layout.image(volume.name), layout.scratch / key
     match order.origin:
         case Blank():
             make_blank(target, volume.size, preallocated=order.preallocated)
@@ -54,7 +52,7 @@ def fill_volume(
             source = fetcher.fetch_web(origin, scratch, volume.size + MARGIN, _share(progress, 0, 80))
             _write(source, target, volume, order, scratch, _share(progress, 80, 100))
         case Upload():
-            _write(layout.upload(volume.name), target, volume, order, scratch, progress)
+            _write(layout.upload(key), target, volume, order, scratch, progress)
 
 
 def _write(source: Path, target: Path, volume: Volume, order: Order, scratch: Path, progress: Progress) -> None:
@@ -99,9 +97,10 @@ def unpack_image(source: Path, scratch: Path, limit: int | None, progress: Progr
     return unpacked
 
 
-def measure_order(order: Order, scratch: Path, fetcher: Fetcher, progress: Progress) -> int:
-    """How large a volume must be for what is ordered."""
-    source = _fetch(order.origin, scratch, fetcher, _share(progress, 0, 90))
+def measure_order(order: Order, scratch: Path, upload: Path, fetcher: Fetcher, progress: Progress) -> int:
+    """How large a volume must be for what is ordered; `upload` is where it is handed over, if it is."""
+    is_upload = isinstance(order.origin, Upload)
+    source = upload if is_upload else _fetch(order.origin, scratch, fetcher, _share(progress, 0, 90))
     if order.content == "archive":
         raise RefusedImageError("the size of an archive's claim must be said: spec.storage.resources.requests.storage")
     free = shutil.disk_usage(scratch).free

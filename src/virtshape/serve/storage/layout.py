@@ -51,9 +51,14 @@ class Layout(Struct, frozen=True):
         """What a snapshot is of, as a volume has it."""
         return self.snapshot(name) / "content"
 
-    def upload(self, volume: str) -> Path:
-        """The file that is handed over for a volume; it appears there whole."""
-        return self.directory / "uploads" / volume
+    def upload(self, key: str) -> Path:
+        """The file that is handed over for the work of this key; it appears there whole."""
+        return self.uploads / key
+
+    @property
+    def uploads(self) -> Path:
+        """What is handed over, each file under the key of the work that it is for."""
+        return self.directory / "uploads"
 
     @property
     def images(self) -> Path:

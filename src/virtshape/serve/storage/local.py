@@ -5,7 +5,6 @@ Says what is to be done when; the bytes are moved by functions that run in threa
 """
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from functools import partial
@@ -16,7 +15,7 @@ from virtshape.control.storage.protocol import Copy, Order, StorageError, Upload
 from virtshape.launcher.images.placing import place_bytes, sweep
 from virtshape.launcher.images.progress import Progress
 from virtshape.serve.storage.fetching import ImageFetcher
-from virtshape.serve.storage.files import copy_volume, grow, make_blank, make_directory, remove_directory
+from virtshape.serve.storage.files import copy_volume, grow, make_blank, make_directory, remove, remove_directory
 from virtshape.serve.storage.filling import Fetcher, fill_volume, measure_order
 from virtshape.serve.storage.jobs import Jobs
 from virtshape.serve.storage.layout import PROVISIONER, Layout
@@ -60,7 +59,6 @@ class LocalStorage:
     async def remove(self, name: str) -> None:
         """See to it that nothing is left of a volume."""
         await self._jobs.end_of(name)
-        self._layout.upload(name).unlink(missing_ok=True)
         await _try(partial(remove_directory, self._layout.volume(name)))
 
     async def measure(self, key: str, order: Order, attempt: int, wake: Wake) -> Work:
@@ -68,11 +66,13 @@ class LocalStorage:
         job = self._jobs.find(key, "measure", attempt)
         if job is not None:
             return job.work
+        if self._waits_for_upload(key, order):
+            return Work(state="waiting", message="waiting for the upload")
         scratch = self._layout.scratch / key
 
         def task(progress: Progress) -> int:
             make_directory(scratch)
-            return measure_order(order, scratch, self._fetcher, progress)
+            return measure_order(order, scratch, self._layout.upload(key), self._fetcher, progress)
 
         return await self._jobs.begin(key, "measure", attempt, task, wake)
 
@@ -84,31 +84,35 @@ class LocalStorage:
         job = self._jobs.find(key, "fill", attempt)
         if job is not None:
             return job.work
-        if isinstance(order.origin, Upload) and not self._layout.upload(volume.name).exists():
+        if self._waits_for_upload(key, order):
             return Work(state="waiting", message="waiting for the upload")
 
         def task(progress: Progress) -> int:
             make_directory(scratch)
             make_directory(self._layout.volume(volume.name))
             sweep(self._layout.volume(volume.name))
-            fill_volume(self._layout, volume, order, scratch, self._fetcher, progress)
+            fill_volume(self._layout, key, volume, order, self._fetcher, progress)
             place_bytes(scratch / _FILLED, volume.name.encode())
             return volume.size
 
         reads = order.origin.volume.name if isinstance(order.origin, Copy) else ""
         return await self._jobs.begin(key, "fill", attempt, task, wake, reads=reads, writes=volume.name)
 
+    def _waits_for_upload(self, key: str, order: Order) -> bool:
+        return isinstance(order.origin, Upload) and not self._layout.upload(key).exists()
+
     async def forget(self, key: str) -> None:
         """End work that nobody wants any more, and leave nothing of it."""
         await self._jobs.end(key)
+        self._layout.upload(key).unlink(missing_ok=True)
         await _try(partial(remove_directory, self._layout.scratch / key))
 
     async def keep_only(self, keys: Collection[str]) -> None:
         """Leave nothing of work that is none of these."""
-        if self._layout.scratch.exists():
-            for path in self._layout.scratch.iterdir():
+        for directory in (self._layout.scratch, self._layout.uploads):
+            for path in directory.iterdir() if directory.exists() else ():
                 if path.name not in keys:
-                    await _try(partial(shutil.rmtree, path, ignore_errors=True))
+                    await _try(partial(remove, path))
 
     def is_being_copied(self, name: str) -> bool:
         """Whether work under way reads the volume of this name, so that nobody may write to it."""

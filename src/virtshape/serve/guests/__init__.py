@@ -1,0 +1,1 @@
+"""Guests of this machine, as the controllers and the API see them."""

@@ -1,0 +1,130 @@
+"""
+The way to the guests of this machine: their launcher processes, consoles, screens and ports.
+
+Connects; what goes through is somebody else's business.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.status import StatusError
+from virtshape.apiserver.actions.door import AgentQuestion, GuestAction, PortProtocol
+from virtshape.launcher.machine.guests import Guests
+from virtshape.launcher.machine.places import Places
+from virtshape.launcher.request import (
+    Answer,
+    AskFilesystems,
+    AskOs,
+    AskUsers,
+    Forward,
+    Pause,
+    Request,
+    Reset,
+    SoftReboot,
+    Unpause,
+)
+from virtshape.stream.datagrams import open_udp
+from virtshape.stream.duplex import Duplex, open_tcp, open_unix
+
+_ACTIONS: Final[dict[GuestAction, Request]] = {
+    "pause": Pause(),
+    "unpause": Unpause(),
+    "softreboot": SoftReboot(),
+    "reset": Reset(),
+}
+_QUESTIONS: Final[dict[AgentQuestion, Request]] = {
+    "guestosinfo": AskOs(),
+    "userlist": AskUsers(),
+    "filesystemlist": AskFilesystems(),
+}
+_LOOPBACK: Final = "127.0.0.1"
+
+
+class QemuDoor:
+    """Leads to guests of QEMU on this machine."""
+
+    def __init__(self, guests: Callable[[], Guests], places: Places) -> None:
+        self._find_guests = guests
+        self._places = places
+
+    async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
+        """Have it done by the guest's launcher process."""
+        await self._ask(vmi, _ACTIONS[action])
+
+    async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
+        """The socket that QEMU has for the first serial console."""
+        return await open_unix(str(self._find(vmi) / "serial0.sock"))
+
+    async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
+        """The socket that QEMU has for VNC."""
+        return await open_unix(str(self._find(vmi) / "vnc.sock"))
+
+    async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
+        """A port on loopback that leads to the guest's."""
+        answer = await self._ask(vmi, Forward(port=port, protocol=protocol))
+        here = answer.port or 0
+        return await (open_udp(_LOOPBACK, here) if protocol == "udp" else open_tcp(_LOOPBACK, here))
+
+    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuestion) -> bytes:
+        """What the agent says, in KubeVirt's words."""
+        answer = await self._ask(vmi, _QUESTIONS[question])
+        told = _write_os(answer) if question == "guestosinfo" else {"items": _write_items(answer)}
+        return msgspec.json.encode(told)
+
+    async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
+        """What QEMU has recorded of the first serial console."""
+        try:
+            return (self._find(vmi) / "serial0.log").read_bytes()
+        except FileNotFoundError:
+            return b""
+
+    def _find(self, vmi: VirtualMachineInstance) -> Path:
+        return self._places.find(_uid(vmi)).directory
+
+    async def _ask(self, vmi: VirtualMachineInstance, request: Request) -> Answer:
+        answer = await self._find_guests().ask(_uid(vmi), request)
+        if answer.error:
+            raise StatusError(409, "Conflict", answer.error)
+        return answer
+
+
+def _uid(vmi: VirtualMachineInstance) -> str:
+    return (vmi.metadata.uid if vmi.metadata else None) or ""
+
+
+def _write_os(answer: Answer) -> dict[str, Any]:
+    found = answer.os
+    if found is None:
+        return {"os": {}}
+    system = {
+        "name": found.name,
+        "kernelRelease": found.kernel_release,
+        "version": found.version,
+        "prettyName": found.pretty_name,
+        "versionId": found.version_id,
+        "kernelVersion": found.kernel_version,
+        "machine": found.machine,
+        "id": found.id,
+    }
+    told = {"hostname": found.hostname, "timezone": found.timezone}
+    return {**{name: value for name, value in told.items() if value}, "os": {k: v for k, v in system.items() if v}}
+
+
+def _write_items(answer: Answer) -> list[dict[str, Any]]:
+    if answer.users is not None:
+        return [{"userName": user.name, "domain": user.domain, "loginTime": user.login_time} for user in answer.users]
+    return [
+        {
+            "diskName": one.name,
+            "mountPoint": one.mount_point,
+            "fileSystemType": one.type,
+            "usedBytes": one.used or 0,
+            "totalBytes": one.total or 0,
+            "disk": [{"serial": disk.get("serial", ""), "busType": disk.get("target", "")} for disk in one.disks],
+        }
+        for one in answer.filesystems or ()
+    ]

@@ -1,0 +1,160 @@
+"""
+The launcher of this machine: has instances run as guests of QEMU, each in a process of its own.
+
+Gathers what a guest needs and has it started; what becomes of it is reported by its process.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Final
+
+from virtshape.api.core.node import Node
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.meta import ObjectMeta
+from virtshape.control.guest import Guest
+from virtshape.control.launcher import Wake
+from virtshape.control.ownership import find_controller
+from virtshape.control.phases import phase_of
+from virtshape.control.storage.files import NotReadyError
+from virtshape.control.storage.mounts import Mount
+from virtshape.control.vmstatus import measure
+from virtshape.launcher.host import Host
+from virtshape.launcher.machine.guests import Guests
+from virtshape.launcher.machine.places import Places
+from virtshape.launcher.report import Report
+from virtshape.launcher.request import SetMemory, SetVcpus
+from virtshape.serve.guests.cpus import choose_cpus, count_cpus
+from virtshape.serve.guests.files import write_mounts
+from virtshape.serve.guests.node import describe_node
+from virtshape.serve.guests.reading import read_report
+
+DEFAULT_GRACE_SECONDS: Final = 30
+Gather = Callable[[VirtualMachineInstance], Awaitable[Mapping[str, Mount]]]
+"""Finds the raw material of an instance's volumes; NotReadyError for what is missing."""
+
+
+class QemuLauncher:
+    """Runs instances on this machine, which is the node of this name."""
+
+    def __init__(self, guests: Guests, places: Places, host: Host, node: str, gather: Gather) -> None:
+        self._guests = guests
+        self._places = places
+        self._host = host
+        self._node = node
+        self._gather = gather
+        self._named: dict[str, tuple[str, str]] = {}
+        self._sizes: dict[str, tuple[int, int]] = {}
+        self._misfits: dict[str, str] = {}
+        self._cpus: dict[str, tuple[int, ...]] = {}
+
+    def describe_node(self, now: str) -> Node:
+        """This machine."""
+        return describe_node(self._host, self._node, now)
+
+    def observe(self, wake: Wake) -> None:
+        """Tell of each report by the instance's name."""
+
+        def tell(uid: str, _: Report) -> None:
+            if uid in self._named:
+                wake(*self._named[uid])
+
+        self._guests.observe(tell)
+
+    async def launch(self, vmi: VirtualMachineInstance) -> Guest:
+        """See to it that the guest runs with the size that its instance has by now, unless it has ended."""
+        metadata = vmi.metadata or ObjectMeta()
+        uid = metadata.uid or ""
+        self._named[uid] = metadata.namespace or "", metadata.name or ""
+        report = self._guests.find(uid)
+        if report is None:
+            if phase_of(vmi) == "Running":
+                return Guest("failed", "nothing is left of the guest on this machine", "GuestLost")
+            try:
+                await self._start(uid, vmi)
+            except NotReadyError as error:
+                return Guest("waiting", error.message, error.reason)
+            report = self._guests.find(uid) or Report()
+        if report.state in ("running", "paused"):
+            await self._resize(uid, vmi.spec)
+        return read_report(report, vmi, self._misfits.get(uid, ""))
+
+    async def stop(self, vmi: VirtualMachineInstance) -> bool:
+        """Have the guest shut down within its grace period; whether nothing is left of it."""
+        uid = (vmi.metadata.uid if vmi.metadata else None) or ""
+        report = self._guests.find(uid)
+        if report is not None and not report.final:
+            grace = vmi.spec.termination_grace_period_seconds
+            await self._guests.stop(uid, DEFAULT_GRACE_SECONDS if grace is None else grace)
+            return False
+        await self._guests.remove(uid)
+        self._forget(uid)
+        return True
+
+    async def keep_only(self, uids: Collection[str]) -> None:
+        """Remove guests, and what they left behind, whose instances and VMs are none of these."""
+        for uid in self._places.list_guests():
+            if uid not in uids:
+                await self._guests.remove(uid)
+        states = self._places.data / "state"
+        for path in states.iterdir() if states.exists() else ():
+            if path.name not in uids:
+                shutil.rmtree(path, ignore_errors=True)
+
+    async def _start(self, uid: str, vmi: VirtualMachineInstance) -> None:
+        mounts = await self._gather(vmi)
+        cpus = self._assign_cpus(uid, vmi.spec)
+        layout = self._places.make(uid)
+        try:
+            written = await asyncio.to_thread(write_mounts, layout.directory / "mounts", mounts)
+        except (OSError, ValueError) as error:
+            raise NotReadyError("VolumesNotWritten", f"volumes could not be written: {error}") from error
+        owner = find_controller(vmi.metadata)
+        state = self._places.data / "state" / (owner.uid if owner is not None else uid)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        await self._guests.start(uid, vmi, written, assigned_cpus=cpus, state_directory=str(state))
+
+    def _assign_cpus(self, uid: str, spec: VirtualMachineInstanceSpec) -> tuple[int, ...]:
+        count = count_cpus(spec)
+        if not count:
+            return ()
+        taken = [cpu for other, cpus in self._list_cpus().items() if other != uid for cpu in cpus]
+        chosen = choose_cpus(count, self._host.cpus, taken)
+        if chosen is None:
+            raise NotReadyError("NoFreeCPUs", f"{count} CPUs are asked for alone, and other guests have too many")
+        self._cpus[uid] = chosen
+        return chosen
+
+    def _list_cpus(self) -> dict[str, tuple[int, ...]]:
+        """The CPUs that guests have for themselves, also those of guests that were started before this process."""
+        for uid in self._places.list_guests():
+            if uid not in self._cpus:
+                order = self._guests.find_order(uid)
+                self._cpus[uid] = order.assigned_cpus if order is not None else ()
+        return self._cpus
+
+    async def _resize(self, uid: str, spec: VirtualMachineInstanceSpec) -> None:
+        """Give the guest the size of its instance, once for each size."""
+        wanted = _measure(spec)
+        if uid not in self._sizes:
+            order = self._guests.find_order(uid)
+            self._sizes[uid] = _measure(order.vmi.spec) if order is not None else wanted
+        vcpus, memory = self._sizes[uid]
+        if wanted == (vcpus, memory):
+            return
+        errors = []
+        if wanted[0] != vcpus:
+            errors.append((await self._guests.ask(uid, SetVcpus(count=wanted[0]))).error)
+        if wanted[1] != memory:
+            errors.append((await self._guests.ask(uid, SetMemory(size=wanted[1]))).error)
+        self._sizes[uid] = wanted
+        self._misfits[uid] = "; ".join(error for error in errors if error)
+
+    def _forget(self, uid: str) -> None:
+        for known in (self._named, self._sizes, self._misfits, self._cpus):
+            known.pop(uid, None)
+
+
+def _measure(spec: VirtualMachineInstanceSpec) -> tuple[int, int]:
+    size = measure(spec)
+    return size.vcpus or 1, size.memory.value() if size.memory is not None else 0

@@ -1,0 +1,55 @@
+"""
+The node that this machine is: what it offers to guests, in the words of Kubernetes and KubeVirt.
+
+Pure: facts about a machine in, an object out.
+"""
+
+from typing import Final
+
+from virtshape.api.core.node import Node, NodeAddress, NodeCondition, NodeStatus
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.quantity import Quantity
+from virtshape.control.fit import CPU_MANAGER_LABEL
+from virtshape.control.launcher import SCHEDULABLE_LABEL
+from virtshape.launcher.host import Host
+
+KVM: Final = "devices.kubevirt.io/kvm"
+_MODEL_LABEL: Final = "cpu-model.node.kubevirt.io/"
+_MACHINE_LABEL: Final = "machine-type.node.kubevirt.io/"
+_MOST_KVM_GUESTS: Final = Quantity("1k")
+
+
+def describe_node(host: Host, name: str, now: str) -> Node:
+    """The machine as a node that takes instances."""
+    offered = {"cpu": Quantity(str(len(host.cpus))), "memory": Quantity.of(host.memory, "BinarySI")}
+    for size, count in host.hugepages.items():
+        offered[f"hugepages-{size}"] = Quantity.of(Quantity(size).value() * count, "BinarySI")
+    offered |= {resource: Quantity(str(len(found))) for resource, found in host.devices.items()}
+    if host.kvm:
+        offered[KVM] = _MOST_KVM_GUESTS
+    words = "guests run in hardware, by KVM" if host.kvm else "guests are emulated: KVM does not work here"
+    return Node(
+        api_version="v1",
+        kind="Node",
+        metadata=ObjectMeta(name=name, labels=_label(host, name), annotations={"virtshape.io/description": words}),
+        status=NodeStatus(
+            addresses=[NodeAddress("InternalIP", "127.0.0.1"), NodeAddress("Hostname", name)],
+            allocatable=offered,
+            capacity=dict(offered),
+            conditions=[NodeCondition("Ready", "True", now, now, words, "LauncherReady")],
+        ),
+    )
+
+
+def _label(host: Host, name: str) -> dict[str, str]:
+    models = host.cpu_models if host.kvm else ()
+    machines = (host.machine_types | host.machine_aliases.keys()) or ()
+    return {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/arch": host.architecture,
+        "kubernetes.io/os": "linux",
+        SCHEDULABLE_LABEL: "true",
+        CPU_MANAGER_LABEL: "true",
+        **{f"{_MODEL_LABEL}{model}": "true" for model in sorted(models)},
+        **{f"{_MACHINE_LABEL}{machine}": "true" for machine in sorted(machines)},
+    }

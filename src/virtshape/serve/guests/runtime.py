@@ -1,0 +1,68 @@
+"""
+Guests of QEMU on this machine, as a runtime: opened while the server already answers, since QEMU is asked first.
+
+Put together here; nothing is decided here.
+"""
+
+import logging
+import platform
+from pathlib import Path
+from typing import Final
+
+from virtshape.api.status import StatusError
+from virtshape.client.protocol import Client
+from virtshape.client.transport import Transport
+from virtshape.control.cache import Cache
+from virtshape.control.storage.mounts import Mounts
+from virtshape.control.storage.protocol import Storage
+from virtshape.launcher.machine.account import choose_account
+from virtshape.launcher.machine.guests import Guests
+from virtshape.launcher.machine.places import Places
+from virtshape.launcher.machine.probing import probe_host
+from virtshape.serve.guests.door import QemuDoor
+from virtshape.serve.guests.launcher import QemuLauncher
+from virtshape.serve.storage.containers import FetchedDisks
+from virtshape.serve.tokens import make_token_issuer
+
+_log = logging.getLogger(__name__)
+_AUTHORITY: Final = ("pki", "ca.crt")
+
+
+class QemuRuntime:
+    """Runs guests in a data directory."""
+
+    keeps_volumes = True
+    absence = ""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._places = Places(directory, choose_account())
+        self._disks = FetchedDisks(directory)
+        self._guests: Guests | None = None
+        self.door = QemuDoor(self._require_guests, self._places)
+
+    def _require_guests(self) -> Guests:
+        if self._guests is None:
+            raise StatusError(503, "ServiceUnavailable", "QEMU is still being asked what it can do; try again")
+        return self._guests
+
+    async def make_launcher(
+        self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
+    ) -> QemuLauncher | None:
+        """The launcher, once QEMU has said what it can do; guests that run already are taken up."""
+        if storage is None:
+            return None
+        host = await probe_host(self._places)
+        _log.info("guests run %s", "in hardware, by KVM" if host.kvm else "emulated: KVM does not work here")
+        if self._guests is None:
+            self._guests = Guests(self._places, host)
+            self._guests.adopt()
+        authority = self._directory.joinpath(*_AUTHORITY).read_text()
+        mounts = Mounts(client, cache, storage, self._disks, make_token_issuer(transport, authority))
+        return QemuLauncher(self._guests, self._places, host, platform.node().lower() or "localhost", mounts.gather)
+
+    async def close(self) -> None:
+        """Let go of the guests, which go on."""
+        await self._disks.close()
+        if self._guests is not None:
+            await self._guests.close()

@@ -1,0 +1,70 @@
+"""The node that a machine is."""
+
+from tests.lives import STAMP
+
+from virtshape.api.codec import to_tree
+from virtshape.launcher.host import Host
+from virtshape.serve.guests.node import describe_node
+
+
+def test_a_machine_offers_what_it_has() -> None:
+    host = Host(
+        kvm=True,
+        cpus=(0, 1, 2, 3),
+        memory=8 * 1024**3,
+        hugepages={"2Mi": 512, "1Gi": 2},
+        machine_types=frozenset({"pc-q35-7.2"}),
+        machine_aliases={"q35": "pc-q35-7.2"},
+        cpu_models=frozenset({"Westmere"}),
+        devices={"vendor.com/gpu": ("0000:01:00.0", "0000:02:00.0")},
+    )
+    offered = {
+        "cpu": "4",
+        "memory": "8Gi",
+        "hugepages-2Mi": "1Gi",
+        "hugepages-1Gi": "2Gi",
+        "vendor.com/gpu": "2",
+        "devices.kubevirt.io/kvm": "1k",
+    }
+    words = "guests run in hardware, by KVM"
+    assert to_tree(describe_node(host, "here", STAMP)) == {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": "here",
+            "labels": {
+                "kubernetes.io/hostname": "here",
+                "kubernetes.io/arch": "amd64",
+                "kubernetes.io/os": "linux",
+                "kubevirt.io/schedulable": "true",
+                "cpumanager": "true",
+                "cpu-model.node.kubevirt.io/Westmere": "true",
+                "machine-type.node.kubevirt.io/pc-q35-7.2": "true",
+                "machine-type.node.kubevirt.io/q35": "true",
+            },
+            "annotations": {"virtshape.io/description": words},
+        },
+        "status": {
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}, {"type": "Hostname", "address": "here"}],
+            "allocatable": offered,
+            "capacity": offered,
+            "conditions": [
+                {
+                    "type": "Ready",
+                    "status": "True",
+                    "lastHeartbeatTime": STAMP,
+                    "lastTransitionTime": STAMP,
+                    "reason": "LauncherReady",
+                    "message": words,
+                }
+            ],
+        },
+    }
+
+
+def test_a_machine_without_kvm_says_so_and_offers_no_models() -> None:
+    node = describe_node(Host(cpus=(0,), cpu_models=frozenset({"Westmere"})), "here", STAMP)
+    assert node.metadata is not None
+    assert node.metadata.annotations == {"virtshape.io/description": "guests are emulated: KVM does not work here"}
+    assert not any(label.startswith("cpu-model.") for label in node.metadata.labels or ())
+    assert "devices.kubevirt.io/kvm" not in ((node.status and node.status.capacity) or {})
