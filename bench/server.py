@@ -151,7 +151,7 @@ def started(directory: pathlib.Path) -> Iterator[Running]:
     begin = time.perf_counter()
     command = [str(COMMANDS / "virtshape"), "up", "--data-dir", str(directory), "--listen", "127.0.0.1:0"]
     process = subprocess.Popen(
-        [*command, "--no-controllers"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [*command, "--launcher", "none", "--no-controllers"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     try:
         assert process.stdout is not None

@@ -113,7 +113,7 @@ def _spare_collections() -> None:
 async def serve(settings: Settings) -> AsyncIterator[Ready]:
     """The server, running for as long as the block does."""
     async with (
-        open_runtime(settings.launcher, settings.directory) as runtime,
+        open_runtime(settings.launcher if settings.controllers else "none", settings.directory) as runtime,
         assemble(settings, runtime.door) as system,
     ):
         handle = system.server.handle
