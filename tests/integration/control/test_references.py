@@ -16,6 +16,7 @@ from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import ControllerRevisionRef, VirtualMachine
+from virtshape.api.status import StatusError
 from virtshape.client.resources import metadata_of
 from virtshape.control.conditions import find_condition
 from virtshape.control.ownership import make_owner_reference
@@ -169,5 +170,32 @@ def test_a_revision_of_the_right_name_and_wrong_content_is_refused(tmp_path: Pat
                 assert "found existing ControllerRevision with unexpected data" in (condition.message or "")
                 await place.client.delete(ControllerRevision, name, "default")
                 await place.wait_for("Running")
+
+    run(scenario())
+
+
+def test_another_name_beside_a_revision_that_a_user_chose_is_refused(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            await place.create(instancetype_tree(), instancetype_tree("large", 8), preference_tree())
+            metadata = {"name": "chosen", "namespace": "default"}
+            kept: Tree = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata, "revision": 0}
+            await place.create({**kept, "data": old_payload("v1beta1")})
+            matcher = {"name": "small", "revisionName": "chosen"}
+            await place.create(vm_tree(instancetype=matcher, runStrategy="Halted"))
+            patch = {"spec": {"instancetype": {"name": "large"}}}
+            with pytest.raises(StatusError) as refused:
+                await place.client.patch(VirtualMachine, "vm1", "default", patch=patch)
+            assert [cause.field for cause in refused.value.causes] == ["spec.instancetype.revisionName"]
+            assert refused.value.message == (
+                "the Matcher name has been updated without updating the RevisionName: "
+                "remove spec.instancetype.revisionName to use large as it is now"
+            )
+            async with place.controlling() as controllers:
+                await settle(controllers)
+                vm = await place.vm()
+                assert vm.status is not None
+                assert vm.status.effective is not None
+                assert vm.status.effective.vcpus == 3  # those of the revision
 
     run(scenario())
