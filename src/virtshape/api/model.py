@@ -18,6 +18,10 @@ class Model(Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=Tr
     """
 
 
+class Settings(Model, forbid_unknown_fields=False):
+    """Settings of an administrator: what we do not know in them is kept by whoever stores them, and has no effect."""
+
+
 UInt32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct, inspect
 
 from virtshape.api.description import describe
+from virtshape.api.model import Settings
 from virtshape.api.quantity import Quantity
 
 Schema = dict[str, Any]
@@ -88,6 +89,8 @@ def write_struct(struct: inspect.StructType, write_nested: WriteStruct) -> Schem
         }
     if required := [field.encode_name for field in struct.fields if field.required]:
         schema["required"] = required
+    if issubclass(struct.cls, Settings):
+        schema["x-kubernetes-preserve-unknown-fields"] = True
     if struct.cls.__name__ in _ATOMIC_STRUCTS:
         schema["x-kubernetes-map-type"] = "atomic"
     if rule := _RULES.get(struct.cls.__name__):

@@ -8,7 +8,7 @@ deployed here.
 from msgspec import field
 
 from virtshape.api.core.scheduling import Affinity, Toleration
-from virtshape.api.model import Duration, Int32, Model
+from virtshape.api.model import Duration, Int32, Model, Settings
 
 
 class CertConfig(Model):
@@ -42,7 +42,7 @@ class KubeVirtCertificateRotateStrategy(Model):
     """Signed by the system itself; the only choice."""
 
 
-class TokenBucketRateLimiter(Model):
+class TokenBucketRateLimiter(Settings):
     """A limit on requests that allows short bursts."""
 
     burst: Int32
@@ -51,28 +51,28 @@ class TokenBucketRateLimiter(Model):
     """How many requests per second may go out in the long run; 0 for the component's default."""
 
 
-class RateLimiter(Model):
+class RateLimiter(Settings):
     """A limit on requests."""
 
     token_bucket_rate_limiter: TokenBucketRateLimiter | None = None
     """By a token bucket; the only choice."""
 
 
-class RESTClientConfiguration(Model):
+class RESTClientConfiguration(Settings):
     """How a component talks to the API server."""
 
     rate_limiter: RateLimiter | None = None
     """How many requests it may send."""
 
 
-class ReloadableComponentConfiguration(Model):
+class ReloadableComponentConfiguration(Settings):
     """Settings that a component takes over without a restart."""
 
     rest_client: RESTClientConfiguration | None = None
     """How it talks to the API server."""
 
 
-class LogVerbosity(Model):
+class LogVerbosity(Settings):
     """How much each component logs, from 0 to 9; 2 by default."""
 
     virt_api: Int32 | None = field(default=None, name="virtAPI")
@@ -91,7 +91,7 @@ class LogVerbosity(Model):
     """Verbosity by node name, for the agent there; beats virtHandler."""
 
 
-class TLSConfiguration(Model):
+class TLSConfiguration(Settings):
     """What the system's TLS servers accept."""
 
     min_tls_version: str | None = field(default=None, name="minTLSVersion")

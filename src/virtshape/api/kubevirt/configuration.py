@@ -22,11 +22,11 @@ from virtshape.api.kubevirt.components import (
 from virtshape.api.kubevirt.hostdevices import MediatedDevicesConfiguration, PermittedHostDevices
 from virtshape.api.kubevirt.migration import MigrationConfiguration
 from virtshape.api.meta import LabelSelector, ObjectMeta
-from virtshape.api.model import Int32, Model, Time
+from virtshape.api.model import Int32, Model, Settings, Time
 from virtshape.api.quantity import Quantity
 
 
-class ArchSpecificConfiguration(Model):
+class ArchSpecificConfiguration(Settings):
     """Defaults for VMs of one CPU architecture."""
 
     machine_type: str | None = None
@@ -37,7 +37,7 @@ class ArchSpecificConfiguration(Model):
     """Folder with the EFI firmware images."""
 
 
-class ArchConfiguration(Model):
+class ArchConfiguration(Settings):
     """Defaults by CPU architecture."""
 
     default_architecture: str | None = None
@@ -52,7 +52,7 @@ class ArchConfiguration(Model):
     """Deprecated: ppc64le is not supported any more."""
 
 
-class ChangedBlockTrackingSelectors(Model):
+class ChangedBlockTrackingSelectors(Settings):
     """Which VMs note their written disk blocks; either selector is enough."""
 
     namespace_label_selector: LabelSelector | None = None
@@ -61,14 +61,14 @@ class ChangedBlockTrackingSelectors(Model):
     """VMs with these labels."""
 
 
-class CommonInstancetypesDeployment(Model):
+class CommonInstancetypesDeployment(Settings):
     """The catalogue of common instance types and preferences."""
 
     enabled: bool | None = None
     """Whether it is installed; true by default."""
 
 
-class TDXAttestationConfiguration(Model):
+class TDXAttestationConfiguration(Settings):
     """How Intel TDX guests prove what they run."""
 
     enforced: bool | None = None
@@ -77,28 +77,28 @@ class TDXAttestationConfiguration(Model):
     """Path of that service's socket on the node."""
 
 
-class TDXConfiguration(Model):
+class TDXConfiguration(Settings):
     """Settings for Intel TDX guests."""
 
     attestation: TDXAttestationConfiguration | None = None
     """How they prove what they run."""
 
 
-class ConfidentialComputeConfiguration(Model):
+class ConfidentialComputeConfiguration(Settings):
     """Settings for guests with encrypted memory."""
 
     tdx: TDXConfiguration | None = None
     """For Intel TDX."""
 
 
-class DiskVerification(Model):
+class DiskVerification(Settings):
     """How container disks are inspected before use."""
 
     memory_limit: Quantity
     """Most memory that the inspection may take, such as 2G."""
 
 
-class DeveloperConfiguration(Model):
+class DeveloperConfiguration(Settings):
     """Feature gates, overcommit and other settings that mostly suit tests."""
 
     feature_gates: list[str] | None = None
@@ -127,14 +127,14 @@ class DeveloperConfiguration(Model):
     """Set true to allow profiling of the control plane."""
 
 
-class HypervisorConfiguration(Model):
+class HypervisorConfiguration(Settings):
     """A hypervisor that the nodes have."""
 
     name: str | None = None
     """kvm or hyperv-direct."""
 
 
-class InstancetypeConfiguration(Model):
+class InstancetypeConfiguration(Settings):
     """How VMs hold on to their instance type and preference."""
 
     reference_policy: str | None = None
@@ -143,14 +143,14 @@ class InstancetypeConfiguration(Model):
     """If the named object does not exist: Reject (default) refuses the VM, Defer starts it once the object appears."""
 
 
-class KSMConfiguration(Model):
+class KSMConfiguration(Settings):
     """On which nodes equal memory pages of different guests are merged."""
 
     node_label_selector: LabelSelector | None = None
     """Labels of the nodes; {} for every node, absent for none."""
 
 
-class LiveUpdateConfiguration(Model):
+class LiveUpdateConfiguration(Settings):
     """How far running VMs can grow if they do not say so themselves."""
 
     max_hotplug_ratio: int | None = None
@@ -161,7 +161,7 @@ class LiveUpdateConfiguration(Model):
     """Most memory of a VM."""
 
 
-class ResourceRequirementsWithoutClaims(Model):
+class ResourceRequirementsWithoutClaims(Settings):
     """Resources of a container."""
 
     requests: dict[str, Quantity] | None = None
@@ -170,14 +170,14 @@ class ResourceRequirementsWithoutClaims(Model):
     """The most it may use, by resource."""
 
 
-class InterfaceBindingMigration(Model):
+class InterfaceBindingMigration(Settings):
     """How VMs with a binding plugin migrate."""
 
     method: str | None = None
     """link-refresh takes the guest's link down and up once it has moved; absent for nothing special."""
 
 
-class InterfaceBindingPlugin(Model):
+class InterfaceBindingPlugin(Settings):
     """A way, from outside the system, to connect a guest to a network."""
 
     network_attachment_definition: str | None = None
@@ -194,7 +194,7 @@ class InterfaceBindingPlugin(Model):
     """What the launcher's container needs on top for each VM that uses it."""
 
 
-class NetworkConfiguration(Model):
+class NetworkConfiguration(Settings):
     """How VMs are connected."""
 
     default_network_interface: str | None = None
@@ -207,14 +207,14 @@ class NetworkConfiguration(Model):
     """Binding plugins, by the name that an interface refers to."""
 
 
-class PersistentReservationConfiguration(Model):
+class PersistentReservationConfiguration(Settings):
     """SCSI persistent reservations, as cluster software in guests needs them."""
 
     enabled: bool | None = None
     """Whether LUNs may use them; false by default."""
 
 
-class CustomProfile(Model):
+class CustomProfile(Settings):
     """A seccomp profile; one of the two fields."""
 
     localhost_profile: str | None = None
@@ -223,21 +223,21 @@ class CustomProfile(Model):
     """Set true for the container runtime's own profile."""
 
 
-class VirtualMachineInstanceProfile(Model):
+class VirtualMachineInstanceProfile(Settings):
     """Which system calls launchers may make."""
 
     custom_profile: CustomProfile | None = None
     """The profile to run them under."""
 
 
-class SeccompConfiguration(Model):
+class SeccompConfiguration(Settings):
     """Seccomp profiles."""
 
     virtual_machine_instance_profile: VirtualMachineInstanceProfile | None = None
     """For launchers."""
 
 
-class SMBiosConfiguration(Model):
+class SMBiosConfiguration(Settings):
     """What guests read about their hardware, with dmidecode for one."""
 
     manufacturer: str | None = None
@@ -252,7 +252,7 @@ class SMBiosConfiguration(Model):
     """Version of the product."""
 
 
-class SupportContainerResources(Model):
+class SupportContainerResources(Settings):
     """Resources of one type of container that stands beside a guest."""
 
     type: str
@@ -261,22 +261,22 @@ class SupportContainerResources(Model):
     """What each such container requests and may use."""
 
 
-class VirtTemplateDeployment(Model):
+class VirtTemplateDeployment(Settings):
     """The templates from which VMs can be made."""
 
     enabled: bool | None = None
     """Whether they are installed; true by default once their feature gate is on."""
 
 
-class DisableFreePageReporting(Model):
+class DisableFreePageReporting(Settings):
     """Present, as {}, to switch off free page reporting."""
 
 
-class DisableSerialConsoleLog(Model):
+class DisableSerialConsoleLog(Settings):
     """Present, as {}, to switch off the log of serial consoles."""
 
 
-class VirtualMachineOptions(Model):
+class VirtualMachineOptions(Settings):
     """Settings that hold for every VM."""
 
     disable_free_page_reporting: DisableFreePageReporting | None = None
@@ -285,7 +285,7 @@ class VirtualMachineOptions(Model):
     """Present, as {}, so that serial consoles are not logged; a VM's logSerialConsole beats it."""
 
 
-class KubeVirtConfiguration(Model):
+class KubeVirtConfiguration(Settings):
     """How VMs behave in this cluster."""
 
     instancetype: InstancetypeConfiguration | None = None

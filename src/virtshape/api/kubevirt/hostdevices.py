@@ -4,10 +4,10 @@ Devices of the nodes that VMs may use: PCI, USB and mediated ones such as vGPUs.
 The administrator's side of it, in the configuration. A VM names a device by its resource name.
 """
 
-from virtshape.api.model import Model
+from virtshape.api.model import Settings
 
 
-class NodeMediatedDeviceTypesConfig(Model):
+class NodeMediatedDeviceTypesConfig(Settings):
     """Which mediated devices to create on some nodes."""
 
     node_selector: dict[str, str]
@@ -18,7 +18,7 @@ class NodeMediatedDeviceTypesConfig(Model):
     """Deprecated in favour of mediatedDeviceTypes."""
 
 
-class MediatedDevicesConfiguration(Model):
+class MediatedDevicesConfiguration(Settings):
     """Which mediated devices to create on the nodes."""
 
     enabled: bool | None = None
@@ -31,7 +31,7 @@ class MediatedDevicesConfiguration(Model):
     """Deprecated in favour of mediatedDeviceTypes."""
 
 
-class MediatedHostDevice(Model):
+class MediatedHostDevice(Settings):
     """A kind of mediated device that VMs may use."""
 
     mdev_name_selector: str
@@ -42,7 +42,7 @@ class MediatedHostDevice(Model):
     """Set true if another device plugin hands out these devices."""
 
 
-class PciHostDevice(Model):
+class PciHostDevice(Settings):
     """A kind of PCI device that VMs may use."""
 
     pci_vendor_selector: str
@@ -53,7 +53,7 @@ class PciHostDevice(Model):
     """Set true if another device plugin hands out these devices."""
 
 
-class USBSelector(Model):
+class USBSelector(Settings):
     """A USB device by its ids."""
 
     product: str
@@ -62,7 +62,7 @@ class USBSelector(Model):
     """Vendor id in hexadecimal, such as 46f4."""
 
 
-class USBHostDevice(Model):
+class USBHostDevice(Settings):
     """A set of USB devices that VMs may use together."""
 
     resource_name: str
@@ -73,7 +73,7 @@ class USBHostDevice(Model):
     """Set true if another device plugin hands out these devices."""
 
 
-class PermittedHostDevices(Model):
+class PermittedHostDevices(Settings):
     """All devices of the nodes that VMs may use; any other is refused."""
 
     pci_host_devices: list[PciHostDevice] | None = None

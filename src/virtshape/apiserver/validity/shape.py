@@ -7,7 +7,7 @@ Slow beside the decoder, and thorough: for objects that it does not take as they
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
-from msgspec import inspect
+from msgspec import Struct, inspect
 
 from virtshape.api.kinds import Kind
 from virtshape.api.meta import ObjectMeta
@@ -178,8 +178,9 @@ class _Object(_Shape):
     name = "object"
     accepted = frozenset({dict})
 
-    def __init__(self, struct: type) -> None:
+    def __init__(self, struct: type[Struct]) -> None:
         self._struct = struct
+        self._is_open = not struct.__struct_config__.forbid_unknown_fields
 
     @cached_property
     def _fields(self) -> dict[str, _Field]:
@@ -200,7 +201,10 @@ class _Object(_Shape):
         for name, inner in value.items():
             field = fields.get(name)
             if field is None:
-                found.unknown.append(_format((at, name)))
+                if self._is_open:
+                    result[name] = inner
+                else:
+                    found.unknown.append(_format((at, name)))
             elif inner is not None:
                 result[name] = _settle(inner, field.shapes, (at, name), found)
             elif field.nullable or self._keeps_nulls(at, found):
@@ -228,7 +232,7 @@ def _settle(value: Any, shapes: tuple[_Shape, ...], at: Path, found: _Findings) 
 
 
 @cache
-def _find_object(struct: type) -> _Object:
+def _find_object(struct: type[Struct]) -> _Object:
     return _Object(struct)
 
 

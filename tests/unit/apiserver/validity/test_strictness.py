@@ -29,6 +29,7 @@ def kind(name: str, api_version: str = "v1") -> Kind:
 VM = kind("VirtualMachine", "kubevirt.io/v1")
 VMI = kind("VirtualMachineInstance", "kubevirt.io/v1")
 INSTANCETYPE = kind("VirtualMachineInstancetype", "instancetype.kubevirt.io/v1beta1")
+KUBEVIRT = kind("KubeVirt", "kubevirt.io/v1")
 POD = kind("Pod")
 
 
@@ -64,6 +65,12 @@ PRUNED: dict[str, tuple[Kind, Tree, Tree, list[str]]] = {
         ["spec.template.spec.volumes[0].x"],
     ),
     "unknown field whose name has a dot": (INSTANCETYPE, instancetype(**{"a.b": 1}), instancetype(), ["spec[a.b]"]),
+    "unknown settings, which stay": (
+        KUBEVIRT,
+        build(KUBEVIRT, spec={"configuration": {"colour": {"a": None}, "network": {"speed": 1}}, "bogus": 1}),
+        build(KUBEVIRT, spec={"configuration": {"colour": {"a": None}, "network": {"speed": 1}}}),
+        ["spec.bogus"],
+    ),
     "unknown null": (INSTANCETYPE, instancetype(bogus=None), instancetype(), ["spec.bogus"]),
     "nulls": (INSTANCETYPE, instancetype({"creationTimestamp": None}, gpus=None), instancetype(), []),
     "null among labels": (INSTANCETYPE, instancetype({"labels": {"a": None}}), instancetype({"labels": {}}), []),

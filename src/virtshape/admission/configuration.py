@@ -1,0 +1,23 @@
+"""
+Admits the object that holds the configuration: unknown settings stay, and are warned of like deprecated ones.
+
+A change that leaves the configuration alone always passes.
+"""
+
+from virtshape.admission.machine import refuse
+from virtshape.admission.rules.settings import check_settings
+from virtshape.admission.violation import split
+from virtshape.admission.world import Admitted, Tree
+from virtshape.api.codec import from_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+
+
+def admit_configuration(new: Tree, old: Tree | None) -> Admitted:
+    """The object to store, with a warning for each setting that is not taken up; StatusError if one cannot be."""
+    settings = (new.get("spec") or {}).get("configuration")
+    if not settings or (old is not None and settings == (old.get("spec") or {}).get("configuration")):
+        return Admitted(new, [])
+    verdict = split(check_settings(from_tree(settings, KubeVirtConfiguration), settings))
+    if verdict.causes:
+        refuse(verdict.causes)
+    return Admitted(new, verdict.warnings)

@@ -1,0 +1,131 @@
+"""
+The administrator's settings: values that there are, and warnings of what is deprecated, unknown or without effect.
+
+Pure: yields violations.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from msgspec import inspect
+
+from virtshape.admission.rules.checks import NOT_SUPPORTED, check_value
+from virtshape.admission.rules.gates import describe_gate
+from virtshape.admission.violation import DEPRECATED, Violation
+from virtshape.api.diagnosis import suggest
+from virtshape.api.kubevirt.configuration import DeveloperConfiguration, KubeVirtConfiguration
+
+Tree = dict[str, Any]
+
+AT: Final = "spec.configuration"
+_MEDIATED: Final = "mediatedDevicesConfiguration"
+_CHOICES: Final = (
+    ("evictionStrategy", ("None", "LiveMigrate", "LiveMigrateIfPossible", "External")),
+    ("vmRolloutStrategy", ("LiveUpdate", "Stage")),
+    ("instancetype.referencePolicy", ("reference", "expand", "expandAll")),
+    ("network.defaultNetworkInterface", ("bridge", "masquerade")),
+    ("architectureConfiguration.defaultArchitecture", ("amd64", "arm64", "s390x")),
+)
+_GONE: Final = {
+    "machineType": "use architectureConfiguration, where each architecture has its machineType",
+    "emulatedMachines": "use architectureConfiguration, where each architecture has its emulatedMachines",
+    "ovmfPath": "use architectureConfiguration, where each architecture has its ovmfPath",
+    "minCPUModel": "it has no effect",
+    "supportedGuestAgentVersions": "it has no effect",
+    "network.permitSlirpInterface": "slirp is not supported any more",
+    "architectureConfiguration.ppc64le": "ppc64le is not supported any more",
+    f"{_MEDIATED}.mediatedDevicesTypes": "use mediatedDeviceTypes",
+}
+
+
+def check_settings(configuration: KubeVirtConfiguration, tree: Tree) -> Iterator[Violation]:
+    """All that is wrong with a configuration; the tree is what it was read from."""
+    for name, allowed in _CHOICES:
+        yield from check_value(AT, name, _find(tree, name), allowed)
+    if configuration.developer_configuration is not None:
+        yield from _check_gates(configuration.developer_configuration, f"{AT}.developerConfiguration")
+    if configuration.additional_guest_memory_overhead_ratio is not None:
+        yield from _check_ratio(configuration.additional_guest_memory_overhead_ratio)
+    tls = configuration.tls_configuration
+    if tls is not None and tls.ciphers and tls.min_tls_version in (None, "", "VersionTLS13"):
+        at = f"{AT}.tlsConfiguration"
+        message = f"You cannot specify ciphers when {at}.minTLSVersion is empty or VersionTLS13"
+        yield Violation("impossible-combination", f"{at}.ciphers", message, NOT_SUPPORTED)
+    yield from _check_deprecated(tree)
+    for at, name, known in _list_unknown(tree, _find_shape(), AT):
+        message = f'unknown setting "{at}.{name}" is kept and has no effect{suggest(name, known)}'
+        yield Violation(DEPRECATED, f"{at}.{name}", message)
+
+
+@cache
+def _find_shape() -> inspect.Type:
+    return inspect.type_info(KubeVirtConfiguration)
+
+
+def _find(tree: Tree, path: str) -> Any:
+    value: Any = tree
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _check_gates(developer: DeveloperConfiguration, at: str) -> Iterator[Violation]:
+    enabled, disabled = developer.feature_gates or [], developer.disabled_feature_gates or []
+    for index, name in enumerate(disabled):
+        if name in enabled:
+            message = f"feature gate {name} stands in featureGates too: remove it from one of them"
+            yield Violation("impossible-combination", f"{at}.disabledFeatureGates[{index}]", message)
+    for name in dict.fromkeys([*enabled, *disabled]):
+        words = describe_gate(name)
+        if words is not None:
+            yield Violation(DEPRECATED, f"{at}.featureGates", words)
+
+
+def _check_ratio(text: str) -> Iterator[Violation]:
+    field = f"{AT}.additionalGuestMemoryOverheadRatio"
+    try:
+        ratio = float(text)
+    except ValueError:
+        yield Violation("invalid-value", field, f"ratio provided, {text}, cannot be parsed into float", NOT_SUPPORTED)
+        return
+    if not ratio >= 1:
+        yield Violation("invalid-value", field, f"ratio provided, {text}, cannot be smaller than 1.0", NOT_SUPPORTED)
+
+
+def _check_deprecated(tree: Tree) -> Iterator[Violation]:
+    for path, advice in _GONE.items():
+        if _find(tree, path) is not None:
+            yield Violation(DEPRECATED, f"{AT}.{path}", f"{AT}.{path} is deprecated, {advice}")
+    for index, node in enumerate(_find(tree, f"{_MEDIATED}.nodeMediatedDeviceTypes") or ()):
+        if isinstance(node, dict) and node.get("mediatedDevicesTypes") is not None:
+            field = f"{AT}.{_MEDIATED}.nodeMediatedDeviceTypes[{index}].mediatedDevicesTypes"
+            yield Violation(DEPRECATED, field, f"{field} is deprecated, use mediatedDeviceTypes")
+
+
+class _Unknown(NamedTuple):
+    """Where something unknown stands, its name, and the names that are known there."""
+
+    at: str
+    name: str
+    known: list[str]
+
+
+def _list_unknown(value: Any, shape: inspect.Type, at: str) -> Iterator[_Unknown]:
+    match shape, value:
+        case inspect.UnionType(types=types), _:
+            for each in types:
+                yield from _list_unknown(value, each, at)
+        case inspect.ListType(item_type=inner), list():
+            for index, item in enumerate(value):
+                yield from _list_unknown(item, inner, f"{at}[{index}]")
+        case inspect.DictType(value_type=inner), dict():
+            for key, item in value.items():
+                yield from _list_unknown(item, inner, f"{at}.{key}")
+        case inspect.StructType(fields=fields), dict():
+            known = {field.encode_name: field.type for field in fields}
+            for name, item in value.items():
+                if name in known:
+                    yield from _list_unknown(item, known[name], f"{at}.{name}")
+                else:
+                    yield _Unknown(at, name, [each for each in known if each not in value])

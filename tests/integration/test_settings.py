@@ -1,0 +1,47 @@
+"""Settings that nobody knows stay where they are, however they were written, and change nothing."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.loopback import Client, Reply, Tree
+
+PATH = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
+OLDER = "/apis/kubevirt.io/v1alpha3/namespaces/kubevirt/kubevirts/kubevirt"
+SETTINGS: Tree = {"cpuModel": "host-model", "colour": {"shade": "blue"}, "network": {"speed": 10}}
+HEAD: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt"}}
+
+
+@pytest.fixture(autouse=True)
+def _restored(client: Client) -> Iterator[None]:
+    """The configuration is everybody's: it is put back as it was."""
+    before = client.get(PATH).tree
+    yield
+    after = client.get(PATH).tree
+    assert client.put(PATH, {**after, "spec": before["spec"]}).status == 200
+
+
+def write(client: Client, way: str) -> Reply:
+    whole = client.get(PATH).tree
+    match way:
+        case "put":
+            return client.put(PATH, {**whole, "spec": {"configuration": SETTINGS}}, fieldValidation="Strict")
+        case "merge":
+            return client.patch(PATH, {"spec": {"configuration": SETTINGS}})
+        case _:
+            return client.apply(PATH, {**HEAD, "spec": {"configuration": SETTINGS}}, force="true")
+
+
+@pytest.mark.parametrize("way", ["put", "merge", "apply"])
+def test_unknown_settings_are_kept(client: Client, way: str) -> None:
+    assert write(client, way).status == 200
+    for path in (PATH, OLDER):
+        kept = client.get(path).tree["spec"]["configuration"]
+        assert {name: kept[name] for name in SETTINGS} == SETTINGS
+
+
+def test_what_a_null_removes_is_gone_and_nothing_else(client: Client) -> None:
+    write(client, "merge")
+    client.patch(PATH, {"spec": {"configuration": {"colour": None, "network": {"binding": None}}}})
+    kept = client.get(PATH).tree["spec"]["configuration"]
+    assert "colour" not in kept
+    assert kept["network"]["speed"] == 10

@@ -1,0 +1,137 @@
+"""What an administrator may set, and what there is to know about it."""
+
+import pytest
+from tests.build import Tree
+
+from virtshape.admission.rules.gates import ACTIVE, describe_gate
+from virtshape.admission.rules.settings import check_settings
+from virtshape.admission.violation import split
+from virtshape.api.codec import from_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+
+AT = "spec.configuration"
+GRADUATED = (
+    'is deprecated (feature state is "General Availability"), therefore it can be safely removed and is redundant'
+)
+NODES = "mediatedDevicesConfiguration.nodeMediatedDeviceTypes"
+
+
+def gates(*enabled: str, disabled: tuple[str, ...] = ()) -> Tree:
+    return {"developerConfiguration": {"featureGates": list(enabled), "disabledFeatureGates": list(disabled)}}
+
+
+REFUSED: dict[str, tuple[Tree, str, str]] = {
+    "an eviction strategy that is none": ({"evictionStrategy": "Push"}, "evictionStrategy", '"Push" is not supported'),
+    "a rollout strategy that is none": ({"vmRolloutStrategy": "Now"}, "vmRolloutStrategy", '"Now" is not supported'),
+    "a reference policy that is none": (
+        {"instancetype": {"referencePolicy": "Expand"}},
+        "instancetype.referencePolicy",
+        'did you mean "expand"?',
+    ),
+    "an interface that is none": (
+        {"network": {"defaultNetworkInterface": "slirp"}},
+        "network.defaultNetworkInterface",
+        "use one of bridge, masquerade",
+    ),
+    "an architecture that is none": (
+        {"architectureConfiguration": {"defaultArchitecture": "vax"}},
+        "architectureConfiguration.defaultArchitecture",
+        "use one of amd64, arm64, s390x",
+    ),
+    "a gate open and closed": (
+        gates("Root", disabled=("Root",)),
+        "developerConfiguration.disabledFeatureGates[0]",
+        "feature gate Root stands in featureGates too",
+    ),
+    "a ratio that is no number": (
+        {"additionalGuestMemoryOverheadRatio": "much"},
+        "additionalGuestMemoryOverheadRatio",
+        "ratio provided, much, cannot be parsed into float",
+    ),
+    "a ratio below one": (
+        {"additionalGuestMemoryOverheadRatio": "0.9"},
+        "additionalGuestMemoryOverheadRatio",
+        "ratio provided, 0.9, cannot be smaller than 1.0",
+    ),
+    "ciphers that nobody chooses": (
+        {"tlsConfiguration": {"minTLSVersion": "VersionTLS13", "ciphers": ["TLS_AES_128_GCM_SHA256"]}},
+        "tlsConfiguration.ciphers",
+        "You cannot specify ciphers when spec.configuration.tlsConfiguration.minTLSVersion is empty or VersionTLS13",
+    ),
+}
+
+WARNED: dict[str, tuple[Tree, list[str]]] = {
+    "nothing": ({}, []),
+    "what there is": (
+        {
+            "evictionStrategy": "LiveMigrate",
+            "instancetype": {"referencePolicy": "expandAll"},
+            "network": {"defaultNetworkInterface": "masquerade", "binding": {"lan": {"sidecarImage": "i"}}},
+            "additionalGuestMemoryOverheadRatio": "1.5",
+            **gates("HostDisk", "Sidecar"),
+        },
+        [],
+    ),
+    "an unknown setting": (
+        {"cpuModle": "host-model"},
+        [f'unknown setting "{AT}.cpuModle" is kept and has no effect, did you mean "cpuModel"?'],
+    ),
+    "an unknown setting below another": (
+        {"network": {"colour": "blue"}},
+        [f'unknown setting "{AT}.network.colour" is kept and has no effect'],
+    ),
+    "an unknown setting of a plugin": (
+        {"network": {"binding": {"lan": {"speed": 1}}}},
+        [f'unknown setting "{AT}.network.binding.lan.speed" is kept and has no effect'],
+    ),
+    "an unknown setting in a list": (
+        {"permittedHostDevices": {"pciHostDevices": [{"pciVendorSelector": "a", "resourceName": "b", "size": 1}]}},
+        [f'unknown setting "{AT}.permittedHostDevices.pciHostDevices[0].size" is kept and has no effect'],
+    ),
+    "an unknown gate": (
+        gates("HostDisc"),
+        ['unknown feature gate "HostDisc" is kept and has no effect, did you mean "HostDisk"?'],
+    ),
+    "a gate that is always open": (
+        gates("LiveMigration"),
+        [f"feature gate LiveMigration {GRADUATED}"],
+    ),
+    "a gate that is gone": (gates("MultiArchitecture"), ["MultiArchitecture has been deprecated since v1.8.0"]),
+    "a machine type for all": (
+        {"machineType": "q35"},
+        [f"{AT}.machineType is deprecated, use architectureConfiguration, where each architecture has its machineType"],
+    ),
+    "slirp": (
+        {"network": {"permitSlirpInterface": True}},
+        [f"{AT}.network.permitSlirpInterface is deprecated, slirp is not supported any more"],
+    ),
+    "types of mediated devices": (
+        {
+            "mediatedDevicesConfiguration": {
+                "mediatedDevicesTypes": ["a"],
+                "nodeMediatedDeviceTypes": [{"nodeSelector": {}, "mediatedDevicesTypes": ["a"]}],
+            }
+        },
+        [
+            f"{AT}.mediatedDevicesConfiguration.mediatedDevicesTypes is deprecated, use mediatedDeviceTypes",
+            f"{AT}.{NODES}[0].mediatedDevicesTypes is deprecated, use mediatedDeviceTypes",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("tree", "field", "words"), REFUSED.values(), ids=REFUSED)
+def test_a_setting_that_cannot_be_is_refused(tree: Tree, field: str, words: str) -> None:
+    (cause,) = split(check_settings(from_tree(tree, KubeVirtConfiguration), tree)).causes
+    assert cause.field == f"{AT}.{field}"
+    assert words in cause.message
+
+
+@pytest.mark.parametrize(("tree", "warnings"), WARNED.values(), ids=WARNED)
+def test_what_is_not_taken_up_is_warned_of(tree: Tree, warnings: list[str]) -> None:
+    verdict = split(check_settings(from_tree(tree, KubeVirtConfiguration), tree))
+    assert (verdict.causes, verdict.warnings) == ([], warnings)
+
+
+def test_there_is_nothing_to_say_of_active_gates() -> None:
+    assert [name for name in ACTIVE if describe_gate(name) is not None] == []

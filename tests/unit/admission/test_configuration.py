@@ -1,0 +1,36 @@
+"""What becomes of the configuration before it is stored."""
+
+import pytest
+from tests.build import Tree
+
+from virtshape.admission.configuration import admit_configuration
+from virtshape.api.status import StatusError
+
+
+def configured(**settings: object) -> Tree:
+    return {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "spec": {"configuration": settings}}
+
+
+def test_an_unknown_setting_stays_and_is_warned_of() -> None:
+    tree = configured(colour="blue")
+    assert admit_configuration(tree, None) == (
+        tree,
+        ['unknown setting "spec.configuration.colour" is kept and has no effect'],
+    )
+
+
+def test_a_setting_that_cannot_be_is_refused() -> None:
+    with pytest.raises(StatusError) as error:
+        admit_configuration(configured(evictionStrategy="Push"), None)
+    assert [cause.field for cause in error.value.causes] == ["spec.configuration.evictionStrategy"]
+
+
+def test_a_change_elsewhere_passes_without_a_word() -> None:
+    old = configured(colour="blue", evictionStrategy="Push")
+    new = {**old, "metadata": {"labels": {"a": "b"}}}
+    assert admit_configuration(new, old) == (new, [])
+
+
+def test_no_configuration_is_one() -> None:
+    tree: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt"}
+    assert admit_configuration(tree, None) == (tree, [])
