@@ -212,7 +212,7 @@ class Connection(asyncio.Protocol):
 
     async def _switch(self, upgrade: Upgrade) -> None:
         """Go on with a WebSocket, until it ends and the connection with it."""
-        if self._closing:
+        if self._closing or self._stopping:
             await upgrade.stream.close()
             return
         head = [_STATUS_LINES[upgrade.status], *(f"{name}: {value}\r\n" for name, value in upgrade.headers), "\r\n"]

@@ -13,10 +13,12 @@ from virtshape.apiserver.message import Request
 from virtshape.stream.duplex import FAILED, GOING_AWAY, NORMAL, Duplex, HangUp
 from virtshape.stream.handshake import PLAIN, VERSION, answer_key, is_key, split_list
 from virtshape.stream.relay import relay
-from virtshape.stream.websocket import WebSocket
+from virtshape.stream.websocket import CLOSING_SECONDS, WebSocket
 
 PING_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 60.0
+FAREWELL_SECONDS: Final = 1.0
+"""How long clients have to say goodbye to a server that stops."""
 DELIVERY_SECONDS: Final = 5.0
 """How long a guest has to take what a client sent before it left."""
 
@@ -41,7 +43,7 @@ def answer_handshake(request: Request) -> tuple[tuple[str, str], ...]:
 
 async def carry(socket: WebSocket, guest: Duplex) -> None:
     """Carry bytes between a client and a guest until either goes; then let go of both, and tell the client why."""
-    code, words = NORMAL, ""
+    code, words, seconds = NORMAL, "", CLOSING_SECONDS
     beating = asyncio.create_task(_keep_alive(socket))
     try:
         await _relay_and_deliver(socket, guest)
@@ -50,14 +52,14 @@ async def carry(socket: WebSocket, guest: Duplex) -> None:
     except OSError as error:
         code, words = FAILED, f"the connection to the guest broke off: {error.strerror or error}"
     except asyncio.CancelledError:
-        code, words = GOING_AWAY, "the server is stopping"
+        code, words, seconds = GOING_AWAY, "the server is stopping", FAREWELL_SECONDS
         raise
     except Exception:  # noqa: BLE001 - the client is to be told, and nobody else would
         _log.exception("a stream failed")
         code, words = FAILED, "the server's log says what failed"
     finally:
         beating.cancel()
-        await asyncio.gather(guest.close(), socket.close(code, words), return_exceptions=True)
+        await asyncio.gather(guest.close(), socket.close(code, words, seconds), return_exceptions=True)
 
 
 async def _relay_and_deliver(socket: WebSocket, guest: Duplex) -> None:

@@ -164,14 +164,14 @@ class WebSocket:
 
     def _describe_end(self) -> HangUp:
         told = self._protocol.close_rcvd
+        if self._is_discarding:
+            return HangUp(NORMAL)
         if told is not None:
             return HangUp(int(told.code), told.reason)
         error = self._protocol.parser_exc
         if error is not None:
             sent = self._protocol.close_sent
             return HangUp(int(sent.code) if sent is not None else BROKEN_OFF, str(error))
-        if self._protocol.close_sent is not None:
-            return HangUp(NORMAL)
         return HangUp(BROKEN_OFF, "the connection broke off")
 
     def _flush(self) -> int:

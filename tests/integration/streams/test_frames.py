@@ -301,6 +301,19 @@ def test_a_datagram_is_a_message_even_in_fragments(tmp_path: Path) -> None:
     run(scenario())
 
 
+def test_a_screen_may_be_left_to_whoever_has_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path, "vnc") as (visit, first), connect(visit) as second:
+            assert await first.read_frame() == (BINARY, GREETING)
+            second.ask("vnc?preserveSession=true")
+            status, _, body = await second.read_answer()
+            assert (status, "another client is connected to its screen" in body["message"]) == (409, True)
+            first.send(frame(BINARY, b"still mine"))
+            assert await first.read_frame() == (BINARY, b"still mine")
+
+    run(scenario())
+
+
 def test_a_ping_is_answered_with_what_it_says(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path, "vnc") as (_, wire):

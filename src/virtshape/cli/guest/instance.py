@@ -7,9 +7,10 @@ Sends requests to the server; nothing here knows what a guest is.
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from virtshape.cli.command import switch
-from virtshape.cli.connection import Session, Target, complete_vmi, run_session
+from virtshape.cli.connection import Session, Target, complete_vm, complete_vmi, run_session
 from virtshape.cli.errors import NotUnderstood, Refusal, suggest
 
 if TYPE_CHECKING:
@@ -22,8 +23,25 @@ KINDS: Final = {
 }
 """What kinds of guests are called, and what we call them."""
 
+
+
+def complete_kind(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
+    """Offer both kinds."""
+    return [CompletionItem(word) for word in ("vm", "vmi") if word.startswith(incomplete)]
+
+
+def complete_place(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer `vm/NAME` and `vmi/NAME` that begin so, also behind a user."""
+    user, at, place = incomplete.rpartition("@")
+    kind, slash, name = place.partition("/")
+    if not slash:
+        return [CompletionItem(f"{user}{at}{word}/") for word in ("vm", "vmi") if word.startswith(kind)]
+    find = complete_vm if KINDS.get(kind.lower()) == "vm" else complete_vmi
+    return [CompletionItem(f"{user}{at}{kind}/{item.value}") for item in find(ctx, param, name)]
+
+
 instance_argument = click.argument("name", metavar="NAME", shell_complete=complete_vmi)
-kind_argument = click.argument("kind", metavar="vm|vmi")
+kind_argument = click.argument("kind", metavar="vm|vmi", shell_complete=complete_kind)
 dry_run_option = switch("--dry-run", default=False, help="Have the server check the request, and change nothing.")
 
 

@@ -10,6 +10,7 @@ import click
 
 from virtshape.cli.command import Command, Example, switch
 from virtshape.cli.connection import Target, connection_options, run_session
+from virtshape.cli.guest.instance import complete_place
 from virtshape.cli.guest.place import parse_place
 from virtshape.cli.guest.ports import parse_port
 
@@ -28,7 +29,7 @@ from virtshape.cli.guest.ports import parse_port
         ),
     ],
 )
-@click.argument("guest", metavar="TYPE/NAME[/NAMESPACE]")
+@click.argument("guest", metavar="TYPE/NAME[/NAMESPACE]", shell_complete=complete_place)
 @click.argument("ports", metavar="[PROTOCOL/]LOCAL[:REMOTE]...", nargs=-1, required=True)
 @click.option(
     "--address",

@@ -8,6 +8,7 @@ import click
 
 from virtshape.cli.command import Command, Example
 from virtshape.cli.connection import Target, connection_options
+from virtshape.cli.guest.instance import complete_place
 from virtshape.cli.guest.place import parse_place
 from virtshape.cli.guest.sshoptions import Options, build_words, name_host, settle_namespace, ssh_options, start
 
@@ -23,7 +24,7 @@ from virtshape.cli.guest.sshoptions import Options, build_words, name_host, sett
         Example("Without checking its host key", 'virtctl ssh jdoe@vmi/web -t "-o StrictHostKeyChecking=no"'),
     ],
 )
-@click.argument("guest", metavar="[USER@][TYPE/]NAME[/NAMESPACE]")
+@click.argument("guest", metavar="[USER@][TYPE/]NAME[/NAMESPACE]", shell_complete=complete_place)
 @click.option("-c", "--command", "remote", metavar="COMMAND", default="", help="A command to run, in place of a shell.")
 @ssh_options
 @connection_options

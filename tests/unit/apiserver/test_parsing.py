@@ -1,0 +1,100 @@
+"""Requests off the wire, and what stands behind one that may change the protocol."""
+
+import pytest
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.message import Request
+from virtshape.apiserver.parsing import Client, RequestReader
+
+GET = b"GET /%b HTTP/1.1\r\nhost: x\r\n\r\n"
+UPGRADE = b"GET /%b HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
+
+
+class Taken:
+    """What a reader makes of bytes."""
+
+    def __init__(self, *, answers_at_once: bool = False) -> None:
+        self.requests: list[Request] = []
+        self.refusals: list[StatusError] = []
+        self.invited = 0
+        self._answers_at_once = answers_at_once
+        self.reader = RequestReader(Client("1.2.3.4"), self._take, self.refusals.append, self._invite)
+
+    def _take(self, request: Request, keep_alive: bool) -> None:
+        del keep_alive
+        self.requests.append(request)
+        if self._answers_at_once:
+            self.reader.release()
+
+    def _invite(self) -> None:
+        self.invited += 1
+
+    @property
+    def paths(self) -> list[str]:
+        return [request.path for request in self.requests]
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_requests_come_out_however_they_come_in(size: int) -> None:
+    taken = Taken()
+    data = GET % b"a" + GET % b"b"
+    for at in range(0, len(data), size):
+        taken.reader.feed(data[at : at + size])
+    assert taken.paths == ["/a", "/b"]
+    assert taken.requests[0].peer == "1.2.3.4"
+
+
+def test_nothing_is_read_behind_a_request_that_may_change_the_protocol() -> None:
+    taken = Taken()
+    taken.reader.feed(GET % b"a" + UPGRADE % b"b" + GET % b"c")
+    taken.reader.feed(GET % b"d")
+    assert (taken.paths, taken.reader.is_holding()) == (["/a", "/b"], True)
+    assert taken.requests[1].wants_websocket
+    taken.reader.release()
+    assert (taken.paths, taken.reader.is_holding()) == (["/a", "/b", "/c", "/d"], False)
+    taken.reader.release()
+    assert len(taken.requests) == 4
+
+
+def test_what_stands_behind_it_is_the_new_protocols() -> None:
+    taken = Taken()
+    taken.reader.feed(UPGRADE % b"a" + b"\x82\x85")
+    taken.reader.feed(b"more")
+    assert (taken.reader.take_rest(), taken.reader.take_rest()) == (b"\x82\x85more", b"")
+
+
+def test_many_that_ask_in_vain_are_all_read() -> None:
+    taken = Taken(answers_at_once=True)
+    taken.reader.feed(UPGRADE % b"a" * 3000)
+    assert len(taken.requests) == 3000
+
+
+@pytest.mark.parametrize("header", [b"content-length: 3", b"transfer-encoding: chunked"])
+def test_a_body_and_another_protocol_do_not_go_together(header: bytes) -> None:
+    taken = Taken()
+    taken.reader.feed((UPGRADE % b"a").replace(b"\r\n\r\n", b"\r\n" + header + b"\r\n\r\nabc"))
+    taken.reader.feed(GET % b"b")
+    assert [error.code for error in taken.refusals] == [501]
+    assert taken.requests == []
+
+
+def test_a_client_that_waits_is_invited() -> None:
+    taken = Taken()
+    taken.reader.feed(b"POST /a HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
+    assert taken.invited == 1
+    taken.reader.feed(b"{}")
+    assert taken.requests[0].body == b"{}"
+
+
+@pytest.mark.parametrize(
+    ("upgrade", "connection", "wanted"),
+    [
+        ("websocket", "Upgrade", True),
+        ("WebSocket", "keep-alive, upgrade", True),
+        ("h2c", "Upgrade", False),
+        ("websocket", "keep-alive", False),
+        ("", "", False),
+    ],
+)
+def test_a_request_says_whether_it_wants_a_websocket(upgrade: str, connection: str, wanted: bool) -> None:
+    assert Request("GET", "/", {"upgrade": upgrade, "connection": connection}).wants_websocket is wanted

@@ -1,0 +1,38 @@
+"""A stream in memory: what is put in is read, what is written is kept."""
+
+import asyncio
+
+from virtshape.stream.duplex import HangUp
+
+
+class Pipe:
+    """One end of a stream; `put` is what the other end says, `written` what it was told."""
+
+    def __init__(self, *pieces: bytes | Exception) -> None:
+        self._pieces: asyncio.Queue[bytes | Exception] = asyncio.Queue()
+        self.written = b""
+        self.is_closed = False
+        self.refusal: Exception | None = None
+        self.put(*pieces)
+
+    def put(self, *pieces: bytes | Exception) -> None:
+        for piece in pieces:
+            self._pieces.put_nowait(piece)
+
+    async def read(self) -> bytes:
+        piece = await self._pieces.get()
+        if isinstance(piece, Exception):
+            raise piece
+        return piece
+
+    async def write(self, data: bytes) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+        self.written += data
+
+    async def close(self) -> None:
+        self.is_closed = True
+        self.put(b"")
+
+
+GONE = HangUp(1006, "gone")

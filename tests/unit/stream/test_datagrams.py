@@ -1,0 +1,48 @@
+"""UDP as a stream of messages."""
+
+import asyncio
+
+import pytest
+
+from virtshape.stream.datagrams import MOST_UNREAD, DatagramStream, open_udp
+from virtshape.stream.duplex import HangUp
+
+
+class _Repeat(asyncio.DatagramProtocol):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport: asyncio.DatagramTransport = transport  # type: ignore[assignment]
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        self._transport.sendto(data * 2, addr)
+
+
+def test_each_datagram_is_a_message_until_it_is_closed() -> None:
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        server, _ = await loop.create_datagram_endpoint(_Repeat, local_addr=("127.0.0.1", 0))
+        stream = await open_udp("127.0.0.1", server.get_extra_info("sockname")[1])
+        for message in (b"a", b"bc"):
+            await stream.write(message)
+            assert await stream.read() == message * 2
+        reading = asyncio.create_task(stream.read())
+        await asyncio.sleep(0)
+        await stream.close()
+        assert (await reading, await stream.read()) == (b"", b"")
+        with pytest.raises(HangUp):
+            await stream.write(b"late")
+        server.close()
+
+    asyncio.run(asyncio.wait_for(scenario(), 10))
+
+
+def test_what_nobody_reads_is_lost_and_empty_ones_are_passed_over() -> None:
+    async def scenario() -> None:
+        stream = DatagramStream()
+        stream.datagram_received(b"", ("x", 1))
+        for number in range(MOST_UNREAD + 10):
+            stream.datagram_received(b"%d" % number, ("x", 1))
+        stream.error_received(OSError("no such port"))
+        assert [await stream.read() for _ in range(2)] == [b"0", b"1"]
+        assert stream._unread.qsize() == MOST_UNREAD - 2  # noqa: SLF001
+
+    asyncio.run(asyncio.wait_for(scenario(), 10))

@@ -1,0 +1,59 @@
+"""Keys, lists and tokens in the headers of a handshake."""
+
+from base64 import urlsafe_b64encode
+
+import pytest
+
+from virtshape.stream.handshake import (
+    BEARER,
+    PLAIN,
+    answer_key,
+    ask_for_socket,
+    find_bearer,
+    is_key,
+    make_key,
+    split_list,
+)
+
+
+def test_a_key_is_answered_as_the_specification_shows() -> None:
+    assert answer_key("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+
+
+def test_keys_are_new_each_time_and_keys() -> None:
+    keys = {make_key() for _ in range(100)}
+    assert len(keys) == 100
+    assert all(is_key(key) for key in keys)
+    assert ask_for_socket("k")["sec-websocket-key"] == "k"
+
+
+@pytest.mark.parametrize("text", ["", "short", "dGhlIHNhbXBsZSBub25jZ", "ü" * 24, "dGhlIHNhbXBsZSBub25jZSE="])
+def test_what_is_no_key_is_seen(text: str) -> None:
+    assert not is_key(text)
+
+
+@pytest.mark.parametrize(("text", "parts"), [("", []), ("a", ["a"]), (" a ,b,, c", ["a", "b", "c"])])
+def test_a_list_is_split(text: str, parts: list[str]) -> None:
+    assert split_list(text) == parts
+
+
+def _offer(token: str) -> str:
+    return BEARER + urlsafe_b64encode(token.encode()).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    ("offers", "token"),
+    [
+        ([_offer("abc"), PLAIN], "abc"),
+        ([PLAIN, _offer("abcd")], "abcd"),
+        ([_offer("abc")], None),
+        ([_offer("abc"), _offer("abc")], None),
+        ([PLAIN], None),
+        ([], None),
+        ([BEARER, PLAIN], None),
+        ([f"{BEARER}_____w", PLAIN], None),
+    ],
+    ids=["first", "last", "alone", "twice", "none", "nothing", "empty", "no text"],
+)
+def test_a_token_is_found_beside_a_subprotocol(offers: list[str], token: str | None) -> None:
+    assert find_bearer(offers) == token

@@ -1,0 +1,208 @@
+"""Both ends of a WebSocket, with the wire between them in memory."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from websockets.protocol import Side
+
+from virtshape.stream.duplex import BROKEN_OFF, FAILED, NORMAL, TAKEN_OVER, HangUp
+from virtshape.stream.websocket import MOST_UNREAD, WebSocket
+
+
+class Wire:
+    """A transport that feeds the other end at once, or keeps what is written until it is let through."""
+
+    def __init__(self) -> None:
+        self.feed: Callable[[bytes], None] = lambda _: None
+        self.lose: Callable[[], None] = lambda: None
+        self.kept: list[bytes] | None = None
+        self.is_reading = True
+        self.is_gone = False
+
+    def write(self, data: bytes) -> None:
+        if self.kept is None:
+            self.feed(data)
+        else:
+            self.kept.append(data)
+
+    def let_through(self) -> None:
+        kept, self.kept = self.kept or [], None
+        for data in kept:
+            self.feed(data)
+
+    def pause_reading(self) -> None:
+        self.is_reading = False
+
+    def resume_reading(self) -> None:
+        self.is_reading = True
+
+    def reads(self) -> bool:
+        return self.is_reading
+
+    def is_closing(self) -> bool:
+        return self.is_gone
+
+    def close(self) -> None:
+        self.is_gone = True
+        self.lose()
+
+    abort = close
+
+
+def connect(*, whole_messages: bool = False) -> tuple[WebSocket, WebSocket, Wire, Wire]:
+    """A server's end, a client's end, and the wire of each."""
+    here, there = Wire(), Wire()
+    server = WebSocket(here, Side.SERVER, whole_messages=whole_messages)  # type: ignore[arg-type]
+    client = WebSocket(there, Side.CLIENT)  # type: ignore[arg-type]
+    here.feed, there.feed = client.receive, server.receive
+    here.lose, there.lose = client.lose, server.lose
+    return server, client, here, there
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(scenario, 10))
+
+
+def test_what_one_end_writes_the_other_reads() -> None:
+    async def scenario() -> None:
+        server, client, _, _ = connect()
+        await client.write(b"up")
+        await server.write(b"down")
+        assert (await server.read(), await client.read()) == (b"up", b"down")
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "told"),
+    [
+        (NORMAL, "", None),
+        (TAKEN_OVER, "by another", (TAKEN_OVER, "by another")),
+        (BROKEN_OFF, "cannot be said", (FAILED, "cannot be said")),
+        (FAILED, "ü" * 100, (FAILED, "ü" * 61)),
+    ],
+    ids=["as agreed", "for a reason", "no code to say", "too long"],
+)
+def test_an_end_is_told_to_the_other_side(code: int, words: str, told: tuple[int, str] | None) -> None:
+    async def scenario() -> None:
+        server, client, _, _ = connect()
+        await server.write(b"before")
+        closing = asyncio.create_task(server.close(code, words))
+        assert await client.read() == b"before"
+        if told is None:
+            assert await client.read() == b""
+        else:
+            with pytest.raises(HangUp) as caught:
+                await client.read()
+            assert (caught.value.code, caught.value.words) == told
+        with pytest.raises(HangUp):
+            await client.write(b"after")
+        await closing
+        assert await server.read() == b""
+
+    run(scenario())
+
+
+def test_a_wire_that_breaks_ends_both_reading_and_writing() -> None:
+    async def scenario() -> None:
+        server, client, here, _ = connect()
+        reading = asyncio.create_task(client.read())
+        await asyncio.sleep(0)
+        here.close()
+        with pytest.raises(HangUp, match="broke off"):
+            await reading
+        with pytest.raises(HangUp, match="broke off"):
+            await client.write(b"after")
+        server.ping()
+        await client.close()
+
+    run(scenario())
+
+
+def test_who_does_not_read_is_not_fed() -> None:
+    async def scenario() -> None:
+        server, client, here, _ = connect()
+        piece = b"x" * 65536
+        for _ in range(MOST_UNREAD // len(piece)):
+            await client.write(piece)
+        assert here.reads()
+        await client.write(piece)
+        assert not here.reads()
+        assert server.measure_silence() < 0.001
+        await server.read()
+        assert here.reads()
+
+    run(scenario())
+
+
+def test_a_writer_waits_while_the_transport_is_full_and_reads_meanwhile() -> None:
+    async def scenario() -> None:
+        server, client, here, _ = connect()
+        server.pause_writing()
+        writing = asyncio.create_task(server.write(b"x" * 2_000_000))
+        await asyncio.sleep(0)
+        await client.write(b"up")
+        assert await server.read() == b"up"
+        assert here.reads()
+        assert not writing.done()
+        server.resume_writing()
+        await writing
+
+    run(scenario())
+
+
+def test_one_that_pings_and_does_not_listen_is_not_read_any_more() -> None:
+    async def scenario() -> None:
+        server, client, here, _ = connect()
+        here.kept = []
+        server.pause_writing()
+        for _ in range(70_000):
+            client.ping()
+            if not here.reads():
+                break
+        assert not here.reads()
+        server.resume_writing()
+        assert here.reads()
+
+    run(scenario())
+
+
+def test_silence_is_measured_from_the_last_sign_of_life() -> None:
+    async def scenario() -> None:
+        server, _, here, there = connect()
+        await asyncio.sleep(0.05)
+        assert server.measure_silence() >= 0.04
+        server.ping()
+        assert server.measure_silence() < 0.04
+        here.kept = []
+        server.ping()
+        there.kept = []
+        await asyncio.sleep(0.05)
+        here.let_through()
+        assert server.measure_silence() >= 0.04
+
+    run(scenario())
+
+
+def test_a_goodbye_that_is_not_returned_is_not_waited_for_long() -> None:
+    async def scenario() -> None:
+        server, _, here, _ = connect()
+        here.feed = lambda _: None
+        await server.close(seconds=0.05)
+        assert here.is_gone
+
+    run(scenario())
+
+
+def test_what_users_type_never_reaches_a_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        server, client, _, _ = connect()
+        await client.write(b"password")
+        assert await server.read() == b"password"
+
+    with caplog.at_level(logging.DEBUG):
+        run(scenario())
+    assert "password" not in caplog.text
