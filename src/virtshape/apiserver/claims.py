@@ -75,7 +75,7 @@ def check_claim(new: Tree, old: Tree) -> list[Cause]:
 
 def _fixed(spec: Tree, before: Tree) -> Tree:
     """The part of a spec that cannot be changed, given what was said before: what was left open can be said once."""
-    open_ = {name for name in ("volumeName", "storageClassName") if before.get(name) is None}
+    open_ = {name for name in ("volumeMode", "volumeName", "storageClassName") if before.get(name) is None}
     movable = {"resources", "volumeAttributesClassName", *open_}
     return {name: value for name, value in spec.items() if name not in movable}
 

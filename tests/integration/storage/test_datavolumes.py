@@ -207,19 +207,20 @@ def test_a_vm_brings_its_disks_and_they_go_with_it(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_an_upload_fills_the_claim_that_it_is_handed_over_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("size", "expected"), [("8Mi", 8 * MIB), (None, MIB)], ids=["said", "not said"])
+def test_an_upload_fills_the_claim_that_it_is_handed_over_for(tmp_path: Path, size: str | None, expected: int) -> None:
     async def scenario() -> None:
         async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(volume_tree(source={"upload": {}}))
-            await wait_for_volume(place, phase="UploadReady")
-            box = tmp_path / "uploads" / (await find_image(place, "dv1")).parent.name
+            await place.create(volume_tree(size=size, source={"upload": {}}))
+            volume = await wait_for_volume(place, phase="UploadReady")
+            box = tmp_path / "uploads" / (metadata_of(volume).uid or "")
             box.parent.mkdir(exist_ok=True)
             part = box.with_suffix(".part")
             part.write_bytes(b"sent".ljust(MIB, b"\0"))
             part.rename(box)
             await wait_for_volume(place)
             image = await find_image(place, "dv1")
-            assert (image.read_bytes()[:4], image.stat().st_size) == (b"sent", 8 * MIB)
+            assert (image.read_bytes()[:4], image.stat().st_size) == (b"sent", expected)
             assert not box.exists()
 
     run(scenario())

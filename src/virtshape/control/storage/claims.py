@@ -73,19 +73,20 @@ class ClaimReconciler:
         return await self._find_volume(name, claim)
 
     async def _complete(self, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
-        """The claim with its finalizer, and with the default class if it leaves that open."""
+        """The claim with its finalizer, and with the default mode and class if it leaves them open."""
         metadata, spec = claim.metadata or ObjectMeta(), claim.spec or PersistentVolumeClaimSpec()
         default = find_default_class(self._cache.list(StorageClass)) if class_name(claim) is None else None
         finalizers = metadata.finalizers or []
-        if CLAIM_PROTECTION in finalizers and (default is None or spec.volume_name):
-            return claim
         if CLAIM_PROTECTION not in finalizers:
             metadata = replace(metadata, finalizers=[*finalizers, CLAIM_PROTECTION])
+        if spec.volume_mode is None:
+            spec = replace(spec, volume_mode="Filesystem")
         if default is not None and default.metadata is not None and not spec.volume_name:
             annotations = {**(metadata.annotations or {}), PROVISIONER: default.provisioner}
             metadata = replace(metadata, annotations=annotations)
             spec = replace(spec, storage_class_name=default.metadata.name)
-        return await self._client.update(replace(claim, metadata=metadata, spec=spec))
+        completed = replace(claim, metadata=metadata, spec=spec)
+        return claim if completed == claim else await self._client.update(completed)
 
     async def _find_volume(self, name: Name, claim: PersistentVolumeClaim) -> Result:
         """Have an unbound claim get a volume, or say what it waits for."""

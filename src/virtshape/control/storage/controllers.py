@@ -129,6 +129,7 @@ class StorageControllers:
                 self._look_at_unbound()
             else:
                 self.claims.queue.add(Name(*reserved.split("/", 1)))
+                self.data_volumes.queue.add(Name(*reserved.split("/", 1)))
 
     def _see_claim(self, change: Change[PersistentVolumeClaim]) -> None:
         place = place_of(change.item)

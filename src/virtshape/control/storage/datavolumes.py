@@ -139,7 +139,7 @@ class DataVolumeReconciler:
             return None
         if isinstance(copied, Found):
             return copied.size
-        if source.blank is not None or source.upload is not None:
+        if source.blank is not None:
             words = "say how large it is to be: spec.storage.resources.requests.storage"
             seen.trouble = NotYet("SizeMissing", words, final=True)
             return None
@@ -237,12 +237,12 @@ class DataVolumeReconciler:
             self._recorder.tell(volume, "Error", seen.work.message, warning=True)
         elif seen.trouble is not None:
             self._recorder.tell(volume, seen.trouble.reason, seen.trouble.message, warning=True)
-        elif phase != before:
-            name = (volume.metadata or ObjectMeta()).name
-            self._recorder.tell(volume, phase, _WORDS.get(phase, f"{name} is {phase}"))
+        elif phase != before and phase in _WORDS:
+            self._recorder.tell(volume, phase, _WORDS[phase])
 
 
 _WORDS: Final = {
+    "PVCBound": "the claim is bound",
     "WaitForFirstConsumer": "waiting for somebody to use the claim",
     "ImportScheduled": "the import is about to begin",
     "ImportInProgress": "the import has begun",
