@@ -21,6 +21,8 @@ NEXT_STEPS = {
     "BadRequest": "Correct what is named above and try again.",
     "NotFound": "Check the name, or add the object that it stands for.",
     "Conflict": "Take the current object and make the change again.",
+    "Forbidden": "Ask whoever runs the server for the right to do this.",
+    "Unauthorized": "Check the user of the kubeconfig: its secret may have ended.",
 }
 
 

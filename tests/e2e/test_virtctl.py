@@ -1,0 +1,180 @@
+"""virtctl as users call it: finding its server, showing who is asking, and saying what came of it."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.e2e.kubectl import Ran
+from tests.e2e.manifests import build_machine, build_size
+from tests.e2e.system import System, call_virtshape
+
+COMMAND = Path(sys.executable).parent / "virtctl"
+Virtctl = Callable[..., Ran]
+
+
+@pytest.fixture(scope="module")
+def acting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    """A system where a user's own is looked for, with a VM."""
+    with System(tmp_path_factory.mktemp("state") / "virtshape", "--launcher", "simulate") as system:
+        code, answer = system.ask("POST", machines(), build_machine())
+        assert code == 201, answer
+        yield system
+
+
+def machines(name: str = "") -> str:
+    return f"/apis/kubevirt.io/v1/namespaces/default/virtualmachines/{name}".rstrip("/")
+
+
+@pytest.fixture
+def virtctl(acting: System, tmp_path: Path) -> Virtctl:
+    def call(*words: str, **environment: str) -> Ran:
+        cleared = {key: text for key, text in os.environ.items() if key not in ("KUBECONFIG", "VIRTSHAPE_DATA_DIR")}
+        own = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(acting.directory.parent)}
+        ran = subprocess.run(
+            [COMMAND, *words], capture_output=True, text=True, check=False, env={**cleared, **own, **environment}
+        )
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+    return call
+
+
+def read_state(system: System) -> str:
+    _, vm = system.ask("GET", machines("web"))
+    return str((vm.get("status") or {}).get("printableStatus"))
+
+
+def wait_for(system: System, state: str) -> None:
+    deadline = time.monotonic() + 20
+    while (seen := read_state(system)) != state:
+        assert time.monotonic() < deadline, f"{seen}, not {state}"
+        time.sleep(0.05)
+
+
+def test_a_vm_is_started_restarted_and_stopped_at_the_user_s_own_system(acting: System, virtctl: Virtctl) -> None:
+    wait_for(acting, "Stopped")
+    assert virtctl("start", "web") == (0, "VM web was scheduled to start\n", "")
+    wait_for(acting, "Running")
+    assert virtctl("restart", "vm/web") == (0, "VM web was scheduled to restart\n", "")
+    wait_for(acting, "Running")
+    shown = virtctl("stop", "web", "--force", "--grace-period", "0", "-o", "json")
+    assert shown.tree["spec"]["runStrategy"] == "Halted"
+    wait_for(acting, "Stopped")
+
+
+def add_user(system: System, path: Path, *words: str) -> Path:
+    ran = call_virtshape("user", "add", path.stem, *words, "--data-dir", system.directory)
+    assert ran.returncode == 0, ran.stderr
+    path.write_text(ran.stdout)
+    return path
+
+
+def write_plugin(kubeconfig: Path, path: Path) -> Path:
+    """The same access, with a program that prints the token in the place of the token."""
+    tree = yaml.safe_load(kubeconfig.read_text())
+    token = tree["users"][0]["user"]["token"]
+    credential = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "status": {"token": token},
+    }
+    tree["users"][0]["user"] = {
+        "exec": {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": "echo",
+            "args": [json.dumps(credential)],
+            "interactiveMode": "Never",
+        }
+    }
+    path.write_text(yaml.safe_dump(tree))
+    return path
+
+
+@pytest.mark.parametrize("how", ["certificate", "token", "plugin"])
+def test_a_user_shows_who_is_asking(acting: System, virtctl: Virtctl, tmp_path: Path, how: str) -> None:
+    flags = [] if how == "certificate" else ["--token"]
+    config = add_user(acting, tmp_path / f"{how}.yaml", "--namespace", "default", "--role", "edit", *flags)
+    if how == "plugin":
+        config = write_plugin(config, tmp_path / "exec.yaml")
+    wait_for(acting, "Stopped")
+    assert virtctl("start", "web", "--dry-run", KUBECONFIG=str(config)).err == ""
+    assert virtctl("--kubeconfig", str(config), "-n", "default", "start", "web", "--dry-run").status == 0
+
+
+def test_who_may_not_is_told_so(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
+    viewer = add_user(acting, tmp_path / "viewer.yaml", "--namespace", "default", "--role", "view")
+    refused = virtctl("start", "web", KUBECONFIG=str(viewer))
+    assert refused.status == 1
+    assert 'User "viewer" cannot update resource "virtualmachines/start"' in refused.err
+    assert refused.err.endswith("Ask whoever runs the server for the right to do this.\n")
+    tree = yaml.safe_load(viewer.read_text())
+    tree["users"][0]["user"] = {"token": "nonsense"}
+    viewer.write_text(yaml.safe_dump(tree))
+    unknown = virtctl("start", "web", KUBECONFIG=str(viewer))
+    assert unknown == (1, "", "error: Unauthorized\nCheck the user of the kubeconfig: its secret may have ended.\n")
+
+
+def test_a_server_that_is_gone_is_told_of(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
+    tree = yaml.safe_load(acting.kubeconfig.read_text())
+    tree["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    (tmp_path / "gone.yaml").write_text(yaml.safe_dump(tree))
+    refused = virtctl("start", "web", KUBECONFIG=str(tmp_path / "gone.yaml"))
+    assert refused.status == 1
+    assert refused.err.startswith("error: cannot connect to https://127.0.0.1:1: ")
+    assert "or choose another with --context" in refused.err
+    assert virtctl("customize", "u1.medium", "--name", "x", KUBECONFIG=str(tmp_path / "gone.yaml")).err.endswith(
+        "--catalog looks in the built-in catalogue.\n"
+    )
+
+
+def test_both_versions_are_shown(virtctl: Virtctl) -> None:
+    assert [line.split(":")[0] for line in virtctl("version").out.splitlines()] == ["Client Version", "Server Version"]
+    tree = virtctl("version", "-o", "json").tree
+    assert tree["clientVersion"]["gitVersion"] == tree["serverVersion"]["gitVersion"]
+
+
+def test_names_are_completed(virtctl: Virtctl) -> None:
+    def complete(words: str) -> list[str]:
+        asked = {"_VIRTCTL_COMPLETE": "bash_complete", "COMP_WORDS": f"virtctl {words}", "COMP_CWORD": "2"}
+        return [line.partition(",")[2] for line in virtctl(**asked).out.splitlines() if line]
+
+    assert complete("start w") == ["web"]
+    assert complete("restart x") == []
+    assert "u1.medium" in complete("customize u1.m")
+
+
+def test_a_vm_of_the_server_is_expanded_with_its_revisions(acting: System, virtctl: Virtctl) -> None:
+    wait_for(acting, "Stopped")
+    tree = yaml.safe_load(virtctl("expand", "--vm", "web").out)
+    assert "instancetype" not in tree["spec"]
+    assert "managedFields" not in tree["metadata"]
+    assert tree["spec"]["template"]["spec"]["domain"]["memory"] == {"guest": "4Gi"}
+    origins = {one["field"]: one for one in virtctl("expand", "--vm", "web", "--explain", "-o", "json").tree}
+    memory = origins["spec.template.spec.domain.memory.guest"]
+    assert (memory["source"], memory["name"]) == ("instance type", "u1.medium")
+    assert memory["revision"].startswith("web-u1.medium-")
+    assert virtctl("expand", "--vm", "wep").err.startswith('error: there is no VM "wep" in namespace default; did you')
+
+
+def test_a_file_is_expanded_with_what_the_server_has(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
+    code, answer = acting.ask(
+        "POST",
+        "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default/virtualmachineinstancetypes",
+        build_size("known-there", memory="3Gi"),
+    )
+    assert code in (201, 409), answer
+    matcher = {"name": "known-there", "kind": "VirtualMachineInstancetype"}
+    file = tmp_path / "vm.yaml"
+    file.write_text(yaml.safe_dump_all([build_machine("new", instancetype=matcher), build_size("beside")]))
+    offline = virtctl("expand", "-f", str(file))
+    assert '"known-there" not found' in offline.err
+    online = virtctl("expand", "-f", str(file), "--from-server")
+    assert yaml.safe_load(online.out)["spec"]["template"]["spec"]["domain"]["memory"] == {"guest": "3Gi"}
+    assert online.err == "warning: 1 objects of the files are no VMs: the server does not see them\n"
+    explained = virtctl("expand", "-f", str(file), "-n", "default", "--explain", "-o", "json").tree
+    assert {"instance type", "preference", "VM", "default"} == {one["source"] for one in explained}
