@@ -8,18 +8,16 @@ import json
 import os
 import pathlib
 import re
-import signal
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-ROOT = pathlib.Path(__file__).parents[1]
-COMMANDS = pathlib.Path(sys.executable).parent
-PHASES = "setup,create1,create16,get1,get16,list,patch1,patch16,apply16,status16,fanlag,fanout,delete16,delcoll"
+from bench.running import Running, resident_megabytes, run_load, started, write_page
+
+PHASES = (
+    "setup,create1,create16,get1,get16,list,patch1,patch16,apply16,status16,expand16,fanlag,fanout,delete16,delcoll"
+)
+ALONE = ("--launcher", "none", "--no-controllers")
 CURVE = (1_000, 10_000, 50_000)
 BATCH = 5_000
 
@@ -45,20 +43,12 @@ YARDSTICKS = (
     Yardstick("patch16", "merge patch, 16 clients", "214/s", "63/s", "1,260/s"),
     Yardstick("apply16", "server-side apply, 16 clients", "201/s", "63/s", "630/s"),
     Yardstick("status16", "status patch, 16 clients", "267/s", "118/s", "590/s"),
+    Yardstick("expand16", "expand-spec, 16 clients", "-", "199/s", "1,990/s"),
     Yardstick("delete16", "delete, 16 clients", "368/s", "197/s", "985/s"),
     Yardstick("fanlag", "one update until 100 watchers have it", "7.2 ms", "21 ms", "7 ms"),
     Yardstick("fanout", "100 watchers, 500 updates, all received", "2.3-3.9 s", "6.1-12.2 s", "1 s"),
     Yardstick("delcoll", "deletecollection of 1,000", "3.6-4.5 s", "4.2-5.2 s", "0.5 s"),
 )
-
-
-class Running(NamedTuple):
-    """A server that was started, and how long that took."""
-
-    process: subprocess.Popen[str]
-    url: str
-    token: str
-    seconds: float
 
 
 def main() -> None:
@@ -71,13 +61,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         lines = [*measure_load(load, pathlib.Path(scratch)), "", *measure_growth(load, pathlib.Path(scratch, "grown"))]
     print("\n".join(lines))
-    write_page(lines)
+    write_page("figures", lines)
 
 
 def measure_load(load: pathlib.Path, scratch: pathlib.Path) -> Iterator[str]:
     """One run of the load, as a table."""
     results = scratch / "results.json"
-    with started(scratch / "data") as server:
+    with started(scratch / "data", *ALONE) as server:
         idle = resident_megabytes(server.process.pid)
         run_load(load, server, "--phases", PHASES, "--out", str(results))
         loaded = resident_megabytes(server.process.pid)
@@ -113,13 +103,13 @@ def measure_growth(load: pathlib.Path, directory: pathlib.Path) -> Iterator[str]
     yield "| --- | --- | --- |"
     there = 0
     for wanted in CURVE:
-        with started(directory) as server:
+        with started(directory, *ALONE) as server:
             rate = ""
             while there < wanted:
                 count = min(BATCH, wanted - there)
                 rate = create_more(load, server, there, count)
                 there += count
-        with started(directory) as server:
+        with started(directory, *ALONE) as server:
             yield f"| {there:,} | {rate} | {server.seconds:.2f} s |"
 
 
@@ -134,53 +124,3 @@ def create_more(load: pathlib.Path, server: Running, start: int, count: int) -> 
         shifted.unlink()
     rate = re.search(r"create16 .*?([\d.]+)/s", output)
     return f"{float(rate[1]):,.0f}/s" if rate else "failed"
-
-
-def run_load(load: pathlib.Path, server: Running, *words: str) -> str:
-    """Run the load generator against a server."""
-    command = [sys.executable, str(load), "--url", server.url, "--token", server.token]
-    ran = subprocess.run(
-        [*command, "--pids", f"server={server.process.pid}", *words], capture_output=True, text=True, check=True
-    )
-    return ran.stdout
-
-
-@contextmanager
-def started(directory: pathlib.Path) -> Iterator[Running]:
-    """A server on a data directory, for as long as the block runs."""
-    begin = time.perf_counter()
-    command = [str(COMMANDS / "virtshape"), "up", "--data-dir", str(directory), "--listen", "127.0.0.1:0"]
-    process = subprocess.Popen(
-        [*command, "--launcher", "none", "--no-controllers"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "KUBECONFIG" in line:
-                break
-        seconds = time.perf_counter() - begin
-        kubeconfig = (directory / "kubeconfig").read_text()
-        url, token = re.search(r"server: (\S+)", kubeconfig), re.search(r"token: (\S+)", kubeconfig)
-        assert url is not None
-        assert token is not None
-        yield Running(process, url[1].strip('"'), token[1].strip('"'), seconds)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
-
-
-def resident_megabytes(pid: int) -> float:
-    """How much memory a process holds."""
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    found = re.search(r"VmRSS:\s+(\d+)", status)
-    return int(found[1]) / 1024 if found else 0.0
-
-
-def write_page(lines: list[str]) -> None:
-    """Put the tables between the marks of the page."""
-    page = ROOT / "docs" / "performance.md"
-    before, mark, rest = page.read_text().partition("<!-- figures -->\n")
-    _, end, after = rest.partition("<!-- end of figures -->")
-    page.write_text(f"{before}{mark}" + "\n".join(lines) + f"\n{end}{after}")

@@ -1,0 +1,82 @@
+"""
+Servers to measure: started, loaded, looked at from outside, and the page that figures go to.
+
+Measures nothing by itself.
+"""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).parents[1]
+COMMANDS = pathlib.Path(sys.executable).parent
+
+
+class Running(NamedTuple):
+    """A server that was started, and how long that took."""
+
+    process: subprocess.Popen[str]
+    url: str
+    token: str
+    seconds: float
+
+
+def run_load(load: pathlib.Path, server: Running, *words: str) -> str:
+    """Run the load generator against a server."""
+    command = [sys.executable, str(load), "--url", server.url, "--token", server.token]
+    ran = subprocess.run(
+        [*command, "--pids", f"server={server.process.pid}", *words], capture_output=True, text=True, check=True
+    )
+    return ran.stdout
+
+
+@contextmanager
+def started(directory: pathlib.Path, *words: str) -> Iterator[Running]:
+    """A server on a data directory, with these options, for as long as the block runs."""
+    begin = time.perf_counter()
+    command = [str(COMMANDS / "virtshape"), "up", "--data-dir", str(directory), "--listen", "127.0.0.1:0", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "KUBECONFIG" in line:
+                break
+        seconds = time.perf_counter() - begin
+        kubeconfig = (directory / "kubeconfig").read_text()
+        url, token = re.search(r"server: (\S+)", kubeconfig), re.search(r"token: (\S+)", kubeconfig)
+        assert url is not None
+        assert token is not None
+        yield Running(process, url[1].strip('"'), token[1].strip('"'), seconds)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def resident_megabytes(pid: int) -> float:
+    """How much memory a process holds."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+)", status)
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def cpu_seconds(pid: int) -> float:
+    """How much of a CPU's time a process has used."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def write_page(name: str, lines: list[str]) -> None:
+    """Put tables between the marks of this name on the page."""
+    page = ROOT / "docs" / "performance.md"
+    before, mark, rest = page.read_text().partition(f"<!-- {name} -->\n")
+    _, end, after = rest.partition(f"<!-- end of {name} -->")
+    page.write_text(f"{before}{mark}" + "\n".join(lines) + f"\n{end}{after}")
