@@ -64,6 +64,11 @@ def current_target(ctx: click.Context) -> Target:
     return Target(**ctx.meta.get(_META, {}))
 
 
+def stated_namespace() -> str | None:
+    """The namespace that a flag before the command names, for commands with a flag of that name of their own."""
+    return current_target(click.get_current_context()).namespace or None
+
+
 def complete_context(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
     """Offer the contexts of the kubeconfig that begin so."""
     from virtshape.client.errors import ConfigError

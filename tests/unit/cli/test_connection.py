@@ -133,3 +133,9 @@ def test_completion_offers_contexts_and_is_silent_without_a_server(tmp_path: Pat
     offered = [item.value for item in complete_context(ctx, command.params[0], "bl")]
     assert offered == ["black", "blue"]
     assert complete_vm(click.Context(command), command.params[0], "") == []
+
+
+@pytest.mark.parametrize("words", [["vm", "--memory", "1Gi"], ["instancetype", "--cpu", "1", "--memory", "1Gi"]])
+def test_a_namespace_before_the_command_is_written_into_manifests(words: list[str]) -> None:
+    assert call_virtctl("-n", "team", "create", *words).tree["metadata"]["namespace"] == "team"
+    assert call_virtctl("-n", "team", "create", *words, "-n", "other").tree["metadata"]["namespace"] == "other"

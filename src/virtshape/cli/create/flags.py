@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from virtshape.cli.command import OneOf, WholeNumber, switch
+from virtshape.cli.connection import stated_namespace
 from virtshape.cli.create.imports import OLDER_FLAGS
 from virtshape.cli.create.matchers import Wish
 
@@ -101,7 +102,7 @@ def _repeated(name: str, **attributes: Any) -> Callable[[F], F]:
 
 _OPTIONS = [
     click.option("--name", help="The VM's name; random if not given."),
-    click.option("-n", "--namespace", help="The namespace to write into the manifest."),
+    click.option("-n", "--namespace", default=stated_namespace, help="The namespace to write into the manifest."),
     click.option(
         "--run-strategy",
         type=OneOf("Always", "Manual", "Halted", "Once", "RerunOnFailure"),

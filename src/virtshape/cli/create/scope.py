@@ -11,6 +11,7 @@ import click
 
 from virtshape.api.meta import ObjectMeta
 from virtshape.cli.command import switch
+from virtshape.cli.connection import stated_namespace
 from virtshape.cli.create.naming import random_name
 from virtshape.cli.errors import warn
 
@@ -43,7 +44,12 @@ def scope_options(function: F) -> F:
     """Give a command the flags --name, --namespace and --namespaced."""
     for option in (
         switch("--namespaced", help="Print the kind that lives in a namespace, in place of the cluster-wide one."),
-        click.option("-n", "--namespace", help="The namespace to write into the manifest; implies --namespaced."),
+        click.option(
+            "-n",
+            "--namespace",
+            default=stated_namespace,
+            help="The namespace to write into the manifest; implies --namespaced.",
+        ),
         click.option("--name", help="The name; random if not given."),
     ):
         function = option(function)
