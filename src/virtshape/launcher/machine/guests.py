@@ -25,7 +25,7 @@ from virtshape.launcher.order import Order
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import Answer, Kill, Request, Stop
 
-LAUNCHER: Final = "virtshape.launcher.process"
+LAUNCHER: Final = "virtshape.launcher.process.__main__"
 MOST_TAKEOVERS: Final = 3
 """How often a launcher process is replaced whose guest runs on without it."""
 PAUSE_SECONDS: Final = 0.02
