@@ -8,7 +8,6 @@ import os
 import select
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -39,7 +38,7 @@ def run(
     """
     limits = [] if memory is None else ["/bin/sh", "-c", _LIMITED, "sh", str(memory // 1024), str(int(seconds) + 1)]
     environment = {**os.environ, "LC_ALL": "C", **(variables or {})}
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    with _open_memory() as output, _open_memory() as errors:
         try:
             process = subprocess.Popen(  # noqa: S603 - a list of arguments, put together by this package
                 [*limits, *command],
@@ -59,6 +58,10 @@ def run(
         if code != 0:
             raise ToolError(_describe(command[0], code, _read(errors)))
         return _read(output)
+
+
+def _open_memory() -> IO[bytes]:
+    return os.fdopen(os.memfd_create("output"), "w+b")
 
 
 def _await(process: "subprocess.Popen[bytes]", name: str, seconds: float, beat: Callable[[], None] | None) -> int:

@@ -7,7 +7,6 @@ from work that is going on.
 
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +19,7 @@ _LEFTOVER: Final = re.compile(r"\..+\.(\d+)-[0-9a-f]{8}\.partial")
 def place(target: Path, mode: int = 0o600) -> Iterator[Path]:
     """Give a temporary name to write to; the file takes its place at the end, or is gone if an exception comes."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.parent / f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.partial"
+    partial = target.parent / f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.partial"
     try:
         yield partial
         partial.chmod(mode)

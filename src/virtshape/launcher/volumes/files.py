@@ -1,0 +1,105 @@
+"""Volumes that are files: config maps, secrets, tokens, facts and answer files, as the content of a small CD."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from virtshape.launcher.images.placing import place_bytes
+from virtshape.launcher.source import Source
+from virtshape.launcher.volumes.errors import UnusableVolumeError
+from virtshape.launcher.volumes.iso import render_iso
+from virtshape.launcher.volumes.task import Task
+
+LABEL: Final = "cfgdata"
+SYSPREP_LABEL: Final = "unattendCD"
+LONGEST_LABEL: Final = 32
+MOST_BYTES: Final = 32 << 20
+_ANSWERS: Final = frozenset({"autounattend.xml", "unattend.xml"})
+_TABLES: Final = {"slic_name_ref": "slic.bin", "msdm_name_ref": "msdm.bin"}
+
+
+def prepare_config_map(task: Task) -> Source:
+    """Show a ConfigMap's keys as files."""
+    source = task.volume.config_map
+    return _burn(task, source.volume_label if source else None, optional=bool(source and source.optional))
+
+
+def prepare_secret(task: Task) -> Source:
+    """Show a Secret's keys as files; one that holds a firmware table is used as that."""
+    table = _find_table(task)
+    if table is not None:
+        return Source(path=str(table), read_only=True)
+    source = task.volume.secret
+    return _burn(task, source.volume_label if source else None, optional=bool(source and source.optional))
+
+
+def prepare_service_account(task: Task) -> Source:
+    """Show a service account's token as a file."""
+    return _burn(task)
+
+
+def prepare_downward_api(task: Task) -> Source:
+    """Show facts about the instance as files."""
+    source = task.volume.downward_api
+    return _burn(task, source.volume_label if source else None)
+
+
+def prepare_sysprep(task: Task) -> Source:
+    """Show answer files where Windows' setup looks for them."""
+    files = read_files(task.require_mount())
+    if not any(name.lower() in _ANSWERS for name in files):
+        raise UnusableVolumeError("it holds neither autounattend.xml nor unattend.xml")
+    return burn(task, files, SYSPREP_LABEL)
+
+
+def burn(task: Task, files: dict[str, bytes], label: str) -> Source:
+    """Write files to the volume's CD."""
+    image = task.name_image("iso")
+    place_bytes(image, render_iso(files, label))
+    return Source(path=str(image))
+
+
+def read_files(directory: Path) -> dict[str, bytes]:
+    """Read all files below a directory, by their relative names; names that begin with two dots are not meant."""
+    root, files, room = directory.resolve(), {}, MOST_BYTES
+    for place, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith("..")]
+        for name in names:
+            path = Path(place, name)
+            if name.startswith("..") or not _is_inside(path, root):
+                continue
+            content = path.read_bytes()
+            room -= len(content)
+            if room < 0:
+                raise UnusableVolumeError(f"its files have more than {MOST_BYTES} bytes")
+            files[str(path.relative_to(root))] = content
+    return dict(sorted(files.items()))
+
+
+def _burn(task: Task, label: str | None = None, *, optional: bool = False) -> Source:
+    label = label or LABEL
+    if len(label) > LONGEST_LABEL or not label.isascii():
+        raise UnusableVolumeError(f"a label has at most {LONGEST_LABEL} letters without accents", "volumeLabel")
+    mount = task.find_mount()
+    if optional and (mount is None or not mount.exists()):
+        return burn(task, {}, label)
+    return burn(task, read_files(task.require_mount()), label)
+
+
+def _find_table(task: Task) -> Path | None:
+    """Find the file of an ACPI table, if the firmware is to take one from this volume."""
+    firmware = task.vmi.spec.domain.firmware
+    acpi = firmware.acpi if firmware is not None else None
+    for member, name in _TABLES.items():
+        if acpi is not None and getattr(acpi, member) == task.volume.name:
+            table = task.require_mount() / name
+            if not table.is_file():
+                raise UnusableVolumeError(f"it has no key {name}, which is to be a firmware table")
+            return table
+    return None
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    """Links are followed as far as the directory goes: that is how Kubernetes updates files."""
+    real = path.resolve()
+    return real.is_relative_to(root) and real.is_file()

@@ -1,0 +1,52 @@
+"""Disk images of the machine, by their path: only where the machine's administrator allows it."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from virtshape.launcher.images.inspection import round_up
+from virtshape.launcher.images.placing import place
+from virtshape.launcher.source import Source
+from virtshape.launcher.volumes.errors import UnusableVolumeError
+from virtshape.launcher.volumes.storage import BLOCK, describe_image
+from virtshape.launcher.volumes.task import Task
+
+
+def prepare_host_disk(task: Task) -> Source:
+    """Give the guest a file of the machine, which is made if it may be."""
+    wanted = task.volume.host_disk
+    if wanted is None or wanted.type not in {"Disk", "DiskOrCreate"}:
+        raise UnusableVolumeError("it must be Disk or DiskOrCreate", "type")
+    path = find_allowed(wanted.path, task.host_disk_roots)
+    if not path.exists():
+        if wanted.type == "Disk":
+            raise UnusableVolumeError(f"there is no file {wanted.path}", "path")
+        _create(path, wanted.capacity.value() if wanted.capacity is not None else 0)
+    if not path.is_file():
+        raise UnusableVolumeError(f"{wanted.path} is not a file", "path")
+    return describe_image(path)
+
+
+def find_allowed(path: str, roots: Sequence[str]) -> Path:
+    """Give the file that a path leads to, if it lies below one of the roots however it is linked."""
+    if not roots:
+        raise UnusableVolumeError("this machine allows no host disks: its configuration names no directory for them")
+    real = Path(os.path.realpath(path))
+    if not path.startswith("/") or not any(real.is_relative_to(os.path.realpath(root)) for root in roots):
+        allowed = ", ".join(roots)
+        raise UnusableVolumeError(f"{path} is not in a directory that this machine allows: {allowed}", "path")
+    return real
+
+
+def _create(path: Path, capacity: int) -> None:
+    size = round_up(capacity, BLOCK)
+    if size <= 0:
+        raise UnusableVolumeError("a new disk needs a capacity above zero", "capacity")
+    if not path.parent.is_dir():
+        raise UnusableVolumeError(f"there is no directory {path.parent}", "path")
+    free = os.statvfs(path.parent)
+    if size > free.f_bavail * free.f_frsize:
+        raise UnusableVolumeError(f"{path.parent} has no room for {size} bytes", "capacity")
+    with place(path) as partial:
+        partial.touch(0o600)
+        os.truncate(partial, size)

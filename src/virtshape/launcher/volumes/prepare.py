@@ -1,0 +1,107 @@
+"""
+All volumes of an instance, made ready: from what the API says and what lies at hand to images that QEMU can open.
+
+Blocks while programs run. Done again in the same directory, it keeps what belongs to the instance: what a guest wrote
+over a shared image, and its empty disks. Whatever came from elsewhere is never changed.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.volume import Volume
+from virtshape.launcher.images.errors import ImageError
+from virtshape.launcher.images.placing import sweep
+from virtshape.launcher.refusal import Refusal
+from virtshape.launcher.source import Source
+from virtshape.launcher.volumes.cloudinit import prepare_config_drive, prepare_no_cloud
+from virtshape.launcher.volumes.errors import UnusableVolumeError, VolumeError
+from virtshape.launcher.volumes.files import (
+    prepare_config_map,
+    prepare_downward_api,
+    prepare_secret,
+    prepare_service_account,
+    prepare_sysprep,
+)
+from virtshape.launcher.volumes.hostdisk import prepare_host_disk
+from virtshape.launcher.volumes.kernel import prepare_kernel
+from virtshape.launcher.volumes.overlay import (
+    prepare_claim,
+    prepare_container_disk,
+    prepare_empty_disk,
+    prepare_ephemeral,
+)
+from virtshape.launcher.volumes.task import Task
+
+DIRECTORY: Final = "volumes"
+"""Where in a guest's directory its images lie."""
+_KINDS: Final[Mapping[str, tuple[str, Callable[[Task], Source]]]] = {
+    "container_disk": ("containerDisk", prepare_container_disk),
+    "persistent_volume_claim": ("persistentVolumeClaim", prepare_claim),
+    "data_volume": ("dataVolume", prepare_claim),
+    "ephemeral": ("ephemeral", prepare_ephemeral),
+    "empty_disk": ("emptyDisk", prepare_empty_disk),
+    "host_disk": ("hostDisk", prepare_host_disk),
+    "cloud_init_no_cloud": ("cloudInitNoCloud", prepare_no_cloud),
+    "cloud_init_config_drive": ("cloudInitConfigDrive", prepare_config_drive),
+    "sysprep": ("sysprep", prepare_sysprep),
+    "config_map": ("configMap", prepare_config_map),
+    "secret": ("secret", prepare_secret),
+    "service_account": ("serviceAccount", prepare_service_account),
+    "downward_api": ("downwardAPI", prepare_downward_api),
+}
+# No image is made of a containerPath, which is a directory to share; of a memoryDump, which the guest does not see; and
+# of downwardMetrics, which whoever measures must write all the time.
+
+_log = logging.getLogger(__name__)
+
+
+def prepare_volumes(
+    vmi: VirtualMachineInstance, mounts: Mapping[str, str], directory: str, *, host_disk_roots: Sequence[str] = ()
+) -> dict[str, Source]:
+    """
+    Give the image of each volume that a disk or the firmware of the guest needs, by the volume's name.
+
+    `mounts` says where the raw material of volumes lies; VolumeError tells of all volumes that cannot be made ready.
+    """
+    place = Path(directory) / DIRECTORY
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    sweep(place)
+    sources: dict[str, Source] = {}
+    problems: list[Refusal] = []
+    needed = _list_needed(vmi)
+    for index, volume in enumerate(vmi.spec.volumes or ()):
+        kind = _find_kind(volume)
+        if volume.name not in needed or kind is None:
+            _log.debug("no image is made of the volume %s", volume.name)
+            continue
+        field, prepare = kind
+        try:
+            sources[volume.name] = prepare(Task(vmi, volume, mounts, place, host_disk_roots))
+        except (UnusableVolumeError, ImageError, OSError) as error:
+            problems.append(_explain(f"spec.volumes[{index}].{field}", error))
+    if problems:
+        raise VolumeError(problems)
+    return sources | prepare_kernel(vmi, mounts)
+
+
+def _list_needed(vmi: VirtualMachineInstance) -> set[str | None]:
+    """The volumes that need an image; those that are shared as directories do not."""
+    firmware = vmi.spec.domain.firmware
+    acpi = firmware.acpi if firmware is not None else None
+    tables = {acpi.msdm_name_ref, acpi.slic_name_ref} if acpi is not None else set()
+    return tables | {disk.name for disk in vmi.spec.domain.devices.disks or ()}
+
+
+def _find_kind(volume: Volume) -> tuple[str, Callable[[Task], Source]] | None:
+    return next((kind for member, kind in _KINDS.items() if getattr(volume, member) is not None), None)
+
+
+def _explain(field: str, error: Exception) -> Refusal:
+    if isinstance(error, UnusableVolumeError):
+        return Refusal(f"{field}.{error.member}" if error.member else field, error.reason)
+    if isinstance(error, OSError) and error.strerror:
+        return Refusal(field, f"{error.strerror}: {error.filename}" if error.filename else error.strerror)
+    return Refusal(field, str(error))

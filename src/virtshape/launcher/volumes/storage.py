@@ -1,0 +1,80 @@
+"""What is known of the storage behind an image: how it may be read and written, and in which blocks."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Final, Literal
+
+from virtshape.launcher.images.inspection import SECTOR, look_at, round_up
+from virtshape.launcher.images.signature import find_trick, parse_qcow2
+from virtshape.launcher.source import Source
+from virtshape.launcher.volumes.errors import UnusableVolumeError
+
+BLOCK: Final = 4096
+"""Disks are made to end with a whole block of this size, the largest that guests are shown."""
+
+
+def describe_image(path: Path, form: Literal["raw", "qcow2"] = "raw", *, read_only: bool = False) -> Source:
+    """Give an image, which is a file or a block device, as a guest will use it."""
+    found = path.stat()
+    direct = _has_direct_io(path)
+    if stat.S_ISBLK(found.st_mode):
+        queue = Path(f"/sys/dev/block/{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}/queue")
+        logical = _read_number(queue / "logical_block_size") or SECTOR
+        return Source(
+            path=str(path),
+            format=form,
+            kind="block",
+            read_only=read_only,
+            direct_io=direct,
+            preallocated=True,
+            logical_block_size=logical,
+            physical_block_size=_read_number(queue / "physical_block_size") or logical,
+            discard_granularity=_read_number(queue / "discard_granularity") or None,
+        )
+    block = os.statvfs(path).f_bsize
+    return Source(
+        path=str(path),
+        format=form,
+        read_only=read_only,
+        direct_io=direct,
+        preallocated=form == "raw" and 0 < found.st_size <= found.st_blocks * 512,
+        logical_block_size=block,
+        physical_block_size=block,
+    )
+
+
+def measure(path: Path) -> int:
+    """Count the bytes of a file or block device, rounded up to whole sectors."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return round_up(os.lseek(descriptor, 0, os.SEEK_END), SECTOR)
+    finally:
+        os.close(descriptor)
+
+
+def judge_base(path: Path) -> tuple[Literal["raw", "qcow2"], int]:
+    """Give format and size of an image that others will rest on, by its own bytes; it must be self-contained."""
+    form, head, size = look_at(path)
+    if form == "raw":
+        return "raw", round_up(size, SECTOR)
+    header = parse_qcow2(head) if form == "qcow2" else None
+    trick = find_trick(form, head)
+    if header is None or trick is not None:
+        raise UnusableVolumeError(f"its image cannot be used: {trick or f'the format {form} is neither raw nor qcow2'}")
+    return "qcow2", header.size
+
+
+def _has_direct_io(path: Path) -> bool:
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
+
+
+def _read_number(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None

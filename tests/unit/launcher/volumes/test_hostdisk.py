@@ -1,0 +1,100 @@
+"""Files of the machine as disks: below the allowed directories only, however they are linked."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.domains import build_guest
+
+from virtshape.launcher.source import Source
+from virtshape.launcher.volumes.errors import VolumeError
+from virtshape.launcher.volumes.prepare import prepare_volumes
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    directory = tmp_path / "allowed"
+    directory.mkdir()
+    return directory
+
+
+def prepare(tmp_path: Path, path: Path | str, **host_disk: Any) -> Source:
+    volume = {"name": "one", "hostDisk": {"path": str(path), "type": "Disk", **host_disk}}
+    vmi = build_guest({"devices": {"disks": [{"name": "one"}]}}, volumes=[volume])
+    roots = [str(tmp_path / "other"), str(tmp_path / "allowed")]
+    return prepare_volumes(vmi, {}, str(tmp_path / "guest"), host_disk_roots=roots)["one"]
+
+
+def test_a_file_that_is_there_is_used_as_it_is(tmp_path: Path, root: Path) -> None:
+    (root / "disk.img").write_bytes(b"x" * 8192)
+    source = prepare(tmp_path, root / "disk.img")
+    assert (source.path, source.format, source.read_only) == (str(root / "disk.img"), "raw", False)
+
+
+def test_a_file_that_is_missing_is_made_once(tmp_path: Path, root: Path) -> None:
+    for _ in range(2):
+        source = prepare(tmp_path, root / "disk.img", type="DiskOrCreate", capacity="1Gi")
+        with Path(source.path).open("r+b") as file:
+            assert file.read(1) in {b"\0", b"x"}
+            file.seek(0)
+            file.write(b"x")
+    found = (root / "disk.img").stat()
+    assert (found.st_size, found.st_mode & 0o777) == (1 << 30, 0o600)
+    assert found.st_blocks * 512 < 1 << 20
+    assert (root / "disk.img").read_bytes()[:1] == b"x"
+
+
+def link(root: Path) -> Path:
+    (root.parent / "secret").write_bytes(b"secret")
+    (root / "link").symlink_to(root.parent / "secret")
+    return root / "link"
+
+
+def link_directory(root: Path) -> Path:
+    (root / "out").symlink_to(root.parent)
+    return root / "out" / "new.img"
+
+
+def make_device(root: Path) -> Path:
+    os.mkfifo(root / "pipe")
+    return root / "pipe"
+
+
+PROBLEMS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
+    "elsewhere": (lambda _: "/etc/passwd", {}, "path", "is not in a directory that this machine allows"),
+    "a way out": (lambda root: f"{root}/../secret", {}, "path", "is not in a directory that this machine allows"),
+    "a relative path": (lambda _: "disk.img", {}, "path", "is not in a directory that this machine allows"),
+    "a link out": (link, {}, "path", "is not in a directory that this machine allows"),
+    "a directory that leads out": (
+        link_directory,
+        {"type": "DiskOrCreate", "capacity": "1Mi"},
+        "path",
+        "is not in a directory that this machine allows",
+    ),
+    "a name that begins like a root": (lambda root: f"{root}-not", {}, "path", "is not in a directory"),
+    "missing": (lambda root: root / "disk.img", {}, "path", "there is no file"),
+    "a directory": (lambda root: root, {}, "path", "is not a file"),
+    "a pipe": (make_device, {}, "path", "is not a file"),
+    "no capacity": (lambda root: root / "new", {"type": "DiskOrCreate"}, "capacity", "above zero"),
+    "too large": (lambda root: root / "new", {"type": "DiskOrCreate", "capacity": "1Ei"}, "capacity", "has no room"),
+    "no directory": (
+        lambda root: root / "none" / "new",
+        {"type": "DiskOrCreate", "capacity": "1Mi"},
+        "path",
+        "there is no directory",
+    ),
+    "unknown type": (lambda root: root / "new", {"type": "Block"}, "type", "Disk or DiskOrCreate"),
+}
+
+
+@pytest.mark.parametrize(("path", "host_disk", "field", "words"), PROBLEMS.values(), ids=PROBLEMS)
+def test_what_is_not_allowed_is_refused(
+    tmp_path: Path, root: Path, path: Any, host_disk: dict[str, Any], field: str, words: str
+) -> None:
+    with pytest.raises(VolumeError) as caught:
+        prepare(tmp_path, path(root), **host_disk)
+    (problem,) = caught.value.problems
+    assert problem.field == f"spec.volumes[0].hostDisk.{field}"
+    assert words in problem.reason
+    assert not (root.parent / "new.img").exists()

@@ -1,0 +1,65 @@
+"""CDs that Unix and Windows read alike, whatever the files are called."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.discs import Disc
+
+from virtshape.launcher.volumes.iso import render_iso
+
+TREES = {
+    "nothing": {},
+    "one file": {"user-data": b"#cloud-config\n"},
+    "an empty file": {"meta-data": b""},
+    "a file of several sectors": {"big": bytes(range(256)) * 100},
+    "directories in directories": {
+        "openstack/latest/user_data": b"1",
+        "openstack/latest/meta_data.json": b"2",
+        "ec2/a": b"",
+    },
+    "names that are alike when short": {f"configuration-{number}.yaml": b"%d" % number for number in range(120)},
+    "names that differ in their case": {"Autounattend.xml": b"1", "autounattend.XML": b"2"},
+    "a directory of many sectors": {f"keys/{number:04}-{'x' * 40}": b"%d" % number for number in range(300)},
+    "names with dots and signs": {".hidden": b"1", "a.b.c": b"2", "-": b"3", "_": b"4"},
+}
+
+
+@pytest.mark.parametrize("files", TREES.values(), ids=TREES)
+def test_unix_finds_every_file_under_its_name(files: dict[str, bytes]) -> None:
+    assert Disc(render_iso(files, "cidata")).read("rr_path") == files
+
+
+@pytest.mark.parametrize("files", TREES.values(), ids=TREES)
+def test_windows_finds_every_file_too(files: dict[str, bytes]) -> None:
+    found = Disc(render_iso(files, "cidata")).read("joliet_path")
+    assert sorted(found.values()) == sorted(files.values())
+    assert {name.lower() for name in files if "nattend" not in name} <= {name.lower() for name in found}
+
+
+def test_names_as_long_as_keys_can_be_stay_whole() -> None:
+    files = {"a" * 253: b"1", "a" * 252 + "b": b"2", **{f"{number}{'c' * 250}": b"3" for number in range(30)}}
+    assert Disc(render_iso(files, "cfgdata")).read() == files
+
+
+@pytest.mark.parametrize("label", ["cidata", "config-2", "OEMDRV", "unattendCD", "x" * 32])
+def test_the_label_is_the_one_that_was_asked_for(label: str) -> None:
+    assert Disc(render_iso({"a": b"b"}, label)).label == label
+
+
+def test_the_same_files_give_the_same_bytes() -> None:
+    assert render_iso({"a": b"1", "b": b"2"}, "x") == render_iso({"a": b"1", "b": b"2"}, "x")
+
+
+def test_a_disc_ends_with_a_whole_block_of_any_size_that_guests_use() -> None:
+    assert len(render_iso({"a": b"1"}, "x")) % 65536 == 0
+
+
+NAMES = st.text("abcdefgh.-_ABC0123", min_size=1, max_size=60).filter(lambda name: name not in {".", ".."})
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(NAMES, st.binary(max_size=5000), max_size=20))
+def test_whatever_is_written_is_read(files: dict[str, bytes]) -> None:
+    disc = Disc(render_iso(files, "label"))
+    assert disc.read() == files
+    assert sorted(disc.read("joliet_path").values()) == sorted(files.values())

@@ -1,0 +1,336 @@
+"""Every kind of volume: what becomes of it, what stays over a restart, and what is said when it cannot be."""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.discs import Disc
+from tests.domains import Tree, build_guest
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.volume import Volume
+from virtshape.launcher.refusal import Refusal
+from virtshape.launcher.source import Source
+from virtshape.launcher.volumes.errors import VolumeError
+from virtshape.launcher.volumes.prepare import prepare_volumes
+
+MIB = 1 << 20
+DISK = b"\xeb\x63".ljust(512, b"\0") + bytes(MIB)
+
+
+@pytest.fixture(autouse=True)
+def _needs_qemu_img() -> None:
+    if shutil.which("qemu-img") is None:
+        (pytest.fail if "CI" in os.environ else pytest.skip)("qemu-img is not installed: see the package qemu-utils")
+
+
+@pytest.fixture
+def guest(tmp_path: Path) -> Path:
+    return tmp_path / "guest"
+
+
+@pytest.fixture
+def material(tmp_path: Path) -> Path:
+    directory = tmp_path / "material"
+    directory.mkdir()
+    return directory
+
+
+def build(source: Tree, **spec: Any) -> VirtualMachineInstance:
+    """An instance with one volume, and a disk that shows it."""
+    return build_guest({"devices": {"disks": [{"name": "one"}]}}, volumes=[{"name": "one", **source}], **spec)
+
+
+def prepare(guest: Path, source: Tree, mount: Path | None = None, **options: Any) -> Source:
+    mounts = {"one": str(mount)} if mount is not None else {}
+    return prepare_volumes(build(source), mounts, str(guest), **options)["one"]
+
+
+def describe(path: str) -> dict[str, Any]:
+    output = subprocess.run(["qemu-img", "info", "-U", "--output=json", path], check=True, capture_output=True)  # noqa: S607
+    answer: dict[str, Any] = json.loads(output.stdout)
+    return answer
+
+
+def write_to(path: str, text: str) -> None:
+    use_disk(path, f"write -P {ord(text)} 0 512")
+
+
+def holds(path: str, text: str) -> bool:
+    return "verification failed" not in use_disk(path, f"read -P {ord(text)} 0 512")
+
+
+def use_disk(path: str, command: str) -> str:
+    line = ["qemu-io", "-f", "qcow2", "-c", command, path]
+    return subprocess.run(line, check=False, capture_output=True, text=True).stdout
+
+
+def make_image(path: Path, form: str = "raw") -> Path:
+    if form == "raw":
+        path.write_bytes(DISK)
+    else:
+        subprocess.run(["qemu-img", "create", "-q", "-f", form, str(path), "8M"], check=True)  # noqa: S607
+    return path
+
+
+def make_claim(material: Path) -> Path:
+    make_image(material / "disk.img")
+    return material
+
+
+CONTAINER: Tree = {"containerDisk": {"image": "disk:1"}}
+EPHEMERAL: Tree = {"ephemeral": {"persistentVolumeClaim": {"claimName": "data"}}}
+
+
+@pytest.mark.parametrize(("form", "size"), [("raw", len(DISK)), ("qcow2", 8 * MIB)])
+def test_a_container_disk_is_written_over_and_stays_as_it_is(guest: Path, material: Path, form: str, size: int) -> None:
+    base = make_image(material / "base", form)
+    before = base.read_bytes()
+    source = prepare(guest, CONTAINER, base)
+    found = describe(source.path)
+    assert (source.format, source.kind, source.read_only) == ("qcow2", "file", False)
+    assert (found["virtual-size"], found["backing-filename"]) == (size, str(base))
+    assert found["backing-filename-format"] == form
+    write_to(source.path, "x")
+    assert base.read_bytes() == before
+
+
+def test_an_ephemeral_volume_is_written_over_and_its_claim_stays_as_it_is(guest: Path, material: Path) -> None:
+    source = prepare(guest, EPHEMERAL, make_claim(material))
+    write_to(source.path, "x")
+    assert describe(source.path)["backing-filename"] == str(material / "disk.img")
+    assert (material / "disk.img").read_bytes() == DISK
+
+
+@pytest.mark.parametrize(
+    "source", [CONTAINER, EPHEMERAL, {"emptyDisk": {"capacity": "1Mi"}}], ids=lambda tree: next(iter(tree))
+)
+def test_what_a_guest_wrote_is_there_when_it_starts_again(guest: Path, material: Path, source: Tree) -> None:
+    mount = make_claim(material) if source is EPHEMERAL else make_image(material / "base")
+    first = prepare(guest, source, mount)
+    write_to(first.path, "x")
+    assert prepare(guest, source, mount) == first
+    assert holds(first.path, "x")
+
+
+def test_changes_over_another_image_are_not_kept(guest: Path, material: Path) -> None:
+    write_to(prepare(guest, CONTAINER, make_image(material / "one")).path, "x")
+    source = prepare(guest, CONTAINER, make_image(material / "two"))
+    assert describe(source.path)["backing-filename"] == str(material / "two")
+    assert not holds(source.path, "x")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [{"persistentVolumeClaim": {"claimName": "data"}}, {"dataVolume": {"name": "data"}}],
+    ids=lambda tree: next(iter(tree)),
+)
+def test_a_claim_is_used_as_it_is(guest: Path, material: Path, source: Tree) -> None:
+    block = os.statvfs(material).f_bsize
+    assert prepare(guest, source, make_claim(material)) == Source(
+        path=str(material / "disk.img"),
+        direct_io=True,
+        preallocated=True,
+        logical_block_size=block,
+        physical_block_size=block,
+    )
+
+
+def test_a_claim_is_a_disk_byte_by_byte_whatever_a_guest_wrote_to_its_beginning(guest: Path, material: Path) -> None:
+    make_image(material / "disk.img", "qcow2")
+    assert prepare(guest, {"dataVolume": {"name": "data"}}, material).format == "raw"
+
+
+def test_a_claim_that_is_a_block_device_is_used_itself(guest: Path, material: Path) -> None:
+    device = make_image(material / "device")
+    assert prepare(guest, {"dataVolume": {"name": "data"}}, device).path == str(device)
+
+
+def test_a_claim_can_be_write_protected(guest: Path, material: Path) -> None:
+    source = {"persistentVolumeClaim": {"claimName": "data", "readOnly": True}}
+    assert prepare(guest, source, make_claim(material)).read_only
+
+
+def test_a_sparse_claim_is_not_called_preallocated(guest: Path, material: Path) -> None:
+    with (material / "disk.img").open("wb") as file:
+        file.truncate(64 * MIB)
+    assert not prepare(guest, {"dataVolume": {"name": "data"}}, material).preallocated
+
+
+@pytest.mark.parametrize(("capacity", "size"), [("1Gi", 1 << 30), ("10M", 10_002_432), ("1", 4096)])
+def test_an_empty_disk_has_its_capacity_and_takes_no_room(guest: Path, capacity: str, size: int) -> None:
+    source = prepare(guest, {"emptyDisk": {"capacity": capacity}})
+    assert (source.format, describe(source.path)["virtual-size"]) == ("qcow2", size)
+    assert Path(source.path).stat().st_blocks * 512 < MIB
+
+
+FILES = {"a.conf": b"a=1\n", "token": b"secret"}
+MADE_OF_FILES: dict[str, tuple[Tree, str]] = {
+    "configMap": ({"configMap": {"name": "c"}}, "cfgdata"),
+    "configMap with a label": ({"configMap": {"name": "c", "volumeLabel": "OEMDRV"}}, "OEMDRV"),
+    "secret": ({"secret": {"secretName": "s"}}, "cfgdata"),
+    "secret with a label": ({"secret": {"secretName": "s", "volumeLabel": "cidata"}}, "cidata"),
+    "serviceAccount": ({"serviceAccount": {"serviceAccountName": "default"}}, "cfgdata"),
+    "downwardAPI": ({"downwardAPI": {"fields": [], "volumeLabel": "facts"}}, "facts"),
+}
+
+
+def write_files(material: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        (material / name).parent.mkdir(parents=True, exist_ok=True)
+        (material / name).write_bytes(content)
+    return material
+
+
+@pytest.mark.parametrize(("source", "label"), MADE_OF_FILES.values(), ids=MADE_OF_FILES)
+def test_files_become_a_disc_of_the_guests_own(guest: Path, material: Path, source: Tree, label: str) -> None:
+    found = prepare(guest, source, write_files(material, FILES))
+    disc = Disc(Path(found.path))
+    assert (disc.label, disc.read()) == (label, FILES)
+    assert Path(found.path).stat().st_mode & 0o777 == 0o600
+
+
+def test_files_are_read_as_kubernetes_mounts_them(guest: Path, material: Path) -> None:
+    write_files(material, {"..2024/a.conf": b"a=1\n", "..2024/dir/b": b"b"})
+    (material / "..data").symlink_to("..2024")
+    (material / "a.conf").symlink_to("..data/a.conf")
+    (material / "outside").symlink_to("/etc/hostname")
+    assert Disc(Path(prepare(guest, {"configMap": {"name": "c"}}, material).path)).read() == {"a.conf": b"a=1\n"}
+
+
+@pytest.mark.parametrize("source", [{"configMap": {"name": "c", "optional": True}}, {"secret": {"optional": True}}])
+def test_what_may_be_absent_becomes_an_empty_disc(guest: Path, source: Tree) -> None:
+    assert Disc(Path(prepare(guest, source).path)).read() == {}
+
+
+def test_answer_files_become_a_disc_for_windows(guest: Path, material: Path) -> None:
+    mount = write_files(material, {"Autounattend.xml": b"<unattend/>"})
+    disc = Disc(Path(prepare(guest, {"sysprep": {"configMap": {"name": "c"}}}, mount).path))
+    assert (disc.label, disc.read("joliet_path")) == ("unattendCD", {"Autounattend.xml": b"<unattend/>"})
+
+
+def test_a_secret_with_a_firmware_table_is_that_table(guest: Path, material: Path) -> None:
+    vmi = build_guest(
+        {"devices": {}, "firmware": {"acpi": {"slicNameRef": "slic"}}},
+        volumes=[{"name": "slic", "secret": {"secretName": "s"}}],
+    )
+    mounts = {"slic": str(write_files(material, {"slic.bin": b"table"}))}
+    found = prepare_volumes(vmi, mounts, str(guest))
+    assert found == {"slic": Source(path=str(material / "slic.bin"), read_only=True)}
+
+
+def test_a_volume_that_no_disk_shows_needs_no_image(guest: Path) -> None:
+    vmi = build_guest({"devices": {}}, volumes=[{"name": "shared", "persistentVolumeClaim": {"claimName": "data"}}])
+    assert prepare_volumes(vmi, {}, str(guest)) == {}
+
+
+NO_IMAGE: dict[str, Tree] = {
+    "memoryDump": {"memoryDump": {"claimName": "dump"}},
+    "downwardMetrics": {"downwardMetrics": {}},
+    "containerPath": {"containerPath": {"path": "/etc"}},
+}
+
+
+@pytest.mark.parametrize("source", NO_IMAGE.values(), ids=NO_IMAGE)
+def test_kinds_that_are_no_disks_get_no_image(guest: Path, source: Tree) -> None:
+    assert prepare_volumes(build(source), {}, str(guest)) == {}
+
+
+def test_every_kind_of_volume_is_tested_here() -> None:
+    tested = {*NO_IMAGE, *(next(iter(tree)) for tree, _ in MADE_OF_FILES.values()), "sysprep", "hostDisk"}
+    tested |= {"containerDisk", "ephemeral", "emptyDisk", "persistentVolumeClaim", "dataVolume"}
+    tested |= {"cloudInitNoCloud", "cloudInitConfigDrive"}
+    assert tested == set(Volume.__struct_encode_fields__) - {"name"}
+
+
+def test_a_kernel_and_its_initrd_are_found_under_their_paths(guest: Path, material: Path) -> None:
+    container = {"image": "kernel:1", "kernelPath": "/boot/vmlinuz", "initrdPath": "/../../etc/passwd"}
+    vmi = build_guest({"devices": {}, "firmware": {"kernelBoot": {"container": container}}})
+    mounts = {"kernelBoot": str(write_files(material, {"boot/vmlinuz": b"kernel"}))}
+    found = prepare_volumes(vmi, mounts, str(guest))
+    assert found == {"kernelBoot/kernel": Source(path=str(material / "boot/vmlinuz"), read_only=True)}
+
+
+def build_backed_image() -> bytes:
+    header = struct.pack(">4sIQIIQI", b"QFI\xfb", 3, 112, 11, 16, MIB, 0).ljust(104, b"\0")
+    return header.ljust(112, b"\0") + b"/etc/shadow"
+
+
+PROBLEMS: dict[str, tuple[Tree, dict[str, bytes] | None, str, str]] = {
+    "container disk that is not here": (CONTAINER, None, "containerDisk", "what it is made of is not here"),
+    "container disk that reaches beyond itself": (
+        CONTAINER,
+        {"": build_backed_image()},
+        "containerDisk",
+        "its image cannot be used: it is backed by another file",
+    ),
+    "container disk of another format": (
+        CONTAINER,
+        {"": b"vhdxfile".ljust(MIB)},
+        "containerDisk",
+        "neither raw nor qcow2",
+    ),
+    "container disk without content": (CONTAINER, {"": b""}, "containerDisk", "its image is empty"),
+    "claim without a disk": ({"dataVolume": {"name": "d"}}, {"other": b""}, "dataVolume", "there is no disk.img in it"),
+    "empty disk without room": ({"emptyDisk": {"capacity": "0"}}, None, "emptyDisk.capacity", "above zero"),
+    "config map that is not here": ({"configMap": {"name": "c"}}, None, "configMap", "is not here"),
+    "label that is too long": (
+        {"configMap": {"name": "c", "volumeLabel": "x" * 33}},
+        {"a": b""},
+        "configMap.volumeLabel",
+        "at most 32 letters",
+    ),
+    "answer files without an answer": (
+        {"sysprep": {"secret": {"name": "s"}}},
+        {"other.xml": b""},
+        "sysprep",
+        "neither autounattend.xml nor unattend.xml",
+    ),
+    "host disk where none is allowed": (
+        {"hostDisk": {"path": "/etc/passwd", "type": "Disk"}},
+        None,
+        "hostDisk",
+        "allows no host disks",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "files", "field", "words"), PROBLEMS.values(), ids=PROBLEMS)
+def test_what_cannot_be_made_ready_is_told_with_its_field(
+    guest: Path, material: Path, source: Tree, files: dict[str, bytes] | None, field: str, words: str
+) -> None:
+    mount = material / "image" if files is not None and "" in files else material
+    if files is not None:
+        write_files(material, {name or "image": content for name, content in files.items()})
+    with pytest.raises(VolumeError) as caught:
+        prepare(guest, source, mount if files is not None else None)
+    (problem,) = caught.value.problems
+    assert problem.field == f"spec.volumes[0].{field}"
+    assert words in problem.reason
+    assert str(caught.value) == f"{problem.field}: {problem.reason}"
+
+
+def test_all_problems_are_told_at_once(guest: Path) -> None:
+    vmi = build_guest(
+        {"devices": {"disks": [{"name": "one"}, {"name": "two"}]}},
+        volumes=[{"name": "one", **CONTAINER}, {"name": "two", "dataVolume": {"name": "d"}}],
+    )
+    with pytest.raises(VolumeError) as caught:
+        prepare_volumes(vmi, {}, str(guest))
+    assert caught.value.problems == (
+        Refusal("spec.volumes[0].containerDisk", "what it is made of is not here"),
+        Refusal("spec.volumes[1].dataVolume", "what it is made of is not here"),
+    )
+
+
+def test_what_a_killed_process_left_half_made_is_cleared_away(guest: Path) -> None:
+    leftover = guest / "volumes" / ".one.qcow2.999999999-00000000.partial"
+    leftover.parent.mkdir(parents=True)
+    leftover.touch()
+    prepare(guest, {"emptyDisk": {"capacity": "1Mi"}})
+    assert not leftover.exists()
