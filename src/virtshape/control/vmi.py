@@ -27,6 +27,8 @@ from virtshape.control.loop import DONE, Name, Result
 from virtshape.control.phases import MISFIT_CONDITION, SCHEDULED_CONDITION, Phase, Progress, advance, phase_of
 from virtshape.control.runstrategy import is_final, is_going
 
+_WAITS: Final = frozenset({"PullingImage", "DataVolumeNotReady", "ClaimNotBound", "ClaimBeingCopied"})
+"""What a guest may wait for without anything being wrong."""
 _TOLD_CONDITIONS: Final = {"Paused": "Paused", "Synchronized": "SyncFailed", MISFIT_CONDITION: "LiveChangeFailed"}
 UNSCHEDULABLE: Final = "Unschedulable"
 LOOK_AGAIN_SECONDS: Final = 1.0
@@ -132,8 +134,10 @@ class VmiReconciler:
         for name, reason in _TOLD_CONDITIONS.items():
             old = find_condition(before.status.conditions if before.status else None, name)
             new = find_condition(vmi.status.conditions if vmi.status else None, name)
-            if new is not None and (old is None or old.message != new.message):
-                self._recorder.tell(vmi, reason, new.message or reason, warning=name != "Paused")
+            if new is not None and (old is None or old.reason != new.reason):
+                is_fine = name == "Paused" or new.reason in _WAITS
+                told = (new.reason or reason) if name == "Synchronized" else reason
+                self._recorder.tell(vmi, told, new.message or reason, warning=not is_fine)
             elif old is not None and new is None and name == "Paused":
                 self._recorder.tell(vmi, "Unpaused", "the guest goes on")
 

@@ -18,6 +18,7 @@ from virtshape.launcher.images.containers import ContainerImages, Policy
 from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
 from virtshape.serve.machineconfig import ConfigurationError, read_configuration
+from virtshape.serve.storage.demo import ensure_demo, list_demo_files
 from virtshape.serve.storage.jobs import Jobs
 from virtshape.serve.storage.layout import Layout
 from virtshape.serve.storage.logins import find_login
@@ -34,7 +35,7 @@ def open_images(layout: Layout) -> ContainerImages:
     registries = configuration.registries
     return ContainerImages(
         layout.images,
-        files=configuration.images,
+        files={**list_demo_files(layout), **(configuration.images or {})},
         from_registries=registries is None or registries.enabled,
         plain_registries=(registries.plain if registries else None) or (),
     )
@@ -80,13 +81,13 @@ class FetchedDisks:
 
     def _fetch(self, wanted: ContainerDisk, progress: Progress) -> int:
         policy = cast("Policy", wanted.policy) if wanted.policy in _POLICIES else None
-        disk = open_images(self._layout).fetch_disk(
-            wanted.image,
-            wanted.path,
-            policy=policy,
-            access=find_login(wanted.logins, wanted.image),
-            progress=progress,
-        )
+        ensure_demo(wanted.image, self._layout, progress)
+        images, access = open_images(self._layout), find_login(wanted.logins, wanted.image)
+        if wanted.files:
+            directory = images.fetch_files(wanted.image, wanted.files, access=access, progress=progress)
+            self._paths[wanted] = str(directory)
+            return 0
+        disk = images.fetch_disk(wanted.image, wanted.path, policy=policy, access=access, progress=progress)
         self._paths[wanted] = disk.path
         return disk.size
 
