@@ -16,6 +16,7 @@ ENTRIES = {
     "status": Entry("virtshape.cli.status", "Show whether a system runs, and what it holds."),
     "user": Entry("virtshape.cli.user", "Give people access, and take it back."),
     "image": Entry("virtshape.cli.image", "Add disk images for VMs, show and remove them."),
+    "launcher": Entry("virtshape.cli.launcher", "Run one guest, from its order to its end."),
     "backup": Entry("virtshape.cli.backup", "Copy a system, also while it runs."),
     "check": Entry("virtshape.cli.check", "Check that a database is sound."),
     "lint": Entry("virtshape.cli.lint", "Check VMs, instance types and preferences in files."),

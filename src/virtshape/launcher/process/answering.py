@@ -77,7 +77,7 @@ class Answering:
             case Kill():
                 return self._kill()
             case Pause():
-                return self._wait(self._domain.suspend, lambda report: report.state == "paused")
+                return self._wait(self._guest.pause, lambda report: report.state == "paused")
             case Unpause():
                 return self._wait(self._domain.resume, lambda report: report.state == "running")
             case Reset():

@@ -7,6 +7,7 @@ Everything that changes the report but requests happens on the thread that calls
 import contextlib
 import logging
 import queue
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Literal
@@ -17,7 +18,7 @@ from virtshape.launcher.layout import Layout
 from virtshape.launcher.process.board import Board
 from virtshape.launcher.process.ending import Clues, is_clear, judge
 from virtshape.launcher.process.inspection import inspect_domain
-from virtshape.launcher.process.lastwords import find_last_words
+from virtshape.launcher.process.lastwords import explain, find_last_words
 from virtshape.launcher.process.orphans import adopt_orphans
 from virtshape.launcher.process.plan import Plan
 from virtshape.launcher.report import Reason, Volume
@@ -30,7 +31,8 @@ _SUSPENSIONS: Final[dict[int, tuple[Reason, str]]] = {
     libvirt.VIR_DOMAIN_EVENT_SUSPENDED_IOERROR: ("IOError", "paused by QEMU: a disk could not be read or written"),
     libvirt.VIR_DOMAIN_EVENT_SUSPENDED_WATCHDOG: ("Watchdog", "paused by the guest's watchdog"),
 }
-_BY_USER: Final[tuple[Reason, str]] = ("PausedByUser", "")
+PANIC_SECONDS: Final = 0.3
+"""How long after a pause that nobody asked for a panic is told that was the cause of it."""
 _log = logging.getLogger(__name__)
 
 
@@ -49,6 +51,7 @@ class Guest:
         self._happenings: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._exits: dict[int, int] = {}
         self._pid: int | None = None
+        self._pausing = plan.paused
 
     def begin(self, *, anew: bool) -> bool:
         """Start the domain, or find it running if it is not to start anew; False if it does not run then."""
@@ -83,6 +86,11 @@ class Guest:
                 self._happenings.get(timeout=SETTLE_SECONDS if self._has_ended() else None)()
             except queue.Empty:
                 return
+
+    def pause(self) -> None:
+        """Halt the guest's CPUs."""
+        self._pausing = True
+        self.domain.suspend()
 
     def shut_down(self) -> None:
         """Press the power button, or have the guest's agent do as much."""
@@ -122,7 +130,7 @@ class Guest:
         try:
             self.domain = self._connection.createXML(self.plan.xml, flags)
         except libvirt.libvirtError as error:
-            words = (error.get_error_message() or str(error)).strip()
+            words = explain(error.get_error_message() or str(error))
             self._board.post(state="failed", reason="NotStarted", message=words)
             return False
         return True
@@ -183,10 +191,10 @@ class Guest:
     def _on_lifecycle(self, event: int, detail: int) -> None:
         match event:
             case libvirt.VIR_DOMAIN_EVENT_SUSPENDED if not self.clues.shut_down:
-                reason, message = _SUSPENSIONS.get(detail, _BY_USER)
-                self._board.post(state="paused", reason=reason, message=message)
+                self._on_pause(detail)
             case libvirt.VIR_DOMAIN_EVENT_RESUMED:
                 self.clues.shut_down = ""
+                self._pausing = False
                 self._board.post(state="running", reason="", message="")
             case libvirt.VIR_DOMAIN_EVENT_SHUTDOWN if not self.clues.shut_down:
                 by_guest = detail != libvirt.VIR_DOMAIN_EVENT_SHUTDOWN_HOST
@@ -197,6 +205,23 @@ class Guest:
                 self.clues.stopped = True
                 self.clues.crashed = detail == libvirt.VIR_DOMAIN_EVENT_STOPPED_FAILED
                 self.clues.panicked |= detail == libvirt.VIR_DOMAIN_EVENT_STOPPED_CRASHED
+
+    def _on_pause(self, detail: int) -> None:
+        if detail in _SUSPENSIONS:
+            reason, message = _SUSPENSIONS[detail]
+            self._board.post(state="paused", reason=reason, message=message)
+        elif self._pausing:
+            self._board.post(state="paused", reason="PausedByUser", message="")
+        else:
+            look_again = threading.Timer(PANIC_SECONDS, self._happenings.put, [self._confirm_pause])
+            look_again.daemon = True
+            look_again.start()
+
+    def _confirm_pause(self) -> None:
+        with contextlib.suppress(libvirt.libvirtError):  # it has ended
+            state, _ = self.domain.state()
+            if state == libvirt.VIR_DOMAIN_PAUSED and not self.clues.panicked and self._board.report.state == "running":
+                self._board.post(state="paused", reason="", message="paused by QEMU")
 
     def _on_reboot(self) -> None:
         self.clues.shut_down = ""

@@ -1,5 +1,5 @@
 """
-What QEMU printed last, for the report of its end.
+What QEMU printed last, for the report of its end or of a start that failed.
 
 Only reads; a log that is not there says nothing.
 """
@@ -10,6 +10,9 @@ from typing import Final
 
 _TAIL: Final = 8192
 _STAMP: Final = re.compile(r"^\d{4}-\d\d-\d\d[T ][\d:.]+(Z|\+0000): ?")
+_STAMPS: Final = re.compile(_STAMP.pattern.removeprefix("^"))
+_EXITED: Final = re.compile(r"^internal error: (process exited while connecting to monitor|[^:]*closed the monitor): ")
+_ARGUMENT: Final = re.compile(r"^qemu-system-\w+: (-\w+ (\{.*?\}+|\S+): )?")
 _FAREWELL: Final = re.compile(r"^shutting down|: terminating on signal")
 
 
@@ -29,6 +32,15 @@ def find_last_words(log: Path) -> str:
         if words and not _FAREWELL.search(words):
             return words
     return ""
+
+
+def explain(error: str) -> str:
+    """Libvirt's words about a start that failed; where they are QEMU's, without the argument that it read."""
+    if _EXITED.match(error) is None:
+        return error.strip()
+    lines = _STAMPS.sub("", _EXITED.sub("", error)).splitlines()
+    words = [_ARGUMENT.sub("", line).strip() for line in lines]
+    return f"QEMU did not start: {'; '.join(filter(None, words))}"
 
 
 def _is_beginning(words: str) -> bool:

@@ -5,11 +5,13 @@ Plain facts.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from virtshape.launcher.note import Note
+
+DEFAULT_GRACE: Final = 30.0
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -20,7 +22,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     xml: str
     paused: bool = False
     """Whether it is to start with its CPUs halted."""
-    grace: float = 30.0
+    grace: float = DEFAULT_GRACE
     """Seconds that it gets to shut down when this process is told to end."""
     accelerator: Literal["kvm", "tcg"] = "tcg"
     notes: tuple[Note, ...] = ()

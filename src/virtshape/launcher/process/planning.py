@@ -15,14 +15,13 @@ from virtshape.launcher.domain.devices.interface import Interface
 from virtshape.launcher.images.errors import ImageError
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.order import Order
-from virtshape.launcher.process.plan import Plan
+from virtshape.launcher.process.plan import DEFAULT_GRACE, Plan
 from virtshape.launcher.refusal import Refusal
 from virtshape.launcher.render.whole import render_domain_xml
 from virtshape.launcher.report import Report
 from virtshape.launcher.source import Source
 
 PrepareVolumes = Callable[[VirtualMachineInstance, Mapping[str, str], str], Mapping[str, Source]]
-DEFAULT_GRACE: Final = 30.0
 DEFAULT_ADDRESS: Final = "10.0.2.15"
 """What QEMU's user-mode networking hands out unless told otherwise."""
 

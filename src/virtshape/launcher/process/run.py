@@ -19,11 +19,12 @@ from virtshape.launcher.process.board import Board, find_report
 from virtshape.launcher.process.connection import NoDriverError, open_connection, set_up
 from virtshape.launcher.process.haste import is_in_haste
 from virtshape.launcher.process.leaving import leave
-from virtshape.launcher.process.plan import Plan
+from virtshape.launcher.process.plan import DEFAULT_GRACE, Plan
 from virtshape.launcher.process.preparing import Preparation, Prepare
 from virtshape.launcher.process.serving import Serving
 from virtshape.launcher.process.starting import Starting
 from virtshape.launcher.report import Report
+from virtshape.launcher.request import Stop
 
 SUCCEEDED: Final = 0
 FAILED: Final = 1
@@ -71,13 +72,18 @@ class _Process:
         self._preparation = Preparation(prepare, layout.directory) if self._anew else None
         self._starting = Starting(board, self._preparation)
         self._serving = Serving(layout.socket, board, self._starting.answer)
+        self._grace = DEFAULT_GRACE
+        _on_signal(lambda: self._serving.answer(Stop(grace=self._grace)))
 
     def run(self) -> int:
         try:
             self._run()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the guest has an end that somebody is told of
+        except Exception as error:  # noqa: BLE001 - the guest runs on, and another process can take over
             _log.exception("the launcher process fails")
-            self._board.post(state="failed", reason="LauncherLost", message=f"the launcher process failed: {error!r}")
+            if self._board.report.qemu_pid is None:
+                words = f"the launcher process failed: {error!r}"
+                self._board.post(state="failed", reason="LauncherLost", message=words)
+        self._starting.finish()
         self._serving.finish()
         return _status(self._board.report)
 
@@ -91,12 +97,14 @@ class _Process:
         from virtshape.launcher.process.guest import Guest
         from virtshape.launcher.process.stopping import Stopping
 
+        self._grace = plan.grace
         guest = Guest(connection, plan, self._layout, self._board)
         if not guest.begin(anew=self._anew):
             return
         stopping = Stopping(guest.shut_down, guest.expire)
-        self._serving.answer = Answering(guest, self._board, stopping).answer
-        _on_signal(lambda: stopping.ask(plan.grace))
+        answering = Answering(guest, self._board, stopping)
+        self._serving.answer = answering.answer
+        self._starting.finish(answering.answer)
         if self._starting.stop is not None:
             stopping.ask(self._starting.stop)
         guest.run()
@@ -126,7 +134,7 @@ class _Process:
         return outcome
 
 
-def _on_signal(react: Callable[[], None]) -> None:
+def _on_signal(react: Callable[[], object]) -> None:
     def handle(number: int, frame: FrameType | None) -> None:
         del number, frame
         react()
