@@ -19,6 +19,8 @@ class Order(Struct, frozen=True, kw_only=True):
     mounts: Mapping[str, str] = {}
     """Where the raw material of each volume lies, by the volume's name."""
     host: Host = Host()
+    host_disk_roots: tuple[str, ...] = ()
+    """Directories of the machine that guests may have disks in, as far as its administrator allows any."""
     assigned_cpus: tuple[int, ...] = ()
     """Those that are the guest's alone, if it is to have such."""
     state_directory: str | None = None

@@ -78,12 +78,18 @@ class Guests:
         *,
         assigned_cpus: tuple[int, ...] = (),
         state_directory: str | None = None,
+        host_disk_roots: tuple[str, ...] = (),
     ) -> None:
         """Start a guest, unless that was done before."""
         if uid in self._reports:
             return
         order = Order(
-            vmi=vmi, mounts=mounts, host=self._host, assigned_cpus=assigned_cpus, state_directory=state_directory
+            vmi=vmi,
+            mounts=mounts,
+            host=self._host,
+            assigned_cpus=assigned_cpus,
+            state_directory=state_directory,
+            host_disk_roots=host_disk_roots,
         )
         layout = self._places.make(uid)
         hand_over(order, self._places.data, self._places.account)

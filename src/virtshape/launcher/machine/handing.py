@@ -35,8 +35,9 @@ def list_reach(order: Order) -> list[str]:
     reach = [*order.mounts.values()]
     if order.state_directory is not None:
         reach.append(order.state_directory)
-    disks = [volume.host_disk for volume in order.vmi.spec.volumes or () if volume.host_disk is not None]
-    return [*reach, *(str(Path(disk.path).parent) for disk in disks)]
+    if any(volume.host_disk is not None for volume in order.vmi.spec.volumes or ()):
+        reach.extend(order.host_disk_roots)
+    return reach
 
 
 def _give(path: Path, account: Account, *, write: bool) -> None:

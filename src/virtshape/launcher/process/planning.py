@@ -4,7 +4,6 @@ From an order to a plan: volumes are made ready, the domain is designed and writ
 What stands in the way becomes the report of a guest that cannot start. Runs in a process that ends with it.
 """
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -12,27 +11,26 @@ from virtshape.api.codec import decode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.design.whole import Design, design_domain
 from virtshape.launcher.domain.devices.interface import Interface
-from virtshape.launcher.images.errors import ImageError
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.order import Order
 from virtshape.launcher.process.plan import DEFAULT_GRACE, Plan
 from virtshape.launcher.refusal import Refusal
 from virtshape.launcher.render.whole import render_domain_xml
 from virtshape.launcher.report import Report
-from virtshape.launcher.source import Source
+from virtshape.launcher.volumes.errors import VolumeError
+from virtshape.launcher.volumes.prepare import prepare_volumes
 
-PrepareVolumes = Callable[[VirtualMachineInstance, Mapping[str, str], str], Mapping[str, Source]]
 DEFAULT_ADDRESS: Final = "10.0.2.15"
 """What QEMU's user-mode networking hands out unless told otherwise."""
 
 
-def make_plan(directory: Path, prepare_volumes: PrepareVolumes) -> Plan | Report:
+def make_plan(directory: Path) -> Plan | Report:
     """Prepare everything that the order in this directory needs."""
     order = decode(Layout(directory).order.read_bytes(), Order)
     try:
-        sources = prepare_volumes(order.vmi, order.mounts, str(directory))
-    except (ImageError, OSError) as error:
-        return Report(state="failed", reason="VolumesNotReady", message=str(error))
+        sources = prepare_volumes(order.vmi, order.mounts, str(directory), host_disk_roots=order.host_disk_roots)
+    except VolumeError as error:
+        return Report(state="failed", reason="VolumesNotReady", message=str(error), refusals=error.problems)
     design = design_domain(
         order.vmi,
         order.host,

@@ -42,7 +42,7 @@ def prepare_guest(directory: Path) -> Plan | Report:
     # Imported now, since this process is to do without it.
     from virtshape.launcher.process.planning import make_plan
 
-    return make_plan(directory, lambda _vmi, _mounts, _directory: {})
+    return make_plan(directory)
 
 
 def run(directory: Path, prepare: Prepare) -> int:
