@@ -61,22 +61,23 @@ def write_pages() -> Iterator[tuple[str, str]]:
 def write_commands(program: str, group: click.Group) -> str:
     """A page with the help of a program and of all its commands."""
     parts = [f"# {program}\n"]
-    for path, command in _walk_commands((program,), group):
-        context = click.Context(command, info_name=" ".join(path), terminal_width=WIDTH, max_content_width=WIDTH)
-        text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
-        heading = f"## {' '.join(path)}\n\n" if len(path) > 1 else ""
+    for context in _walk_commands(program, group):
+        text = "\n".join(line.rstrip() for line in context.get_help().splitlines())
+        heading = f"## {context.command_path}\n\n" if context.parent else ""
         parts.append(f"{heading}```text\n{text}\n```\n")
     return "\n".join(parts)
 
 
-def _walk_commands(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    yield path, command
+def _walk_commands(name: str, command: click.Command, parent: click.Context | None = None) -> Iterator[click.Context]:
+    context = click.Context(
+        command, parent=parent, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH, resilient_parsing=True
+    )
+    yield context
     if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            found = command.get_command(context, name)
+        for each in command.list_commands(context):
+            found = command.get_command(context, each)
             if found is not None:
-                yield from _walk_commands((*path, name), found)
+                yield from _walk_commands(each, found, context)
 
 
 def write_kind(kind: Kind) -> str:

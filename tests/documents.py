@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_OF_A_SERVER = re.compile(r"virtshape (?:status|user|backup|check|down)\b|.*\bkubectl\b")
+_OF_A_SERVER = re.compile(
+    r"virtshape (?:status|user|backup|check|down)\b|virtctl (?:start|stop|restart|version|expand --vm)\b|.*\bkubectl\b"
+)
+_UP = re.compile(r"^\$ virtshape up\b(.*)$", re.MULTILINE)
 
 
 class Session(NamedTuple):
@@ -22,6 +25,12 @@ class Session(NamedTuple):
 
 def list_documents() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def read_flags(document: Path) -> list[str]:
+    """The flags that a document runs the server with."""
+    found = _UP.search(document.read_text())
+    return found[1].split() if found else []
 
 
 def read_sessions(document: Path) -> list[Session]:

@@ -1,5 +1,6 @@
 """What the documents show is what the commands print."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -23,11 +24,16 @@ def _sessions() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("document", "line", "output"), _sessions(), ids=lambda text: str(text)[:60].strip())
-def test_a_command_prints_what_its_document_shows(document: str, line: str, output: str) -> None:
+def test_a_command_prints_what_its_document_shows(document: str, line: str, output: str, tmp_path: Path) -> None:
     program, *words = shlex.split(line)
     found = COMMANDS / program
     ran = subprocess.run(
-        [found if found.exists() else program, *words], capture_output=True, text=True, cwd=ROOT, check=False
+        [found if found.exists() else program, *words],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},  # where nothing names a server
+        check=False,
     )
     assert ran.stdout == output, f"{document}: $ {line}\n{ran.stderr}"
 

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.documents import ROOT, list_documents, read_sessions
+from tests.documents import ROOT, list_documents, read_flags, read_sessions
 from tests.e2e.kubectl import find_kubectls
 from tests.e2e.system import System
 
@@ -49,7 +49,7 @@ def test_a_server_answers_as_its_document_shows(document: Path, kubectl: Path, t
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "kubectl").symlink_to(kubectl)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    with System(tmp_path / "state" / "virtshape", "--controllers") as system:
+    with System(tmp_path / "state" / "virtshape", "--controllers", *read_flags(document)) as system:
         environment = {
             **os.environ,
             "PATH": f"{tmp_path / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
