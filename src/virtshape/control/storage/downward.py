@@ -5,6 +5,7 @@ Pure: texts as Kubernetes writes them into a downward API volume.
 """
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -64,4 +65,4 @@ def read_resource(vmi: VirtualMachineInstance, wanted: ResourceFieldSelector) ->
     if which not in ("limits", "requests") or name not in amounts:
         return None
     unit = wanted.divisor.amount if wanted.divisor is not None and not wanted.divisor.is_zero() else 1
-    return str(int(-(-amounts[name].amount // unit)))
+    return str(math.ceil(amounts[name].amount / unit))

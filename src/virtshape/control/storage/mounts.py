@@ -4,13 +4,14 @@ Where the raw material of an instance's volumes is: paths of claims and containe
 Has claims made ready for a guest; writes no file itself.
 """
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.kubevirt.domain import KernelBootContainer
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import ContainerDiskSource
 from virtshape.api.meta import ObjectMeta
@@ -28,14 +29,18 @@ from virtshape.control.storage.volumes import find_path, is_provisioned_by, read
 
 Mount = str | Files
 """A path that is there, or files by their names."""
+KERNEL_MOUNT: Final = "kernelBoot"
+"""The mount that no volume stands for: files to boot from, under the paths that they have in their image."""
 
 
 class ContainerDisk(Struct, frozen=True, kw_only=True):
-    """A disk in a container image: which, and how to get it."""
+    """A disk in a container image, or other files: which, and how to get them."""
 
     image: str
     path: str = ""
     """The file in the image; empty for the only one."""
+    files: tuple[str, ...] = ()
+    """The files in the image to get in place of a disk, in a directory and under the paths they have."""
     policy: str = ""
     """When to pull: `Always`, `IfNotPresent` or `Never`; empty for what the tag suggests."""
     logins: str = ""
@@ -43,10 +48,10 @@ class ContainerDisk(Struct, frozen=True, kw_only=True):
 
 
 class ContainerDisks(Protocol):
-    """Finds disk images that come in container images."""
+    """Finds disk images, and other files, that come in container images."""
 
     async def find(self, wanted: ContainerDisk) -> str:
-        """Where the image is; NotReadyError while it is on its way or cannot be had."""
+        """Where they are; NotReadyError while they are on their way or cannot be had."""
 
 
 class Mounts:
@@ -76,19 +81,37 @@ class Mounts:
             if files is not None:
                 mounts[volume.name] = files
             elif volume.container_disk is not None:
-                mounts[volume.name] = await self._find_disk(vmi, volume.container_disk)
+                path = volume.container_disk.path or ""
+                mounts[volume.name] = await self._find_in_image(vmi, volume.container_disk, path=path)
         for use in list_uses(vmi):
             mounts[use.volume] = await self._find_claim(vmi, use)
-        return mounts | await self._files.find_credentials(vmi)
+        return mounts | await self._files.find_credentials(vmi) | await self._find_kernel(vmi)
 
-    async def _find_disk(self, vmi: VirtualMachineInstance, source: ContainerDiskSource) -> str:
+    async def _find_kernel(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
+        """The kernel that is booted directly, and its initial RAM disk."""
+        firmware = vmi.spec.domain.firmware
+        boot = firmware.kernel_boot if firmware is not None else None
+        if boot is None or boot.container is None:
+            return {}
+        files = tuple(path for path in (boot.container.kernel_path, boot.container.initrd_path) if path)
+        return {KERNEL_MOUNT: await self._find_in_image(vmi, boot.container, files=files)}
+
+    async def _find_in_image(
+        self,
+        vmi: VirtualMachineInstance,
+        source: ContainerDiskSource | KernelBootContainer,
+        *,
+        path: str = "",
+        files: tuple[str, ...] = (),
+    ) -> str:
         logins = b""
         if source.image_pull_secret:
             secret = await self._files.read_secret(source.image_pull_secret, _namespace(vmi))
             logins = secret.get(".dockerconfigjson", b"")
         wanted = ContainerDisk(
             image=source.image,
-            path=source.path or "",
+            path=path,
+            files=files,
             policy=source.image_pull_policy or "",
             logins=logins.decode(errors="replace"),
         )

@@ -1,0 +1,42 @@
+"""What controllers know without asking, for tests: some objects, and the indexes that the controllers have."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import Model
+from virtshape.client.resources import metadata_of
+from virtshape.control.storage.uses import BY_CLAIM, list_claim_keys
+from virtshape.control.storage.volumes import BY_RESERVATION, list_reservations
+
+T = TypeVar("T", bound=Model)
+
+INDEXES: Mapping[tuple[type[Model], str], Callable[[Any], Iterable[str]]] = {
+    (VirtualMachineInstance, BY_CLAIM): list_claim_keys,
+    (PersistentVolume, BY_RESERVATION): list_reservations,
+}
+
+
+class Known:
+    """A cache of just these objects."""
+
+    def __init__(self, *items: Model) -> None:
+        self.items = items
+
+    def find(self, kind: type[T], name: str, namespace: str = "") -> T | None:
+        """The object of this name."""
+        found = [item for item in self.list(kind, namespace) if metadata_of(item).name == name]
+        return found[0] if found else None
+
+    def list(self, kind: type[T], namespace: str = "") -> Sequence[T]:
+        """All objects of a kind."""
+        return [
+            item
+            for item in self.items
+            if isinstance(item, kind) and (not namespace or metadata_of(item).namespace == namespace)
+        ]
+
+    def find_by(self, kind: type[T], index: str, value: str) -> Sequence[T]:
+        """All objects of a kind that an index has under a value."""
+        return [item for item in self.list(kind) if value in INDEXES[kind, index](item)]

@@ -1,0 +1,51 @@
+"""What belongs to one machine."""
+
+from pathlib import Path
+
+import pytest
+
+from virtshape.serve.machineconfig import (
+    ConfigurationError,
+    HostDisks,
+    MachineConfiguration,
+    Registries,
+    read_configuration,
+)
+
+
+@pytest.mark.parametrize("text", [None, "", "# nothing\n", "{}"], ids=["no file", "empty", "comment", "no settings"])
+def test_nothing_need_be_said(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "config.yaml").write_text(text)
+    assert read_configuration(tmp_path) in (MachineConfiguration(), MachineConfiguration(images={}))
+
+
+def test_images_registries_and_disks_are_read(tmp_path: Path) -> None:
+    text = """
+images:
+  quay.io/a/b:1: /images/b.qcow2
+  demo: demo.img
+registries: {enabled: false, plain: ["registry.lan:5000"]}
+hostDisks: {roots: [/srv/disks]}
+"""
+    (tmp_path / "config.yaml").write_text(text)
+    assert read_configuration(tmp_path) == MachineConfiguration(
+        images={"quay.io/a/b:1": "/images/b.qcow2", "demo": str(tmp_path / "demo.img")},
+        registries=Registries(enabled=False, plain=["registry.lan:5000"]),
+        host_disks=HostDisks(roots=["/srv/disks"]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("images: [", "cannot be read"),
+        ("imags: {}", "imags"),
+        ("images: 1", "images"),
+        ("a: 1\n---\nb: 2", "2 documents"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    with pytest.raises(ConfigurationError, match=words):
+        read_configuration(tmp_path)
