@@ -1,0 +1,39 @@
+"""One real control plane for all tests here, and a kubectl that is its admin."""
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+from tests.cluster.binaries import require_binaries
+from tests.cluster.plane import Plane
+from tests.e2e.kubectl import Kubectl, list_kubectls
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+    with Plane(require_binaries(), tmp_path_factory.mktemp("plane")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session", params=list_kubectls()[-1:])
+def cluster(request: pytest.FixtureRequest, plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    """The newest kubectl, as the admin."""
+    return Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def namespace(plane: Plane) -> str:
+    """A namespace of the test's own."""
+    name = f"test-{next(_numbers)}"
+    tree = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    code, answer = plane.ask("POST", "/api/v1/namespaces", tree)
+    assert code == 201, answer
+    return name
+
+
+@pytest.fixture
+def kubectl(cluster: Kubectl, namespace: str) -> Kubectl:
+    """The newest kubectl, in the test's namespace."""
+    return cluster.within(namespace)

@@ -1,0 +1,243 @@
+"""
+A real control plane on loopback: etcd, kube-apiserver and, where asked for, kube-controller-manager.
+
+There are no nodes: tests play kubelets themselves. Every process is a child of this one and ended by its id.
+"""
+
+import contextlib
+import http.client
+import json
+import signal
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from tests.cluster.binaries import Binaries
+
+from virtshape.apiserver.access.certificates import Authority, Credential, dump_key, make_key
+from virtshape.apiserver.access.kubeconfig import ClientKey, Server, render_kubeconfig
+
+HOST = "127.0.0.1"
+PATIENCE = 120.0
+FRONT_PROXY = "front-proxy-client"
+# Both need what is not here: a kubelet that tells of its node, and pods that trust the server.
+WITHOUT = ("node-lifecycle-controller", "root-ca-certificate-publisher-controller")
+SERVICE_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost", HOST, "10.0.0.1")
+
+
+class Child:
+    """One process, with its log in a file; it can be started again."""
+
+    def __init__(self, path: Path, log: Path, words: Sequence[str]) -> None:
+        self.name = path.name
+        self.log = log
+        self._line = [str(path), *words]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(self._line, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """End it with a signal, and with a harder one if that does not help."""
+        process, self._process = self._process, None
+        if process is None or process.poll() is not None:
+            return
+        process.send_signal(number)
+        try:
+            process.wait(PATIENCE / 4)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def wait(self, is_ready: Callable[[], bool]) -> None:
+        """Wait until it is ready; RuntimeError with the end of its log if it ends or takes too long."""
+        deadline = time.monotonic() + PATIENCE
+        while not is_ready():
+            ended = self._process is None or self._process.poll() is not None
+            if ended or time.monotonic() > deadline:
+                tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
+                raise RuntimeError(f"{self.name} {'ended' if ended else 'is not ready'}:\n{tail}")
+            time.sleep(0.1)
+
+
+class Plane:
+    """A control plane, from the beginning of its `with` block to its end."""
+
+    def __init__(self, binaries: Binaries, directory: Path, *, with_controllers: bool = True) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.directory = directory
+        self.authority = Authority.create(make_key(), "test-cluster")
+        self.front_authority = Authority.create(make_key(), "test-front-proxy")
+        self.port, self._etcd_port, etcd_peer_port, controllers_port = _find_ports(4)
+        self.url = f"https://{HOST}:{self.port}"
+        self._write_files()
+        self.kubeconfig = self.write_kubeconfig("admin", "system:masters")
+        self.etcd = self._child(binaries.etcd, self._list_etcd_words(etcd_peer_port))
+        self.apiserver = self._child(binaries.apiserver, self._list_apiserver_words())
+        words = self._list_controller_words(controllers_port)
+        self.controllers = self._child(binaries.controller_manager, words) if with_controllers else None
+        self._trust = ssl.create_default_context(cadata=self.authority.pem.decode())
+        self._trust.load_cert_chain(directory / "admin.crt", directory / "admin.key")
+
+    def __enter__(self) -> Self:
+        try:
+            self.etcd.start()
+            self.etcd.wait(self._is_etcd_ready)
+            self.start_apiserver()
+            if self.controllers is not None:
+                self.controllers.start()
+                self.controllers.wait(
+                    lambda: self.ask("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200
+                )
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for child in (self.controllers, self.apiserver, self.etcd):
+            if child is not None:
+                child.stop()
+
+    def start_apiserver(self) -> None:
+        """Start the API server, also again after it was stopped, and wait for it."""
+        self.apiserver.start()
+        self.apiserver.wait(self._is_ready)
+
+    def ask(self, method: str, path: str, tree: object = None, **headers: str) -> tuple[int, Any]:
+        """Ask the API as the admin; the code and what was answered."""
+        connection = http.client.HTTPSConnection(HOST, self.port, context=self._trust, timeout=PATIENCE)
+        with contextlib.closing(connection):
+            body = None if tree is None else json.dumps(tree)
+            connection.request(method, path, body, {"Content-Type": "application/json", **headers})
+            answer = connection.getresponse()
+            text = answer.read()
+            is_json = (answer.getheader("Content-Type") or "").startswith("application/json")
+            return answer.status, json.loads(text) if is_json else text.decode()
+
+    def compact(self, revision: int) -> None:
+        """Have etcd forget what was before a revision, now rather than after minutes."""
+        connection = http.client.HTTPConnection(HOST, self._etcd_port, timeout=PATIENCE)
+        with contextlib.closing(connection):
+            connection.request("POST", "/v3/kv/compaction", json.dumps({"revision": str(revision), "physical": True}))
+            answer = connection.getresponse()
+            text = answer.read()
+            assert answer.status == 200, text
+
+    def write_kubeconfig(self, user: str, *groups: str) -> Path:
+        """A kubeconfig for a user of these groups, known by a certificate."""
+        credential = self.authority.issue_client(user, groups)
+        self._write_credential(user, credential)
+        secret = ClientKey(credential.certificate, credential.key)
+        path = self.directory / f"{user.replace(':', '-')}.kubeconfig"
+        path.write_text(render_kubeconfig(Server(self.url, self.authority.pem), user, secret, cluster="test"))
+        return path
+
+    def _is_etcd_ready(self) -> bool:
+        connection = http.client.HTTPConnection(HOST, self._etcd_port, timeout=PATIENCE)
+        with contextlib.closing(connection), contextlib.suppress(OSError):
+            connection.request("GET", "/health")
+            return connection.getresponse().status == 200
+        return False
+
+    def _is_ready(self) -> bool:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return self.ask("GET", "/readyz")[0] == 200
+        return False
+
+    def _child(self, path: Path, words: Sequence[str]) -> Child:
+        return Child(path, self.directory / f"{path.name}.log", words)
+
+    def _write_files(self) -> None:
+        self._write("ca.crt", self.authority.pem)
+        self._write("front-ca.crt", self.front_authority.pem)
+        signing = make_key()
+        self._write("sa.key", dump_key(signing))
+        self._write("sa.pub", signing.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+        self._write_credential("server", self.authority.issue_server(SERVICE_NAMES))
+        self._write_credential(FRONT_PROXY, self.front_authority.issue_client(FRONT_PROXY))
+
+    def _write_credential(self, name: str, credential: Credential) -> None:
+        self._write(f"{name}.crt", credential.certificate)
+        self._write(f"{name}.key", credential.key)
+
+    def _write(self, name: str, content: bytes) -> None:
+        path = self.directory / name
+        path.touch(mode=0o600)
+        path.write_bytes(content)
+
+    def _list_etcd_words(self, peer_port: int) -> list[str]:
+        client, peer = f"http://{HOST}:{self._etcd_port}", f"http://{HOST}:{peer_port}"
+        return _write_flags(
+            {
+                "name": "test",
+                "data-dir": self.directory / "etcd",
+                "listen-client-urls": client,
+                "advertise-client-urls": client,
+                "listen-peer-urls": peer,
+                "initial-advertise-peer-urls": peer,
+                "initial-cluster": f"test={peer}",
+                "log-level": "warn",
+                "unsafe-no-fsync": "true",
+            }
+        )
+
+    def _list_apiserver_words(self) -> list[str]:
+        files = self.directory
+        return _write_flags(
+            {
+                "advertise-address": HOST,
+                "allow-privileged": "true",
+                "authorization-mode": "Node,RBAC",
+                "bind-address": HOST,
+                "client-ca-file": files / "ca.crt",
+                "endpoint-reconciler-type": "none",
+                "etcd-servers": f"http://{HOST}:{self._etcd_port}",
+                "profiling": "false",
+                "proxy-client-cert-file": files / f"{FRONT_PROXY}.crt",
+                "proxy-client-key-file": files / f"{FRONT_PROXY}.key",
+                "requestheader-allowed-names": FRONT_PROXY,
+                "requestheader-client-ca-file": files / "front-ca.crt",
+                "requestheader-extra-headers-prefix": "X-Remote-Extra-",
+                "requestheader-group-headers": "X-Remote-Group",
+                "requestheader-username-headers": "X-Remote-User",
+                "secure-port": self.port,
+                "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
+                "service-account-key-file": files / "sa.pub",
+                "service-account-signing-key-file": files / "sa.key",
+                "service-cluster-ip-range": "10.0.0.0/24",
+                "tls-cert-file": files / "server.crt",
+                "tls-private-key-file": files / "server.key",
+            }
+        )
+
+    def _list_controller_words(self, port: int) -> list[str]:
+        return _write_flags(
+            {
+                "bind-address": HOST,
+                "controllers": ",".join(["*", *(f"-{name}" for name in WITHOUT)]),
+                "kubeconfig": self.kubeconfig,
+                "leader-elect": "false",
+                "secure-port": port,
+                "service-account-private-key-file": self.directory / "sa.key",
+            }
+        )
+
+
+def _write_flags(flags: dict[str, object]) -> list[str]:
+    return [f"--{name}={value}" for name, value in flags.items()]
+
+
+def _find_ports(count: int) -> list[int]:
+    """Ports that are free now; all are held until the last is found, so that none comes twice."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind((HOST, 0))
+        return [each.getsockname()[1] for each in sockets]

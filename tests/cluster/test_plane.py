@@ -1,0 +1,44 @@
+"""The control plane that these tests stand on is a real one."""
+
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+from tests.cluster.binaries import NAMES, find_binaries
+from tests.cluster.plane import Plane
+
+PATIENCE = 60.0
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < deadline, "it never came to be"
+        time.sleep(0.1)
+
+
+def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.cluster.binaries.find_binary", lambda _: None)
+    missing = find_binaries()
+    assert isinstance(missing, str)
+    assert all(name in missing for name in NAMES)
+
+
+def test_what_is_owned_goes_with_its_owner(plane: Plane, namespace: str) -> None:
+    url = f"/api/v1/namespaces/{namespace}/configmaps"
+    code, owner = plane.ask("POST", url, {"metadata": {"name": "owner"}})
+    assert code == 201, owner
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    code, owned = plane.ask("POST", url, {"metadata": {"name": "owned", "ownerReferences": [reference]}})
+    assert code == 201, owned
+    assert plane.ask("DELETE", f"{url}/owner")[0] == 200
+    until(lambda: plane.ask("GET", f"{url}/owned")[0] == 404)
+
+
+def test_an_api_server_that_was_killed_comes_back_with_everything(plane: Plane, namespace: str) -> None:
+    plane.apiserver.stop(signal.SIGKILL)
+    with pytest.raises(OSError, match="refused"):
+        plane.ask("GET", "/readyz")
+    plane.start_apiserver()
+    assert plane.ask("GET", f"/api/v1/namespaces/{namespace}")[0] == 200
