@@ -1,0 +1,87 @@
+"""Instance types and preferences of a server, also of one that does not know the newest version."""
+
+import asyncio
+import json
+from typing import Any, cast
+
+import pytest
+
+from virtshape.api.status import StatusError
+from virtshape.cli.cluster import PLACE, Cluster
+from virtshape.cli.connection import Session
+from virtshape.cli.errors import Refusal
+from virtshape.client.access import Access
+from virtshape.client.transport import Reply
+from virtshape.offline.sources import CLUSTER_KINDS, find_source
+from virtshape.resolve.reference import Reference
+
+GROUP = "/apis/instancetype.kubevirt.io"
+Tree = dict[str, Any]
+
+
+class Answering:
+    """A server that has these documents, and forbids what it has an error for."""
+
+    def __init__(self, documents: dict[str, Tree | StatusError]) -> None:
+        self._documents = documents
+        self.asked: list[str] = []
+
+    async def ask(self, method: str, target: str) -> Reply:
+        assert method == "GET"
+        self.asked.append(target)
+        found = self._documents.get(target, StatusError(404, "NotFound", "not found"))
+        if isinstance(found, StatusError):
+            raise found
+        return Reply(200, {}, json.dumps(found).encode())
+
+
+def serve(documents: dict[str, Tree | StatusError], *versions: str) -> tuple[Cluster, Answering]:
+    served: Tree = {"versions": [{"version": version} for version in versions]}
+    server = Answering({**({GROUP: served} if versions else {}), **documents})
+    session = Session(Access("https://there"), "team", cast("Any", None), cast("Any", server))
+    return Cluster(session), server
+
+
+def build(kind: str, name: str, version: str = "v1beta1", **spec: Any) -> Tree:
+    return {"apiVersion": f"instancetype.kubevirt.io/{version}", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+SMALL = build("VirtualMachineClusterInstancetype", "small", cpu={"guest": 1}, memory={"guest": "1Gi"}, ours="kept")
+
+
+def test_a_stock_kubevirt_is_asked_at_the_version_that_it_has() -> None:
+    path = f"{GROUP}/v1beta1/virtualmachineclusterinstancetypes/small"
+    cluster, server = serve({path: SMALL}, "v1beta1", "v1alpha2", "v1alpha1")
+    entries = asyncio.run(cluster.find_sources("small", CLUSTER_KINDS))
+    found = find_source("small", CLUSTER_KINDS, entries, with_catalog=False, elsewhere=PLACE)
+    assert (found.object.api_version, found.place) == ("instancetype.kubevirt.io/v1beta1", "the server")
+    assert [field.value for field in entries[0].unknown] == ["kept"]
+    assert server.asked == [GROUP, path, path.replace("instancetypes", "preferences")]
+
+
+def test_what_is_not_there_is_answered_with_all_that_is() -> None:
+    nothing: Tree = {"kind": "List", "items": []}
+    documents: dict[str, Tree | StatusError] = {
+        f"{GROUP}/v1beta2/virtualmachineclusterinstancetypes": {"kind": "List", "items": [SMALL]},
+        f"{GROUP}/v1beta2/virtualmachineclusterpreferences": nothing,
+        f"{GROUP}/v1beta2/namespaces/team/virtualmachineinstancetypes": StatusError(403, "Forbidden", "no"),
+        f"{GROUP}/v1beta2/namespaces/team/virtualmachinepreferences": nothing,
+    }
+    cluster, _ = serve(documents, "v1beta2")
+    entries = asyncio.run(cluster.find_sources("smal", CLUSTER_KINDS))
+    with pytest.raises(StatusError, match="did you mean small"):
+        find_source("smal", CLUSTER_KINDS, entries, with_catalog=False, elsewhere=PLACE)
+
+
+def test_a_server_without_instance_types_is_told_of() -> None:
+    cluster, _ = serve({})
+    with pytest.raises(Refusal, match="https://there has no instance types"):
+        asyncio.run(cluster.find_sources("small", CLUSTER_KINDS))
+
+
+def test_any_object_that_a_vm_leads_to_is_fetched() -> None:
+    claim: Tree = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "root"}, "spec": {}}
+    cluster, _ = serve({"/api/v1/namespaces/prod/persistentvolumeclaims/root": claim})
+    fetched = asyncio.run(cluster.fetch(Reference("", "PersistentVolumeClaim", "prod", "root")))
+    assert fetched.metadata.name == "root"
+    assert asyncio.run(cluster.fetch(Reference("", "PersistentVolumeClaim", "prod", "other"))) is None
