@@ -1,7 +1,6 @@
 """What `virtshape up` makes of its flags, and of what keeps it from running."""
 
 import errno
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import click
 import pytest
 
 from virtshape.cli.datadir import default_directory, name_flag
-from virtshape.cli.up import Address, choose_launcher, refuse_address
+from virtshape.cli.up import Address, refuse_address
 
 
 @pytest.mark.parametrize(
@@ -37,19 +36,6 @@ def test_an_address_that_cannot_be_had_is_named_with_a_way_out() -> None:
     assert "--listen 127.0.0.1:0" in str(refusal.next_step)
     unknown = refuse_address(OSError("name not known"), "nowhere", 1)
     assert unknown.message == "cannot listen on nowhere:1: name not known"
-
-
-@pytest.mark.parametrize(
-    ("asked", "given", "said"),
-    [("none", "none", ""), ("simulate", "simulate", ""), ("qemu", "none", "no launcher qemu yet")],
-)
-def test_a_launcher_that_is_not_there_is_said_to_be_missing(
-    asked: str, given: str, said: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        assert choose_launcher(asked) == given
-    assert said in caplog.text
-    assert bool(caplog.text) == bool(said)
 
 
 @pytest.mark.parametrize(
