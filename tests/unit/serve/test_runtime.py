@@ -14,8 +14,10 @@ from virtshape.serve.runtime import explain_lacks
         ),
         (
             ["qemu-system-x86", "qemu-utils", "virtshape[guests]"],
-            "no guest can run here: qemu-system-x86 and qemu-utils and virtshape[guests] missing "
-            "(apt-get install qemu-system-x86 qemu-utils, then pip install 'virtshape[guests]', or run `make up`)",
+            (
+                "no guest can run here: qemu-system-x86 and qemu-utils and virtshape[guests] missing "
+                "(apt-get install qemu-system-x86 qemu-utils, then pip install 'virtshape[guests]', or run `make up`)"
+            ),
         ),
         (
             ["virtshape[guests]"],
