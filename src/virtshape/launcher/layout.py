@@ -54,6 +54,11 @@ class Layout(Struct, frozen=True):
         """What libvirt found out about QEMU; may lead to a place that guests share."""
         return self.libvirt / "cache"
 
+    @property
+    def tpm(self) -> Path:
+        """What an emulated TPM holds; may lead to a place that outlives the guest."""
+        return self.libvirt / "lib" / "swtpm"
+
     def find_qemu_log(self, name: str) -> Path:
         """What QEMU had to say about the domain of this name."""
         return self.libvirt / "log" / "qemu" / f"{name}.log"

@@ -7,7 +7,6 @@ what it needs. Nothing outside the process changes.
 
 import ctypes
 import os
-import resource
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -15,11 +14,11 @@ from typing import Final
 from msgspec import Struct
 
 from virtshape.launcher.machine.account import Account
+from virtshape.launcher.machine.limits import limit_process
 
 _CLONE_NEWNS: Final = 0x00020000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_SLAVE = 0x2, 0x4, 0x8, 0x1000, 0x4000, 0x80000
 _PR_SET_NO_NEW_PRIVS: Final = 38
-_MOST_FILES: Final = 16384
 
 
 class ConfinementError(Exception):
@@ -43,7 +42,7 @@ def confine(confinement: Confinement) -> None:
         _open_namespace(next(iter(closed)))
         for gate, paths in closed.items():
             _cover(gate, paths)
-    _limit()
+    limit_process()
     os.setgroups(account.groups)
     os.setresgid(account.group, account.group, account.group)
     os.setresuid(account.user, account.user, account.user)
@@ -88,13 +87,6 @@ def _cover(gate: Path, paths: list[Path]) -> None:
             path.touch()
         _mount(source, str(path), None, _MS_BIND | _MS_REC)
         os.close(handle)
-
-
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = _MOST_FILES if most == resource.RLIM_INFINITY else min(most, _MOST_FILES)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
 
 def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:

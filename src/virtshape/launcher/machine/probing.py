@@ -29,6 +29,7 @@ from virtshape.launcher.machine.hardware import (
 )
 from virtshape.launcher.machine.kvm import DEVICE
 from virtshape.launcher.machine.lacks import find_emulator
+from virtshape.launcher.machine.limits import may_be_urgent, may_lock_memory
 from virtshape.launcher.machine.places import Places
 from virtshape.launcher.machine.spawning import spawn
 
@@ -59,6 +60,8 @@ async def probe_host(places: Places) -> Host:
         emulator=emulator,
         cpus=cpus,
         numa_cells=list_numa_cells(cpus),
+        realtime=may_be_urgent(),
+        locked_memory=may_lock_memory(),
         memory=measure_memory(),
         hugepages=count_hugepages(),
         machine_types=capability.machine_types,

@@ -1,19 +1,31 @@
 """
 Processes that libvirt starts and leaves to whoever adopts orphans: this process does, and sees how they end.
 
-Nothing else would tell their exit codes, and libvirt takes a process that nobody has collected for a live one.
+Nothing else would tell their exit codes, and libvirt takes a process that nobody has collected for a live one. What
+libvirt itself waits for is left to it.
 """
 
+import contextlib
 import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _PAUSE_SECONDS: Final = 0.02
+UNWANTED_SECONDS: Final = 3.0
+"""Libvirt collects at once what it waits for; what lies about for so long is nobody's."""
+
+
+class Ended(NamedTuple):
+    """A child that has ended and was not collected yet."""
+
+    pid: int
+    name: str
+    session: int
 
 
 def adopt_orphans(tell: Callable[[int, int], None]) -> None:
@@ -24,29 +36,39 @@ def adopt_orphans(tell: Callable[[int, int], None]) -> None:
 
 
 def _collect(tell: Callable[[int, int], None]) -> None:
+    seen: dict[int, float] = {}
     while True:
-        try:
-            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-        except ChildProcessError:  # no child yet
-            ended = None
-        if ended is None or not _is_orphan(ended.si_pid):
-            time.sleep(_PAUSE_SECONDS)
+        with contextlib.suppress(ChildProcessError):  # no child yet
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+        now = time.monotonic()
+        ended = list(list_ended(os.getpid()))
+        seen = {one.pid: seen.get(one.pid, now) for one in ended}
+        for one in ended:
+            if _is_orphan(one) or now - seen[one.pid] > UNWANTED_SECONDS:
+                with contextlib.suppress(ChildProcessError):  # libvirt was faster
+                    _, status = os.waitpid(one.pid, os.WNOHANG)
+                    tell(one.pid, os.waitstatus_to_exitcode(status))
+        time.sleep(_PAUSE_SECONDS)
+
+
+def list_ended(parent: int, proc: Path = Path("/proc")) -> Iterator[Ended]:
+    """The children of a process that have ended."""
+    for directory in proc.iterdir():
+        if not directory.name.isdecimal():
             continue
-        _, status = os.waitpid(ended.si_pid, 0)
-        tell(ended.si_pid, os.waitstatus_to_exitcode(status))
+        with contextlib.suppress(OSError):  # it was collected meanwhile
+            text = (directory / "stat").read_text()
+            name, rest = text[text.index("(") + 1 :].rsplit(")", 1)
+            state, parent_pid, _, session, *_ = rest.split()
+            if state == "Z" and int(parent_pid) == parent:
+                yield Ended(int(directory.name), name, int(session))
 
 
-def _is_orphan(pid: int) -> bool:
-    """Whether nobody waits for the process: it has left this session, and is not a fork of ours for libvirt."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):  # somebody has waited for it
+def _is_orphan(ended: Ended) -> bool:
+    """Whether nobody waits for the child: it has left this session, and is not a fork of ours for libvirt."""
+    if ended.session == os.getsid(0):
         return False
-    name, rest = stat[stat.index("(") + 1 :].rsplit(")", 1)
-    session = int(rest.split()[3])
-    if session == os.getsid(0):
-        return False
-    return session != pid or name != _own_name()
+    return ended.session != ended.pid or ended.name != _own_name()
 
 
 def _own_name() -> str:

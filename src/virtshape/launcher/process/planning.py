@@ -41,6 +41,8 @@ def make_plan(directory: Path) -> Plan | Report:
     )
     if design.refusals:
         return refuse(design.refusals)
+    if design.domain.devices.tpm is not None and design.domain.devices.tpm.persistent:
+        _keep_tpm(Layout(directory), order)
     return plan_domain(order.vmi, design)
 
 
@@ -64,6 +66,16 @@ def plan_domain(vmi: VirtualMachineInstance, design: Design) -> Plan:
         addresses={interface.name: _list_addresses(interface) for interface in by_user},
         netdevs={interface.name: interface.netdev for interface in by_user},
     )
+
+
+def _keep_tpm(layout: Layout, order: Order) -> None:
+    """Have libvirt keep what the TPM holds where it outlives the instance."""
+    if order.state_directory is None or layout.tpm.is_symlink():
+        return
+    kept = Path(order.state_directory) / "tpm"
+    kept.mkdir(mode=0o700, exist_ok=True)
+    layout.tpm.parent.mkdir(parents=True, exist_ok=True)
+    layout.tpm.symlink_to(kept)
 
 
 def _list_addresses(interface: Interface) -> tuple[str, ...]:
