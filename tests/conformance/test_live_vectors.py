@@ -14,7 +14,8 @@ from tests.loopback import Reply, Serving
 
 Tree = dict[str, Any]
 FOLDER = os.environ.get("VIRTSHAPE_VECTORS")
-DEFER: Tree = {"instancetype": {"missingReference": "Defer"}}
+LENIENT: Tree = {"instancetype": {"missingReference": "Defer"}, "emulatedMachines": ["*"]}
+"""So that what was recorded with made-up names counts: objects may come later, and every machine type exists."""
 
 
 class Cause(NamedTuple):
@@ -118,7 +119,7 @@ def test_a_running_system_answers_as_recorded(live: Live, op: str) -> None:
     counts: Counter[str] = Counter()
     configured = Tree()
     for vector in read_vectors(Path(FOLDER or ""), op):
-        configuration = {**(vector["input"].get("configuration") or {}), **DEFER}
+        configuration = {**(vector["input"].get("configuration") or {}), **LENIENT}
         if configuration != configured:
             live.configure(configuration)
             configured = configuration

@@ -31,7 +31,7 @@ def check_architecture(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[
             yield from _check_s390x(spec, root)
         case _:
             watchdog = spec.domain.devices.watchdog
-            if watchdog is not None and watchdog.diag288 is not None:
+            if watchdog is not None and watchdog.diag288 is not None and watchdog.i6300esb is None:
                 message = "amd64 only supports I6300ESB watchdog device: use i6300esb in place of diag288"
                 yield Violation(_RULE, f"{root}.domain.devices.watchdog", message, NOT_SUPPORTED)
 
@@ -82,7 +82,8 @@ def _check_arm_devices(devices: Devices, at: str) -> Iterator[Violation]:
 
 def _check_s390x(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
     devices, memory = spec.domain.devices, spec.domain.memory
-    if devices.watchdog is not None and devices.watchdog.i6300esb is not None:
+    watchdog = devices.watchdog
+    if watchdog is not None and watchdog.i6300esb is not None and watchdog.diag288 is None:
         message = "s390x only supports Diag288 watchdog device: use diag288 in place of i6300esb"
         yield Violation(_RULE, f"{root}.domain.devices.watchdog", message, NOT_SUPPORTED)
     if devices.panic_devices:

@@ -1,0 +1,32 @@
+"""Whatever the catalogue makes of a VM is a guest that no rule has anything against."""
+
+import pytest
+from tests.build import Tree, build_vm
+from tests.unit.admission.worlds import SmallWorld
+
+from virtshape.admission.admit import admit
+from virtshape.api.codec import to_tree
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.catalog.loader import load, names
+
+WORLD = SmallWorld(load())
+VOLUMES: Tree = {"volumes": [{"name": "root", "containerDisk": {"image": "i"}}]}
+INSTANCETYPES = [name for name in names("VirtualMachineClusterInstancetype") if not name.endswith(".custom")]
+LARGE = "u1.8xlarge"
+
+
+def find_vm() -> Kind:
+    kind = find_kind("kubevirt.io/v1", "VirtualMachine")
+    assert kind is not None
+    return kind
+
+
+@pytest.mark.parametrize("name", INSTANCETYPES)
+def test_a_vm_of_an_instance_type_is_admitted(name: str) -> None:
+    assert admit(find_vm(), to_tree(build_vm(instancetype=name, template=VOLUMES)), None, WORLD).warnings == []
+
+
+@pytest.mark.parametrize("name", names("VirtualMachineClusterPreference"))
+def test_a_vm_of_a_preference_is_admitted(name: str) -> None:
+    tree = to_tree(build_vm(instancetype=LARGE, preference=name, template=VOLUMES))
+    assert admit(find_vm(), tree, None, WORLD).warnings == []

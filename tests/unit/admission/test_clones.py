@@ -1,0 +1,74 @@
+"""From which other namespaces content is taken."""
+
+import pytest
+from tests.build import Tree, build_vm
+from tests.unit.control.storage.build import build_data_volume
+
+from virtshape.admission.clones import (
+    find_service_account,
+    list_foreign_origins,
+    list_foreign_targets,
+    list_template_origins,
+)
+from virtshape.api.cdi import DataSource, DataSourceSource
+from virtshape.api.codec import from_tree
+from virtshape.api.model import Model
+from virtshape.resolve.reference import Reference
+
+SOURCES = {
+    "default/near": {"pvc": {"name": "a", "namespace": "default"}},
+    "default/far": {"pvc": {"name": "a", "namespace": "images"}},
+    "images/own": {"snapshot": {"name": "a", "namespace": "images"}},
+    "default/alias": {"dataSource": {"name": "own", "namespace": "images"}},
+    "default/loop": {"dataSource": {"name": "loop", "namespace": "default"}},
+}
+
+
+def find(reference: Reference) -> Model | None:
+    source = SOURCES.get(f"{reference.namespace}/{reference.name}")
+    if source is None:
+        return None
+    tree = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource", "metadata": {}, "spec": {"source": source}}
+    return from_tree(tree, DataSource)
+
+
+def refer(name: str, namespace: str | None = None) -> Tree:
+    return {"sourceRef": {"kind": "DataSource", "name": name, "namespace": namespace}}
+
+
+SPECS: list[tuple[Tree, set[str]]] = [
+    ({"source": {"blank": {}}}, set()),
+    ({"source": {"pvc": {"name": "a", "namespace": "default"}}}, set()),
+    ({"source": {"pvc": {"name": "a", "namespace": "images"}}}, {"images"}),
+    ({"source": {"snapshot": {"name": "a", "namespace": "images"}}}, {"images"}),
+    (refer("near"), set()),
+    (refer("far"), {"images"}),
+    (refer("own", "images"), {"images"}),
+    (refer("alias"), {"images"}),
+    (refer("loop"), set()),
+    (refer("missing"), set()),
+    (refer("missing", "images"), {"images"}),
+    ({}, set()),
+]
+
+
+@pytest.mark.parametrize(("spec", "namespaces"), SPECS)
+def test_a_volume_takes_its_content_from_namespaces(spec: Tree, namespaces: set[str]) -> None:
+    assert list_foreign_origins(build_data_volume(**spec).spec, "default", find) == namespaces
+
+
+def test_a_vm_takes_all_that_its_templates_take() -> None:
+    templates = [{"metadata": {"name": str(n)}, "spec": {"storage": {}, **spec}} for n, (spec, _) in enumerate(SPECS)]
+    vm = build_vm(namespace="default", dataVolumeTemplates=templates)
+    assert list_template_origins(vm, find) == {"images"}
+
+
+@pytest.mark.parametrize(("name", "namespaces"), [("near", set()), ("far", {"images"}), ("alias", {"images"})])
+def test_a_data_source_points_into_namespaces(name: str, namespaces: set[str]) -> None:
+    assert list_foreign_targets(from_tree(SOURCES[f"default/{name}"], DataSourceSource), "default") == namespaces
+
+
+def test_a_vm_acts_as_the_account_that_it_names() -> None:
+    volumes = [{"name": "a", "serviceAccount": {"serviceAccountName": "robot"}}]
+    assert find_service_account(build_vm(template={"volumes": volumes})) == "robot"
+    assert find_service_account(build_vm()) == "default"
