@@ -1,8 +1,8 @@
 """
 Building the demo guest, once: afterwards it is found in the directory it was built in.
 
-Built from Debian packages that are downloaded and unpacked, never installed. Names carry a digest of this package's
-scripts, so that a guest built by another version is not taken for this one. Old ones stay: disks may rest on them.
+Built from Debian packages that are downloaded and unpacked, never installed. Names carry a digest of what
+makes it up, so that a guest built by another version is not taken for this one. Old ones stay: disks may rest on them.
 """
 
 import fcntl
@@ -64,7 +64,7 @@ def ensure_demo_guest(cache_dir: Path, progress: Progress = ignore, flavour: Fla
 
 def find_demo_guest(cache_dir: Path, flavour: Flavour = "cloud") -> DemoGuest:
     """Name the files that the demo guest has or will have."""
-    digest = hashlib.sha256(ARGUMENTS.encode())
+    digest = hashlib.sha256(" ".join([ARGUMENTS, *VIRTIO, *EMULATED]).encode())
     for name, content in sorted(read_scripts().items()):
         digest.update(name.encode() + content)
     stem = f"demo-{flavour}-{digest.hexdigest()[:12]}"

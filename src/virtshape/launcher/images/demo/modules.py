@@ -20,10 +20,8 @@ VIRTIO: Final = (
     "sd_mod",
     "sr_mod",
     "isofs",
-    "vfat",
     "nls_utf8",
     "nls_ascii",
-    "nls_cp437",
     "evdev",
     "button",
     "efivarfs",
@@ -58,7 +56,7 @@ EMULATED: Final = (
     "pvpanic_pci",
     "pvpanic_mmio",
 )
-OPTIONAL: Final = frozenset({"nls_cp437", "virtio_input", "virtio_console", "qemu_fw_cfg", *EMULATED})
+OPTIONAL: Final = frozenset({"virtio_input", "virtio_console", "qemu_fw_cfg", *EMULATED})
 """Some kernels have these built in or not at all; a guest runs without them."""
 
 _SKIPPED: Final = re.compile(

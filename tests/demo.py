@@ -1,0 +1,112 @@
+"""The demo guest for tests: built once and kept, and booted with plain QEMU."""
+
+import json
+import os
+import select
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import pytest
+
+from virtshape.launcher.images.demo.build import DemoGuest, Flavour, ensure_demo_guest
+from virtshape.launcher.images.errors import ImageError
+
+PATIENCE: Final = 120.0
+PROMPT: Final = "demo# "
+
+
+def give_up(reason: str) -> None:
+    """Skip, or fail where everything should be installed."""
+    (pytest.fail if "CI" in os.environ else pytest.skip)(reason)
+
+
+def find_port() -> int:
+    """Find a port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+def get_demo(config: pytest.Config, flavour: Flavour = "cloud") -> DemoGuest:
+    """Find the demo guest that earlier tests built, or build it; skip where its packages cannot be had."""
+    assert config.cache is not None
+    directory = Path(config.cache.mkdir("demo"))
+    try:
+        return ensure_demo_guest(directory, flavour=flavour)
+    except ImageError as error:
+        give_up(str(error))
+        raise
+
+
+class Machine:
+    """A running QEMU: its serial line and its monitor."""
+
+    def __init__(self, directory: Path, arguments: Sequence[str]) -> None:
+        self._serial_path, self._monitor_path = directory / "serial", directory / "monitor"
+        self._process = subprocess.Popen(
+            [
+                *("qemu-system-x86_64", "-nodefaults", "-display", "none", "-machine", "q35", "-cpu", "Westmere"),
+                *("-serial", f"unix:{self._serial_path},server=on,wait=on"),
+                *("-qmp", f"unix:{self._monitor_path},server=on,wait=off"),
+                *arguments,
+            ]
+        )
+        self._deadline = time.monotonic() + PATIENCE
+        self._serial = self._connect(self._serial_path)
+        self.output = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._serial.close()
+
+    def read_until(self, text: str) -> str:
+        """Read the serial line until it has shown a text."""
+        while text not in self.output:
+            assert time.monotonic() < self._deadline, f"no {text!r} in {self.output[-2000:]}"
+            if select.select([self._serial], [], [], 0.2)[0]:
+                read = self._serial.recv(65536)
+                assert read, f"QEMU ended: {self.output[-2000:]}"
+                self.output += read.decode(errors="replace")
+        return self.output
+
+    def read_shape(self) -> dict[str, Any]:
+        """Read what the guest says of itself."""
+        self.read_until(PROMPT)
+        (line,) = [line for line in self.output.splitlines() if line.startswith("{")]
+        shape: dict[str, Any] = json.loads(line)
+        return shape
+
+    def type(self, line: str) -> None:
+        self._serial.sendall(f"{line}\n".encode())
+
+    def power_down(self) -> int:
+        """Press the power button, and wait for the guest to switch itself off; QEMU's exit status."""
+        with self._connect(self._monitor_path) as monitor:
+            for command in ("qmp_capabilities", "system_powerdown"):
+                monitor.sendall(json.dumps({"execute": command}).encode())
+                monitor.recv(65536)
+            return self._process.wait(30)
+
+    def _connect(self, path: Path) -> socket.socket:
+        while True:
+            assert self._process.poll() is None, "QEMU does not start"
+            assert time.monotonic() < self._deadline
+            connection = socket.socket(socket.AF_UNIX)
+            try:
+                connection.connect(str(path))
+            except OSError:
+                connection.close()
+                time.sleep(0.02)
+            else:
+                return connection

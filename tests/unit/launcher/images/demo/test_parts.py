@@ -1,0 +1,109 @@
+"""The demo guest's parts, as far as they can be made without packages."""
+
+import lzma
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from virtshape.launcher.images.demo.build import find_demo_guest
+from virtshape.launcher.images.demo.cpio import directory, file, link, render_archive
+from virtshape.launcher.images.demo.initramfs import SCRIPTS, read_scripts
+from virtshape.launcher.images.demo.modules import is_candidate, pick_modules
+from virtshape.launcher.images.demo.packages import Packages
+from virtshape.launcher.images.errors import ToolError
+
+
+def read_archive(archive: bytes) -> dict[str, tuple[int, bytes]]:
+    """Mode and content of each entry, read as the kernel's documentation describes them."""
+    entries: dict[str, tuple[int, bytes]] = {}
+    at = 0
+    while True:
+        fields = [int(archive[at + 6 + 8 * index : at + 14 + 8 * index], 16) for index in range(13)]
+        assert archive[at : at + 6] == b"070701"
+        name = archive[at + 110 : at + 110 + fields[11] - 1].decode()
+        start = at + 110 + fields[11] + -(110 + fields[11]) % 4
+        if name == "TRAILER!!!":
+            return entries
+        entries[name] = fields[1], archive[start : start + fields[6]]
+        at = start + fields[6] + -fields[6] % 4
+
+
+def test_an_archive_holds_directories_files_and_links() -> None:
+    entries = [
+        directory("bin"),
+        file("bin/a", b"content", 0o755),
+        link("bin/b", "a"),
+        file("odd", b"xyz"),
+        file("e", b""),
+    ]
+    assert read_archive(render_archive(entries)) == {
+        "bin": (stat.S_IFDIR | 0o755, b""),
+        "bin/a": (stat.S_IFREG | 0o755, b"content"),
+        "bin/b": (stat.S_IFLNK | 0o777, b"a"),
+        "odd": (stat.S_IFREG | 0o644, b"xyz"),
+        "e": (stat.S_IFREG | 0o644, b""),
+    }
+
+
+def build_module(*needs: str) -> bytes:
+    return b"\x7fELF\0license=GPL\0depends=" + ",".join(needs).encode() + b"\0name=x\0"
+
+
+def test_drivers_come_with_all_they_depend_on_and_nothing_else(tmp_path: Path) -> None:
+    drivers = tmp_path / "lib/modules/6.1/kernel"
+    drivers.mkdir(parents=True)
+    (drivers / "virtio-blk.ko").write_bytes(build_module("virtio", "virtio-ring"))
+    (drivers / "virtio.ko").write_bytes(build_module("virtio_ring"))
+    (drivers / "virtio_ring.ko.xz").write_bytes(lzma.compress(build_module()))
+    (drivers / "other.ko").write_bytes(build_module())
+    picked = pick_modules(tmp_path, ["virtio_blk", "ahci"])
+    home = "lib/modules/6.1/kernel"
+    assert picked == {
+        f"{home}/virtio.ko": build_module("virtio_ring"),
+        f"{home}/virtio-blk.ko": build_module("virtio", "virtio-ring"),
+        f"{home}/virtio_ring.ko": build_module(),
+    }
+
+
+def test_a_driver_that_every_guest_needs_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="the kernel package has no driver virtio_pci"):
+        pick_modules(tmp_path, ["virtio_pci"])
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("lib/modules/6.1/kernel/drivers/block/virtio_blk.ko", True),
+        ("lib/modules/6.12/kernel/drivers/block/virtio_blk.ko.xz", True),
+        ("lib/modules/6.1/kernel/drivers/gpu/drm/i915/i915.ko", False),
+        ("lib/modules/6.1/kernel/sound/soundcore.ko", False),
+        ("lib/modules/6.1/modules.builtin", False),
+    ],
+)
+def test_large_families_of_drivers_are_not_looked_at(name: str, wanted: bool) -> None:
+    assert is_candidate(name) is wanted
+
+
+def test_every_script_is_part_of_the_package() -> None:
+    assert set(read_scripts()) == set(SCRIPTS.values())
+    assert all(content for content in read_scripts().values())
+
+
+@pytest.mark.parametrize("place", [place for place in SCRIPTS.values() if place not in {"etc/inittab", "etc/profile"}])
+def test_every_script_is_one_that_a_shell_can_read(place: str) -> None:
+    subprocess.run(["/bin/sh", "-n"], input=read_scripts()[place], check=True)
+    assert read_scripts()[place].startswith(b"#!/bin/sh\n")
+
+
+def test_flavours_have_files_of_their_own(tmp_path: Path) -> None:
+    files = {*find_demo_guest(tmp_path), *find_demo_guest(tmp_path, "full")}
+    assert len(files) == 6
+    assert find_demo_guest(tmp_path) == find_demo_guest(tmp_path, "cloud")
+
+
+def test_a_machine_without_apt_is_told_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolError, match="this machine has no apt-get, apt-cache, dpkg-deb"):
+        Packages(tmp_path)

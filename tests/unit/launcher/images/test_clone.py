@@ -1,0 +1,97 @@
+"""Copies of images: the same bytes, as few of them as there are, and whole or not at all."""
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from virtshape.launcher.images.clone import clone_image
+from virtshape.launcher.images.errors import StoppedError
+from virtshape.launcher.images.progress import until
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def sparse(tmp_path: Path) -> Path:
+    """An image with data at its beginning, in its middle and before its end."""
+    image = tmp_path / "source.img"
+    with image.open("wb") as file:
+        for offset in (0, 40 * MIB, 64 * MIB - 8192):
+            file.seek(offset)
+            file.write(os.urandom(4096))
+        file.truncate(64 * MIB)
+    return image
+
+
+def refuse(code: int) -> Callable[..., int]:
+    def fail(*_: object) -> int:
+        raise OSError(code, os.strerror(code))
+
+    return fail
+
+
+@pytest.mark.parametrize("broken", [[], ["ioctl"], ["ioctl", "copy_file_range"]], ids="-".join)
+def test_a_copy_has_the_same_bytes_and_the_same_holes(
+    tmp_path: Path, sparse: Path, broken: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "ioctl" in broken:
+        monkeypatch.setattr("fcntl.ioctl", refuse(errno.EOPNOTSUPP))
+    if "copy_file_range" in broken:
+        monkeypatch.setattr("os.copy_file_range", refuse(errno.EXDEV))
+    method = clone_image(sparse, tmp_path / "copy.img")
+    assert (tmp_path / "copy.img").read_bytes() == sparse.read_bytes()
+    assert (tmp_path / "copy.img").stat().st_blocks <= sparse.stat().st_blocks
+    assert not broken or method == "copy"
+
+
+def test_a_file_system_that_knows_no_holes_is_copied_too(
+    tmp_path: Path, sparse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seek = os.lseek
+    fail = refuse(errno.EINVAL)
+    monkeypatch.setattr("fcntl.ioctl", refuse(errno.ENOTTY))
+    monkeypatch.setattr(
+        "os.lseek", lambda file, offset, how: (fail if how == os.SEEK_DATA else seek)(file, offset, how)
+    )
+    clone_image(sparse, tmp_path / "copy.img")
+    assert (tmp_path / "copy.img").read_bytes() == sparse.read_bytes()
+
+
+def test_a_copy_can_be_larger_than_its_source(tmp_path: Path, sparse: Path) -> None:
+    clone_image(sparse, tmp_path / "copy.img", size=100 * MIB)
+    content = (tmp_path / "copy.img").read_bytes()
+    assert content == sparse.read_bytes() + bytes(36 * MIB)
+
+
+def test_a_copy_is_never_cut(tmp_path: Path, sparse: Path) -> None:
+    clone_image(sparse, tmp_path / "copy.img", size=MIB)
+    assert (tmp_path / "copy.img").stat().st_size == 64 * MIB
+
+
+def test_a_copy_that_is_stopped_leaves_what_was_there(tmp_path: Path, sparse: Path) -> None:
+    (tmp_path / "copy.img").write_bytes(b"old")
+    stop = Event()
+    stop.set()
+    with pytest.raises(StoppedError):
+        clone_image(sparse, tmp_path / "copy.img", until(stop))
+    assert (tmp_path / "copy.img").read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.img", "source.img"]
+
+
+def test_changes_to_a_copy_do_not_reach_its_source(tmp_path: Path, sparse: Path) -> None:
+    before = sparse.read_bytes()
+    clone_image(sparse, tmp_path / "copy.img")
+    with (tmp_path / "copy.img").open("r+b") as file:
+        file.write(b"changed")
+    assert sparse.read_bytes() == before
+
+
+def test_progress_ends_with_everything(tmp_path: Path, sparse: Path) -> None:
+    told: list[tuple[int, int | None]] = []
+    clone_image(sparse, tmp_path / "copy.img", lambda *how_far: told.append(how_far))
+    assert told == sorted(told)
+    assert told[-1] == (64 * MIB, 64 * MIB)

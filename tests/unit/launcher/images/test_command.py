@@ -1,0 +1,65 @@
+"""Programs run within limits, and end when nobody wants them."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from virtshape.launcher.images.command import MOST_OUTPUT, run
+from virtshape.launcher.images.errors import StoppedError, ToolError
+
+
+def test_what_a_program_prints_is_given_back(tmp_path: Path) -> None:
+    command = ["sh", "-c", 'echo "$WORD $PWD $LC_ALL"; echo not this >&2']
+    assert run(command, seconds=5, directory=tmp_path, variables={"WORD": "hello"}) == f"hello {tmp_path} C\n".encode()
+
+
+def test_arguments_are_never_read_by_a_shell() -> None:
+    assert run(["printf", "%s", "$HOME; `id`"], seconds=5, memory=1 << 30) == b"$HOME; `id`"
+
+
+def test_endless_output_is_cut() -> None:
+    assert len(run(["head", "-c", str(MOST_OUTPUT * 2), "/dev/zero"], seconds=10)) == MOST_OUTPUT
+
+
+FAILURES = {
+    "exit code": (["sh", "-c", "echo one >&2; echo two >&2; exit 3"], "sh failed with exit code 3: one two"),
+    "signal": (["sh", "-c", "kill -9 $$"], "sh was ended by signal 9"),
+    "missing": (["no-such-program"], "no-such-program is not installed"),
+    "too slow": (["sleep", "60"], "sleep did not end within 0.2 seconds"),
+}
+
+
+@pytest.mark.parametrize(("command", "words"), FAILURES.values(), ids=FAILURES)
+@pytest.mark.parametrize("memory", [None, 1 << 30])
+def test_failures_are_told_in_words(command: list[str], words: str, memory: int | None) -> None:
+    with pytest.raises(ToolError, match=words):
+        run(command, seconds=0.2 if "slow" in words or "within" in words else 10, memory=memory)
+
+
+def test_a_program_that_wants_too_much_memory_fails() -> None:
+    with pytest.raises(ToolError, match="dd failed"):
+        run(["dd", "if=/dev/zero", "of=/dev/null", "bs=1G", "count=1"], seconds=10, memory=256 << 20)
+
+
+def test_a_program_is_killed_with_its_children_when_nobody_wants_it(tmp_path: Path) -> None:
+    def stop() -> None:
+        if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
+            raise StoppedError("stopped on request")
+
+    with pytest.raises(StoppedError):
+        run(["sh", "-c", 'sleep 60 & echo $! > "$0/pid"; wait', str(tmp_path)], seconds=60, beat=stop)
+    child = int((tmp_path / "pid").read_text())
+    deadline = time.monotonic() + 5
+    while _is_alive(child):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()

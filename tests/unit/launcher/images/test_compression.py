@@ -1,0 +1,79 @@
+"""Packed images come out whole, with holes for zeros, and never larger than allowed."""
+
+import gzip
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from virtshape.launcher.images.compression import unpack
+from virtshape.launcher.images.errors import RefusedImageError, StoppedError
+from virtshape.launcher.images.progress import until
+
+MIB = 1 << 20
+CONTENT = b"begin" + bytes(5 * MIB) + b"middle" + bytes(3 * MIB)
+PACKERS: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "xz": lzma.compress}
+FORMS = pytest.mark.parametrize("form", PACKERS)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "disk.img"
+
+
+def pack(tmp_path: Path, content: bytes) -> Path:
+    (tmp_path / "packed").write_bytes(content)
+    return tmp_path / "packed"
+
+
+@FORMS
+def test_an_image_comes_out_whole_and_zeros_take_no_room(tmp_path: Path, target: Path, form: str) -> None:
+    told: list[tuple[int, int | None]] = []
+    source = pack(tmp_path, PACKERS[form](CONTENT))
+    unpack(source, form, target, len(CONTENT), lambda *how_far: told.append(how_far))
+    assert target.read_bytes() == CONTENT
+    assert target.stat().st_blocks * 512 < MIB
+    assert told[-1] == (source.stat().st_size,) * 2
+
+
+@FORMS
+def test_several_streams_in_one_file_are_one_image(tmp_path: Path, target: Path, form: str) -> None:
+    padding = bytes(8) if form == "xz" else b""
+    source = pack(tmp_path, PACKERS[form](CONTENT) + padding + PACKERS[form](b"more") + padding)
+    unpack(source, form, target, None)
+    assert target.read_bytes() == CONTENT + b"more"
+
+
+@FORMS
+def test_an_image_that_would_be_too_large_is_refused(tmp_path: Path, target: Path, form: str) -> None:
+    with pytest.raises(RefusedImageError, match="larger than the 1048576 bytes"):
+        unpack(pack(tmp_path, PACKERS[form](bytes(10 * MIB))), form, target, MIB)
+
+
+@FORMS
+@pytest.mark.parametrize("harm", [lambda packed: packed[:-9], lambda packed: packed[:200] + b"x" * 20 + packed[220:]])
+def test_a_damaged_file_is_refused(tmp_path: Path, target: Path, form: str, harm: Callable[[bytes], bytes]) -> None:
+    with pytest.raises(RefusedImageError, match=f"the {form} file is damaged"):
+        unpack(pack(tmp_path, harm(PACKERS[form](CONTENT * 3))), form, target, None)
+
+
+@pytest.mark.parametrize("form", ["zst", "bz2", "zip"])
+def test_other_ways_of_packing_are_refused_in_words(tmp_path: Path, target: Path, form: str) -> None:
+    with pytest.raises(RefusedImageError, match=f"compressed as {form} cannot be unpacked; gz and xz can"):
+        unpack(pack(tmp_path, b"x"), form, target, None)
+
+
+def test_a_file_that_would_take_much_memory_to_unpack_is_refused(tmp_path: Path, target: Path) -> None:
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 512 * MIB}]
+    with pytest.raises(RefusedImageError, match="Memory usage limit"):
+        unpack(pack(tmp_path, lzma.compress(b"x" * 100, filters=filters)), "xz", target, None)
+
+
+@FORMS
+def test_unpacking_can_be_stopped(tmp_path: Path, target: Path, form: str) -> None:
+    stop = Event()
+    stop.set()
+    with pytest.raises(StoppedError):
+        unpack(pack(tmp_path, PACKERS[form](CONTENT)), form, target, None, until(stop))

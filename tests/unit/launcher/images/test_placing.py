@@ -1,0 +1,35 @@
+"""A file is there whole, or as it was before."""
+
+import contextlib
+import os
+from pathlib import Path
+
+from virtshape.launcher.images.placing import place, place_bytes, sweep
+
+
+def test_a_file_takes_its_place_at_the_end(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "disk.img"
+    with place(target, 0o640) as partial:
+        partial.write_bytes(b"new")
+        assert not target.exists()
+    assert target.read_bytes() == b"new"
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "disk.img"
+    place_bytes(target, b"old")
+    with contextlib.suppress(ZeroDivisionError), place(target) as partial:
+        partial.write_bytes(b"new")
+        _ = 1 / 0
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_only_leftovers_of_processes_that_are_gone_are_swept_away(tmp_path: Path) -> None:
+    kept = [f".disk.{os.getpid()}-01234567.partial", "disk.img", ".other.partial", ".disk.1-01234567.part"]
+    for name in [*kept, ".disk.999999999-01234567.partial"]:
+        (tmp_path / name).touch()
+    sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
