@@ -68,13 +68,14 @@ class Place:
         self.directory = directory
 
     @property
-    def _server(self) -> Server:
+    def server(self) -> Server:
+        """The server itself, to ask as somebody else."""
         assert self._system is not None
         return self._system.server
 
     def controlling(self, launcher: LauncherName = "simulate") -> Any:
         """The controllers at work."""
-        return controlling(self._server, PlayedRuntime() if launcher == "simulate" else NoRuntime(), self.directory)
+        return controlling(self.server, PlayedRuntime() if launcher == "simulate" else NoRuntime(), self.directory)
 
     @asynccontextmanager
     async def controlling_until(self, writes: int, *, late: bool) -> AsyncIterator[Mortal]:
@@ -85,7 +86,7 @@ class Place:
             mortals.append(Mortal(client, writes, late=late))
             return mortals[0]
 
-        async with controlling(self._server, PlayedRuntime(), wrap=wrap):
+        async with controlling(self.server, PlayedRuntime(), wrap=wrap):
             yield mortals[0]
 
     async def create(self, *trees: Tree) -> None:

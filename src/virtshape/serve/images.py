@@ -163,7 +163,7 @@ async def _await_volume(client: Client, wanted: NewImage, tell: Tell) -> None:
             return
         conditions = (status.conditions if status is not None else None) or []
         running = next((one for one in conditions if one.type == "Running"), None)
-        if phase == "Failed" or (status is not None and (status.restart_count or 0) > 2):
+        if phase == "Failed" or (status is not None and status.restart_count):
             raise ImageError((running.message if running is not None else None) or "the image cannot be had")
         progress = (status.progress if status is not None else None) or ""
         tell("importing", float(progress.removesuffix("%")) if progress.endswith("%") else 0)

@@ -4,6 +4,8 @@ The claim of a DataVolume: its size, modes and class, and what it says of itself
 Pure.
 """
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from virtshape.api.cdi import DataVolume
@@ -23,6 +25,8 @@ from virtshape.control.storage.names import (
     PRE_POPULATED,
 )
 from virtshape.resolve.infer import KIND_KEYS, NAME_KEYS
+
+MIB: Final = 1 << 20
 
 
 def build_claim(
@@ -80,7 +84,7 @@ def _with_size(spec: PersistentVolumeClaimSpec, size: int | None) -> PersistentV
     if size is None:
         return spec
     resources = spec.resources or VolumeResourceRequirements()
-    requests = {STORAGE: Quantity.of(size, "BinarySI"), **(resources.requests or {})}
+    requests = {STORAGE: Quantity.of(-(-size // MIB) * MIB, "BinarySI"), **(resources.requests or {})}
     return replace(spec, resources=replace(resources, requests=requests))
 
 

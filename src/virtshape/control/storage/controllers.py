@@ -1,7 +1,7 @@
 """
 All controllers of storage over one client: what they watch, and which queue each change goes to.
 
-Two of a kind: one with storage that keeps bytes, one that only plays, or leaves claims to somebody else.
+Three of a kind: one with storage that keeps bytes, one that only plays, and one for clusters, which have their own.
 """
 
 from collections.abc import Iterable
@@ -36,6 +36,15 @@ from virtshape.control.storage.volumes import BY_RESERVATION, FREE, list_reserva
 _BY_ORIGIN: Final = "origin"
 _BY_BINDING: Final = "binding"
 _UNBOUND: Final = "unbound"
+
+
+class ForeignControllers:
+    """No controllers at all: claims and DataVolumes are somebody else's."""
+
+    loops: tuple[Loop, ...] = ()
+
+    async def settle(self) -> None:
+        """Do nothing: nothing is ours."""
 
 
 class PlayedControllers:

@@ -7,13 +7,17 @@ Every function may block, and leaves either what was there or what was asked for
 import os
 import shutil
 from pathlib import Path
+from typing import Final
 
 from virtshape.launcher.images.clone import copy_file
 from virtshape.launcher.images.errors import RefusedImageError
-from virtshape.launcher.images.inspection import SECTOR, round_up
+from virtshape.launcher.images.inspection import round_up
 from virtshape.launcher.images.placing import place, sync
 from virtshape.launcher.images.progress import Progress
 from virtshape.serve.storage.layout import IMAGE
+
+BLOCK: Final = 4096
+"""Images end with a whole block of the largest size that guests are shown."""
 
 
 def make_directory(path: Path) -> None:
@@ -31,13 +35,13 @@ def make_blank(target: Path, size: int, *, preallocated: bool = False) -> None:
 def grow(image: Path, size: int) -> None:
     """Make an image larger; one that is large enough stays as it is."""
     if image.stat().st_size < size:
-        os.truncate(image, round_up(size, SECTOR))
+        os.truncate(image, round_up(size, BLOCK))
         sync(image)
 
 
 def resize(image: Path, size: int, *, preallocated: bool = False) -> None:
     """Give an image that nobody looks at yet its size."""
-    size = round_up(size, SECTOR)
+    size = round_up(size, BLOCK)
     with image.open("r+b") as file:
         file.truncate(size)
         if preallocated:
@@ -47,7 +51,7 @@ def resize(image: Path, size: int, *, preallocated: bool = False) -> None:
 def copy_image(source: Path, target: Path, size: int, progress: Progress, *, preallocated: bool = False) -> None:
     """Copy an image into a volume of so many bytes."""
     needed = source.stat().st_size
-    if needed > round_up(size, SECTOR):
+    if needed > round_up(size, BLOCK):
         raise RefusedImageError(f"the source holds a disk of {needed} bytes, and the claim has {size}: make it larger")
     with place(target) as partial:
         copy_file(source, partial, progress, size)

@@ -21,7 +21,7 @@ SIZE = {"requests": {"storage": "1Gi"}}
         (build_data_volume(), None, {"accessModes": ["ReadWriteOnce"], "resources": SIZE}),
         (
             build_data_volume(storage={}),
-            3 << 20,
+            (3 << 20) - 1,
             {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "3Mi"}}},
         ),
         (

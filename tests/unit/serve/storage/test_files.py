@@ -22,7 +22,7 @@ def test_an_empty_image_takes_no_room_unless_it_is_to(tmp_path: Path) -> None:
     assert sizes["sparse"] == (MIB, 0)
     assert sizes["taken"][0] == MIB
     assert sizes["taken"][1] >= MIB // 512
-    assert sizes["odd"] == (1024, 0)
+    assert sizes["odd"] == (4096, 0)
 
 
 def test_an_image_grows_and_never_shrinks(tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_an_empty_volume_becomes_an_empty_image(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["disk_img", "file"])
 def test_what_does_not_fit_is_refused(tmp_path: Path, name: str) -> None:
-    source, target = make_volume(tmp_path / "a", **{name: b"x" * 2048}), make_volume(tmp_path / "b")
-    with pytest.raises(RefusedImageError, match="2048 bytes"):
-        copy_volume(source, target, 1024, ignore)
+    source, target = make_volume(tmp_path / "a", **{name: b"x" * 8192}), make_volume(tmp_path / "b")
+    with pytest.raises(RefusedImageError, match="8192 bytes"):
+        copy_volume(source, target, 4096, ignore)
     assert list(target.iterdir()) == []
 
 

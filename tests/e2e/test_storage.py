@@ -1,0 +1,171 @@
+"""Volumes and images of a system in a process of its own: what its commands say, and what a kill leaves."""
+
+import gzip
+import hashlib
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.system import PATIENCE, System, call_virtshape
+
+MIB = 1 << 20
+CONTENT = b"guest" * 1000 + bytes(4 * MIB)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    with System(tmp_path_factory.mktemp("storage") / "data", "--launcher", "none") as system:
+        yield system
+    log = system.log.read_text()
+    assert "Traceback" not in log, log
+
+
+def call(system: System, *words: str) -> subprocess.CompletedProcess[str]:
+    return call_virtshape("image", *words, "--data-dir", system.directory)
+
+
+def list_images(system: System) -> list[dict[str, str]]:
+    listed = call(system, "list", "-o", "json")
+    assert listed.returncode == 0, listed.stderr
+    images: list[dict[str, str]] = json.loads(listed.stdout)["images"]
+    return images
+
+
+def get(system: System, path: str) -> Any:
+    code, answer = system.ask("GET", path)
+    return answer if code == 200 else None
+
+
+VOLUMES = "/apis/cdi.kubevirt.io/v1beta1/namespaces/default/datavolumes"
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+
+
+def wait_until(holds: Callable[[], Any], words: str) -> Any:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if found := holds():
+            return found
+        time.sleep(0.05)
+    raise AssertionError(words)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["raw", "compressed"])
+def test_a_file_becomes_an_image_and_goes_again(
+    running: System, tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    file = tmp_path / "disk"
+    file.write_bytes(pack(CONTENT))
+    defaults = ["--default-instancetype", "u1.small", "--default-preference", "fedora"]
+    added = call(running, "add", "golden", str(file), *defaults)
+    assert added.returncode == 0, added.stderr
+    assert added.stdout.splitlines()[1].split()[:6] == ["golden", "default", "5Mi", "Ready", "u1.small", "fedora"]
+    (image,) = list_images(running)
+    assert (image["defaultInstancetype"], image["defaultPreference"]) == ("u1.small", "fedora")
+    (disk,) = (running.directory / "volumes").glob("*/disk.img")
+    assert disk.read_bytes()[: len(CONTENT)] == CONTENT
+    claim = get(running, f"{CLAIMS}/golden")
+    assert claim["metadata"]["labels"]["instancetype.kubevirt.io/default-instancetype"] == "u1.small"
+    assert claim["metadata"]["annotations"]["instancetype.kubevirt.io/defaultPreference"] == "fedora"
+    again = call(running, "add", "golden", str(file))
+    assert again.returncode == 1
+    assert "already exists" in again.stderr
+    assert "virtshape image rm golden" in again.stderr
+    assert call(running, "rm", "golden").stdout == "golden is removed\n"
+    assert list_images(running) == []
+    wait_until(lambda: not list((running.directory / "volumes").iterdir()), "bytes are left")
+    assert list((running.directory / "uploads").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["no-such-file"], 1, "no-such-file does not exist"),
+        (["http://127.0.0.1:1/disk", "--size", "1Gi"], 1, "golden was not added: http://127.0.0.1:1/disk"),
+        (["{file}", "--size", "1Mi"], 1, "golden was not added: the image holds a disk of"),
+        (["{file}", "--size", "little"], 2, "expected a quantity"),
+        (["{file}", "--checksum", "sha256:00"], 2, "--checksum is for what is fetched"),
+        (["{file}", "--default-preference-kind", "a"], 2, "needs --default-preference"),
+        (["{file}", "--namespace", "nowhere"], 1, 'namespaces "nowhere" not found'),
+    ],
+    ids=["file", "address", "room", "size", "checksum", "kind", "namespace"],
+)
+def test_what_cannot_be_added_leaves_nothing(
+    running: System, tmp_path: Path, words: list[str], status: int, said: str
+) -> None:
+    (tmp_path / "disk").write_bytes(CONTENT)
+    outcome = call(running, "add", "golden", *(word.format(file=tmp_path / "disk") for word in words))
+    assert (outcome.returncode, said in outcome.stderr) == (status, True), outcome.stderr
+    assert list_images(running) == []
+    wait_until(lambda: not get(running, VOLUMES)["items"], "a volume is left")
+
+
+def test_an_image_needs_a_system_that_runs(tmp_path: Path) -> None:
+    (tmp_path / "disk").write_bytes(CONTENT)
+    outcome = call_virtshape("image", "add", "golden", tmp_path / "disk", "--data-dir", tmp_path / "data")
+    assert outcome.returncode == 1
+    assert "Start it first: virtshape up" in outcome.stderr
+
+
+def test_a_kill_in_the_middle_of_a_transfer_costs_only_time(tmp_path: Path) -> None:
+    asked: list[str | None] = []
+    gate = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.headers.get("Range"))
+            start = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
+            self.send_response(206 if start else 200)
+            self.send_header("ETag", f'"{hashlib.sha256(CONTENT).hexdigest()}"')
+            self.send_header("Content-Length", str(len(CONTENT) - start))
+            if start:
+                self.send_header("Content-Range", f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
+            self.end_headers()
+            half = start + (len(CONTENT) - start) // 2
+            self.wfile.write(CONTENT[start:half])
+            self.wfile.flush()
+            gate.wait(PATIENCE)
+            self.wfile.write(CONTENT[half:])
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as the base class has it
+            del format, args
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_address[1]}/disk"
+    volume = {
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataVolume",
+        "metadata": {"name": "dv1"},
+        "spec": {
+            "source": {"http": {"url": url, "checksum": f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"}},
+            "storage": {"resources": {"requests": {"storage": "8Mi"}}},
+        },
+    }
+
+    def phase(system: System) -> str:
+        status = get(system, f"{VOLUMES}/dv1").get("status", {})
+        return f"{status.get('phase')} {status.get('progress')}"
+
+    with System(tmp_path / "data", "--launcher", "none") as system:
+        code, answer = system.ask("POST", VOLUMES, volume)
+        assert code == 201, answer
+        wait_until(lambda: phase(system).endswith("%"), "nothing arrives")
+        system.process.kill()
+        system.process.wait()
+    assert not list((tmp_path / "data" / "volumes").glob("*/*"))
+    gate.set()
+    with System(tmp_path / "data", "--launcher", "none") as system:
+        wait_until(lambda: phase(system) == "Succeeded 100.0%", "it does not go on")
+        (disk,) = (tmp_path / "data" / "volumes").glob("*/disk.img")
+        assert disk.read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+        assert asked[0] is None
+        assert (asked[-1] or "").startswith("bytes=")
+    server.shutdown()
+    server.server_close()

@@ -1,0 +1,277 @@
+"""Where the raw material of an instance's volumes is found, and what is said while it is not there."""
+
+import hashlib
+import json
+import tarfile
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.controlled import Place, eventually, placed
+from tests.stored import MIB, claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
+from tests.worlds import run
+
+from virtshape.api.codec import object_from_tree
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.control.storage.files import NotReadyError
+from virtshape.control.storage.mounts import Mount, Mounts
+from virtshape.serve.controllers import CONTROLLER
+from virtshape.serve.inprocess import InProcessTransport
+from virtshape.serve.storage.containers import FetchedDisks
+from virtshape.serve.storage.local import open_storage
+from virtshape.serve.tokens import make_token_issuer
+
+
+def instance_tree(*volumes: Tree, name: str = "vmi1", **spec: Any) -> Tree:
+    disks = [{"name": volume["name"], "disk": {}} for volume in volumes]
+    domain = {"devices": {"disks": disks}, "memory": {"guest": "128Mi"}, **spec.pop("domain", {})}
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"domain": domain, "volumes": list(volumes), **spec},
+    }
+
+
+def secret_tree(name: str, **data: str) -> Tree:
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}
+
+
+class Gathering:
+    """A system, and what gathers mounts in it."""
+
+    def __init__(self, place: Place, mounts: Mounts, cache: Any) -> None:
+        self.place = place
+        self.mounts = mounts
+        self.cache = cache
+
+    async def start(self, tree: Tree) -> VirtualMachineInstance:
+        """An instance that everybody has seen."""
+        made = await self.place.client.create(object_from_tree(tree))
+        assert isinstance(made, VirtualMachineInstance)
+        name = made.metadata.name if made.metadata else ""
+
+        async def look() -> VirtualMachineInstance | None:
+            found: VirtualMachineInstance | None = self.cache.find(VirtualMachineInstance, name, "default")
+            return found
+
+        return await eventually(look, "it is not seen")
+
+    async def gather(self, tree: Tree) -> dict[str, Mount]:
+        """What the instance's volumes are made from, in the end."""
+        vmi = await self.start(tree)
+
+        async def look() -> dict[str, Mount] | None:
+            try:
+                return await self.mounts.gather(vmi)
+            except NotReadyError as error:
+                if error.reason != "PullingImage":
+                    raise
+                return None
+
+        return await eventually(look, "it never is ready")
+
+
+@asynccontextmanager
+async def gathering(directory: Path) -> AsyncIterator[Gathering]:
+    async with placed(directory) as place, place.controlling("none") as controllers, open_storage(directory) as storage:
+        disks = FetchedDisks(directory)
+        issue = make_token_issuer(InProcessTransport(place.server, CONTROLLER), "PEM")
+        mounts = Mounts(place.client, controllers.informers, storage, disks, issue)
+        yield Gathering(place, mounts, controllers.informers)
+        await disks.close()
+
+
+def test_claims_lie_in_the_data_directory_with_an_image_each(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with gathering(tmp_path) as system:
+            await system.place.create(claim_tree("plain"), claim_tree("raw", volumeMode="Block"), volume_tree("dv1"))
+            for name in ("plain", "raw"):
+                await wait_for_claim(system.place, name)
+            await wait_for_volume(system.place)
+            volumes = [
+                {"name": "a", "persistentVolumeClaim": {"claimName": "plain"}},
+                {"name": "b", "persistentVolumeClaim": {"claimName": "raw"}},
+                {"name": "c", "dataVolume": {"name": "dv1"}},
+                {"name": "d", "emptyDisk": {"capacity": "1Gi"}},
+                {"name": "e", "cloudInitNoCloud": {"userData": "#cloud-config"}},
+            ]
+            found = await system.gather(instance_tree(*volumes))
+            images = {name: await find_image(system.place, name) for name in ("plain", "raw", "dv1")}
+            assert found == {"a": str(images["plain"].parent), "b": str(images["raw"]), "c": str(images["dv1"].parent)}
+            assert images["plain"].stat().st_size == 8 * MIB
+
+    run(scenario())
+
+
+def test_files_come_from_objects(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with gathering(tmp_path) as system:
+            settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm", "namespace": "default"}}
+            await system.place.create(
+                {**settings, "data": {"a": "text"}, "binaryData": {"b": b64encode(b"\0").decode()}},
+                secret_tree("s", key="value"),
+                secret_tree("user", userdata="#cloud-config", other="no"),
+                secret_tree("net", networkData="version: 2"),
+                secret_tree("keys", mine="ssh-ed25519 AAAA"),
+            )
+            volumes = [
+                {"name": "cm", "configMap": {"name": "cm"}},
+                {"name": "s", "secret": {"secretName": "s"}},
+                {"name": "optional", "secret": {"secretName": "none", "optional": True}},
+                {"name": "sys", "sysprep": {"secret": {"name": "s"}}},
+                {
+                    "name": "facts",
+                    "downwardAPI": {"fields": [{"path": "n", "fieldRef": {"fieldPath": "metadata.name"}}]},
+                },
+                {
+                    "name": "ci",
+                    "cloudInitNoCloud": {"secretRef": {"name": "user"}, "networkDataSecretRef": {"name": "net"}},
+                },
+                {"name": "sa", "serviceAccount": {"serviceAccountName": "default"}},
+            ]
+            method: Tree = {"noCloud": {}}
+            credentials = [
+                {"sshPublicKey": {"source": {"secret": {"secretName": "keys"}}, "propagationMethod": method}}
+            ]
+            found = await system.gather(instance_tree(*volumes, accessCredentials=credentials))
+            account = found.pop("sa")
+            assert not isinstance(account, str)
+            assert (account["ca.crt"], account["namespace"]) == (b"PEM", b"default")
+            assert account["token"].count(b".") == 2
+            assert found == {
+                "cm": {"a": b"text", "b": b"\0"},
+                "s": {"key": b"value"},
+                "optional": {},
+                "sys": {"key": b"value"},
+                "facts": {"n": b"vmi1"},
+                "ci": {"userdata": b"#cloud-config", "networkdata": b"version: 2"},
+                "keys-access-cred": {"mine": b"ssh-ed25519 AAAA"},
+            }
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("volume", "reason", "words"),
+    [
+        ({"persistentVolumeClaim": {"claimName": "no"}}, "ClaimNotFound", "PersistentVolumeClaim no is not there"),
+        (
+            {"persistentVolumeClaim": {"claimName": "stuck"}},
+            "ClaimNotBound",
+            "PersistentVolumeClaim stuck is not bound",
+        ),
+        ({"dataVolume": {"name": "dv1"}}, "DataVolumeNotReady", "DataVolume dv1 is UploadReady"),
+        ({"configMap": {"name": "no"}}, "ConfigMapNotFound", "ConfigMap default/no is not there"),
+        ({"secret": {"secretName": "no"}}, "SecretNotFound", "Secret default/no is not there"),
+        ({"serviceAccount": {"serviceAccountName": "no"}}, "ServiceAccountNotFound", "ServiceAccount default/no"),
+        ({"cloudInitNoCloud": {"secretRef": {"name": "s"}}}, "InvalidSecret", "has no key userdata"),
+        ({"containerDisk": {"image": "no.example/a:1", "imagePullPolicy": "Never"}}, "ErrImagePull", "is not here"),
+        ({"containerDisk": {"image": "Not A Name"}}, "ErrImagePull", "is not the name of a container image"),
+    ],
+    ids=["claim", "unbound", "unfilled", "settings", "secret", "account", "key", "image", "no image"],
+)
+def test_what_is_missing_is_named(tmp_path: Path, volume: Tree, reason: str, words: str) -> None:
+    async def scenario() -> None:
+        async with gathering(tmp_path) as system:
+            await system.place.create(
+                claim_tree("stuck", storageClassName="none"),
+                volume_tree(source={"upload": {}}),
+                secret_tree("s", a="b"),
+            )
+            await wait_for_volume(system.place, phase="UploadReady")
+            vmi = await system.start(instance_tree({"name": "a", **volume}))
+            with pytest.raises(NotReadyError, match=words) as missing:
+                await system.mounts.gather(vmi)
+            assert missing.value.reason == reason
+
+    run(scenario())
+
+
+def test_a_claim_for_one_writer_is_held_by_the_first(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with gathering(tmp_path) as system:
+            await system.place.create(claim_tree())
+            await wait_for_claim(system.place)
+            volume = {"name": "a", "persistentVolumeClaim": {"claimName": "c1"}}
+            await system.gather(instance_tree(volume))
+            second = await system.start(instance_tree(volume, name="vmi2"))
+            words = r"c1 \(ReadWriteOnce\) is in use by VirtualMachineInstance vmi1"
+            with pytest.raises(NotReadyError, match=words):
+                await system.mounts.gather(second)
+            await system.place.client.delete(VirtualMachineInstance, "vmi1", "default")
+            await system.place.wait_until_gone(VirtualMachineInstance, "vmi1")
+
+            async def look() -> dict[str, Mount] | None:
+                try:
+                    return await system.mounts.gather(second)
+                except NotReadyError:
+                    return None
+
+            await eventually(look, "it is still held")
+
+    run(scenario())
+
+
+def test_disks_come_out_of_container_images(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with gathering(tmp_path / "data") as system:
+            volumes = [
+                {"name": "file", "containerDisk": {"image": "registry.example/file:1"}},
+                {"name": "archive", "containerDisk": {"image": "registry.example/archive:1"}},
+            ]
+            container = {"image": "registry.example/archive:1", "kernelPath": "/boot/kernel"}
+            firmware = {"kernelBoot": {"container": container}}
+            found = await system.gather(instance_tree(*volumes, domain={"firmware": firmware}))
+            assert found["file"] == str(disk)
+            assert Path(str(found["archive"])).read_bytes() == b"d" * 512
+            assert Path(str(found["kernelBoot"]), "boot", "kernel").read_bytes() == b"kernel"
+
+    (tmp_path / "data").mkdir()
+    disk = tmp_path / "disk.raw"
+    disk.write_bytes(b"f" * 512)
+    make_docker_archive(tmp_path / "archive.tar", {"disk/disk.img": b"d" * 512, "boot/kernel": b"kernel"})
+    images = {"registry.example/file:1": str(disk), "registry.example/archive:1": str(tmp_path / "archive.tar")}
+    (tmp_path / "data" / "config.yaml").write_text(json.dumps({"images": images}))
+    run(scenario())
+
+
+def test_a_volume_is_filled_from_a_container_image(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with gathering(tmp_path / "data") as system:
+            source = {"registry": {"url": "docker://registry.example/archive:1"}}
+            await system.place.create(volume_tree("dv1", size=None, source=source), volume_tree("dv2", source=source))
+            await wait_for_volume(system.place)
+            await wait_for_volume(system.place, "dv2")
+            assert (await find_image(system.place, "dv1")).read_bytes() == b"d" * MIB
+            assert (await find_image(system.place, "dv2")).read_bytes() == (b"d" * MIB).ljust(8 * MIB, b"\0")
+
+    (tmp_path / "data").mkdir()
+    make_docker_archive(tmp_path / "archive.tar", {"disk/disk.img": b"d" * MIB})
+    images = {"registry.example/archive:1": str(tmp_path / "archive.tar")}
+    (tmp_path / "data" / "config.yaml").write_text(json.dumps({"images": images}))
+    run(scenario())
+
+
+def make_docker_archive(path: Path, files: dict[str, bytes]) -> None:
+    """A container image with one layer, as Docker saves it."""
+    layer = pack(files)
+    configuration = json.dumps({"rootfs": {"diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]}}).encode()
+    manifest = json.dumps([{"Config": "config.json", "Layers": ["layer.tar"]}]).encode()
+    path.write_bytes(pack({"manifest.json": manifest, "config.json": configuration, "layer.tar": layer}))
+
+
+def pack(files: dict[str, bytes]) -> bytes:
+    packed = BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, BytesIO(content))
+    return packed.getvalue()

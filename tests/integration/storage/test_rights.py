@@ -1,0 +1,107 @@
+"""Copies across namespaces: only for those who may, whichever way they ask."""
+
+from pathlib import Path
+
+import pytest
+from tests.build import Tree
+from tests.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
+from tests.stored import claim_tree, volume_tree, wait_for_volume
+from tests.worlds import run
+
+from virtshape.api.codec import object_from_tree
+from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.status import StatusError
+from virtshape.apiserver.access.authentication import AUTHENTICATED, User
+from virtshape.client.rest import RestClient
+from virtshape.serve.inprocess import connect
+
+BOB = User("bob", (AUTHENTICATED,))
+FAR: Tree = {"pvc": {"name": "golden", "namespace": "images"}}
+
+
+def namespace_tree(name: str) -> Tree:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def binding_tree(role: str, namespace: str, subject: dict[str, str]) -> Tree:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": f"{role}-{subject['name']}", "namespace": namespace},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [subject],
+    }
+
+
+def user(name: str) -> dict[str, str]:
+    return {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": name}
+
+
+def source_tree(source: Tree) -> Tree:
+    metadata = {"name": "source", "namespace": "default"}
+    kind = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource"}
+    return {**kind, "metadata": metadata, "spec": {"source": source}}
+
+
+ASKED = {
+    "claim": volume_tree("copy", source=FAR),
+    "snapshot": volume_tree("copy", source={"snapshot": {"name": "s", "namespace": "images"}}),
+    "data source": volume_tree("copy", sourceRef={"kind": "DataSource", "name": "image", "namespace": "images"}),
+    "missing data source": volume_tree("copy", sourceRef={"kind": "DataSource", "name": "no", "namespace": "images"}),
+    "new data source": source_tree(FAR),
+    "alias": source_tree({"dataSource": {"name": "image", "namespace": "images"}}),
+    "VM": vm_tree(
+        "copy",
+        template={"volumes": [{"name": "root", "dataVolume": {"name": "root"}}]},
+        dataVolumeTemplates=[{"metadata": {"name": "root"}, "spec": volume_tree(source=FAR)["spec"]}],
+    ),
+}
+
+
+async def prepare(place: Place) -> RestClient:
+    """An image in another namespace, and somebody who may do everything in this one."""
+    image: Tree = source_tree(FAR) | {"metadata": {"name": "image", "namespace": "images"}}
+    golden = claim_tree("golden") | {"metadata": {"name": "golden", "namespace": "images"}}
+    await place.create(namespace_tree("images"), golden, image, instancetype_tree(), preference_tree())
+    await place.create(binding_tree("edit", "default", user("bob")))
+    return connect(place.server, BOB)
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_who_may_not_copy_is_refused(tmp_path: Path, asked: Tree) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            bob = await prepare(place)
+            with pytest.raises(
+                StatusError, match="insufficient permissions in clone source namespace images"
+            ) as refused:
+                await bob.create(object_from_tree(asked))
+            assert refused.value.code == 403
+            await place.create(binding_tree("view", "images", user("bob")))
+            await bob.create(object_from_tree(asked))
+
+    run(scenario())
+
+
+def test_a_vm_may_copy_what_its_service_account_may(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            bob = await prepare(place)
+            account = {"kind": "ServiceAccount", "name": "default", "namespace": "default"}
+            await place.create(binding_tree("view", "images", account))
+            await bob.create(object_from_tree(ASKED["VM"]))
+            with pytest.raises(StatusError):
+                await bob.create(object_from_tree(ASKED["claim"]))
+
+    run(scenario())
+
+
+def test_what_was_admitted_is_copied(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling("none"):
+            await prepare(place)
+            await place.create(volume_tree("copy", source=FAR))
+            await wait_for_volume(place, "copy")
+            assert len((await place.client.list(PersistentVolume)).items) == 2
+
+    run(scenario())

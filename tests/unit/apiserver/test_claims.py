@@ -1,0 +1,75 @@
+"""What of claims and storage classes may be changed."""
+
+import pytest
+from tests.build import Tree
+
+from virtshape.apiserver.claims import asks_for_more, check_claim, check_class
+
+
+def build(size: str = "1Gi", *, phase: str = "Bound", **spec: object) -> Tree:
+    return {
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, **spec},
+        "status": {"phase": phase, "capacity": {"storage": "1Gi"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "field"),
+    [
+        (build(), build(), None),
+        (build("2Gi"), build(), None),
+        (build("1024Mi"), build(), None),
+        (build("512Mi"), build(), "spec.resources.requests.storage"),
+        (build("1Gi"), build("2Gi"), None),
+        (build(accessModes=["ReadWriteMany"]), build(), "spec"),
+        (build(volumeName="v"), build(), None),
+        (build(volumeName="w"), build(volumeName="v"), "spec"),
+        (build(), build(volumeName="v"), "spec"),
+        (build(storageClassName="local", volumeMode="Filesystem"), build(), None),
+        (build(storageClassName="other"), build(storageClassName="local"), "spec"),
+        (build(volumeAttributesClassName="b"), build(volumeAttributesClassName="a"), None),
+    ],
+    ids=[
+        "same",
+        "more",
+        "as much",
+        "less",
+        "less than before",
+        "modes",
+        "volume",
+        "other volume",
+        "no volume",
+        "defaults",
+        "other class",
+        "attributes",
+    ],
+)
+def test_claims_keep_what_they_asked_for(new: Tree, old: Tree, field: str | None) -> None:
+    assert [cause.field for cause in check_claim(new, old)] == ([field] if field else [])
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "more"),
+    [
+        (build("2Gi"), build(), True),
+        (build(), build(), False),
+        (build("2Gi"), build(phase="Pending"), False),
+        ({"spec": {}}, build(), False),
+    ],
+)
+def test_a_bound_claim_may_ask_for_more(new: Tree, old: Tree, more: bool) -> None:
+    assert asks_for_more(new, old) is more
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "fields"),
+    [
+        ({"provisioner": "a"}, {"provisioner": "a"}, []),
+        ({"provisioner": "a", "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"}, {"provisioner": "a"}, []),
+        ({"provisioner": "b"}, {"provisioner": "a"}, ["provisioner"]),
+        ({"reclaimPolicy": "Retain", "parameters": {"a": "b"}}, {}, ["parameters", "reclaimPolicy"]),
+        ({"allowVolumeExpansion": True}, {}, []),
+    ],
+)
+def test_classes_keep_what_volumes_were_made_by(new: Tree, old: Tree, fields: list[str]) -> None:
+    assert [cause.field for cause in check_class(new, old)] == fields
