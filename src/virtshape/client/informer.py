@@ -2,7 +2,8 @@
 Informers: what is on the server, kept at hand and up to date by a list and a watch.
 
 Every change is told once and in order for its object. A watch that ends goes on where it was; only when the server has
-forgotten that far back is everything listed anew, and what changed meanwhile told as if it had been watched.
+forgotten that far back is everything listed anew, and what changed meanwhile told as if it had been watched. A kind
+that the server does not have has no objects; it is asked for again, since it may come.
 """
 
 import asyncio
@@ -26,8 +27,14 @@ WATCH_SECONDS: Final = 300
 SHORT_WATCH_SECONDS: Final = 1.0
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 30.0
+ABSENCE_SECONDS: Final = 30.0
+"""How long a kind that the server does not have is left alone."""
 BREATH_ITEMS: Final = 50
 _log = logging.getLogger(__name__)
+
+
+class _AbsentError(Exception):
+    """The server has no such kind."""
 
 
 class Informer(Generic[T]):
@@ -76,6 +83,9 @@ class Informer(Generic[T]):
                     await self._follow(await self._list())
                 except GoneError:
                     _log.info("%s: listing anew, since the past is forgotten", self._kind.__name__)
+                except _AbsentError:
+                    self.synced.set()
+                    await asyncio.sleep(ABSENCE_SECONDS)
                 except (StatusError, UnreachableError, ConfigError) as error:
                     await self._back_off(error)
         finally:
@@ -101,6 +111,10 @@ class Informer(Generic[T]):
                     raise
                 items, continuation, limit = [], "", 0  # too slow for pages: all at once, then
                 continue
+            except StatusError as error:
+                if error.code == 404 and not len(self.cache):  # of one that is known, it is a moment's confusion
+                    raise _AbsentError from error
+                raise
             items += page.items
             continuation = page.continuation
             if not continuation:

@@ -25,11 +25,16 @@ class Informers:
         self._resync_seconds = resync_seconds
         self._informers: dict[type[Model], Informer[Any]] = {}
 
-    def add(self, kind: type[T], indexes: Mapping[str, Indexer[T]] | None = None) -> Informer[T]:
+    def add(self, kind: type[T], indexes: Mapping[str, Indexer[T]] | None = None, *, labels: str = "") -> Informer[T]:
         """The informer of a kind, made if there is none yet; all must be added before they run."""
         if kind not in self._informers:
             self._informers[kind] = Informer(
-                self._client, kind, self._namespace, indexes=indexes, resync_seconds=self._resync_seconds
+                self._client,
+                kind,
+                self._namespace,
+                labels=labels,
+                indexes=indexes,
+                resync_seconds=self._resync_seconds,
             )
         return self._informers[kind]
 

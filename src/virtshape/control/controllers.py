@@ -1,7 +1,8 @@
 """
 All controllers of VMs over one client: what they watch, which queue each change goes to, and how they run together.
 
-The same on a cluster and in one process. Collecting garbage and deleting namespaces is not here: clusters do it.
+The same on a cluster and in one process. Collecting garbage and deleting namespaces is not here: clusters do it. Nor do
+they place guests or keep volumes on a cluster, which has its own for that.
 """
 
 import asyncio
@@ -31,9 +32,10 @@ from virtshape.control.launcher import Launcher
 from virtshape.control.loop import Loop, Name
 from virtshape.control.nodes import settle_nodes
 from virtshape.control.phases import phase_of
+from virtshape.control.placement import NodePlacement, Placement, Roaming
 from virtshape.control.revisions import ROLES
 from virtshape.control.slim import SlimClient
-from virtshape.control.storage.controllers import PlayedControllers, StorageControllers
+from virtshape.control.storage.controllers import ForeignControllers, PlayedControllers, StorageControllers
 from virtshape.control.storage.protocol import Storage
 from virtshape.control.storage.uses import BY_CLAIM, list_claim_keys
 from virtshape.control.vm import VmReconciler
@@ -68,7 +70,8 @@ class Controllers:
     """
     The controllers of VMs, instances and storage; without a launcher instances wait for a node.
 
-    A launcher without storage only plays, and its storage is played too.
+    A launcher without storage only plays, and its storage is played too, except on a cluster: there volumes are looked
+    at and never touched, and the launcher finds places for guests itself.
     """
 
     def __init__(
@@ -80,15 +83,17 @@ class Controllers:
         storage: Storage | None = None,
         informers: Informers | None = None,
         absence: str = "",
+        on_cluster: bool = False,
     ) -> None:
         """`absence` says why there is no launcher, where there is none."""
         self._client = client
         self._launcher = launcher
         self._clock = clock
-        self._absence = absence
+        self._on_cluster = on_cluster
         self.informers = informers or make_informers(client)
         self.recorder = Recorder(client, COMPONENT, clock)
         self._launchers: dict[str, Launcher] = {}
+        self._placement = self._make_placement(absence)
         self._generations: dict[Name, int | None] = {}
         vms = VmReconciler(client, self.informers, self.recorder, clock)
         self.vms = Loop("vm", vms.reconcile, report=vms.report)
@@ -100,8 +105,15 @@ class Controllers:
         for kind in (DataVolume, PersistentVolumeClaim):
             self.informers.add(kind).handle(self._see_disk)
 
-    def _make_storage(self, storage: Storage | None) -> StorageControllers | PlayedControllers:
+    def _make_placement(self, absence: str) -> Placement:
+        if self._on_cluster:
+            return Roaming(self._launcher, absence)
+        return NodePlacement(self.informers, self._launchers, absence)
+
+    def _make_storage(self, storage: Storage | None) -> StorageControllers | PlayedControllers | ForeignControllers:
         informers, recorder, clock = self.informers, self.recorder, self._clock
+        if self._on_cluster:
+            return ForeignControllers()
         if storage is not None:
             return StorageControllers(self._client, informers, recorder, clock, storage)
         return PlayedControllers(self._client, informers, recorder, clock, plays=self._launcher is not None)
@@ -112,9 +124,8 @@ class Controllers:
             self.informers,
             self.recorder,
             self._clock,
-            self._launchers,
+            self._placement,
             lambda name: self.vmis.queue.add(name),
-            self._absence,
         )
 
     @property
@@ -125,7 +136,8 @@ class Controllers:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Control for as long as the block lasts; it begins once everything was seen."""
-        self._launchers.update(await settle_nodes(self._client, self._launcher, self._clock()))
+        if not self._on_cluster:
+            self._launchers.update(await settle_nodes(self._client, self._launcher, self._clock()))
         if self._launcher is not None:
             self._launcher.observe(lambda namespace, name: self.vmis.queue.add(Name(namespace, name)))
         informing = asyncio.create_task(self.informers.run(), name="informers")
@@ -153,7 +165,8 @@ class Controllers:
         add(VirtualMachine, {_BY_VOLUME: _volumes_of, _BY_SHAPE: _shapes_of}).handle(self._see_vm)
         indexes = {_BY_PLACEMENT: _placement_of, BY_CLAIM: list_claim_keys}
         add(VirtualMachineInstance, indexes).handle(self._see_vmi)
-        add(Node).handle(lambda _: self._look_at_unplaced())
+        if not self._on_cluster:
+            add(Node).handle(lambda _: self._look_at_unplaced())
         add(KubeVirt).handle(self._see_installation)
         for kind in SHAPING:
             add(kind).handle(self._see_shape)

@@ -4,6 +4,7 @@ How a guest is doing, as whatever runs it tells the instance controller.
 Plain facts in the words of an instance's status.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -16,8 +17,8 @@ from virtshape.api.kubevirt.status import (
 )
 from virtshape.api.quantity import Quantity
 
-GuestState = Literal["waiting", "refused", "starting", "running", "paused", "succeeded", "failed"]
-"""Waiting: something it needs is not there yet. Refused: what it asks for cannot be had here."""
+GuestState = Literal["placing", "waiting", "refused", "starting", "running", "paused", "succeeded", "failed"]
+"""Placing: it has no node yet. Waiting: something it needs is missing. Refused: what it asks for cannot be had here."""
 
 
 class Guest(Struct, frozen=True):
@@ -41,3 +42,11 @@ class Guest(Struct, frozen=True):
     agent: bool = False
     """Whether the agent in it answers."""
     os: VirtualMachineInstanceGuestOSInfo | None = None
+    node: str = ""
+    """The node that it is on, where whatever runs it finds one itself."""
+    pods: Mapping[str, str] | None = None
+    """The nodes of the pods that it has, by the pods' uids."""
+    qos: Literal["BestEffort", "Burstable", "Guaranteed"] | None = None
+    """How its pod fares when a node runs short."""
+    unready: str = ""
+    """Why it cannot be reached although it is taken to run."""

@@ -94,6 +94,8 @@ def _describe_guest(status: VirtualMachineInstanceStatus, guest: Guest) -> None:
     status.interfaces = list(guest.interfaces) or status.interfaces
     status.volume_status = list(guest.volumes) or status.volume_status
     status.guest_os_info = guest.os or status.guest_os_info
+    status.active_pods = dict(guest.pods) if guest.pods is not None else status.active_pods
+    status.qos_class = guest.qos or status.qos_class
 
 
 def _conditions(
@@ -132,6 +134,8 @@ def _guest_conditions(guest: Guest | None) -> dict[str, VirtualMachineInstanceCo
 
 def _ready(progress: Progress) -> VirtualMachineInstanceCondition:
     match progress.phase:
+        case "Running" if progress.guest is not None and progress.guest.unready:
+            return _condition(_READY, "False", "GuestNotReachable", progress.guest.unready)
         case "Running" if not progress.paused:
             return _condition(_READY, "True")
         case "Running":

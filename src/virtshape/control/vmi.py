@@ -9,8 +9,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from virtshape.api.core.node import Node
-from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.api.meta import ObjectMeta
@@ -19,20 +17,20 @@ from virtshape.control.cache import Cache
 from virtshape.control.clock import Clock, format_time
 from virtshape.control.conditions import find_condition
 from virtshape.control.events import Recorder
-from virtshape.control.fit import Ledger, check_fit, explain_lacks, measure_demand
 from virtshape.control.guest import Guest, GuestState
 from virtshape.control.instances import INSTANCE_FINALIZER, name_start_revision_of
-from virtshape.control.launcher import SCHEDULABLE_LABEL, Launcher
 from virtshape.control.loop import DONE, Name, Result
 from virtshape.control.phases import MISFIT_CONDITION, SCHEDULED_CONDITION, Phase, Progress, advance, phase_of
+from virtshape.control.placement import Placement
 from virtshape.control.runstrategy import is_final, is_going
 
 _WAITS: Final = frozenset({"PullingImage", "DataVolumeNotReady", "ClaimNotBound", "ClaimBeingCopied"})
 """What a guest may wait for without anything being wrong."""
 _TOLD_CONDITIONS: Final = {"Paused": "Paused", "Synchronized": "SyncFailed", MISFIT_CONDITION: "LiveChangeFailed"}
+NODE_LABEL: Final = "kubevirt.io/nodeName"
 UNSCHEDULABLE: Final = "Unschedulable"
-LOOK_AGAIN_SECONDS: Final = 1.0
 _PHASES: Final[dict[GuestState, Phase]] = {
+    "placing": "Scheduling",
     "waiting": "Scheduled",
     "refused": "Scheduled",
     "starting": "Scheduled",
@@ -44,7 +42,7 @@ _PHASES: Final[dict[GuestState, Phase]] = {
 
 
 class VmiReconciler:
-    """Reconciles instances over a client; `launchers` run guests on the nodes they are named after."""
+    """Reconciles instances over a client, where their placement says."""
 
     def __init__(
         self,
@@ -52,20 +50,15 @@ class VmiReconciler:
         cache: Cache,
         recorder: Recorder,
         clock: Clock,
-        launchers: dict[str, Launcher],
+        placement: Placement,
         wake: Callable[[Name], None],
-        absence: str = "",
     ) -> None:
-        """`absence` says why there is no node where there is none."""
         self._client = client
         self._cache = cache
         self._recorder = recorder
         self._clock = clock
-        self._launchers = launchers
+        self._placement = placement
         self._wake = wake
-        self._absence = absence
-        self._ledger: Ledger | None = None
-        self._unplaced: set[Name] = set()
 
     async def reconcile(self, name: Name) -> Result:
         """Take the instance of this name as far as it can go now."""
@@ -90,22 +83,15 @@ class VmiReconciler:
 
     async def _place(self, name: Name, vmi: VirtualMachineInstance) -> VirtualMachineInstance | None:
         """The instance on a node that takes it; None if none does, which its status then says."""
-        ledger = self._open_ledger()
-        demand = measure_demand(vmi.spec, self._configuration())
-        lacks: dict[str, list[str]] = {}
-        for node in self._list_nodes():
-            node_name = (node.metadata.name if node.metadata else None) or ""
-            lacks[node_name] = check_fit(demand, node, ledger.used(node_name))
-            if not lacks[node_name]:
-                ledger.place(str(name), node_name, demand)
-                self._unplaced.discard(name)
-                self._recorder.tell(vmi, "Scheduled", f"assigned to node {node_name}")
-                return await self._advance(vmi, Progress(phase="Scheduled", node=node_name))
-        self._unplaced.add(name)
-        words = explain_lacks(lacks, self._absence)
-        self._tell_unplaced(vmi, words)
-        await self._advance(vmi, Progress(phase="Scheduling", reason=UNSCHEDULABLE, message=words))
-        return None
+        spot = self._placement.find_spot(name, vmi)
+        if spot.lacks:
+            self._tell_unplaced(vmi, spot.lacks)
+            await self._advance(vmi, Progress(phase="Scheduling", reason=UNSCHEDULABLE, message=spot.lacks))
+            return None
+        if not spot.node:
+            return vmi
+        self._recorder.tell(vmi, "Scheduled", f"assigned to node {spot.node}")
+        return await self._advance(vmi, Progress(phase="Scheduled", node=spot.node))
 
     def _tell_unplaced(self, vmi: VirtualMachineInstance, words: str) -> None:
         told = find_condition(vmi.status.conditions if vmi.status else None, SCHEDULED_CONDITION)
@@ -115,20 +101,22 @@ class VmiReconciler:
     async def _run(self, name: Name, vmi: VirtualMachineInstance) -> Result:
         """Have the guest run on its node, and say how it is doing."""
         node = (vmi.status.node_name if vmi.status else None) or ""
-        self._open_ledger().place(str(name), node, measure_demand(vmi.spec, self._configuration()))
-        launcher = self._launchers.get(node)
+        launcher = self._placement.find_launcher(name, vmi)
         if launcher is None:
-            if self._cache.find(Node, node) is None:
+            if self._placement.is_lost(vmi):
                 await self._advance(vmi, Progress(phase="Failed", reason="NodeLost", message=f"node {node} is gone"))
             return DONE
         guest = await launcher.launch(vmi)
+        if guest.state == "placing" and guest.message:
+            self._tell_unplaced(vmi, guest.message)
         before = vmi
-        vmi = await self._advance(vmi, read_guest(guest, node))
+        vmi = await self._advance(vmi, read_guest(guest, guest.node or node))
         if phase_of(vmi) != phase_of(before):
             self._tell_phase(vmi, guest)
         elif vmi is not before:
             self._tell_changes(before, vmi)
-        return Result(after=LOOK_AGAIN_SECONDS) if guest.state in ("waiting", "starting") else DONE
+        is_expected = guest.state in ("placing", "waiting", "starting")
+        return Result(after=self._placement.patience) if is_expected else DONE
 
     def _tell_changes(self, before: VirtualMachineInstance, vmi: VirtualMachineInstance) -> None:
         for name, reason in _TOLD_CONDITIONS.items():
@@ -155,9 +143,9 @@ class VmiReconciler:
         metadata = vmi.metadata or ObjectMeta()
         if INSTANCE_FINALIZER not in (metadata.finalizers or ()):
             return DONE
-        launcher = self._launchers.get((vmi.status.node_name if vmi.status else None) or "")
+        launcher = self._placement.find_launcher(name, vmi)
         if launcher is not None and not await launcher.stop(vmi):
-            return Result(after=LOOK_AGAIN_SECONDS)
+            return Result(after=self._placement.patience)
         left = [one for one in metadata.finalizers or () if one != INSTANCE_FINALIZER]
         await self._client.update(replace(vmi, metadata=replace(metadata, finalizers=left or None)))
         self._recorder.tell(vmi, "Deleted", "the instance is gone")
@@ -173,47 +161,32 @@ class VmiReconciler:
         status = replace(status, virtual_machine_revision_name=name_start_revision_of(vmi))
         if status == vmi.status:
             return vmi
-        return await self._client.update(replace(vmi, status=status))  # instances have no status subresource
-
-    def _open_ledger(self) -> Ledger:
-        """What is taken of all nodes; on the first time, by all instances there are."""
-        if self._ledger is None:
-            self._ledger = Ledger()
-            for vmi in self._cache.list(VirtualMachineInstance):
-                node = vmi.status.node_name if vmi.status else None
-                if node and not is_final(vmi) and vmi.metadata is not None:
-                    key = Name(vmi.metadata.namespace or "", vmi.metadata.name or "")
-                    self._ledger.place(str(key), node, measure_demand(vmi.spec, self._configuration()))
-        return self._ledger
+        metadata = label_node(vmi.metadata or ObjectMeta(), status.node_name)
+        return await self._client.update(replace(vmi, metadata=metadata, status=status))  # no status subresource
 
     def _release(self, name: Name) -> None:
         """Count the instance no more, and look again at those that found no room."""
-        self._open_ledger().release(str(name))
-        self._unplaced.discard(name)
-        for waiting in self._unplaced:
+        for waiting in self._placement.release(name):
             self._wake(waiting)
-
-    def _list_nodes(self) -> list[Node]:
-        return [
-            node
-            for node in self._cache.list(Node)
-            if node.metadata is not None and (node.metadata.labels or {}).get(SCHEDULABLE_LABEL) == "true"
-        ]
-
-    def _configuration(self) -> KubeVirtConfiguration | None:
-        installed = self._cache.find(KubeVirt, "kubevirt", "kubevirt")
-        return installed.spec.configuration if installed is not None and installed.spec is not None else None
 
 
 def read_guest(guest: Guest, node: str) -> Progress:
     """How far an instance is whose guest is doing so."""
-    reason = (guest.reason or "Failed") if guest.state == "failed" else None
+    told = {"failed": guest.reason or "Failed", "placing": guest.reason or None}
+    reason = told.get(guest.state)
     return Progress(phase=_PHASES[guest.state], node=node, reason=reason, message=guest.message or None, guest=guest)
+
+
+def label_node(metadata: ObjectMeta, node: str | None) -> ObjectMeta:
+    """The metadata, with the node that the instance is on as a label, for those who select by it."""
+    if not node or (metadata.labels or {}).get(NODE_LABEL) == node:
+        return metadata
+    return replace(metadata, labels={**(metadata.labels or {}), NODE_LABEL: node})
 
 
 def _earlier_phases(before: str, after: Phase) -> list[Phase]:
     """The phases passed on the way, each of which is to have its time."""
-    way: list[Phase] = ["Pending", "Scheduling", "Scheduled"]
+    way: list[Phase] = ["Pending", "Scheduling", "Scheduled", "Running"]
     if after not in way:
         return []
     start = way.index(before) + 1 if before in way else 0
