@@ -7,6 +7,7 @@ Remembers, too, which digest a name led to. Whoever fetches waits for others tha
 import fcntl
 import hashlib
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -104,7 +105,10 @@ class Cache:
             while not _is_locked(descriptor):
                 progress(0, None)
                 time.sleep(0.1)
-            with tempfile.TemporaryDirectory(prefix=".work-", dir=self._directory) as scratch:
+            prefix = f".work-{digest.replace(':', '-')}-"
+            for leftover in self._directory.glob(f"{prefix}*"):  # of somebody who was killed
+                shutil.rmtree(leftover, ignore_errors=True)
+            with tempfile.TemporaryDirectory(prefix=prefix, dir=self._directory) as scratch:
                 yield Path(scratch)
         finally:
             os.close(descriptor)

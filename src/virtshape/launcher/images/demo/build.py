@@ -8,6 +8,7 @@ makes it up, so that a guest built by another version is not taken for this one.
 import fcntl
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from virtshape.launcher.images.progress import Progress, ignore
 Flavour = Literal["cloud", "full"]
 """`cloud` boots fastest and knows virtio only; `full` knows emulated hardware too: SATA, e1000, USB, TPM, watchdogs."""
 
+_SCRATCH: Final = ".demo-"
 _KERNELS: Final = {"cloud": "linux-image-cloud-amd64", "full": "linux-image-amd64"}
 _TOOLS: Final = ("busybox-static", "mtools", "syslinux", "syslinux-common", "shim-signed", "grub-efi-amd64-signed")
 _FILES: Final = {
@@ -82,7 +84,9 @@ def _alone(directory: Path) -> Iterator[None]:
 
 
 def _build(guest: DemoGuest, flavour: Flavour, progress: Progress) -> None:
-    with tempfile.TemporaryDirectory(prefix=".demo-", dir=guest.disk.parent) as name:
+    for leftover in guest.disk.parent.glob(f"{_SCRATCH}*"):  # of a build that was killed: nobody else builds now
+        shutil.rmtree(leftover, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=guest.disk.parent) as name:
         scratch = Path(name)
         root = _gather(flavour, scratch, progress)
         kernel = next(root.glob("boot/vmlinuz-*"))
@@ -99,17 +103,26 @@ def _build(guest: DemoGuest, flavour: Flavour, progress: Progress) -> None:
 def _gather(flavour: Flavour, scratch: Path, progress: Progress) -> Path:
     """Download the packages and unpack what is needed of them."""
     packages = Packages(scratch)
-    kernel = packages.resolve(_KERNELS[flavour], r"linux-image-[0-9][^\s,(]*")
-    files = packages.fetch([kernel, *_TOOLS], progress)
-    missing = {kernel, *_TOOLS} - set(files)
-    if missing:
-        raise ToolError(f"apt offers no package {', '.join(sorted(missing))}, of which the demo guest is made")
+    try:
+        files = _fetch(packages, flavour, progress)
+    except ToolError:
+        packages.refresh()
+        files = _fetch(packages, flavour, progress)
     root = scratch / "root"
     total = sum(path.stat().st_size for path in files.values())
     for package in files.values():
         progress(total, total)
         unpack(package, root, lambda path: path in _FILES or path.startswith("boot/vmlinuz-") or is_candidate(path))
     return root
+
+
+def _fetch(packages: Packages, flavour: Flavour, progress: Progress) -> dict[str, Path]:
+    kernel = packages.resolve(_KERNELS[flavour], r"linux-image-[0-9][^\s,(]*")
+    files = packages.fetch([kernel, *_TOOLS], progress)
+    missing = {kernel, *_TOOLS} - set(files)
+    if missing:
+        raise ToolError(f"apt offers no package {', '.join(sorted(missing))}, of which the demo guest is made")
+    return files
 
 
 def _find_loaders(root: Path) -> Loaders:

@@ -1,7 +1,7 @@
 """
 Debian packages as raw material: downloaded by apt, which checks their signatures, and unpacked without being installed.
 
-Needs no rights beyond a directory to write to. Where apt has no package lists, it gets some of its own there.
+Needs no rights beyond a directory to write to, and changes nothing outside it.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.launcher.images.command import run
-from virtshape.launcher.images.errors import ToolError, TransferError
+from virtshape.launcher.images.errors import ToolError
 from virtshape.launcher.images.progress import Progress
 
 _SECONDS: Final = 900.0
@@ -35,15 +35,15 @@ class Packages:
 
     def resolve(self, name: str, pattern: str) -> str:
         """Give the package of a certain name that another one depends on, as a kernel's virtual package does."""
-        shown = self._ask(["apt-cache", "show", "--no-all-versions", name])
+        shown = self._run(["apt-cache", "show", "--no-all-versions", name])
         found = re.search(rf"^Depends:.*?\b({pattern})", shown, re.MULTILINE)
         if not found:
-            raise TransferError(f"the package {name} depends on nothing that looks like {pattern}")
+            raise ToolError(f"the package {name} depends on nothing that looks like {pattern}")
         return found[1]
 
     def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, Path]:
         """Download packages; give the file of each."""
-        offers = self._ask(["apt-get", "download", "--print-uris", *names])
+        offers = self._run(["apt-get", "download", "--print-uris", *names])
         files = {offer["name"]: self._directory / offer["file"] for offer in _OFFER.finditer(offers)}
         total = sum(int(offer["size"]) for offer in _OFFER.finditer(offers))
 
@@ -54,16 +54,8 @@ class Packages:
         progress(total, total)
         return files
 
-    def _ask(self, command: list[str]) -> str:
-        try:
-            return self._run(command)
-        except ToolError:
-            if self._options:
-                raise
-        self._fetch_lists()
-        return self._run(command)
-
-    def _fetch_lists(self) -> None:
+    def refresh(self) -> None:
+        """Get the lists of packages anew, for this directory alone; the machine's may be missing, or out of date."""
         lists = self._directory / "lists"
         (lists / "partial").mkdir(parents=True)
         self._options = ["-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={self._directory}"]

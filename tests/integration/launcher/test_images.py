@@ -1,0 +1,142 @@
+"""Images against the real thing: a registry as Debian ships it, and images as QEMU writes and uses them."""
+
+import http.client
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from tests.containers import MANIFEST, build_index, build_layer, build_manifest, digest, pack
+from tests.demo import find_port, give_up
+
+from virtshape.launcher.images.clone import clone_image
+from virtshape.launcher.images.containers import ContainerImages
+from virtshape.launcher.images.errors import RefusedImageError, TransferError
+from virtshape.launcher.images.inspection import inspect_image
+from virtshape.launcher.images.qcow2 import convert, grow, make_blank, make_overlay
+
+MIB = 1 << 20
+GIB = 1 << 30
+CONFIG = """\
+version: 0.1
+storage: {{filesystem: {{rootdirectory: {directory}}}}}
+http: {{addr: "127.0.0.1:{port}"}}
+log: {{level: error, accesslog: {{disabled: true}}}}
+"""
+
+
+class Registry:
+    """A registry that images can be pushed to."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def push(self, tag: str, manifest: bytes, blobs: dict[str, bytes]) -> None:
+        for name, blob in blobs.items():
+            place = self._send("POST", "/v2/team/disk/blobs/uploads/", b"").headers["Location"]
+            parts = urlsplit(place)
+            self._send("PUT", f"{parts.path}?{parts.query}&digest={name}", blob)
+        kind = MANIFEST if b'"layers"' in manifest else "application/vnd.oci.image.index.v1+json"
+        self._send("PUT", f"/v2/team/disk/manifests/{tag}", manifest, kind)
+
+    def _send(
+        self, method: str, path: str, body: bytes, kind: str = "application/octet-stream"
+    ) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection(self.address, timeout=30)
+        connection.request(method, path, body, {"Content-Type": kind})
+        response = connection.getresponse()
+        assert response.status < 300, (method, path, response.status, response.read())
+        connection.close()
+        return response
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    if shutil.which("docker-registry") is None:
+        pytest.skip("docker-registry is not installed; the protocol is tested without it, too")
+    directory, port = tmp_path_factory.mktemp("registry"), find_port()
+    (directory / "config.yml").write_text(CONFIG.format(directory=directory / "data", port=port))
+    command = ["docker-registry", "serve", str(directory / "config.yml")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        running = Registry(f"127.0.0.1:{port}")
+        deadline = time.monotonic() + 20
+        while not _answers(running):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        yield running
+        process.terminate()
+
+
+def _answers(registry: Registry) -> bool:
+    try:
+        registry._send("GET", "/v2/", b"")  # noqa: SLF001 - of this very file
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture(autouse=True)
+def _needs_qemu_img() -> None:
+    if shutil.which("qemu-img") is None:
+        give_up("qemu-img is not installed: see the package qemu-utils")
+
+
+def test_a_disk_comes_from_a_registry_by_tag_and_digest_and_architecture(tmp_path: Path, registry: Registry) -> None:
+    make_blank(tmp_path / "disk.qcow2", GIB)
+    layer = pack(build_layer({"disk/disk.qcow2": (tmp_path / "disk.qcow2").read_bytes()}))
+    manifest, blobs = build_manifest([layer])
+    registry.push("v1", manifest, blobs)
+    registry.push("many", build_index({"arm64": manifest}), {})
+    images = ContainerImages(tmp_path / "cache")
+    name = f"{registry.address}/team/disk"
+    disk = images.fetch_disk(f"{name}:v1")
+    assert (disk.format, disk.size, disk.digest) == ("qcow2", GIB, digest(manifest))
+    assert images.fetch_disk(f"{name}@{disk.digest}") == disk
+    assert images.fetch_disk(f"{name}:many", architecture="arm64") == disk
+    with pytest.raises(RefusedImageError, match="has nothing for amd64, only for arm64"):
+        images.fetch_disk(f"{name}:many")
+    with pytest.raises(TransferError, match="there is no container image"):
+        images.fetch_disk(f"{name}:none")
+
+
+def test_a_tag_that_moves_leads_to_the_new_image_and_the_old_one_stays(tmp_path: Path, registry: Registry) -> None:
+    images = ContainerImages(tmp_path / "cache")
+    name = f"{registry.address}/team/disk:latest"
+    paths = []
+    for content in (b"old", b"new"):
+        registry.push("latest", *build_manifest([build_layer({"disk/disk.img": content * 512})]))
+        paths.append(images.fetch_disk(name).path)
+    assert [Path(path).read_bytes()[:3] for path in paths] == [b"old", b"new"]
+
+
+def test_images_are_converted_covered_and_grown(tmp_path: Path) -> None:
+    raw = tmp_path / "disk.img"
+    raw.write_bytes(b"begin".ljust(MIB, b"\0") + b"end".ljust(MIB, b"\0"))
+    convert(raw, "raw", tmp_path / "disk.qcow2", "qcow2")
+    assert inspect_image(tmp_path / "disk.qcow2") == ("qcow2", 2 * MIB)
+    grow(tmp_path / "disk.qcow2", "qcow2", 4 * MIB)
+    convert(tmp_path / "disk.qcow2", "qcow2", tmp_path / "back.img", "raw")
+    assert (tmp_path / "back.img").read_bytes() == raw.read_bytes() + bytes(2 * MIB)
+    make_overlay(tmp_path / "over.qcow2", raw, "raw", 2 * MIB)
+    with pytest.raises(RefusedImageError, match="is backed by another file"):
+        inspect_image(tmp_path / "over.qcow2")
+
+
+def test_an_image_of_a_gibibyte_is_cloned_in_less_than_a_second(tmp_path: Path) -> None:
+    """As images are: a system of some 100 MB at its beginning, and free space."""
+    image = tmp_path / "disk.img"
+    with image.open("wb") as file:
+        for _ in range(100):
+            file.write(bytes(range(256)) * 4096)
+        file.truncate(GIB)
+    seconds = []
+    for _ in range(3):  # the best of them, since others use the machine too
+        start = time.monotonic()
+        clone_image(image, tmp_path / "clone.img")
+        seconds.append(time.monotonic() - start)
+    assert min(seconds) < 1
+    assert (tmp_path / "clone.img").stat().st_size == GIB
