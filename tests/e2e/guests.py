@@ -1,0 +1,142 @@
+"""Real guests for tests: VMs on a running system, and what their guests say of themselves over the serial line."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from tests.build import Tree
+from tests.e2e.system import System
+
+PATIENCE: Final = 180.0
+KUBEVIRT: Final = "/apis/kubevirt.io/v1/namespaces/default"
+INSTANCETYPES: Final = "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default"
+ACTIONS: Final = "/apis/subresources.kubevirt.io/v1/namespaces/default"
+DEMO: Final = "virtshape.local/demo"
+FULL_DEMO: Final = "virtshape.local/demo-full"
+
+R = TypeVar("R")
+
+
+def build_guest(name: str, image: str = DEMO, *, domain: Tree | None = None, **spec: Any) -> Tree:
+    """A VM that boots the demo guest from its first disk, small and quick to stop."""
+    template: Tree = {
+        "terminationGracePeriodSeconds": 20,
+        "domain": {"memory": {"guest": "192Mi"}, "devices": {}, **(domain or {})},
+        "volumes": [{"name": "root", "containerDisk": {"image": image}}, *spec.pop("volumes", [])],
+    }
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"runStrategy": "Always", "template": {"spec": template}, **spec},
+    }
+
+
+def build_sizing(kind: str, name: str, **spec: Any) -> Tree:
+    """An instance type or a preference of this namespace."""
+    return {
+        "apiVersion": "instancetype.kubevirt.io/v1beta2",
+        "kind": f"VirtualMachine{kind}",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": spec,
+    }
+
+
+class Guests:
+    """The VMs of one system."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    def create(self, *trees: Tree) -> None:
+        """Store objects."""
+        for tree in trees:
+            plural = f"{tree['kind'].lower()}s"
+            group = KUBEVIRT if tree["kind"] == "VirtualMachine" else INSTANCETYPES
+            code, answer = self.system.ask("POST", f"{group}/{plural}", tree)
+            assert code == 201, answer
+
+    def vm(self, name: str) -> Tree:
+        """A VM."""
+        tree: Tree = self.system.ask("GET", f"{KUBEVIRT}/virtualmachines/{name}")[1]
+        return tree
+
+    def vmi(self, name: str) -> Tree | None:
+        """The instance of a VM, if it has one."""
+        code, tree = self.system.ask("GET", f"{KUBEVIRT}/virtualmachineinstances/{name}")
+        return tree if code == 200 else None
+
+    def patch(self, path: str, **tree: Any) -> None:
+        """Change an object."""
+        merge = "application/merge-patch+json"
+        code, answer = self.system.ask("PATCH", path, tree, **{"Content-Type": merge})
+        assert code == 200, answer
+
+    def act(self, kind: str, name: str, action: str) -> None:
+        """Have something done with a VM or an instance."""
+        with_code = self.system.connect()
+        headers = {"Authorization": f"Bearer {self.system.config['token']}"}
+        with_code.request("PUT", f"{ACTIONS}/{kind}/{name}/{action}", b"", headers)
+        answer = with_code.getresponse()
+        assert answer.status == 202, answer.read()
+        with_code.close()
+
+    def wait_for_phase(self, name: str, phase: str, *, other_than: str = "") -> Tree:
+        """The instance, once it is in this phase; another one than that of a uid."""
+
+        def look() -> Tree | None:
+            vmi = self.vmi(name)
+            fits = vmi is not None and vmi["status"].get("phase") == phase and vmi["metadata"]["uid"] != other_than
+            return vmi if fits else None
+
+        return eventually(look, lambda: f"{name} is not {phase}: {json.dumps(self.vmi(name), indent=1)}")
+
+    def wait_for_status(self, name: str, word: str) -> Tree:
+        """The VM, once its state is this word."""
+
+        def look() -> Tree | None:
+            vm = self.vm(name)
+            return vm if vm.get("status", {}).get("printableStatus") == word else None
+
+        return eventually(look, lambda: f"{name} is not {word}: {json.dumps(self.vm(name).get('status'), indent=1)}")
+
+    def read_console(self, name: str) -> str:
+        """All that a guest has written to its serial console."""
+        connection = self.system.connect()
+        headers = {"Authorization": f"Bearer {self.system.config['token']}"}
+        connection.request("GET", f"{ACTIONS}/virtualmachineinstances/{name}/consolelog", headers=headers)
+        answer = connection.getresponse()
+        text = answer.read().decode(errors="replace")
+        connection.close()
+        return text if answer.status == 200 else ""
+
+    def read_shape(self, name: str) -> Tree:
+        """What a guest says of itself, once it does."""
+
+        def look() -> Tree | None:
+            lines = [line.strip() for line in self.read_console(name).splitlines()]
+            return next((json.loads(line) for line in lines if line.startswith('{"sockets"')), None)
+
+        return eventually(look, lambda: f"{name} says nothing of itself: {self.read_console(name)[-2000:]}")
+
+    def delete(self, *names: str) -> None:
+        """Have VMs gone, with their guests."""
+        for name in names:
+            self.system.ask("DELETE", f"{KUBEVIRT}/virtualmachines/{name}")
+        for name in names:
+            self._wait_until_gone(name)
+
+    def _wait_until_gone(self, name: str) -> None:
+        eventually(lambda: True if self.vmi(name) is None else None, lambda: f"{name} is not gone: {self.vmi(name)}")
+
+
+def eventually(look: Callable[[], R | None], otherwise: Callable[[], str], patience: float = PATIENCE) -> R:
+    """What looking finds, in the end."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        found = look()
+        if found is not None:
+            return found
+        time.sleep(0.2)
+    raise AssertionError(otherwise())

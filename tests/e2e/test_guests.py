@@ -1,0 +1,233 @@
+"""Guests that really run: what each finds inside itself is what its instance says, and it ends as it should."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.demo import give_up
+from tests.e2e.guests import FULL_DEMO, INSTANCETYPES, Guests, build_guest, build_sizing, eventually
+from tests.e2e.system import System
+
+from virtshape.launcher.machine.lacks import find_lacks
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if lacks := find_lacks():
+        give_up(f"no guest can run here without {', '.join(lacks)}")
+    return tmp_path_factory.mktemp("guests") / "data"
+
+
+@pytest.fixture(scope="module")
+def guests(data: Path) -> Iterator[Guests]:
+    with System(data, "--launcher", "qemu") as system:
+        yield Guests(system)
+    log = system.log.read_text()
+    assert "ERROR" not in log, log
+    assert "Traceback" not in log, log
+
+
+TOPOLOGIES: dict[str, tuple[Tree, Tree | None, tuple[int, int, int]]] = {
+    "three-two-one": ({"topology": {"sockets": 3, "cores": 2, "threads": 1}}, None, (3, 2, 1)),
+    "cores": ({"guest": 2}, {"preferredCPUTopology": "cores"}, (1, 2, 1)),
+    "threads": ({"guest": 2}, {"preferredCPUTopology": "threads"}, (1, 1, 2)),
+    "sockets": ({"guest": 2}, {"preferredCPUTopology": "sockets"}, (2, 1, 1)),
+}
+
+
+@pytest.mark.parametrize(("cpu", "preferred", "shape"), TOPOLOGIES.values(), ids=TOPOLOGIES.keys())
+def test_a_guest_has_the_topology_that_it_was_given(
+    guests: Guests, cpu: Tree, preferred: Tree | None, shape: tuple[int, int, int]
+) -> None:
+    name = f"topology-{'-'.join(map(str, shape))}"
+    guests.create(build_sizing("Instancetype", name, cpu=cpu, memory={"guest": "192Mi"}))
+    spec: Tree = {"instancetype": {"kind": "VirtualMachineInstancetype", "name": name}}
+    if preferred is not None:
+        guests.create(build_sizing("Preference", name, cpu=preferred))
+        spec["preference"] = {"kind": "VirtualMachinePreference", "name": name}
+    tree = build_guest(name, **spec)
+    del tree["spec"]["template"]["spec"]["domain"]["memory"]
+    guests.create(tree)
+    vmi = guests.wait_for_phase(name, "Running")
+    found = guests.read_shape(name)
+    assert (found["sockets"], found["cores"], found["threads"]) == shape
+    assert found["memoryMiB"] == 192
+    assert found["uuid"] == vmi["spec"]["domain"]["firmware"]["uuid"]
+    current = vmi["status"]["currentCPUTopology"]
+    assert (current["sockets"], current["cores"], current["threads"]) == shape
+    guests.delete(name)
+
+
+@pytest.mark.parametrize(("preferred", "shape"), [("cores", (1, 3, 1)), ("sockets", (3, 1, 1))])
+def test_a_guest_has_the_vcpus_that_its_own_template_asks_for(
+    guests: Guests, preferred: str, shape: tuple[int, int, int]
+) -> None:
+    name = f"own-{preferred}"
+    guests.create(build_sizing("Preference", name, cpu={"preferredCPUTopology": preferred}))
+    domain = {"cpu": {"guest": 3}, "memory": {"guest": "192Mi"}}
+    guests.create(build_guest(name, domain=domain, preference={"kind": "VirtualMachinePreference", "name": name}))
+    found = guests.read_shape(name)
+    assert (found["sockets"], found["cores"], found["threads"]) == shape
+    guests.delete(name)
+
+
+def test_disks_are_where_the_preference_and_the_user_want_them(guests: Guests) -> None:
+    guests.create(build_sizing("Preference", "sata", devices={"preferredDiskBus": "sata"}))
+    disks: list[Tree] = [
+        {"name": "root", "disk": {}, "bootOrder": 1},
+        {"name": "fast", "disk": {"bus": "virtio"}, "serial": "FAST01"},
+        {"name": "seed", "disk": {}},
+    ]
+    volumes: list[Tree] = [
+        {"name": "fast", "emptyDisk": {"capacity": "64Mi"}},
+        {"name": "seed", "cloudInitNoCloud": {"userData": "#!/bin/sh\necho seeded by the VM\n"}},
+    ]
+    domain: Tree = {"memory": {"guest": "256Mi"}, "devices": {"disks": disks}}
+    preference = {"kind": "VirtualMachinePreference", "name": "sata"}
+    guests.create(build_guest("disks", FULL_DEMO, domain=domain, volumes=volumes, preference=preference))
+    found = guests.read_shape("disks")
+    drivers = sorted(disk["driver"] for disk in found["disks"])
+    assert drivers == ["ahci", "ahci", "virtio_blk"]
+    fast = next(disk for disk in found["disks"] if disk["driver"] == "virtio_blk")
+    assert (fast["serial"], fast["bytes"]) == ("FAST01", 64 * 1024**2)
+    eventually(
+        lambda: "seeded by the VM" in guests.read_console("disks") or None, lambda: guests.read_console("disks")[-500:]
+    )
+    statuses = {
+        one["name"]: one["target"] for one in guests.wait_for_phase("disks", "Running")["status"]["volumeStatus"]
+    }
+    assert statuses == {"root": "sda", "fast": "vda", "seed": "sdb"}
+    guests.delete("disks")
+
+
+WINDOWS_LIKE: Tree = {
+    "clock": {
+        "preferredClockOffset": {"utc": {}},
+        "preferredTimer": {
+            "hpet": {"present": False},
+            "pit": {"tickPolicy": "delay"},
+            "rtc": {"tickPolicy": "catchup"},
+        },
+    },
+    "cpu": {"preferredCPUTopology": "cores"},
+    "devices": {
+        "preferredDiskBus": "sata",
+        "preferredInterfaceModel": "e1000",
+        "preferredTPM": {},
+    },
+    "features": {"preferredAcpi": {}, "preferredApic": {}, "preferredSmm": {}},
+    "firmware": {"preferredEfi": {"secureBoot": True}},
+}
+
+
+def test_a_guest_that_likes_what_windows_likes_gets_it(guests: Guests) -> None:
+    guests.create(build_sizing("Preference", "windows-like", **WINDOWS_LIKE))
+    guests.create(build_sizing("Instancetype", "windows-like", cpu={"guest": 2}, memory={"guest": "512Mi"}))
+    tree = build_guest(
+        "windows-like",
+        FULL_DEMO,
+        instancetype={"kind": "VirtualMachineInstancetype", "name": "windows-like"},
+        preference={"kind": "VirtualMachinePreference", "name": "windows-like"},
+    )
+    del tree["spec"]["template"]["spec"]["domain"]["memory"]
+    guests.create(tree)
+    found = guests.read_shape("windows-like")
+    assert (found["sockets"], found["cores"], found["threads"]) == (1, 2, 1)
+    assert (found["efi"], found["secureBoot"], found["tpm"], found["tpmVersion"]) == (True, True, True, 2)
+    assert [nic["driver"] for nic in found["nics"]] == ["e1000"]
+    assert [disk["driver"] for disk in found["disks"]] == ["ahci"]
+    guests.delete("windows-like")
+
+
+def test_a_guest_outlives_its_server_and_keeps_its_revision_across_a_restart(data: Path) -> None:
+    size = build_sizing("Instancetype", "pinned", cpu={"guest": 1}, memory={"guest": "192Mi"})
+    tree = build_guest("pinned", instancetype={"kind": "VirtualMachineInstancetype", "name": "pinned"})
+    del tree["spec"]["template"]["spec"]["domain"]["memory"]
+    other = data.with_name("outlived")
+    with System(other, "--launcher", "qemu") as system:
+        first = Guests(system)
+        first.create(size, tree)
+        vmi = first.wait_for_phase("pinned", "Running")
+        assert first.read_shape("pinned")["sockets"] == 1
+        system.stop(signal.SIGKILL)
+    with System(other, "--launcher", "qemu") as system:
+        second = Guests(system)
+        again = second.wait_for_phase("pinned", "Running")
+        assert again["metadata"]["uid"] == vmi["metadata"]["uid"]
+        assert second.read_shape("pinned")["uuid"] == vmi["spec"]["domain"]["firmware"]["uuid"]
+        second.patch(f"{INSTANCETYPES}/virtualmachineinstancetypes/pinned", spec={"cpu": {"guest": 2}})
+        second.act("virtualmachines", "pinned", "restart")
+        second.wait_for_phase("pinned", "Running", other_than=vmi["metadata"]["uid"])
+        found = second.read_shape("pinned")
+        assert (found["sockets"], found["uuid"]) == (1, vmi["spec"]["domain"]["firmware"]["uuid"])
+        second.delete("pinned")
+    assert not any((other / "guests").iterdir())
+
+
+def test_a_guest_is_paused_goes_on_and_shuts_down_when_asked(guests: Guests) -> None:
+    guests.create(build_guest("quiet"))
+    guests.read_shape("quiet")
+    guests.act("virtualmachineinstances", "quiet", "pause")
+    guests.wait_for_status("quiet", "Paused")
+    guests.act("virtualmachineinstances", "quiet", "unpause")
+    guests.wait_for_status("quiet", "Running")
+    guests.act("virtualmachines", "quiet", "stop")
+    guests.wait_for_status("quiet", "Stopped")
+    assert guests.vmi("quiet") is None
+    guests.delete("quiet")
+
+
+def test_a_guest_whose_qemu_is_killed_is_run_again_after_a_failure_only(guests: Guests, data: Path) -> None:
+    guests.create(build_guest("fragile", runStrategy="RerunOnFailure"))
+    vmi = guests.wait_for_phase("fragile", "Running")
+    uid = vmi["metadata"]["uid"]
+    pid = _read_qemu_pid(data, uid)
+    os.kill(pid, signal.SIGKILL)
+    guests.wait_for_phase("fragile", "Running", other_than=uid)
+    assert "killed" in _story(guests, "fragile")
+    guests.delete("fragile")
+
+
+REFUSALS: dict[str, tuple[Tree, str]] = {
+    "sev": (
+        {"launchSecurity": {"sev": {}}, "firmware": {"bootloader": {"efi": {"secureBoot": False}}}},
+        "launchSecurity",
+    ),
+    "machine": ({"machine": {"type": "pc-q35-rhel9.2.0"}}, "machine"),
+    "model": ({"cpu": {"model": "NoSuchModel"}}, "cpu.model"),
+    "passthrough": ({"cpu": {"model": "host-passthrough"}}, "cpu.model"),
+    "hyperv": ({"features": {"hyperv": {"vpindex": {}, "synic": {}, "synictimer": {}}}}, "hyperv"),
+    "vsock": ({"devices": {"autoattachVSOCK": True}}, "VSOCK"),
+}
+
+
+@pytest.mark.parametrize(("domain", "named"), REFUSALS.values(), ids=REFUSALS.keys())
+def test_what_this_machine_cannot_do_is_refused_by_name(guests: Guests, domain: Tree, named: str) -> None:
+    name = f"refused-{named.split('.')[0].lower()}"
+    tree = build_guest(name, domain={"memory": {"guest": "192Mi"}, "devices": {}, **domain})
+    guests.create(tree)
+
+    def look() -> str | None:
+        vmi: Any = guests.vmi(name)
+        conditions = {one["type"]: one for one in (vmi or {}).get("status", {}).get("conditions", [])}
+        told = conditions.get("Synchronized") or conditions.get("StandIn")
+        return told["message"] if told else None
+
+    words = eventually(look, lambda: str(guests.vmi(name)))
+    assert named in words
+    guests.delete(name)
+
+
+def _story(guests: Guests, name: str) -> str:
+    events = guests.system.ask("GET", "/api/v1/namespaces/default/events")[1]["items"]
+    return "\n".join(one["message"] for one in events if one["involvedObject"]["name"] == name)
+
+
+def _read_qemu_pid(data: Path, uid: str) -> int:
+    pid: int = json.loads((data / "guests" / uid / "report.json").read_text())["qemu_pid"]
+    return pid
