@@ -79,6 +79,7 @@ def _copy_data(reading: int, writing: int, total: int, progress: Progress) -> No
                 continue
             if copied == 0:
                 raise OSError(errno.EIO, "the file became shorter while it was copied")
+            os.posix_fadvise(writing, start, copied, os.POSIX_FADV_DONTNEED)  # begins to write it out, ahead of fsync
             start += copied
 
 
