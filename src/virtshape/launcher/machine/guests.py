@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 import signal
+import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -103,9 +104,7 @@ class Guests:
         if report is None or report.final:
             return Answer(error="the guest does not run", report=report)
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                await self._wait_for_socket(uid)
-            return await line.ask(self._places.find(uid).socket, request)
+            return await self._ask(uid, request)
         except (OSError, ValueError) as error:
             return Answer(error=f"the guest's launcher process does not answer: {error}", report=self.find(uid))
 
@@ -167,9 +166,15 @@ class Guests:
                 return
             await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _wait_for_socket(self, uid: str) -> None:
-        """Wait until the launcher process listens, or has no more to say."""
-        while not self._places.find(uid).socket.exists() and not self._reports[uid].final:
+    async def _ask(self, uid: str, request: Request) -> Answer:
+        """Ask a launcher process, which may have been started just now."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return await line.ask(self._places.find(uid).socket, request)
+            except (FileNotFoundError, ConnectionRefusedError):
+                if self._reports[uid].final or time.monotonic() > deadline:
+                    raise
             await asyncio.sleep(PAUSE_SECONDS)
 
     def _tell(self, uid: str, report: Report) -> None:

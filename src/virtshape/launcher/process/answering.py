@@ -13,8 +13,8 @@ import libvirt
 from virtshape.launcher.process.agent import read_filesystems, read_interfaces, read_os, read_users
 from virtshape.launcher.process.board import Board
 from virtshape.launcher.process.forwarding import ForwardError, Forwarding
+from virtshape.launcher.process.growing import find_room, write_device
 from virtshape.launcher.process.guest import Guest
-from virtshape.launcher.process.inspection import find_memory_device, request_memory
 from virtshape.launcher.process.looking import Looking
 from virtshape.launcher.process.stopping import Stopping
 from virtshape.launcher.report import Report
@@ -122,14 +122,12 @@ class Answering:
         return self._tell()
 
     def _set_memory(self, size: int) -> Answer:
-        device = find_memory_device(self._domain.XMLDesc(0))
-        if device is None:
+        room, wanted = find_room(self._domain.XMLDesc(0)), size // _KIB
+        if room is None:
             return Answer(error="the guest was started with no room for more memory", report=self._board.report)
-        wanted = size // _KIB - device.base
-        if not 0 <= wanted <= device.size:
-            least, most = device.base // _KIB, (device.base + device.size) // _KIB
-            words = f"the guest can have between {least} and {most} MiB of memory"
+        if not room.least <= wanted <= room.most:
+            words = f"the guest can have between {room.least // _KIB} and {room.most // _KIB} MiB of memory"
             return Answer(error=words, report=self._board.report)
-        wanted -= wanted % device.block
-        self._domain.updateDeviceFlags(request_memory(device, wanted), libvirt.VIR_DOMAIN_AFFECT_LIVE)
+        change = self._domain.updateDeviceFlags if room.alias else self._domain.attachDeviceFlags
+        change(write_device(room, wanted), libvirt.VIR_DOMAIN_AFFECT_LIVE)
         return self._tell()

@@ -17,16 +17,6 @@ _OURS: Final = "ua-"
 _AGENT: Final = "org.qemu.guest_agent.0"
 
 
-class MemoryDevice(Struct, frozen=True):
-    """Memory that can grow while the guest runs; KiB."""
-
-    xml: str
-    base: int
-    """What the guest has without it."""
-    size: int
-    block: int
-
-
 class Inspection(Struct, frozen=True, kw_only=True):
     """Facts about a domain."""
 
@@ -51,31 +41,6 @@ def inspect_domain(xml: str, addresses: Mapping[str, tuple[str, ...]]) -> Inspec
     )
 
 
-def find_memory_device(xml: str) -> MemoryDevice | None:
-    """Find the device through which the guest can be given more memory."""
-    root = ET.fromstring(xml)  # noqa: S314 - libvirt wrote it
-    device = root.find("devices/memory[@model='virtio-mem']")
-    if device is None:
-        return None
-    size = _read_number(device, "target/size")
-    return MemoryDevice(
-        xml=ET.tostring(device, encoding="unicode"),
-        base=_read_number(root, "memory") - size,
-        size=size,
-        block=_read_number(device, "target/block"),
-    )
-
-
-def request_memory(device: MemoryDevice, kibibytes: int) -> str:
-    """The device's description, changed so that so much of it is the guest's."""
-    root = ET.fromstring(device.xml)  # noqa: S314 - libvirt wrote it
-    requested = root.find("target/requested")
-    if requested is not None:
-        requested.text = str(kibibytes)
-        requested.set("unit", "KiB")
-    return ET.tostring(root, encoding="unicode")
-
-
 def _read_interface(element: ET.Element, addresses: Mapping[str, tuple[str, ...]]) -> Interface:
     name = _read_name(element)
     return Interface(
@@ -98,8 +63,3 @@ def _read_name(element: ET.Element) -> str:
 def _read_attribute(element: ET.Element, child: str, name: str) -> str:
     found = element.find(child)
     return found.get(name, "") if found is not None else ""
-
-
-def _read_number(element: ET.Element, path: str) -> int:
-    found = element.find(path)
-    return int(found.text or 0) if found is not None else 0

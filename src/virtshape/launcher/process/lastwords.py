@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 _TAIL: Final = 8192
-_STAMP: Final = re.compile(r"^\d{4}-\d\d-\d\d[T ][\d:.]+(Z|\+0000): ?")
+_STAMP: Final = re.compile(r"^\d{4}-\d\d-\d\d[T ][\d:.]+(Z|\+0000):? ?")
 _STAMPS: Final = re.compile(_STAMP.pattern.removeprefix("^"))
 _EXITED: Final = re.compile(r"^internal error: (process exited while connecting to monitor|[^:]*closed the monitor): ")
 _ARGUMENT: Final = re.compile(r"^qemu-system-\w+: (-\w+ (\{.*?\}+|\S+): )?")

@@ -1,0 +1,153 @@
+"""
+Guests of QEMU for tests, in a data directory of their own: started, watched, typed to.
+
+A guest is the demo guest, or one with no disk that stays in its firmware, which is all that most tests need.
+"""
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from tests.demo import give_up
+
+from virtshape.api.codec import from_tree
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.launcher.machine.account import choose_account
+from virtshape.launcher.machine.guests import Guests
+from virtshape.launcher.machine.lacks import find_lacks
+from virtshape.launcher.machine.places import Places
+from virtshape.launcher.machine.probing import probe_host
+from virtshape.launcher.report import Report
+
+Tree = dict[str, Any]
+PATIENCE: Final = 60.0
+BOOT_PATIENCE: Final = 150.0
+PROMPT: Final = "demo# "
+
+
+def build_guest(uid: str, domain: Tree | None = None, disk: str = "", **spec: Any) -> VirtualMachineInstance:
+    """An instance with the least of everything; `disk` names the image of its only disk."""
+    devices: Tree = {"interfaces": [{"name": "default", "masquerade": {}}]}
+    if disk:
+        devices["disks"] = [{"name": "root", "disk": {"bus": "virtio"}}]
+        spec["volumes"] = [{"name": "root", "containerDisk": {"image": disk}}]
+    domain = domain or {}
+    tree = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": "tested", "namespace": "default", "uid": uid},
+        "spec": {
+            "domain": {
+                "machine": {"type": "q35"},
+                "memory": {"guest": "128Mi"},
+                **domain,
+                "devices": {**devices, **domain.get("devices", {})},
+            },
+            "networks": [{"name": "default", "pod": {}}],
+            **spec,
+        },
+    }
+    return from_tree(tree, VirtualMachineInstance)
+
+
+class Stable:
+    """Guests in one data directory, and the reports that came of them."""
+
+    def __init__(self, places: Places, guests: Guests) -> None:
+        self.places = places
+        self.guests = guests
+
+    async def start(
+        self, domain: Tree | None = None, disk: Path | None = None, mounts: Tree | None = None, **spec: Any
+    ) -> str:
+        """Start a guest and wait until it has, or has failed to; its uid."""
+        uid = await self.begin(domain, disk, mounts, **spec)
+        await self.wait(uid, lambda report: report.state != "starting")
+        return uid
+
+    async def begin(
+        self, domain: Tree | None = None, disk: Path | None = None, mounts: Tree | None = None, **spec: Any
+    ) -> str:
+        """Have a guest started; its uid."""
+        uid = str(uuid.uuid4())
+        vmi = build_guest(uid, domain, str(disk or ""), **spec)
+        await self.guests.start(uid, vmi, {"root": str(disk)} if disk else mounts or {})
+        return uid
+
+    async def boot(self, disk: Path, domain: Tree | None = None) -> str:
+        """Start the demo guest and wait until it can be typed to; its uid."""
+        uid = await self.start(domain, disk)
+        assert self.report(uid).state == "running", self.report(uid)
+        await self.read_until(uid, PROMPT)
+        return uid
+
+    def report(self, uid: str) -> Report:
+        """The latest report."""
+        report = self.guests.find(uid)
+        assert report is not None
+        return report
+
+    async def wait(self, uid: str, holds: Callable[[Report], bool], seconds: float = PATIENCE) -> Report:
+        """Wait until something holds of the report."""
+        async with asyncio.timeout(seconds):
+            while not holds(self.report(uid)):
+                await asyncio.sleep(0.01)
+        return self.report(uid)
+
+    async def wait_for_end(self, uid: str) -> Report:
+        """Wait until the guest has ended."""
+        return await self.wait(uid, lambda report: report.final)
+
+    async def read_until(self, uid: str, text: str, times: int = 1) -> str:
+        """Wait until the guest has printed a text so many times; all that it has printed."""
+        log = self.places.find(uid).directory / "serial0.log"
+        async with asyncio.timeout(BOOT_PATIENCE):
+            while (printed := log.read_text(errors="replace")).count(text) < times:
+                assert not self.report(uid).final, self.report(uid)
+                await asyncio.sleep(0.1)
+        return printed
+
+    async def read_shape(self, uid: str) -> Tree:
+        """What the demo guest says of itself."""
+        printed = await self.read_until(uid, PROMPT)
+        shape: Tree = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
+        return shape
+
+    async def type(self, uid: str, line: str) -> None:
+        """Type a line to the demo guest's shell."""
+        path = self.places.find(uid).directory / "serial0.sock"
+        _, writer = await asyncio.open_unix_connection(path)
+        writer.write(f"{line}\n".encode())
+        await writer.drain()
+        await asyncio.sleep(0.5)  # QEMU forgets what it has not read when a client leaves
+        writer.close()
+
+
+def check_machine() -> None:
+    """Skip on a machine that cannot run guests, or fail where it should."""
+    if lacks := find_lacks():
+        give_up(f"guests need {', '.join(lacks)}")
+
+
+async def adopt(data: Path) -> Stable:
+    """The guests in this data directory, those that run there already among them."""
+    places = Places(data, choose_account())
+    guests = Guests(places, await probe_host(places))
+    guests.adopt()
+    return Stable(places, guests)
+
+
+@asynccontextmanager
+async def keeping(data: Path) -> AsyncIterator[Stable]:
+    """The guests in this data directory, all of which are gone afterwards."""
+    stable = await adopt(data)
+    try:
+        yield stable
+    finally:
+        for uid in stable.places.list_guests():
+            await stable.guests.remove(uid)
+        await stable.guests.close()

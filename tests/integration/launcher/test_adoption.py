@@ -1,0 +1,107 @@
+"""Guests outlive whoever started them: found again after a kill, whatever happened to them meanwhile."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.guests import PATIENCE, adopt, check_machine, keeping
+
+from virtshape.launcher.machine.remains import find_report
+from virtshape.launcher.report import Report
+from virtshape.launcher.request import Pause, Unpause
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    check_machine()
+    return tmp_path_factory.mktemp("adoption") / "data"
+
+
+def start_and_kill_supervisor(data: Path) -> str:
+    """Have another process start a guest, and kill it; the guest's uid."""
+    command = [sys.executable, "-m", "tests.supervisor", str(data)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as process:
+        assert process.stdout is not None
+        uid = process.stdout.readline().strip()
+        process.kill()
+        process.wait(PATIENCE)
+    return uid
+
+
+def kill_launcher(report: Report) -> None:
+    os.kill(report.launcher_pid or 0, signal.SIGKILL)
+
+
+def kill_qemu(report: Report) -> None:
+    os.kill(report.qemu_pid or 0, signal.SIGKILL)
+
+
+def kill_both(report: Report) -> None:
+    kill_launcher(report)
+    kill_qemu(report)
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "state", "reason"),
+    [
+        pytest.param(lambda _: None, "running", "", id="nothing"),
+        pytest.param(kill_launcher, "running", "", id="the launcher process is killed"),
+        pytest.param(kill_qemu, "failed", "QemuKilled", id="QEMU is killed"),
+        pytest.param(kill_both, "failed", "LauncherLost", id="both are killed"),
+    ],
+)
+def test_a_guest_is_found_again_when_its_supervisor_was_killed_and_meanwhile(
+    data: Path, meanwhile: Callable[[Report], None], state: str, reason: str
+) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await asyncio.to_thread(start_and_kill_supervisor, data)
+            before = find_report(stable.places.find(uid))
+            assert before is not None
+            assert before.state == "running"
+            meanwhile(before)
+            await asyncio.sleep(0.3)
+            found = await adopt(data)
+            await found.wait(uid, lambda report: (report.state, report.reason) == (state, reason))
+            if state == "running":
+                paused = await found.guests.ask(uid, Pause())
+                assert (paused.error, found.report(uid).qemu_pid) == ("", before.qemu_pid)
+            await found.guests.remove(uid)
+            await found.guests.close()
+
+    asyncio.run(scenario())
+
+
+def test_another_launcher_process_takes_over_from_one_that_was_killed(data: Path) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.start()
+            before = stable.report(uid)
+            kill_launcher(before)
+            after = await stable.wait(uid, lambda report: report.launcher_pid != before.launcher_pid)
+            assert after.qemu_pid == before.qemu_pid
+            for request, state in ((Pause(), "paused"), (Unpause(), "running")):
+                answer = await stable.guests.ask(uid, request)
+                assert answer.report is not None
+                assert (answer.error, answer.report.state) == ("", state)
+            kill_qemu(before)
+            ended = await stable.wait_for_end(uid)
+            assert (ended.state, ended.reason, ended.exit_code) == ("failed", "QemuFailed", None)
+
+    asyncio.run(scenario())
+
+
+def test_a_guest_that_was_about_to_start_when_its_supervisor_was_killed_can_start_anew(data: Path) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            stable.places.make("about-to-start")
+            found = await adopt(data)
+            assert found.guests.find("about-to-start") is None
+            assert found.places.list_guests() == []
+
+    asyncio.run(scenario())

@@ -1,0 +1,224 @@
+"""What can be done to a guest, and what keeps one from starting: real QEMU, with no disk where none is needed."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.guests import Tree, check_machine, keeping
+
+from virtshape.launcher.machine.remains import is_alive
+from virtshape.launcher.request import AskOs, Forward, Kill, Pause, Reset, SetMemory, SetVcpus, Status, Unpause
+
+MEBIBYTE = 1 << 20
+MOST_RESIDENT_KIB = 45 * 1000
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One data directory for all tests, so that QEMU is asked once what it can do."""
+    check_machine()
+    return tmp_path_factory.mktemp("guests") / "data"
+
+
+def read_status(pid: int | None, member: str) -> str:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(line.partition(":")[2].strip() for line in lines if line.startswith(f"{member}:"))
+
+
+def test_a_guest_is_paused_goes_on_is_reset_and_killed(data: Path) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.start()
+            started = stable.report(uid)
+            assert (started.state, started.machine[:7], started.volumes) == ("running", "pc-q35-", ())
+            assert [(one.name, one.addresses) for one in started.interfaces] == [("default", ("10.0.2.15",))]
+            paused = (await stable.guests.ask(uid, Pause())).report
+            assert paused is not None
+            assert (paused.state, paused.reason) == ("paused", "PausedByUser")
+            unpaused = (await stable.guests.ask(uid, Unpause())).report
+            assert unpaused is not None
+            assert (unpaused.state, unpaused.reason) == ("running", "")
+            assert (await stable.guests.ask(uid, Reset())).error == ""
+            killed = (await stable.guests.ask(uid, Kill())).report
+            assert killed is not None
+            assert (killed.state, killed.reason) == ("failed", "Killed")
+            assert await stable.wait_for_end(uid) == killed
+            assert (await stable.guests.ask(uid, Status())).error == "the guest does not run"
+
+    asyncio.run(scenario())
+
+
+def test_a_guest_that_is_to_start_paused_waits_to_go_on(data: Path) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.start(startStrategy="Paused")
+            assert (stable.report(uid).state, stable.report(uid).reason) == ("paused", "PausedByUser")
+            await stable.guests.ask(uid, Unpause())
+            await stable.wait(uid, lambda report: report.state == "running")
+
+    asyncio.run(scenario())
+
+
+def test_a_guest_outlives_neither_its_grace_period_nor_its_removal(data: Path) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.start()
+            await stable.guests.stop(uid, grace=600)
+            await stable.guests.stop(uid, grace=0.5)
+            ended = await stable.wait_for_end(uid)
+            assert (ended.state, ended.reason, ended.message) == (
+                "failed",
+                "GracePeriodExpired",
+                "the guest did not shut down within 0.5 seconds and was ended",
+            )
+            other = await stable.start()
+            running = stable.report(other)
+            await stable.guests.remove(other)
+            assert stable.guests.find(other) is None
+            assert not any(is_alive(pid, stable.places.find(other)) for pid in (running.launcher_pid, running.qemu_pid))
+            assert stable.places.list_guests() == [uid]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("number", "message", "code"),
+    [
+        pytest.param(signal.SIGKILL, "QEMU was killed by SIGKILL", -9, id="killed"),
+        pytest.param(signal.SIGTERM, "QEMU was told to end by another program", 0, id="told to end"),
+    ],
+)
+def test_a_guest_whose_qemu_is_ended_has_failed(data: Path, number: signal.Signals, message: str, code: int) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.start()
+            os.kill(stable.report(uid).qemu_pid or 0, number)
+            ended = await stable.wait_for_end(uid)
+            assert (ended.state, ended.reason, ended.message) == ("failed", "QemuKilled", message)
+            assert ended.exit_code == code
+
+    asyncio.run(scenario())
+
+
+def test_a_guest_can_be_stopped_before_it_has_started(data: Path) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.begin()
+            await stable.guests.stop(uid, grace=0)
+            ended = await stable.wait_for_end(uid)
+            assert (ended.state, ended.reason) == ("failed", "Killed")
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("domain", "spec", "reason", "fields"),
+    [
+        pytest.param(
+            {"cpu": {"cores": 4096, "dedicatedCpuPlacement": True}},
+            {},
+            "NotPossibleHere",
+            {"spec.domain.cpu.dedicatedCpuPlacement"},
+            id="more CPUs than there are",
+        ),
+        pytest.param(
+            {"devices": {"disks": [{"name": "root", "disk": {}}]}},
+            {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "nothing"}}]},
+            "VolumesNotReady",
+            {"spec.volumes[0].persistentVolumeClaim"},
+            id="a volume that is not there",
+        ),
+    ],
+)
+def test_a_guest_that_cannot_run_here_is_refused_by_its_fields(
+    data: Path, domain: Tree, spec: Tree, reason: str, fields: set[str]
+) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.start(domain, **spec)
+            report = stable.report(uid)
+            assert (report.state, report.reason, report.qemu_pid) == ("failed", reason, None)
+            assert fields <= {refusal.field for refusal in report.refusals}
+            assert all(f"{refusal.field}: {refusal.reason}" in report.message for refusal in report.refusals)
+
+    asyncio.run(scenario())
+
+
+def test_a_start_that_qemu_refuses_is_told_in_its_words(data: Path) -> None:
+    async def scenario() -> None:
+        claim = data / "claim"
+        claim.mkdir(exist_ok=True)
+        with (claim / "disk.img").open("wb") as image:
+            image.truncate(MEBIBYTE)
+        disk: dict[str, Any] = {
+            "domain": {"devices": {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}},
+            "mounts": {"root": str(claim)},
+            "volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "claim"}}],
+        }
+        async with keeping(data) as stable:
+            first = stable.report(await stable.start(**disk))
+            assert (first.state, [(one.name, one.target, one.size) for one in first.volumes]) == (
+                "running",
+                [("root", "vda", MEBIBYTE)],
+            )
+            second = stable.report(await stable.start(**disk))
+            assert (second.state, second.reason) == ("failed", "NotStarted")
+            assert second.message.startswith('QEMU did not start: Failed to get "write" lock; Is another process using')
+
+    asyncio.run(scenario())
+
+
+def test_requests_that_cannot_be_met_are_answered_with_words(data: Path) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.start()
+            ask = stable.guests.ask
+            assert "agent" in (await ask(uid, AskOs())).error
+            assert (await ask(uid, SetMemory(size=MEBIBYTE))).error == (
+                "the guest was started with no room for more memory"
+            )
+            assert "vcpus" in (await ask(uid, SetVcpus(count=64))).error
+            assert (await ask(uid, Forward(port=80, interface="other"))).error == (
+                "the interface other has user-mode networking, so that no port can be opened"
+            )
+            first, second = [(await ask(uid, Forward(port=80))).port for _ in range(2)]
+            assert first == second is not None
+            assert (await ask("another", Status())).error == "the guest does not run"
+
+    asyncio.run(scenario())
+
+
+def test_a_guest_with_room_to_grow_is_given_more(data: Path) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.start(
+                {
+                    "cpu": {"sockets": 1, "maxSockets": 4},
+                    "memory": {"guest": "1Gi", "maxGuest": "2Gi"},
+                }
+            )
+            assert (await stable.guests.ask(uid, SetVcpus(count=3))).error == ""
+            assert (await stable.guests.ask(uid, SetMemory(size=1536 * MEBIBYTE))).error == ""
+            assert (await stable.guests.ask(uid, SetMemory(size=4096 * MEBIBYTE))).error == (
+                "the guest can have between 1024 and 2048 MiB of memory"
+            )
+
+    asyncio.run(scenario())
+
+
+def test_a_launcher_process_is_small_unprivileged_and_in_a_session_of_its_own(data: Path) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.start()
+            report = stable.report(uid)
+            assert int(read_status(report.launcher_pid, "VmRSS").split()[0]) <= MOST_RESIDENT_KIB
+            assert os.getsid(report.launcher_pid or 0) == report.launcher_pid
+            for pid in (report.launcher_pid, report.qemu_pid):
+                assert "0" not in read_status(pid, "Uid").split()
+                assert int(read_status(pid, "CapEff"), 16) == 0
+                assert read_status(pid, "NoNewPrivs") == ("1" if os.geteuid() == 0 else "0") or pid == report.qemu_pid
+
+    asyncio.run(scenario())

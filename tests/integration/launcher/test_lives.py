@@ -1,0 +1,72 @@
+"""The demo guest's life as its launcher process tells it: shutdown, poweroff, reboot, panic, its network."""
+
+import asyncio
+import urllib.request
+from pathlib import Path
+
+import pytest
+from tests.demo import get_demo
+from tests.guests import PROMPT, check_machine, keeping
+
+from virtshape.launcher.request import Forward, SoftReboot
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    check_machine()
+    return tmp_path_factory.mktemp("lives") / "data"
+
+
+def fetch(port: int | None) -> bytes:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/shape.json", timeout=30) as answer:
+        content: bytes = answer.read()
+        return content
+
+
+def test_a_guest_serves_its_port_restarts_and_shuts_down_in_its_own_time(
+    data: Path, pytestconfig: pytest.Config
+) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.boot(get_demo(pytestconfig).disk, {"cpu": {"cores": 2}})
+            assert (await stable.read_shape(uid))["cores"] == 2
+            await stable.read_until(uid, "eth0 has 10.0.2.15")
+            port = (await stable.guests.ask(uid, Forward(port=80))).port
+            assert b'"cores":2' in await asyncio.to_thread(fetch, port)
+            await stable.type(uid, "reboot -f")
+            await stable.read_until(uid, PROMPT, times=2)
+            assert (await stable.guests.ask(uid, SoftReboot())).error == ""
+            await stable.read_until(uid, PROMPT, times=3)
+            assert stable.report(uid).state == "running"
+            await stable.guests.stop(uid, grace=60)
+            ended = await stable.wait_for_end(uid)
+            assert (ended.state, ended.reason, ended.exit_code) == ("succeeded", "GuestShutDown", 0)
+
+    asyncio.run(scenario())
+
+
+def test_a_guest_that_powers_itself_off_has_succeeded(data: Path, pytestconfig: pytest.Config) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.boot(get_demo(pytestconfig).disk)
+            await stable.type(uid, "poweroff -f")
+            ended = await stable.wait_for_end(uid)
+            assert (ended.state, ended.reason, ended.message) == (
+                "succeeded",
+                "GuestShutDown",
+                "the guest has shut down",
+            )
+
+    asyncio.run(scenario())
+
+
+def test_a_guest_that_panics_has_failed(data: Path, pytestconfig: pytest.Config) -> None:
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            domain = {"devices": {"panicDevices": [{"model": "isa"}]}, "memory": {"guest": "256Mi"}}
+            uid = await stable.boot(get_demo(pytestconfig, "full").disk, domain)
+            await stable.type(uid, "echo c >/proc/sysrq-trigger")
+            ended = await stable.wait_for_end(uid)
+            assert (ended.state, ended.reason) == ("failed", "GuestPanicked")
+
+    asyncio.run(scenario())

@@ -1,0 +1,35 @@
+"""
+A supervisor for tests to kill: starts a guest in a data directory, prints its uid, and waits.
+
+Run as a program: `python -m tests.supervisor DIRECTORY`.
+"""
+
+import asyncio
+import sys
+import uuid
+from pathlib import Path
+
+from tests.guests import build_guest
+
+from virtshape.launcher.machine.account import choose_account
+from virtshape.launcher.machine.guests import Guests
+from virtshape.launcher.machine.places import Places
+from virtshape.launcher.machine.probing import probe_host
+
+
+async def supervise(data: Path) -> None:
+    """Start a guest and wait to be killed."""
+    places = Places(data, choose_account())
+    guests = Guests(places, await probe_host(places))
+    uid = str(uuid.uuid4())
+    running = asyncio.Event()
+    guests.observe(lambda _, report: running.set() if report.state != "starting" else None)
+    await guests.start(uid, build_guest(uid), {})
+    await running.wait()
+    sys.stdout.write(f"{uid}\n")
+    sys.stdout.flush()
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(supervise(Path(sys.argv[1])))
