@@ -6,6 +6,7 @@ Kinds that are none of KubeVirt's pass as they are.
 
 from typing import Any, Final
 
+from virtshape.admission.configuration import admit_configuration
 from virtshape.admission.datavolume import check_data_volume
 from virtshape.admission.instance import admit_vmi
 from virtshape.admission.machine import admit_vm, refuse
@@ -33,6 +34,8 @@ def admit(kind: Kind, new: Tree, old: Tree | None, world: World, *, trusted: boo
             return admit_vm(new, old, world)
         case "kubevirt.io", "VirtualMachineInstance":
             return admit_vmi(new, old, world, trusted=trusted)
+        case "kubevirt.io", "KubeVirt":
+            return admit_configuration(new, old)
         case "cdi.kubevirt.io", "DataVolume":
             return _admit_data_volume(new, old)
         case group, _ if group in (INSTANCETYPE_GROUP, FLAVOR_GROUP):

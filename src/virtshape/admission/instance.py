@@ -4,13 +4,16 @@ Admits VMIs: gives a new one everything that it needs to run, and lets nobody bu
 A VMI that a VM started has most of it already; what is there stays.
 """
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from virtshape.admission.lasting import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNOTATION
 from virtshape.admission.machine import refuse
 from virtshape.admission.overlay import overlay
+from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest
-from virtshape.admission.violation import split
+from virtshape.admission.rules.labels import check_labels, check_relabelled
+from virtshape.admission.violation import Violation, split
 from virtshape.admission.world import Admitted, Tree, World
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
@@ -25,6 +28,7 @@ from virtshape.engine.memory import check_memory_given
 
 FINALIZER: Final = "kubevirt.io/foregroundDeleteVirtualMachine"
 _ROOT: Final = "spec"
+_LABELS: Final = "metadata.labels"
 _GUEST_USER: Final = 107
 _RESTRICTED: Final = Cause("FieldValueNotSupported", "update of VMI object is restricted", "")
 
@@ -32,18 +36,35 @@ _RESTRICTED: Final = Cause("FieldValueNotSupported", "update of VMI object is re
 def admit_vmi(new: Tree, old: Tree | None, world: World, *, trusted: bool) -> Admitted:
     """The VMI to store; `trusted` says that the system itself writes it."""
     if old is not None:
-        if not trusted and new["spec"] != old["spec"]:
-            refuse([_RESTRICTED])
+        if not trusted:
+            _check_changed(new, old)
         return Admitted(new, [])
     vmi = from_tree(new, VirtualMachineInstance)
     given = to_tree(vmi)
     conflicts = _complete(vmi, world)
-    verdict = split(check_guest(vmi.spec, _ROOT))
+    verdict = split(_check_new(vmi, world, trusted=trusted))
     if conflicts or verdict.causes:
         refuse([*conflicts, *verdict.causes])
     admitted = overlay(new, given, to_tree(vmi))
     status = {**_begin_status(vmi.spec, world.now()), **(new.get("status") or {})}
     return Admitted({**admitted, "status": status}, verdict.warnings)
+
+
+def _check_changed(new: Tree, old: Tree) -> None:
+    if new["spec"] != old["spec"]:
+        refuse([_RESTRICTED])
+    labels, before = (tree["metadata"].get("labels") or {} for tree in (new, old))
+    causes = split(check_relabelled(labels, before, _LABELS)).causes
+    if causes:
+        refuse(causes)
+
+
+def _check_new(vmi: VirtualMachineInstance, world: World, *, trusted: bool) -> Iterator[Violation]:
+    labels = vmi.metadata.labels if vmi.metadata is not None else None
+    if labels and not trusted:
+        yield from check_labels(labels, _LABELS)
+    yield from check_guest(vmi.spec, _ROOT)
+    yield from check_configured(vmi.spec, _ROOT, world.configuration)
 
 
 def _complete(vmi: VirtualMachineInstance, world: World) -> list[Cause]:

@@ -12,6 +12,7 @@ from virtshape.admission.lasting import fix_lasting, keep_lasting, mark_recaptur
 from virtshape.admission.missing import explain_missing, list_candidates
 from virtshape.admission.mutate import mutate_vm
 from virtshape.admission.overlay import overlay
+from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest, check_instance
 from virtshape.admission.rules.machine import check_machine, check_machine_alone
 from virtshape.admission.violation import Verdict, split
@@ -84,6 +85,9 @@ def _judge(vm: VirtualMachine, before: VirtualMachine | None, world: World) -> V
         verdict.causes.extend(conflict.cause for conflict in _tell_misfits(vm, found, trial, world))
     is_sized = found.is_complete and not trial.conflicts
     guest = split((check_guest if is_sized else check_instance)(trial.spec, TEMPLATE_ROOT))
+    if is_sized:
+        ruled_out = check_configured(trial.spec, TEMPLATE_ROOT, world.configuration)
+        guest.causes.extend(violation.cause for violation in ruled_out)
     return Verdict(verdict.causes + guest.causes, verdict.warnings + guest.warnings)
 
 

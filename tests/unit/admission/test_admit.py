@@ -218,6 +218,53 @@ def test_only_the_system_changes_the_spec_of_a_vmi() -> None:
     assert admitted(told, old=old) == told
 
 
+def labelled(tree: Tree, **labels: str) -> Tree:
+    return {**tree, "metadata": {**tree["metadata"], "labels": labels}}
+
+
+NODE = "kubevirt.io/nodeName"
+
+
+def test_only_the_system_puts_its_labels_on_a_vmi() -> None:
+    tree = labelled(vmi_tree(), **{NODE: "node1", "app": "web"})
+    ((field, message),) = refused(tree)
+    assert field == "metadata.labels"
+    assert message.endswith(f"labels on a VMI object is prohibited: {NODE}")
+    assert admitted(tree, trusted=True)["metadata"]["labels"] == {NODE: "node1", "app": "web"}
+
+
+def test_only_the_system_changes_its_labels_on_a_vmi() -> None:
+    old = admitted(labelled(vmi_tree(), **{NODE: "node1"}), trusted=True)
+    new = labelled(old, **{NODE: "node2"})
+    ((field, message),) = refused(new, old=old)
+    assert (field, message.split()[0]) == ("metadata.labels", "modification")
+    assert admitted(new, old=old, trusted=True) == new
+    other = labelled(old, **{NODE: "node1", "app": "web"})
+    assert admitted(other, old=old) == other
+
+
+RULED_OUT: dict[str, tuple[Tree, Tree, str]] = {
+    "a machine type": ({"machine": {"type": "pc"}}, {}, "machine.type"),
+    "a bridge": ({}, {"network": {"permitBridgeInterfaceOnPodNetwork": False}}, "devices.interfaces[0].name"),
+}
+
+
+@pytest.mark.parametrize(("domain", "configuration", "field"), RULED_OUT.values(), ids=RULED_OUT)
+def test_what_the_configuration_rules_out_is_refused(domain: Tree, configuration: Tree, field: str) -> None:
+    hardware = {**domain, "devices": {"interfaces": [{"name": "default", "bridge": {}}]}, "memory": {"guest": "1Gi"}}
+    template: Tree = {"networks": [{"name": "default", "pod": {}}]}
+    world = SmallWorld(**configuration)
+    vm = vm_tree(domain=hardware, template=template)
+    assert [at for at, _ in refused(vm, world)] == [f"spec.template.spec.domain.{field}"]
+    vmi = vmi_tree(domain=hardware, **template)
+    assert [at for at, _ in refused(vmi, world)] == [f"spec.domain.{field}"]
+
+
+def test_an_unknown_setting_is_warned_of() -> None:
+    tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "spec": {"configuration": {"colour": "blue"}}}
+    assert warned(tree) == ['unknown setting "spec.configuration.colour" is kept and has no effect']
+
+
 def instancetype_tree(version: str = "v1beta1", **spec: Any) -> Tree:
     tree: Tree = to_tree(build_instancetype("small", version=version, **spec))
     return tree

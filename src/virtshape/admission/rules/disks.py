@@ -8,16 +8,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from virtshape.admission.rules.checks import check_names, check_one_of, check_partners, check_value, list_members
+from virtshape.admission.rules.checks import NOT_SUPPORTED, check_names, check_one_of, check_partners, list_members
+from virtshape.admission.rules.serial import check_serial, is_serial
 from virtshape.admission.rules.volumes import check_sources
 from virtshape.admission.violation import Violation
-from virtshape.api.kubevirt.devices import BlockSize, Disk
+from virtshape.api.diagnosis import suggest
+from virtshape.api.kubevirt.devices import BlockSize, CustomBlockSize, Disk
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
-from virtshape.api.kubevirt.volume import Volume
 
-LONGEST_SERIAL: Final = 256
 PCI_ADDRESS: Final = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
-_SERIAL: Final = re.compile(r"[A-Za-z0-9_.+-]+")
 _TARGETS: Final = list_members(Disk, "disk", "cdrom", "lun")
 _BUSES: Final = ("virtio", "sata", "scsi", "usb")
 _CACHES: Final = ("none", "writethrough", "writeback")
@@ -37,86 +36,96 @@ def check_disks(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violati
     yield from check_sources(volumes, at_volumes)
     yield from check_partners("disk", disks, at_disks, "volume", known)
     yield from check_names("disk", disks, at_disks)
-    by_name = {volume.name: volume for volume in volumes}
     for index, disk in enumerate(disks):
-        yield from _check_disk(disk, by_name.get(disk.name), f"{at_disks}[{index}]")
+        yield from _check_disk(disk, f"{at_disks}[{index}]")
     if filesystems:
         at_filesystems = f"{root}.domain.devices.filesystems"
         yield from check_names("filesystem", filesystems, at_filesystems)
         yield from check_partners("filesystem", filesystems, at_filesystems, "volume", known)
 
 
-def _check_disk(disk: Disk, volume: Volume | None, at: str) -> Iterator[Violation]:
+def _check_disk(disk: Disk, at: str) -> Iterator[Violation]:
     targets = _TARGETS.list_values(disk)
     if len(targets) > 1:
         yield from check_one_of("disk", disk, _TARGETS, at, least=0)
-    yield from check_value(at, "cache", disk.cache, _CACHES)
-    yield from check_value(at, "io", disk.io, _IO_MODES)
-    yield from check_value(at, "errorPolicy", disk.error_policy, _ERROR_POLICIES)
+    if disk.cache and disk.cache not in _CACHES:
+        message = f"{at}.cache has invalid value {disk.cache}, allowed are {', '.join(_CACHES)}"
+        yield Violation("unsupported-value", f"{at}.cache", message)
+    if disk.io and disk.io not in _IO_MODES:
+        words = f"Disk IO mode for {at} is not supported. Supported modes are: native, threads"
+        yield Violation("unsupported-value", f"{at}.io", f"{words}, not {disk.io}", NOT_SUPPORTED)
+    if disk.error_policy and disk.error_policy not in _ERROR_POLICIES:
+        words = f'{at}.errorPolicy has invalid value "{disk.error_policy}"'
+        yield Violation("unsupported-value", f"{at}.errorPolicy", f"{words}, allowed are {', '.join(_ERROR_POLICIES)}")
     for name, target in targets:
-        if target.bus not in _BUSES:
-            yield from check_value(at, f"{name}.bus", target.bus, _BUSES)
-    yield from _check_target(disk, volume, at)
-    if disk.serial:
-        yield from _check_serial(disk.serial, f"{at}.serial")
-    if disk.block_size is not None:
-        yield from _check_block_size(disk.block_size, f"{at}.blockSize")
+        if target.bus:
+            yield from _check_bus(disk, name, target.bus, at)
+    if disk.lun is not None and disk.lun.reservation and disk.lun.bus != "scsi":
+        message = f"Persistent reservation requires a SCSI bus, but {disk.lun.bus or 'none'} was specified"
+        yield Violation("impossible-combination", f"{at}.lun.bus", message)
+    if disk.disk is not None and disk.disk.pci_address:
+        yield from _check_pci_address(disk.disk.pci_address, disk.disk.bus, at)
+    if disk.serial and not is_serial(disk.serial):
+        yield from check_serial(disk.serial, f"{at}.serial", at)
+    if disk.block_size is not None and disk.block_size.custom is not None:
+        bus = targets[0][1].bus if targets else None
+        yield from _check_block_size(disk.block_size, disk.block_size.custom, bus, f"{at}.blockSize")
     if disk.shareable and disk.cache not in (None, "", "none"):
         message = f"a sharable disk requires cache = none, found: {disk.cache}"
         yield Violation("impossible-combination", f"{at}.cache", message)
 
 
-def _check_target(disk: Disk, volume: Volume | None, at: str) -> Iterator[Violation]:
-    if disk.cdrom is not None and disk.cdrom.bus == "virtio":
+def _check_bus(disk: Disk, name: str, bus: str, at: str) -> Iterator[Violation]:
+    field = f"{at}.{name}.bus"
+    if bus == "ide":
+        yield Violation("unsupported-value", field, f"IDE bus is not supported: use one of {', '.join(_BUSES)}")
+    elif bus not in _BUSES:
+        words = f"{at} is set with an unrecognized bus {bus}, must be one of: {', '.join(_BUSES)}"
+        yield Violation("unsupported-value", field, f"{words}{suggest(bus, _BUSES)}")
+    if name == "cdrom" and bus == "virtio":
         message = "Bus type virtio is invalid for CD-ROM device: use sata or scsi"
-        yield Violation("impossible-combination", f"{at}.cdrom.bus", message)
-    if disk.disk is not None:
-        if disk.disk.readonly and disk.disk.bus == "sata":
-            message = f"{at}.disk: sata disks must not be readonly: use virtio or scsi"
-            yield Violation("impossible-combination", f"{at}.disk.readonly", message)
-        if disk.disk.pci_address:
-            yield from _check_pci_address(disk.disk.pci_address, disk.disk.bus, f"{at}.disk.pciAddress")
-        if disk.dedicated_io_thread and disk.disk.bus not in (None, "", "virtio"):
-            message = f"IOThreads are not supported for disks on a {disk.disk.bus} bus"
-            yield Violation("impossible-combination", f"{at}.disk.bus", message)
-    if disk.lun is not None and disk.lun.reservation:
-        if disk.lun.bus != "scsi":
-            message = f"{at}.lun.reservation is only supported with scsi bus"
-            yield Violation("impossible-combination", f"{at}.lun.reservation", message)
-        if volume is not None and volume.persistent_volume_claim is None and volume.data_volume is None:
-            message = f"{at}.lun.reservation needs a persistentVolumeClaim or dataVolume as its volume"
-            yield Violation("impossible-combination", f"{at}.lun.reservation", message)
+        yield Violation("impossible-combination", field, message)
+    if name == "disk" and bus == "sata" and disk.disk is not None and disk.disk.readonly:
+        message = "sata hard-disks do not support read-only: use virtio or scsi"
+        yield Violation("impossible-combination", field, message)
+    if disk.dedicated_io_thread and bus != "virtio":
+        message = f"IOThreads are not supported for disks on a {bus} bus: use virtio"
+        yield Violation("impossible-combination", field, message, NOT_SUPPORTED)
 
 
-def _check_pci_address(address: str, bus: str | None, field: str) -> Iterator[Violation]:
+def _check_pci_address(address: str, bus: str | None, at: str) -> Iterator[Violation]:
+    field = f"{at}.disk.pciAddress"
     if bus != "virtio":
-        message = f"{field} is only allowed with disk bus 'virtio'"
+        message = f"disk {at}.name - setting a PCI address is only possible with bus type virtio."
         yield Violation("impossible-combination", field, message)
     if not PCI_ADDRESS.fullmatch(address):
-        yield Violation("invalid-value", field, f"disk has malformed PCI address ({address}): write it as 0000:81:01.1")
-
-
-def _check_serial(serial: str, field: str) -> Iterator[Violation]:
-    if len(serial) > LONGEST_SERIAL:
-        message = f"{field} must be less than or equal to {LONGEST_SERIAL} in length, if specified"
-        yield Violation("invalid-value", field, message)
-    if not _SERIAL.fullmatch(serial):
-        message = f"{field} must be made up of the following characters [A-Za-z0-9_.+-], if specified"
+        message = f"disk {at}.name has malformed PCI address ({address}): write it as 0000:81:01.1"
         yield Violation("invalid-value", field, message)
 
 
-def _check_block_size(size: BlockSize, at: str) -> Iterator[Violation]:
-    custom = size.custom
-    if custom is None:
-        return
+def _check_block_size(size: BlockSize, custom: CustomBlockSize, bus: str | None, at: str) -> Iterator[Violation]:
     if size.match_volume is not None and size.match_volume.enabled is not False:
-        message = f"{at}: Block size matching can't be enabled together with a custom value"
+        message = "Block size matching can't be enabled together with a custom value: keep one of them"
         yield Violation("one-of", f"{at}.custom", message)
-    logical, physical = custom.logical or 0, custom.physical or 0
+    logical, physical, granularity = custom.logical or 0, custom.physical or 0, custom.discard_granularity
     for name, value in (("logical", logical), ("physical", physical)):
-        if not _LEAST_BLOCK <= value <= _MOST_BLOCK or value & (value - 1):
-            message = f"Provided size of {value} is not supported. It must be a power of 2 between 512 and 2Mi"
-            yield Violation("invalid-value", f"{at}.custom.{name}", message)
+        words = _find_block_fault(value)
+        if words:
+            yield Violation("invalid-value", f"{at}.custom.{name}", f"Provided size of {value} is {words}")
     if logical > physical:
         message = f"Logical size {logical} must be the same or less than the physical size of {physical}"
         yield Violation("impossible-combination", f"{at}.custom.logical", message)
+    elif bus == "sata" and logical != _LEAST_BLOCK:
+        message = f"Logical size {logical} must be {_LEAST_BLOCK} for SATA devices"
+        yield Violation("impossible-combination", f"{at}.custom.logical", message)
+    if granularity is not None and logical and granularity % logical:
+        message = f"Discard granularity {granularity} must be multiples of logical size {logical}"
+        yield Violation("impossible-combination", f"{at}.custom.discardGranularity", message)
+
+
+def _find_block_fault(size: int) -> str:
+    if size < _LEAST_BLOCK:
+        return f"less than the supported minimum size of {_LEAST_BLOCK}"
+    if size > _MOST_BLOCK:
+        return f"greater than the supported maximum size of {_MOST_BLOCK}"
+    return "not a power of 2" if size & (size - 1) else ""

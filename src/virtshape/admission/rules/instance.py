@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from virtshape.admission.rules.bootorder import check_boot_orders
-from virtshape.admission.rules.checks import check_value
 from virtshape.admission.rules.clock import check_clock
 from virtshape.admission.rules.cpu import check_cpus
 from virtshape.admission.rules.devices import check_devices
@@ -18,6 +17,7 @@ from virtshape.admission.rules.memory import check_guest_memory
 from virtshape.admission.rules.names import check_guest_names
 from virtshape.admission.rules.networks import check_networks
 from virtshape.admission.rules.probes import check_probes
+from virtshape.admission.rules.rare import check_rare, check_rare_complete
 from virtshape.admission.rules.scheduling import check_scheduling
 from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
@@ -31,9 +31,17 @@ def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
     """Everything that is wrong with what a VM starts; `root` is where it stands."""
     domain = spec.domain
     at_devices = f"{root}.domain.devices"
-    yield from check_value(root, "evictionStrategy", spec.eviction_strategy, _EVICTION_STRATEGIES)
-    yield from check_value(root, "architecture", spec.architecture, _ARCHITECTURES)
-    yield from check_value(f"{root}.domain", "ioThreadsPolicy", domain.io_threads_policy, _IO_THREADS_POLICIES)
+    if spec.eviction_strategy and spec.eviction_strategy not in _EVICTION_STRATEGIES:
+        field = f"{root}.evictionStrategy"
+        words = f"{field} is set with an unrecognized option: {spec.eviction_strategy}"
+        yield Violation("unsupported-value", field, f"{words}; use one of {', '.join(_EVICTION_STRATEGIES)}")
+    if spec.architecture and spec.architecture not in _ARCHITECTURES:
+        words = f"unsupported architecture: {spec.architecture}"
+        yield Violation("unsupported-value", f"{root}.architecture", f"{words}; use one of {', '.join(_ARCHITECTURES)}")
+    if domain.io_threads_policy and domain.io_threads_policy not in _IO_THREADS_POLICIES:
+        words = f"Invalid IOThreadsPolicy ({domain.io_threads_policy})"
+        message = f"{words}: use one of {', '.join(_IO_THREADS_POLICIES)}"
+        yield Violation("unsupported-value", f"{root}.domain.ioThreadsPolicy", message)
     yield from check_disks(spec, root)
     yield from check_networks(spec, root)
     yield from check_boot_orders(domain.devices, at_devices)
@@ -43,6 +51,7 @@ def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
     yield from check_probes(spec, root)
     if domain.clock is not None:
         yield from check_clock(domain.clock, f"{root}.domain.clock")
+    yield from check_rare(spec, root)
 
 
 def check_guest(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
@@ -52,8 +61,10 @@ def check_guest(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violati
     yield from check_cpus(spec.domain, at)
     yield from check_guest_memory(spec.domain, at)
     yield from check_firmware(spec.domain, at)
+    yield from check_rare_complete(spec, root)
     if spec.domain.io_threads_policy == "supplementalPool":
         threads = spec.domain.io_threads
         if threads is None or not threads.supplemental_pool_thread_count:
             field = f"{at}.ioThreads.supplementalPoolThreadCount"
-            yield Violation("impossible-combination", field, f"{field} is required with the policy supplementalPool")
+            words = "the number of iothreads needs to be set and positive for the dedicated policy"
+            yield Violation("impossible-combination", field, f"{words} supplementalPool")

@@ -9,6 +9,13 @@ from virtshape.admission.rules.instance import check_guest
 DISK = f"{D}.devices.disks[0]"
 VOLUME = "spec.volumes[0]"
 
+BLOCKS = f"{DISK}.blockSize.custom"
+
+
+def blocks(bus: str = "virtio", **sizes: int) -> Tree:
+    return disk(disk={"bus": bus}, blockSize={"custom": sizes})
+
+
 BROKEN: dict[str, tuple[Tree, Told]] = {
     "a disk without its volume": (devices(disks=[{"name": "a"}]), [(f"{DISK}.name", "ame 'a' not found")]),
     "a filesystem without its volume": (
@@ -28,72 +35,87 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
         volume(containerDisk={"image": "i"}, emptyDisk={"capacity": "1Gi"}),
         [(f"{VOLUME}.emptyDisk", "must have exactly one source type set")],
     ),
-    "a disk of two sorts": (disk(disk={}, lun={}), [(f"{DISK}.lun", "can only have a single target type defined")]),
-    "a bus that is none": (disk(disk={"bus": "ide"}), [(f"{DISK}.disk.bus", '"ide" is not supported')]),
-    "a cache that is none": (disk(cache="some"), [(f"{DISK}.cache", '"some" is not supported')]),
-    "an io mode that is none": (disk(io="fast"), [(f"{DISK}.io", '"fast" is not supported')]),
-    "an error policy that is none": (disk(errorPolicy="cry"), [(f"{DISK}.errorPolicy", '"cry" is not supported')]),
+    "a disk of two sorts": (
+        disk({"persistentVolumeClaim": {"claimName": "c"}}, disk={}, lun={}),
+        [(f"{DISK}.lun", "can only have a single target type defined")],
+    ),
+    "a bus of yesterday": (disk(disk={"bus": "ide"}), [(f"{DISK}.disk.bus", "IDE bus is not supported")]),
+    "a bus that is none": (
+        disk(disk={"bus": "virtoi"}),
+        [(f"{DISK}.disk.bus", f"{DISK} is set with an unrecognized bus virtoi, must be one of")],
+    ),
+    "a cache that is none": (disk(cache="some"), [(f"{DISK}.cache", f"{DISK}.cache has invalid value some")]),
+    "an io mode that is none": (
+        disk(io="fast"),
+        [(f"{DISK}.io", "is not supported. Supported modes are: native, threads")],
+    ),
+    "an error policy that is none": (
+        disk(errorPolicy="cry"),
+        [(f"{DISK}.errorPolicy", f'{DISK}.errorPolicy has invalid value "cry"')],
+    ),
     "a CD-ROM on virtio": (
         disk(cdrom={"bus": "virtio"}),
         [(f"{DISK}.cdrom.bus", "Bus type virtio is invalid for CD-ROM device")],
     ),
     "a disk on sata to read only": (
         disk(disk={"bus": "sata", "readonly": True}),
-        [(f"{DISK}.disk.readonly", "sata disks must not be readonly")],
+        [(f"{DISK}.disk.bus", "sata hard-disks do not support read-only")],
     ),
     "a PCI address on sata": (
         disk(disk={"bus": "sata", "pciAddress": "0000:81:01.0"}),
-        [(f"{DISK}.disk.pciAddress", "is only allowed with disk bus 'virtio")],
+        [(f"{DISK}.disk.pciAddress", "setting a PCI address is only possible with bus type virtio.")],
     ),
     "a PCI address that is none": (
         disk(disk={"bus": "virtio", "pciAddress": "81"}),
-        [(f"{DISK}.disk.pciAddress", "disk has malformed PCI address (81)")],
+        [(f"{DISK}.disk.pciAddress", f"disk {DISK}.name has malformed PCI address (81)")],
     ),
     "a thread for a disk on sata": (
         disk(dedicatedIOThread=True, disk={"bus": "sata"}),
         [(f"{DISK}.disk.bus", "IOThreads are not supported for disks on a sata bus")],
     ),
     "a reservation without scsi": (
-        disk({"persistentVolumeClaim": {"claimName": "c"}}, lun={"reservation": True}),
-        [(f"{DISK}.lun.reservation", "is only supported with scsi bus")],
-    ),
-    "a reservation of a container disk": (
-        disk(lun={"bus": "scsi", "reservation": True}),
-        [(f"{DISK}.lun.reservation", "needs a persistentVolumeClaim or dataVolume as its volume")],
+        disk({"persistentVolumeClaim": {"claimName": "c"}}, lun={"bus": "sata", "reservation": True}),
+        [(f"{DISK}.lun.bus", "Persistent reservation requires a SCSI bus, but sata was specified")],
     ),
     "a serial too long": (
         disk(serial="a" * 257),
-        [(f"{DISK}.serial", "must be less than or equal to 256 in length, if specified")],
+        [(f"{DISK}.serial", f"{DISK} must be less than or equal to 256 in length, if specified")],
     ),
     "a serial with blanks": (
         disk(serial="a b"),
-        [(f"{DISK}.serial", "must be made up of the following characters [A-Za-z0-9_.+-], if specified")],
+        [(f"{DISK}.serial", f"{DISK} must be made up of the following characters [A-Za-z0-9_.+-], if specified")],
     ),
     "a shared disk with a cache": (
         disk(shareable=True, cache="writeback"),
-        [(f"{DISK}.cache", "a sharable disk requires cache = none, found")],
+        [(f"{DISK}.cache", "a sharable disk requires cache = none, found: writeback")],
     ),
     "blocks that are no power of 2": (
-        disk(blockSize={"custom": {"logical": 1000, "physical": 4096}}),
-        [
-            (
-                f"{DISK}.blockSize.custom.logical",
-                "Provided size of 1000 is not supported. It must be a power of 2 between 512 and 2Mi",
-            )
-        ],
+        blocks(logical=1000, physical=4096),
+        [(f"{BLOCKS}.logical", "Provided size of 1000 is not a power of 2")],
+    ),
+    "blocks too small": (
+        blocks(logical=256, physical=512),
+        [(f"{BLOCKS}.logical", "Provided size of 256 is less than the supported minimum size of 512")],
+    ),
+    "blocks too large": (
+        blocks(logical=512, physical=4194304),
+        [(f"{BLOCKS}.physical", "Provided size of 4194304 is greater than the supported maximum size of 2097152")],
     ),
     "blocks within smaller blocks": (
-        disk(blockSize={"custom": {"logical": 4096, "physical": 512}}),
-        [
-            (
-                f"{DISK}.blockSize.custom.logical",
-                "Logical size 4096 must be the same or less than the physical size of 512",
-            )
-        ],
+        blocks(logical=4096, physical=512),
+        [(f"{BLOCKS}.logical", "Logical size 4096 must be the same or less than the physical size of 512")],
+    ),
+    "blocks that sata does not have": (
+        blocks(bus="sata", logical=4096, physical=4096),
+        [(f"{BLOCKS}.logical", "Logical size 4096 must be 512 for SATA devices")],
+    ),
+    "blocks that cannot be discarded one by one": (
+        blocks(logical=4096, physical=4096, discardGranularity=512),
+        [(f"{BLOCKS}.discardGranularity", "Discard granularity 512 must be multiples of logical size 4096")],
     ),
     "blocks of two sorts": (
         disk(blockSize={"matchVolume": {}, "custom": {"logical": 512, "physical": 512}}),
-        [(f"{DISK}.blockSize.custom", "Block size matching can't be enabled together with a custom value")],
+        [(BLOCKS, "Block size matching can't be enabled together with a custom value")],
     ),
 }
 
