@@ -35,6 +35,7 @@ ADDITIONS = {
     "v1.VirtualMachineStatus.flavorRef: ours alone",
     "v1beta1.CPUInstancetype.guest: optional, not required",  # a topology may stand in its place
     "v1beta1.CPUInstancetype.topology: ours alone",
+    "v1beta1.DataVolumeSourceHTTP.checksum: ours alone",  # newer versions of CDI have it
 }
 OPTIONAL_SIZES = {
     "v1beta1.MemoryInstancetype.guest: optional, not required",
