@@ -29,8 +29,8 @@ from virtshape.control.storage.names import (
     CLAIM_PROTECTION,
     PROVISIONER,
 )
-from virtshape.control.storage.origins import NotYet, find_claim_origin
-from virtshape.control.storage.protocol import Order, Storage, StorageError
+from virtshape.control.storage.origins import NotYet, find_claim_origin, find_writers
+from virtshape.control.storage.protocol import Copy, Order, Storage, StorageError
 from virtshape.control.storage.uses import list_users, name_users
 from virtshape.control.storage.volumes import (
     BY_RESERVATION,
@@ -58,12 +58,14 @@ class ClaimReconciler:
         self._storage = storage
         self._wake = wake
         self._told: dict[Name, str] = {}
+        self._begun: set[Name] = set()
 
     async def reconcile(self, name: Name) -> Result:
         """Take the claim of this name as far as it can go now."""
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None or claim.metadata is None:
             self._told.pop(name, None)
+            self._begun.discard(name)
             return DONE
         if claim.metadata.deletion_timestamp is not None:
             return await self._let_go(name, claim)
@@ -155,12 +157,17 @@ class ClaimReconciler:
         origin = find_claim_origin(claim, self._cache)
         if origin is None:
             return None
+        writers = find_writers(origin, self._cache) if isinstance(origin, Copy) and name not in self._begun else ""
+        if writers:
+            origin = NotYet("ProvisioningFailed", f"what the claim is filled from is in use by {writers}")
         if isinstance(origin, NotYet):
             self._tell(name, claim, origin.reason, origin.message, warning=True)
             return Result(after=RETRY_SECONDS)
+        self._begun.add(name)
         work = await self._storage.fill(kept.name, kept, Order(origin=origin), 0, lambda: self._wake(name))
         if work.state == "failed":
             self._tell(name, claim, "ProvisioningFailed", work.message, warning=True)
+            self._begun.discard(name)
             await self._storage.forget(kept.name)
             return Result(after=RETRY_SECONDS)
         return None if work.state == "done" else Result(after=POLL_SECONDS)

@@ -123,7 +123,8 @@ class StorageControllers:
         add = self._informers.add
         add(StorageClass).handle(lambda _: self._look_at_unbound())
         add(PersistentVolume, {BY_RESERVATION: list_reservations}).handle(self._see_volume)
-        add(PersistentVolumeClaim, {_BY_BINDING: _binding_of}).handle(self._see_claim)
+        indexes = {_BY_BINDING: _binding_of, _BY_ORIGIN: list_claim_origins}
+        add(PersistentVolumeClaim, indexes).handle(self._see_claim)
         add(VirtualMachineInstance).handle(self._see_vmi)
         add(DataVolume, {_BY_ORIGIN: list_data_volume_origins}).handle(
             lambda change: self.data_volumes.queue.add(place_of(change.item))
@@ -169,6 +170,8 @@ class StorageControllers:
             self.data_sources.queue.add(place)
         for place in self._informers.find_places_by(DataVolume, _BY_ORIGIN, origin):
             self.data_volumes.queue.add(place)
+        for place in self._informers.find_places_by(PersistentVolumeClaim, _BY_ORIGIN, origin):
+            self.claims.queue.add(place)
 
     def _look_at_copies(self, origin: str) -> None:
         """Have all looked at that are filled from something, also by way of a data source."""
@@ -209,6 +212,15 @@ def list_data_volume_origins(volume: DataVolume) -> list[str]:
     if reference is not None:
         return [f"{reference.kind} {reference.namespace or namespace}/{reference.name}"]
     return []
+
+
+def list_claim_origins(claim: PersistentVolumeClaim) -> list[str]:
+    """What a claim that is not bound yet is filled from."""
+    spec = claim.spec
+    asked = (spec.data_source or spec.data_source_ref) if spec is not None else None
+    return (
+        [f"{asked.kind} {place_of(claim).namespace}/{asked.name}"] if asked is not None and not is_bound(claim) else []
+    )
 
 
 def _binding_of(claim: PersistentVolumeClaim) -> Iterable[str]:

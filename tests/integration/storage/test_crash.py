@@ -1,0 +1,67 @@
+"""Killed between any two writes, and started again, storage comes to the same end and loses track of no byte."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import pytest
+from tests.controlled import PATIENCE_SECONDS, Mortal, Place, eventually, placed, settle
+from tests.stored import claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
+from tests.worlds import run
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.client.errors import UnreachableError
+from virtshape.client.protocol import Client
+from virtshape.serve.controllers import controlling
+from virtshape.serve.runtime import NoRuntime
+
+DEATHS = [(writes, late) for writes in range(1, 25, 2) for late in (False, True)]
+COPY = {"pvc": {"name": "dv1", "namespace": "default"}}
+
+
+async def kill_after(place: Place, writes: int, *, late: bool) -> None:
+    """Let the controllers make so many writes, or all there are to make."""
+    mortals: list[Mortal] = []
+
+    def wrap(client: Client) -> Client:
+        mortals.append(Mortal(client, writes, late=late))
+        return mortals[0]
+
+    with contextlib.suppress(UnreachableError, TimeoutError):
+        async with controlling(place.server, NoRuntime(), place.directory, wrap=wrap):
+            await asyncio.wait_for(mortals[0].died.wait(), PATIENCE_SECONDS / 5)
+
+
+@pytest.mark.parametrize(("writes", "late"), DEATHS)
+def test_disks_survive_a_crash_and_so_does_their_deletion(tmp_path: Path, writes: int, late: bool) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            origin = {"kind": "PersistentVolumeClaim", "name": "dv1"}
+            await place.create(volume_tree("dv1"), volume_tree("dv2", size=None, source=COPY))
+            await place.create(claim_tree("c1", dataSource=origin))
+            await kill_after(place, writes, late=late)
+            async with place.controlling("none") as controllers:
+                for name in ("dv1", "dv2"):
+                    await wait_for_volume(place, name)
+                await wait_for_claim(place)
+                await settle(controllers)
+                images = {await find_image(place, name) for name in ("dv1", "dv2", "c1")}
+                assert images == set((tmp_path / "volumes").glob("*/*"))
+                assert not list((tmp_path / "scratch").iterdir())
+            for name in ("dv1", "dv2"):
+                await place.client.delete(DataVolume, name, "default")
+            await place.client.delete(PersistentVolumeClaim, "c1", "default")
+            await kill_after(place, writes, late=late)
+            async with place.controlling("none"):
+                for name in ("dv1", "dv2", "c1"):
+                    await place.wait_until_gone(PersistentVolumeClaim, name)
+                await eventually(lambda: is_empty(place, tmp_path), "something is left")
+
+    run(scenario())
+
+
+async def is_empty(place: Place, directory: Path) -> bool | None:
+    volumes = (await place.client.list(PersistentVolume)).items
+    return True if not volumes and not list((directory / "volumes").iterdir()) else None
