@@ -19,8 +19,8 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
 
 @pytest.fixture(scope="session", params=list_kubectls()[-1:])
 def cluster(request: pytest.FixtureRequest, plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    """The newest kubectl, as the admin."""
-    return Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"))
+    """The newest kubectl, as the admin; objects say for themselves which namespace they are in."""
+    return Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"), namespace="")
 
 
 @pytest.fixture

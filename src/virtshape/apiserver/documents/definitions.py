@@ -83,13 +83,9 @@ def _write_version(kind: Kind, *, is_stored: bool) -> Tree:
 
 
 def _write_column(column: Column) -> Tree:
-    return {
-        "name": column.name,
-        "type": column.type,
-        "jsonPath": column.paths[0],
-        "description": column.description,
-        "priority": column.priority,
-    }
+    written = {"name": column.name, "type": column.type, "jsonPath": column.paths[0], "description": column.description}
+    # The API server leaves zeros out, and kubectl takes a definition that has them for a change each time.
+    return written | ({"priority": column.priority} if column.priority else {})
 
 
 def _write_condition(type_: str, reason: str, message: str, since: str) -> Tree:

@@ -1,0 +1,59 @@
+"""Our installation on the control plane of a test: applied as users apply it, and taken away again."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.kubectl import Kubectl
+
+from virtshape.serve.manifests.options import Options
+from virtshape.serve.manifests.whole import build_parts
+
+COMMAND = Path(sys.executable).parent / "virtshape"
+ASKING = "mutatingwebhookconfigurations,validatingwebhookconfigurations,apiservices"
+PATIENCE = 60.0
+
+
+def print_manifests(*words: str) -> str:
+    """What `virtshape manifests` prints."""
+    ran = subprocess.run([COMMAND, "manifests", *words], capture_output=True, text=True, check=True)
+    assert not ran.stderr, ran.stderr
+    return ran.stdout
+
+
+def apply_kinds(kubectl: Kubectl) -> None:
+    """Have the cluster know all our kinds, and nothing that has a say in their objects."""
+    kubectl.apply(*build_parts(Options(cdi=True))["crds"])
+    wait_for_kinds(kubectl)
+
+
+def wait_for_kinds(kubectl: Kubectl) -> None:
+    """Wait until all definitions are served."""
+    names = [tree["metadata"]["name"] for tree in build_parts(Options(cdi=True))["crds"]]
+    present = {tree["metadata"]["name"] for tree in kubectl.get("crds")["items"]}
+    wanted = [name for name in names if name in present]
+    kubectl("wait", "crd", *wanted, "--for=condition=Established", "--timeout=30s")
+
+
+def silence(kubectl: Kubectl) -> None:
+    """Have the API server ask nobody any more: there is no pod that could answer."""
+    kubectl("delete", ASKING, "--selector=app.kubernetes.io/part-of=virtshape", "--ignore-not-found")
+
+
+def read_lines(output: str) -> dict[str, str]:
+    """What kubectl did with each object, by its name."""
+    return {name: what for name, _, what in (line.partition(" ") for line in output.splitlines())}
+
+
+def retry(attempt: Any) -> Any:
+    """Try until it succeeds: some facts take the control plane a moment."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return attempt()
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)

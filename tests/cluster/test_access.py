@@ -1,0 +1,198 @@
+"""Who may do what on a real API server: our components no more than they need, people as their roles say."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.cluster.installing import print_manifests, retry, silence, wait_for_kinds
+from tests.cluster.plane import Plane
+from tests.e2e.kubectl import Kubectl
+
+pytestmark = pytest.mark.usefixtures("installed")
+SYSTEM = "virtshape-system"
+COMPONENTS = ("webhook", "controller", "apiserver")
+
+
+@pytest.fixture(scope="module")
+def installed(cluster: Kubectl) -> Iterator[Kubectl]:
+    cluster("apply", "-f", "-", stdin=print_manifests("--cdi", "--catalog"))
+    wait_for_kinds(cluster)
+    yield cluster
+    silence(cluster)
+
+
+def may(plane: Plane, user: str, question: str, namespace: str = "default", *groups: str) -> bool:
+    """What the API server answers of a user; a question is `verb resource[.group][/subresource][:name]`."""
+    verb, what = question.split()
+    what, _, name = what.partition(":")
+    what, _, subresource = what.partition("/")
+    resource, _, group = what.partition(".")
+    wanted = {"verb": verb, "group": group, "resource": resource, "subresource": subresource, "name": name}
+    spec = {"user": user, "groups": groups, "resourceAttributes": wanted | {"namespace": namespace}}
+    code, review = plane.ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": spec})
+    assert code == 201, review
+    allowed: bool = review["status"]["allowed"]
+    return allowed
+
+
+def name_account(component: str) -> str:
+    return f"system:serviceaccount:{SYSTEM}:virtshape-{component}"
+
+
+NEEDED = {
+    "webhook": (
+        "watch virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
+        "watch virtualmachineflavors.flavor.kubevirt.io",
+        "list virtualmachines.kubevirt.io",
+        "get controllerrevisions.apps",
+        "get persistentvolumeclaims",
+        "get datasources.cdi.kubevirt.io",
+        "watch kubevirts.kubevirt.io",
+        "create subjectaccessreviews.authorization.k8s.io",
+        "patch mutatingwebhookconfigurations.admissionregistration.k8s.io:virtshape",
+        "patch validatingwebhookconfigurations.admissionregistration.k8s.io:virtshape",
+        "patch customresourcedefinitions.apiextensions.k8s.io:virtualmachinepreferences.instancetype.kubevirt.io",
+    ),
+    "controller": (
+        "update virtualmachines.kubevirt.io",
+        "update virtualmachines.kubevirt.io/status",
+        "create virtualmachineinstances.kubevirt.io",
+        "delete virtualmachineinstances.kubevirt.io",
+        "create controllerrevisions.apps",
+        "create datavolumes.cdi.kubevirt.io",
+        "create events",
+        "create pods",
+        "delete pods",
+        "watch nodes",
+        "create kubevirts.kubevirt.io",
+        "create virtualmachineclusterpreferences.instancetype.kubevirt.io",
+    ),
+    "apiserver": (
+        "patch virtualmachines.kubevirt.io",
+        "delete virtualmachineinstances.kubevirt.io",
+        "watch virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
+        "get pods",
+        "create subjectaccessreviews.authorization.k8s.io",
+        "create tokenreviews.authentication.k8s.io",
+        "patch apiservices.apiregistration.k8s.io:v1.subresources.kubevirt.io",
+    ),
+}
+FOR_NOBODY = (
+    "get secrets",
+    "list secrets",
+    "create secrets",
+    "create clusterrolebindings.rbac.authorization.k8s.io",
+    "escalate clusterroles.rbac.authorization.k8s.io",
+    "impersonate users",
+    "create serviceaccounts/token",
+    "create pods/exec",
+    "delete customresourcedefinitions.apiextensions.k8s.io",
+    "patch customresourcedefinitions.apiextensions.k8s.io:virtualmachines.kubevirt.io",
+    "patch mutatingwebhookconfigurations.admissionregistration.k8s.io:other",
+    "delete namespaces",
+    "update nodes",
+    "create virtualmachines.kubevirt.io",
+    "delete virtualmachines.kubevirt.io",
+    "delete persistentvolumeclaims",
+)
+NOT_FOR = {
+    "webhook": ("update virtualmachines.kubevirt.io", "list pods", "create events", "list nodes"),
+    "controller": (
+        "patch mutatingwebhookconfigurations.admissionregistration.k8s.io:virtshape",
+        "delete virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
+        "update virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
+        "create subjectaccessreviews.authorization.k8s.io",
+    ),
+    "apiserver": ("create virtualmachineinstances.kubevirt.io", "create pods", "delete pods"),
+}
+
+
+def test_a_component_may_do_what_it_needs(plane: Plane) -> None:
+    for component, questions in NEEDED.items():
+        user = name_account(component)
+        assert [question for question in questions if not may(plane, user, question)] == [], component
+
+
+def test_a_component_may_do_nothing_else(plane: Plane) -> None:
+    for component in COMPONENTS:
+        user = name_account(component)
+        refused = (*FOR_NOBODY, *NOT_FOR[component])
+        assert [question for question in refused if may(plane, user, question)] == [], component
+
+
+AT_HOME: dict[str, tuple[str, str, bool]] = {
+    "a webhook keeps its certificate": ("webhook", "update secrets:virtshape-webhook-tls", True),
+    "a webhook follows its certificate": ("webhook", "watch secrets:virtshape-webhook-tls", True),
+    "a webhook has no other secret": ("webhook", "get secrets:virtshape-apiserver-tls", False),
+    "the aggregated API keeps its certificate": ("apiserver", "update secrets:virtshape-apiserver-tls", True),
+    "a controller leads by a lease": ("controller", "update leases.coordination.k8s.io:virtshape-controller", True),
+    "a controller makes the lease": ("controller", "create leases.coordination.k8s.io", True),
+    "a controller takes no other lease": ("controller", "update leases.coordination.k8s.io:other", False),
+    "a controller reads no secret": ("controller", "get secrets:virtshape-webhook-tls", False),
+}
+
+
+@pytest.mark.parametrize(("component", "question", "answer"), AT_HOME.values(), ids=AT_HOME.keys())
+def test_at_home_a_component_may_do_what_it_needs(plane: Plane, component: str, question: str, answer: bool) -> None:
+    assert may(plane, name_account(component), question, SYSTEM) is answer
+
+
+def test_the_aggregated_api_learns_whom_to_trust(plane: Plane) -> None:
+    question = "get configmaps:extension-apiserver-authentication"
+    assert may(plane, name_account("apiserver"), question, "kube-system")
+    assert not may(plane, name_account("webhook"), question, "kube-system")
+
+
+SUBRESOURCES = "subresources.kubevirt.io"
+PEOPLE = {
+    "get virtualmachines.kubevirt.io": ("view", "edit", "admin"),
+    "list virtualmachineinstancetypes.instancetype.kubevirt.io": ("view", "edit", "admin"),
+    "get datavolumes.cdi.kubevirt.io": ("view", "edit", "admin"),
+    f"get virtualmachines.{SUBRESOURCES}/expand-spec": ("view", "edit", "admin"),
+    "create virtualmachines.kubevirt.io": ("edit", "admin"),
+    "patch virtualmachinepreferences.instancetype.kubevirt.io": ("edit", "admin"),
+    f"update virtualmachines.{SUBRESOURCES}/start": ("edit", "admin"),
+    f"get virtualmachineinstances.{SUBRESOURCES}/console": ("edit", "admin"),
+    "deletecollection virtualmachines.kubevirt.io": ("admin",),
+    "update virtualmachines.kubevirt.io/status": (),
+}
+
+
+@pytest.mark.parametrize("role", ["view", "edit", "admin"])
+def test_the_roles_of_the_cluster_cover_our_kinds(installed: Kubectl, plane: Plane, namespace: str, role: str) -> None:
+    kubectl = installed.within(namespace)
+    kubectl("create", "rolebinding", role, f"--clusterrole={role}", f"--user={role}er")
+
+    def check() -> None:  # the controller that gathers roles needs a moment
+        allowed = {question for question in PEOPLE if may(plane, f"{role}er", question, namespace)}
+        assert allowed == {question for question, roles in PEOPLE.items() if role in roles}
+
+    retry(check)
+
+
+def test_everybody_sees_the_sizes_that_there_are_and_changes_none(plane: Plane) -> None:
+    sizes = "virtualmachineclusterinstancetypes.instancetype.kubevirt.io"
+    answers = {
+        f"list {sizes}": True,
+        f"get version.{SUBRESOURCES}": True,
+        f"update {sizes}": False,
+        "list virtualmachines.kubevirt.io": False,
+    }
+    told = {question: may(plane, "somebody", question, "", "system:authenticated") for question in answers}
+    assert told == answers
+
+
+def test_kubectl_says_the_same(installed: Kubectl, namespace: str) -> None:
+    kubectl = installed.within(namespace)
+    kubectl("create", "rolebinding", "ann", "--clusterrole=edit", "--user=ann")
+    retry(lambda: kubectl("auth", "can-i", "create", "vm", "--as=ann"))
+    assert kubectl.run("auth", "can-i", "create", "vm", "--as=bob").out == "no\n"
+
+
+def test_beside_kubevirt_our_tools_read_and_change_nothing(installed: Kubectl, plane: Plane) -> None:
+    installed("apply", "-f", "-", stdin=print_manifests("--with-kubevirt"))
+    user = f"system:serviceaccount:{SYSTEM}:virtshape-tools"
+    reading = ("list virtualmachines.kubevirt.io", "get controllerrevisions.apps", "get datasources.cdi.kubevirt.io")
+    assert all(may(plane, user, question) for question in reading)
+    changing = ("create", "update", "patch", "delete")
+    assert not any(may(plane, user, f"{verb} virtualmachines.kubevirt.io") for verb in changing)
+    assert not may(plane, user, "get secrets")

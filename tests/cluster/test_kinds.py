@@ -1,0 +1,132 @@
+"""Our kinds on a real API server: their schemas, names, columns and what `kubectl explain` says of them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.build import build_vm
+from tests.cluster.installing import apply_kinds
+from tests.cluster.plane import Plane
+from tests.e2e.kubectl import Kubectl
+
+from virtshape.api.codec import to_tree
+from virtshape.api.kinds import KINDS, Kind
+from virtshape.api.schema import structural_schema
+from virtshape.api.yaml import write_yaml
+from virtshape.apiserver.capability import find_deprecation, is_defined
+from virtshape.apiserver.forms.columns import list_columns
+
+OURS = [kind for kind in KINDS if is_defined(kind) and kind.group != "snapshot.storage.k8s.io"]
+PREFERRED = {(kind.group, kind.plural): kind for kind in reversed(OURS)}.values()
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+INSTANCETYPE: dict[str, Any] = {
+    "apiVersion": "instancetype.kubevirt.io/v1beta2",
+    "kind": "VirtualMachineInstancetype",
+    "metadata": {"name": "small"},
+    "spec": {"cpu": {"topology": {"sockets": 1, "cores": 2, "threads": 2}}, "memory": {"guest": "2Gi"}},
+}
+
+
+def name_of(kind: Kind) -> str:
+    return f"{kind.api_version}/{kind.plural}"
+
+
+@pytest.fixture(scope="module")
+def kinds(cluster: Kubectl) -> Kubectl:
+    apply_kinds(cluster)
+    return cluster
+
+
+def walk(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Each field below a schema, with its path."""
+    for name, nested in (schema.get("properties") or {}).items():
+        yield f"{path}.{name}", nested
+        yield from walk(nested, f"{path}.{name}")
+    for below in ("items", "additionalProperties"):
+        if isinstance(schema.get(below), dict):
+            yield from walk(schema[below], f"{path}[]")
+
+
+def test_every_definition_is_established_and_structural(kinds: Kubectl) -> None:
+    definitions = [tree for tree in kinds.get("crds")["items"] if tree["spec"]["group"].endswith("kubevirt.io")]
+    assert {tree["metadata"]["name"] for tree in definitions} == {f"{kind.plural}.{kind.group}" for kind in OURS}
+    for tree in definitions:
+        conditions = {each["type"]: each["status"] for each in tree["status"]["conditions"]}
+        assert conditions == {"NamesAccepted": "True", "Established": "True"}, tree["metadata"]["name"]
+
+
+@pytest.mark.parametrize("kind", OURS, ids=name_of)
+def test_explain_has_words_for_every_field(kinds: Kubectl, plane: Plane, kind: Kind) -> None:
+    code, document = plane.ask("GET", f"/openapi/v3/apis/{kind.api_version}")
+    assert code == 200, document
+    schemas = document["components"]["schemas"].items()
+    published = next(
+        schema
+        for _, schema in schemas
+        if any(each["kind"] == kind.kind for each in schema.get("x-kubernetes-group-version-kind", ()))
+    )
+    fields = dict(walk(published))
+    wanted = {path for path, _ in walk(structural_schema(kind.struct))}
+    assert wanted <= fields.keys()
+    assert [path for path, field in fields.items() if not field.get("description")] == []
+    shown = kinds("explain", kind.plural, "--api-version", kind.api_version)
+    assert f"KIND:       {kind.kind}" in shown
+    assert "<no description>" not in shown
+
+
+@pytest.mark.parametrize("kind", PREFERRED, ids=name_of)
+def test_every_name_leads_to_the_kind(kinds: Kubectl, kind: Kind) -> None:
+    for name in (kind.plural, kind.singular, *kind.short_names):
+        ran = kinds.run("get", name, "--all-namespaces" if kind.namespaced else "-o=name")
+        assert (ran.status, ran.err.replace("No resources found\n", "")) == (0, "")
+
+
+@pytest.mark.parametrize("kind", OURS, ids=name_of)
+def test_columns_are_those_of_a_system_on_one_machine(kinds: Kubectl, plane: Plane, kind: Kind) -> None:
+    del kinds
+    code, table = plane.ask("GET", f"/apis/{kind.api_version}/{kind.plural}", Accept=TABLE)
+    assert code == 200, table
+    shown = [(each["name"], each["priority"]) for each in table["columnDefinitions"]]
+    assert shown == [(column.name, column.priority) for column in list_columns(kind)]
+
+
+def test_an_instance_type_shows_its_size(kinds: Kubectl, namespace: str) -> None:
+    kubectl = kinds.within(namespace)
+    kubectl.apply(INSTANCETYPE)
+    head, row = kubectl("get", "vmf").splitlines()
+    assert head.split() == ["NAME", "VCPU", "MEMORY", "TOPOLOGY", "DEDICATED", "AGE"]
+    assert "2Gi" in row
+
+
+def test_the_status_of_a_vm_is_written_apart_from_the_rest(kinds: Kubectl, namespace: str) -> None:
+    kubectl = kinds.within(namespace)
+    kubectl.apply(to_tree(build_vm(name="vm1", namespace=namespace, memory="1Gi")))
+    patch = '{"status": {"printableStatus": "Running"}, "spec": {"runStrategy": "Halted"}}'
+    kubectl("patch", "vm", "vm1", "--subresource=status", "--type=merge", "-p", patch)
+    vm = kubectl.get("vm", "vm1")
+    assert (vm["spec"]["runStrategy"], vm["status"]) == ("Always", {"printableStatus": "Running"})
+    assert "Running" in kubectl("get", "vm", "vm1")
+
+
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "an unknown field": ({"cpus": 1}, 'unknown field "spec.cpus"'),
+    "a wrong type": ({"cpu": {"guest": "two"}}, "spec.cpu.guest"),
+    "no amount": ({"memory": {"guest": "much"}}, "spec.memory.guest"),
+    "what excludes each other": ({"cpu": {"guest": 4, "topology": {"cores": 4}}}, "exclude each other"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_is_named_by_the_api_server_itself(
+    kinds: Kubectl, namespace: str, change: dict[str, Any], words: str
+) -> None:
+    tree = {**INSTANCETYPE, "spec": {**INSTANCETYPE["spec"], **change}}
+    assert words in kinds.within(namespace).refused("apply", "-f", "-", stdin=write_yaml(tree))
+
+
+DEPRECATED = {kind.api_version: (kind, find_deprecation(kind) or "") for kind in OURS if find_deprecation(kind)}
+
+
+@pytest.mark.parametrize(("kind", "warning"), DEPRECATED.values(), ids=DEPRECATED.keys())
+def test_an_old_version_warns(kinds: Kubectl, kind: Kind, warning: str) -> None:
+    assert warning in kinds.run("get", "--raw", f"/apis/{kind.api_version}/{kind.plural}?limit=1").err

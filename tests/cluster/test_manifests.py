@@ -1,0 +1,118 @@
+"""What `virtshape manifests` prints, a real API server takes: at once, without a warning, again and again."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.cluster.installing import print_manifests, read_lines, silence, wait_for_kinds
+from tests.e2e.kubectl import Kubectl
+
+from virtshape.api.yaml import write_yaml
+
+VARIANTS = {
+    "default": (),
+    "all that is optional": ("--catalog", "--cdi"),
+    "no runtime": ("--runtime=none",),
+    "an own place": ("--namespace=vms", "--image=example.com:5000/a/virtshape:2", "--replicas=3"),
+    "cert-manager": ("--webhook-cert=cert-manager",),
+    "monitored": ("--service-monitor",),
+}
+STAND_INS = {
+    "cert-manager.io": ("Certificate", "Issuer"),
+    "monitoring.coreos.com": ("ServiceMonitor",),
+}
+
+
+def define_stand_in(group: str, kind: str) -> dict[str, Any]:
+    """A kind that somebody else brings, with no idea of its fields."""
+    plural = f"{kind.lower()}s"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()},
+            "scope": "Namespaced",
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+
+
+def list_changed(done: dict[str, str]) -> list[str]:
+    """What was changed; kubectl replaces the selector of a budget each time, also by itself."""
+    return [name for name, what in done.items() if what != "unchanged" and "poddisruptionbudget" not in name]
+
+
+@pytest.fixture(scope="module")
+def bare(cluster: Kubectl) -> Kubectl:
+    """A cluster that knows what others bring."""
+    stand_ins = [define_stand_in(group, kind) for group, kinds in STAND_INS.items() for kind in kinds]
+    cluster.apply(*stand_ins)
+    cluster("wait", "crd", *(tree["metadata"]["name"] for tree in stand_ins), "--for=condition=Established")
+    return cluster
+
+
+@pytest.fixture
+def quiet(bare: Kubectl) -> Iterator[Kubectl]:
+    """The same, with nobody to be asked afterwards."""
+    yield bare
+    silence(bare)
+
+
+@pytest.mark.parametrize("words", VARIANTS.values(), ids=VARIANTS.keys())
+def test_all_is_accepted_at_once(quiet: Kubectl, words: tuple[str, ...]) -> None:
+    text = print_manifests(*words)
+    ran = quiet.run("apply", "-f", "-", stdin=text)
+    assert (ran.status, ran.err) == (0, "")
+    assert len(read_lines(ran.out)) == text.count("\n---\n") + 1
+    wait_for_kinds(quiet)
+
+
+def test_to_apply_it_again_changes_nothing_as_yaml_or_json(quiet: Kubectl) -> None:
+    quiet("apply", "-f", "-", stdin=print_manifests())
+    for form in ("yaml", "json"):
+        ran = quiet.run("apply", "-f", "-", stdin=print_manifests("-o", form))
+        assert (ran.status, ran.err) == (0, "")
+        assert list_changed(read_lines(ran.out)) == []
+
+
+def test_it_can_be_applied_by_the_server_too(quiet: Kubectl) -> None:
+    ran = quiet.run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=print_manifests("--cdi"))
+    assert (ran.status, ran.err) == (0, "")
+
+
+def test_what_goes_beside_kubevirt_needs_no_kind_of_ours(quiet: Kubectl) -> None:
+    ran = quiet.run("apply", "-f", "-", stdin=print_manifests("--with-kubevirt"))
+    assert (ran.status, ran.err) == (0, "")
+    kinds = {name.partition("/")[0].partition(".")[0] for name in read_lines(ran.out)}
+    assert kinds == {"namespace", "serviceaccount", "clusterrole", "clusterrolebinding"}
+
+
+def test_pods_are_admitted_to_a_namespace_with_the_strictest_rules(quiet: Kubectl) -> None:
+    quiet("apply", "-f", "-", stdin=print_manifests())
+    for component in ("webhook", "controller", "apiserver"):
+        template = quiet.within("virtshape-system").get("deployment", f"virtshape-{component}")["spec"]["template"]
+        metadata = {"name": f"try-{component}", "namespace": "virtshape-system", **template["metadata"]}
+        pod = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": metadata}
+        ran = quiet.within("virtshape-system").run("create", "--dry-run=server", "-f", "-", stdin=write_yaml(pod))
+        assert (ran.status, ran.err) == (0, "")
+
+
+def test_a_write_that_nobody_can_judge_is_refused_in_words_that_say_so(quiet: Kubectl, namespace: str) -> None:
+    quiet("apply", "-f", "-", stdin=print_manifests())
+    wait_for_kinds(quiet)
+    flavor = {
+        "apiVersion": "flavor.kubevirt.io/v1alpha1",
+        "kind": "VirtualMachineFlavor",
+        "metadata": {"name": "small"},
+        "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}},
+    }
+    kubectl = quiet.within(namespace)
+    refusal = kubectl.refused("apply", "-f", "-", stdin=write_yaml(flavor))
+    assert 'failed calling webhook "flavor.validate.virtshape.io"' in refusal
+    kubectl("label", "namespace", namespace, "virtshape.io/admission=ignore")
+    assert "created" in kubectl("apply", "-f", "-", stdin=write_yaml(flavor))
+    kubectl("label", "namespace", namespace, "virtshape.io/admission-")
+    assert "labeled" in kubectl("label", "virtualmachineflavor", "small", "a=b")
