@@ -19,7 +19,6 @@ class Capability(Struct, frozen=True, kw_only=True):
     """What QEMU can do on this machine."""
 
     kvm: bool = False
-    emulator: str = ""
     libvirt: int = 0
     qemu: int = 0
     machine_types: frozenset[str] = frozenset()
@@ -42,7 +41,6 @@ def read_answer(answer: Answer, architecture: str) -> Capability:
     sev = usual.find("features/sev[@supported='yes']")
     return Capability(
         kvm=answer.kvm,
-        emulator=usual.findtext("path", ""),
         libvirt=answer.libvirt,
         qemu=answer.qemu,
         machine_types=frozenset(machine.text or "" for machine in machines),

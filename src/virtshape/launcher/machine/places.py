@@ -103,8 +103,12 @@ def _shorten(directory: Path) -> Path:
     """The way to a directory that is short enough for sockets; always the same for the same directory."""
     if is_short_enough(directory):
         return directory
-    root = Path("/run/virtshape") if os.geteuid() == 0 else Path(f"/tmp/virtshape-{os.geteuid()}")  # noqa: S108
-    return root / hashlib.sha256(str(directory).encode()).hexdigest()[:12]
+    return find_short_root() / hashlib.sha256(str(directory).encode()).hexdigest()[:12]
+
+
+def find_short_root() -> Path:
+    """Where the short ways begin: a directory that only this user can add to."""
+    return Path("/run/virtshape") if os.geteuid() == 0 else Path(f"/tmp/virtshape-{os.geteuid()}")  # noqa: S108
 
 
 def _link(short: Path, directory: Path) -> None:

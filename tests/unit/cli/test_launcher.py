@@ -1,0 +1,34 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.guests import build_guest
+
+from virtshape.api.codec import encode
+from virtshape.cli.errors import run
+from virtshape.cli.virtshape import virtshape
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.order import Order
+from virtshape.launcher.report import Report
+
+
+def test_a_directory_with_no_order_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(virtshape, "virtshape", ["launcher", "--directory", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == (
+        f"error: there is no guest.json in {tmp_path}\n`virtshape up` writes one for each instance.\n"
+    )
+
+
+def test_a_guest_that_cannot_start_is_reported_and_its_process_fails(tmp_path: Path) -> None:
+    directory = tmp_path / ("long" * 25)
+    directory.mkdir()
+    layout = Layout(directory)
+    layout.order.write_bytes(encode(Order(vmi=build_guest("uid"))))
+    code = "import sys; from virtshape.cli.virtshape import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "launcher", "--directory", str(directory)]
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 1
+    report = msgspec.json.decode(layout.report.read_bytes(), type=Report)
+    assert (report.state, report.reason) == ("failed", "NotStarted")
+    assert report.message == f"the path {directory} is too long for the sockets that QEMU needs there"

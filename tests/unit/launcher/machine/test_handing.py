@@ -1,0 +1,68 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from tests.guests import build_guest
+
+from virtshape.launcher.machine.account import GUEST_USER, Account
+from virtshape.launcher.machine.handing import hand_over, list_reach
+from virtshape.launcher.order import Order
+
+GUEST = Account(GUEST_USER, GUEST_USER)
+VOLUMES = [
+    {"name": "claim", "persistentVolumeClaim": {"claimName": "claim"}},
+    {"name": "image", "containerDisk": {"image": "image"}},
+    {"name": "host", "hostDisk": {"path": "/srv/disks/x.img", "type": "Disk"}},
+]
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+
+
+def describe(path: Path) -> tuple[int, int, str]:
+    found = path.lstat()
+    return found.st_uid, found.st_gid, oct(stat.S_IMODE(found.st_mode))
+
+
+@needs_root
+def test_what_is_the_guests_own_is_given_away_and_what_others_share_is_lent(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for name in ("claim", "image", "state"):
+        (data / name).mkdir(parents=True)
+    disk, image, state = data / "claim" / "disk.img", data / "image" / "disk.qcow2", data / "state" / "vars.fd"
+    outside, hard, soft = tmp_path / "outside.img", data / "claim" / "hard", data / "claim" / "soft"
+    for path in (disk, image, state, outside):
+        path.touch(0o600)
+    hard.hardlink_to(outside)
+    soft.symlink_to(outside)
+    order = Order(
+        vmi=build_guest("uid", volumes=VOLUMES),
+        mounts={"claim": str(data / "claim"), "image": str(image), "outside": str(outside)},
+        state_directory=str(data / "state"),
+    )
+    hand_over(order, data, GUEST)
+    assert describe(disk) == describe(state) == (GUEST_USER, GUEST_USER, "0o600")
+    assert describe(image) == (0, GUEST_USER, "0o640")
+    assert describe(outside) == (0, 0, "0o600")
+    assert describe(soft)[0] == 0
+
+
+def test_a_guest_of_the_same_user_needs_nothing_given(tmp_path: Path) -> None:
+    image = tmp_path / "image"
+    image.touch(0o600)
+    before = image.stat()
+    hand_over(
+        Order(vmi=build_guest("uid"), mounts={"image": str(image)}), tmp_path, Account(os.geteuid(), os.getegid())
+    )
+    assert image.stat() == before
+
+
+def test_a_guest_reaches_its_volumes_its_state_and_host_disks_only_if_it_has_one() -> None:
+    with_disk = Order(
+        vmi=build_guest("uid", volumes=VOLUMES),
+        mounts={"claim": "/data/claim"},
+        state_directory="/data/state",
+        host_disk_roots=("/srv/disks",),
+    )
+    without = Order(vmi=build_guest("uid"), host_disk_roots=("/srv/disks",))
+    assert (list_reach(with_disk), list_reach(without)) == (["/data/claim", "/data/state", "/srv/disks"], [])

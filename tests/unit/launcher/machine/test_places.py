@@ -1,0 +1,78 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from virtshape.launcher.layout import is_short_enough
+from virtshape.launcher.machine.account import GUEST_USER, Account, choose_account
+from virtshape.launcher.machine.places import PlaceError, Places
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+UID = "b7f1a0de-0000-4000-8000-000000000001"
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path / "data", Account(os.geteuid(), os.getegid()))
+
+
+def test_a_guests_directory_is_made_found_listed_and_removed(places: Places) -> None:
+    assert places.list_guests() == []
+    layout = places.make(UID)
+    assert places.make(UID) == places.find(UID) == layout
+    assert places.list_guests() == [UID]
+    assert layout.cache.resolve() == places.cache.resolve()
+    assert stat.S_IMODE((places.data / "guests" / UID).stat().st_mode) == 0o700
+    places.remove(UID)
+    assert places.list_guests() == []
+    assert not layout.directory.is_symlink()
+
+
+def test_the_way_to_a_guest_is_always_short_enough_for_sockets(tmp_path: Path) -> None:
+    places = Places(tmp_path / ("long" * 20), Account(os.geteuid(), os.getegid()))
+    layout = places.make(UID)
+    assert is_short_enough(layout.directory)
+    assert layout.directory.resolve() == (places.data / "guests" / UID).resolve()
+    assert Places(places.data, places.account).find(UID) == layout
+    places.remove(UID)
+
+
+def test_a_short_way_that_leads_elsewhere_is_set_right(tmp_path: Path) -> None:
+    places = Places(tmp_path / ("long" * 20), Account(os.geteuid(), os.getegid()))
+    layout = places.make(UID)
+    layout.directory.unlink()
+    layout.directory.symlink_to(tmp_path)
+    assert places.make(UID).directory.resolve() == (places.data / "guests" / UID).resolve()
+    places.remove(UID)
+
+
+def test_a_file_is_written_whole(places: Places) -> None:
+    layout = places.make(UID)
+    for content in (b"one", b"two"):
+        places.write(layout.order, content)
+    assert layout.order.read_bytes() == b"two"
+    assert stat.S_IMODE(layout.order.stat().st_mode) == 0o640
+
+
+@needs_root
+def test_a_guest_may_add_to_its_directory_and_not_replace_what_its_supervisor_wrote(tmp_path: Path) -> None:
+    places = Places(tmp_path, choose_account())
+    layout = places.make(UID)
+    places.write(layout.order, b"{}")
+    directory = layout.directory.stat()
+    assert (directory.st_uid, directory.st_gid, stat.S_IMODE(directory.st_mode)) == (0, GUEST_USER, 0o1770)
+    assert (layout.order.stat().st_uid, layout.order.stat().st_gid) == (0, GUEST_USER)
+    assert layout.libvirt.stat().st_uid == places.cache.stat().st_uid == GUEST_USER
+
+
+def test_a_place_for_short_ways_that_is_somebody_elses_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "shared"
+    place.mkdir()
+    place.chmod(0o777)
+    monkeypatch.setattr("virtshape.launcher.machine.places.find_short_root", lambda: place)
+    places = Places(tmp_path / ("long" * 20), Account(os.geteuid(), os.getegid()))
+    with pytest.raises(PlaceError, match="belongs to somebody else, or others may write to it"):
+        places.make(UID)

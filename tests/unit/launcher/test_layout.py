@@ -1,0 +1,26 @@
+from pathlib import Path
+
+from virtshape.launcher.layout import LONGEST_SOCKET, Layout, is_short_enough
+
+
+def test_everything_of_a_guest_lies_in_its_directory() -> None:
+    layout = Layout(Path("/run/guest"))
+    names = ("order", "plan", "report", "socket", "log", "libvirt", "cache", "tpm")
+    assert {name: str(getattr(layout, name)) for name in names} == {
+        "order": "/run/guest/guest.json",
+        "plan": "/run/guest/plan.json",
+        "report": "/run/guest/report.json",
+        "socket": "/run/guest/control.sock",
+        "log": "/run/guest/launcher.log",
+        "libvirt": "/run/guest/libvirt",
+        "cache": "/run/guest/libvirt/cache",
+        "tpm": "/run/guest/libvirt/lib/swtpm",
+    }
+    assert str(layout.find_qemu_log("vm")) == "/run/guest/libvirt/log/qemu/vm.log"
+    assert str(layout.find_pid_file("vm")) == "/run/guest/libvirt/run/qemu/vm.pid"
+
+
+def test_libvirts_longest_socket_decides_how_long_a_directory_may_be() -> None:
+    longest = LONGEST_SOCKET - len("/libvirt/lib/qemu/domain-1-abcdefghijklmnopqrst/monitor.sock")
+    assert is_short_enough(Path("/" + "x" * (longest - 1)))
+    assert not is_short_enough(Path("/" + "x" * longest))

@@ -1,0 +1,52 @@
+import pytest
+
+from virtshape.launcher.report import Report
+from virtshape.launcher.request import (
+    Answer,
+    Forward,
+    Kill,
+    Request,
+    SetVcpus,
+    Stop,
+    format_line,
+    parse_answer,
+    parse_request,
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "request_"),
+    [
+        pytest.param(b'{"ask":"kill"}\n', Kill(), id="no member"),
+        pytest.param(b'{"ask":"stop","grace":2.5}\n', Stop(grace=2.5), id="a member"),
+        pytest.param(
+            b'{"ask":"forward","port":22,"protocol":"tcp","interface":""}\n', Forward(port=22), id="members left out"
+        ),
+        pytest.param(b'{"ask":"set_vcpus","count":4}\n', SetVcpus(count=4), id="two words"),
+    ],
+)
+def test_requests_are_lines_of_json(line: bytes, request_: Request) -> None:
+    assert parse_request(line) == request_
+    assert format_line(request_) == line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"{}",
+        b'{"ask":"dance"}',
+        b'{"ask":"stop","grace":-1}',
+        b'{"ask":"forward","port":0}',
+        b'{"ask":"kill","x":1}',
+    ],
+)
+def test_what_is_no_request_is_refused(line: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_request(line)
+
+
+def test_answers_are_lines_of_json() -> None:
+    answer = Answer(error="no", report=Report(state="running"))
+    assert format_line(answer) == b'{"error":"no","report":{"state":"running"}}\n'
+    assert parse_answer(format_line(answer)) == answer
