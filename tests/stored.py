@@ -5,7 +5,6 @@ Trees are plain JSON. What is waited for is given as a word or a condition.
 """
 
 import asyncio
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -129,7 +128,3 @@ async def wait_for_event(place: Place, name: str, reason: str) -> str:
 async def stay(seconds: float = 0.3) -> None:
     """Give the controllers the time to do what they should not."""
     await asyncio.sleep(seconds)
-
-
-def now() -> float:
-    return time.monotonic()

@@ -23,7 +23,6 @@ from virtshape.control.storage.uses import list_users, list_uses, name_users
 from virtshape.control.storage.volumes import read_volume
 
 LONGEST_CHAIN: Final = 8
-SNAPSHOT_GROUP: Final = "snapshot.storage.k8s.io"
 
 
 class NotYet(Struct, frozen=True):
