@@ -11,12 +11,12 @@ from typing import Final
 
 import msgspec
 
-import virtshape
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.machine.confining import Confinement, ConfinementError, confine
 from virtshape.launcher.report import Report
 
-_PROGRAM: Final = (sys.prefix, sys.base_prefix, *(path for path in sys.path if path), *virtshape.__path__)
+_PACKAGE: Final = Path(__file__).parents[2]
+_PROGRAM: Final = (sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(_PACKAGE))
 
 
 def main(confinement: str, module: str, directory: Path) -> None:
