@@ -5,11 +5,13 @@ Looks and asks; decides nothing about guests.
 """
 
 import asyncio
+import compileall
 import contextlib
 import os
 import platform
 import shutil
 import signal
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +52,8 @@ class _Memory(Struct):
 
 async def probe_host(places: Places) -> Host:
     """Find out what guests can have here."""
+    if places.account.user != os.geteuid() and not sys.dont_write_bytecode:
+        await asyncio.to_thread(_compile_modules)
     architecture = find_architecture()
     emulator = find_emulator(architecture)
     capability = await _recall(places, emulator)
@@ -81,6 +85,11 @@ async def probe_host(places: Places) -> Host:
         video_models=capability.video_models,
         usb_redirection=capability.usb_redirection,
     )
+
+
+def _compile_modules() -> None:
+    """Compile the modules of launcher processes, which may not write beside the source once they are confined."""
+    compileall.compile_dir(Path(__file__).parents[1], quiet=2)
 
 
 async def _recall(places: Places, emulator: str) -> Capability:
