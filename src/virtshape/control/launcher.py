@@ -25,10 +25,10 @@ Wake = Callable[[str, str], None]
 
 
 class Launcher(Protocol):
-    """Runs guests on one node; every call may be repeated."""
+    """Runs guests, on one node of its own or wherever it finds a place; every call may be repeated."""
 
-    def describe_node(self, now: str) -> Node:
-        """The node as it is to be known, with all that it offers."""
+    def describe_node(self, now: str) -> Node | None:
+        """The node as it is to be known, with all that it offers; None if it has none of its own."""
 
     async def launch(self, vmi: VirtualMachineInstance) -> Guest:
         """See to it that the guest runs as its instance says by now, unless it has ended; how it is doing."""

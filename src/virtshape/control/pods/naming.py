@@ -1,0 +1,62 @@
+"""
+Names, labels and annotations of guests' pods: KubeVirt's, so that its tools and network policies find them.
+
+Pure. A pod's name follows from its instance, so that an instance never has two.
+"""
+
+import hashlib
+from typing import Final
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.meta import ObjectMeta
+
+COMPONENT_LABEL: Final = "kubevirt.io"
+LAUNCHER: Final = "virt-launcher"
+CREATED_BY_LABEL: Final = "kubevirt.io/created-by"
+NAME_LABEL: Final = "vm.kubevirt.io/name"
+DOMAIN_ANNOTATION: Final = "kubevirt.io/domain"
+PAUSED_ANNOTATION: Final = "virtshape.io/paused"
+"""On a pod: that somebody has paused its guest."""
+SELECTOR: Final = f"{COMPONENT_LABEL}={LAUNCHER}"
+CONTAINER: Final = "compute"
+LONGEST_LABEL: Final = 63
+_LONGEST_NAME: Final = 253
+_DROPPED_ANNOTATIONS: Final = ("kubectl.kubernetes.io/last-applied-configuration",)
+
+
+def name_pod(vmi: VirtualMachineInstance, purpose: str = LAUNCHER) -> str:
+    """The name of the instance's pod: always the same for the same instance, never that of another."""
+    metadata = vmi.metadata or ObjectMeta()
+    mark = hashlib.sha256((metadata.uid or "").encode()).hexdigest()[:10]
+    room = _LONGEST_NAME - len(purpose) - len(mark) - 2
+    return f"{purpose}-{(metadata.name or '')[:room].rstrip('-.')}-{mark}"
+
+
+def shorten_label(value: str) -> str:
+    """A value that a label can have: the text itself, or its beginning and what tells it from others."""
+    if len(value) <= LONGEST_LABEL:
+        return value
+    mark = hashlib.sha256(value.encode()).hexdigest()[:10]
+    return f"{value[: LONGEST_LABEL - len(mark) - 1].rstrip('-._')}-{mark}"
+
+
+def list_labels(vmi: VirtualMachineInstance, component: str = LAUNCHER) -> dict[str, str]:
+    """The labels of the instance's pod: the instance's own, and those that tell whose it is."""
+    metadata = vmi.metadata or ObjectMeta()
+    return {
+        **(metadata.labels or {}),
+        COMPONENT_LABEL: component,
+        CREATED_BY_LABEL: metadata.uid or "",
+        NAME_LABEL: shorten_label(metadata.name or ""),
+    }
+
+
+def list_annotations(vmi: VirtualMachineInstance) -> dict[str, str]:
+    """The annotations of the instance's pod: the instance's own, and those that tools look for."""
+    metadata = vmi.metadata or ObjectMeta()
+    own = {key: value for key, value in (metadata.annotations or {}).items() if key not in _DROPPED_ANNOTATIONS}
+    return {
+        **own,
+        DOMAIN_ANNOTATION: metadata.name or "",
+        "kubectl.kubernetes.io/default-container": CONTAINER,
+    }

@@ -1,0 +1,30 @@
+"""
+What an instance may ask for that a pod cannot give it, told instead of left out.
+
+Pure.
+"""
+
+from collections.abc import Iterator
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+
+
+def explain_refusal(spec: VirtualMachineInstanceSpec) -> str:
+    """Why no pod can run the instance, each field with its reason; empty if one can."""
+    return "; ".join(_find_refusals(spec))
+
+
+def _find_refusals(spec: VirtualMachineInstanceSpec) -> Iterator[str]:
+    devices, firmware = spec.domain.devices, spec.domain.firmware
+    efi = firmware.bootloader.efi if firmware is not None and firmware.bootloader is not None else None
+    if devices.tpm is not None and devices.tpm.persistent:
+        yield "spec.domain.devices.tpm.persistent: a pod keeps nothing of a TPM when it ends"
+    if efi is not None and efi.persistent:
+        yield "spec.domain.firmware.bootloader.efi.persistent: a pod keeps nothing of EFI's variables when it ends"
+    for number, filesystem in enumerate(devices.filesystems or ()):
+        yield f"spec.domain.devices.filesystems[{number}]: {filesystem.name} cannot be shared with a guest in a pod"
+    for number, network in enumerate(spec.networks or ()):
+        if network.pod is None:
+            yield f"spec.networks[{number}]: only the pod's own network reaches a guest in a pod"
+    for number, volume in enumerate(spec.utility_volumes or ()):
+        yield f"spec.utilityVolumes[{number}]: {volume.name} cannot be added to a guest in a pod"

@@ -1,0 +1,103 @@
+"""
+The first process of a guest's pod: starts the guest, follows it to its end, and leaves its last words.
+
+The guest has a process of its own, which is replaced if it is lost while the guest goes on.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.codec import decode
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.launcher.host import Host
+from virtshape.launcher.machine.account import choose_account
+from virtshape.launcher.machine.guests import Guests
+from virtshape.launcher.machine.places import Places
+from virtshape.launcher.machine.probing import ProbeError, probe_host
+from virtshape.launcher.pod.farewell import Farewell, format_farewell
+from virtshape.launcher.pod.gathering import gather_mounts, list_host_disk_roots, read_devices
+from virtshape.launcher.pod.paths import INSTANCE_VARIABLE, LAST_WORDS, ROOT, RUNNING
+from virtshape.launcher.report import Report
+
+DEFAULT_GRACE_SECONDS: Final = 30
+SUCCEEDED: Final = 0
+FAILED: Final = 1
+_log = logging.getLogger(__name__)
+
+
+async def run() -> int:
+    """Run the guest that the environment describes; the exit status."""
+    vmi = decode(os.environ[INSTANCE_VARIABLE].encode(), VirtualMachineInstance)
+    places = Places(Path(ROOT), choose_account())
+    try:
+        host = await probe_host(places)
+    except ProbeError as error:
+        return finish(Report(state="failed", reason="NotStarted", message=str(error)))
+    host = replace(host, devices=read_devices(vmi, os.environ))
+    return finish(await follow(Guests(places, host), vmi, host))
+
+
+async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Report:
+    """Start the guest and wait for its end; a signal has it shut down."""
+    uid = (vmi.metadata.uid if vmi.metadata else None) or "guest"
+    ended: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
+
+    def see(_: str, report: Report) -> None:
+        mark(report)
+        if report.final and not ended.done():
+            ended.set_result(report)
+
+    guests.observe(see)
+    _stop_on_signal(guests, uid, vmi)
+    await guests.start(
+        uid,
+        vmi,
+        await asyncio.to_thread(gather_mounts, vmi),
+        assigned_cpus=choose_cpus(vmi, host),
+        host_disk_roots=list_host_disk_roots(vmi),
+    )
+    try:
+        return await ended
+    finally:
+        await guests.close()
+
+
+def choose_cpus(vmi: VirtualMachineInstance, host: Host) -> tuple[int, ...]:
+    """The CPUs that are the guest's alone: all that the node gave the pod, if they were asked for so."""
+    cpu = vmi.spec.domain.cpu
+    return host.cpus if cpu is not None and cpu.dedicated_cpu_placement else ()
+
+
+def mark(report: Report, path: Path = Path(RUNNING)) -> None:
+    """Have the node see whether the guest runs."""
+    if report.state in ("running", "paused"):
+        path.touch()
+    else:
+        path.unlink(missing_ok=True)
+
+
+def finish(report: Report, path: Path = Path(LAST_WORDS)) -> int:
+    """Leave behind why the guest has ended; the exit status that says whether it ended well."""
+    _log.info("the guest has %s: %s %s", report.state, report.reason, report.message)
+    with contextlib.suppress(OSError):  # there is none where no pod is
+        path.write_bytes(format_farewell(Farewell(report.reason, report.message)))
+    return SUCCEEDED if report.state == "succeeded" else FAILED
+
+
+def _stop_on_signal(guests: Guests, uid: str, vmi: VirtualMachineInstance) -> None:
+    grace = vmi.spec.termination_grace_period_seconds
+    seconds = float(DEFAULT_GRACE_SECONDS if grace is None else grace)
+    tasks: set[asyncio.Task[None]] = set()
+
+    def stop() -> None:
+        tasks.add(asyncio.get_running_loop().create_task(guests.stop(uid, seconds)))
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)

@@ -1,0 +1,92 @@
+"""
+A visit to the guest of this pod, through the terminal of whoever is let in: `python -m virtshape.launcher.pod.visit`.
+
+    ask JSON             put a request to the guest's launcher process; the answer is a line
+    console, vnc         pass standard input and output on to the guest's serial console or screen
+    port NUMBER          the same with one of the guest's TCP ports
+    log                  all that the guest has written to its serial console
+"""
+
+import os
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Final
+
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.machine.account import choose_account
+from virtshape.launcher.machine.places import Places
+from virtshape.launcher.pod.paths import ROOT
+from virtshape.launcher.request import Answer, Forward, format_line, parse_answer, parse_request
+
+PIECE: Final = 65536
+LOOPBACK: Final = "127.0.0.1"
+_SOCKETS: Final = {"console": "serial0.sock", "vnc": "vnc.sock"}
+_LOG: Final = "serial0.log"
+
+
+def main(words: list[str]) -> int:
+    """Make one visit; the exit status."""
+    layout = find_guest()
+    match words:
+        case ["ask", text]:
+            sys.stdout.buffer.write(ask(layout, text.encode()))
+        case ["console" | "vnc" as name]:
+            splice(connect(layout.directory / _SOCKETS[name]))
+        case ["port", number]:
+            answer = parse_answer(ask(layout, format_line(Forward(port=int(number)))))
+            if answer.port is None:
+                sys.exit(answer.error)
+            splice(socket.create_connection((LOOPBACK, answer.port)))
+        case ["log"]:
+            sys.stdout.buffer.write((layout.directory / _LOG).read_bytes())
+        case _:
+            sys.exit(f"no such visit: {' '.join(words)}")
+    sys.stdout.buffer.flush()
+    return 0
+
+
+def find_guest(root: Path = Path(ROOT)) -> Layout:
+    """The directory of the only guest."""
+    places = Places(root, choose_account())
+    found = places.list_guests()
+    if not found:
+        sys.exit("the guest has not started yet")
+    return places.find(found[0])
+
+
+def ask(layout: Layout, line: bytes) -> bytes:
+    """The answer to a request, as a line."""
+    parse_request(line)
+    try:
+        with connect(layout.socket) as line_to, line_to.makefile("rb") as reader:
+            line_to.sendall(line.rstrip(b"\n") + b"\n")
+            return reader.readline()
+    except OSError as error:
+        return format_line(Answer(error=f"the guest's launcher process does not answer: {error}"))
+
+
+def connect(path: Path) -> socket.socket:
+    """A connection to a socket of the guest."""
+    line = socket.socket(socket.AF_UNIX)
+    line.connect(str(path))
+    return line
+
+
+def splice(line: socket.socket) -> None:
+    """Pass everything on in both directions, until the guest's side ends or nobody reads any more."""
+
+    def send() -> None:
+        while data := os.read(sys.stdin.fileno(), PIECE):
+            line.sendall(data)
+        line.shutdown(socket.SHUT_WR)
+
+    threading.Thread(target=send, daemon=True).start()
+    with line:
+        while data := line.recv(PIECE):
+            os.write(sys.stdout.fileno(), data)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

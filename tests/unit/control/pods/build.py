@@ -1,0 +1,54 @@
+"""Builders of pods and their statuses for tests: what a kubelet, a scheduler or an eviction would leave."""
+
+from typing import Any
+
+from tests.build import Tree
+
+from virtshape.api.codec import from_tree
+from virtshape.api.core.podspec import Pod
+
+READY = {"type": "Ready", "status": "True"}
+
+
+def build_pod(
+    phase: str = "Pending",
+    *,
+    node: str = "",
+    state: Tree | None = None,
+    ready: bool = False,
+    conditions: list[Tree] | None = None,
+    going: bool = False,
+    annotations: dict[str, str] | None = None,
+    **status: Any,
+) -> Pod:
+    """The pod of an instance; `state` is that of its container."""
+    metadata: Tree = {"name": "virt-launcher-vm1-1", "namespace": "default", "uid": "p1", "annotations": annotations}
+    if going:
+        metadata["deletionTimestamp"] = "2027-01-15T07:59:00Z"
+    container = {"name": "compute", "image": "i", "imageID": "", "ready": ready, "restartCount": 0, "state": state}
+    tree = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [{"name": "compute"}], "nodeName": node or None},
+        "status": {
+            "phase": phase,
+            "conditions": conditions,
+            "containerStatuses": [container] if state is not None else None,
+            **status,
+        },
+    }
+    return from_tree(tree, Pod)
+
+
+def ended(code: int = 1, **more: Any) -> Tree:
+    """The state of a container that has ended."""
+    return {"terminated": {"exitCode": code, **more}}
+
+
+def waiting(reason: str, message: str = "") -> Tree:
+    """The state of a container that has not started."""
+    return {"waiting": {"reason": reason, "message": message or None}}
+
+
+RUNNING: Tree = {"running": {}}

@@ -1,0 +1,102 @@
+"""The first process of a pod: how it shows that the guest runs, and how it ends."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from tests.lives import build_vmi
+
+from virtshape.launcher.host import Host
+from virtshape.launcher.machine.guests import Guests
+from virtshape.launcher.pod.farewell import Farewell, parse_farewell
+from virtshape.launcher.pod.run import choose_cpus, finish, follow, mark
+from virtshape.launcher.report import Report
+
+
+class PlayedGuests:
+    """Guests that do as they are told, and tell of it."""
+
+    def __init__(self, *reports: Report) -> None:
+        self._reports = reports
+        self.stopped: list[float] = []
+
+    def observe(self, observer: Any) -> None:
+        self._tell = observer
+
+    async def start(self, uid: str, vmi: object, mounts: object, **more: object) -> None:
+        del vmi, mounts, more
+        for report in self._reports:
+            self._tell(uid, report)
+
+    async def stop(self, uid: str, grace: float) -> None:
+        self.stopped.append(grace)
+        self._tell(uid, Report(state="succeeded", reason="GuestShutDown"))
+
+    async def close(self) -> None:
+        pass
+
+
+def run(guests: PlayedGuests, *, kill: bool = False, monkeypatch: pytest.MonkeyPatch, **spec: Any) -> Report:
+    monkeypatch.setattr("virtshape.launcher.pod.run.mark", lambda _: None)
+
+    async def scenario() -> Report:
+        following = asyncio.ensure_future(follow(cast("Guests", guests), build_vmi(**spec), Host()))
+        await asyncio.sleep(0.05)
+        if kill:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return await asyncio.wait_for(following, 5)
+
+    return asyncio.run(scenario())
+
+
+def test_it_ends_with_its_guest(monkeypatch: pytest.MonkeyPatch) -> None:
+    last = Report(state="failed", reason="GuestPanicked")
+    assert run(PlayedGuests(Report(state="running"), last), monkeypatch=monkeypatch) == last
+
+
+def test_a_signal_gives_the_guest_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    guests = PlayedGuests(Report(state="running"))
+    report = run(guests, kill=True, monkeypatch=monkeypatch, terminationGracePeriodSeconds=7)
+    assert (report.state, guests.stopped) == ("succeeded", [7.0])
+
+
+STATES = {
+    "starting": (Report(), False),
+    "running": (Report(state="running"), True),
+    "paused": (Report(state="paused"), True),
+    "ended": (Report(state="succeeded"), False),
+}
+
+
+@pytest.mark.parametrize(("report", "shown"), STATES.values(), ids=STATES.keys())
+def test_the_node_sees_whether_a_guest_runs(report: Report, shown: bool, tmp_path: Path) -> None:
+    path = tmp_path / "running"
+    path.touch()
+    mark(report, path)
+    assert path.exists() == shown
+
+
+ENDS = {
+    "well": (Report(state="succeeded", reason="GuestShutDown", message="shut down"), 0),
+    "badly": (Report(state="failed", reason="QemuKilled", message="killed"), 1),
+}
+
+
+@pytest.mark.parametrize(("report", "status"), ENDS.values(), ids=ENDS.keys())
+def test_a_guest_that_ended(report: Report, status: int, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    assert finish(report, path) == status
+    assert parse_farewell(path.read_text()) == Farewell(report.reason, report.message)
+
+
+def test_nobody_to_read_last_words_is_no_trouble(tmp_path: Path) -> None:
+    assert finish(Report(state="succeeded"), tmp_path / "none" / "log") == 0
+
+
+@pytest.mark.parametrize(("dedicated", "cpus"), [(True, (2, 3)), (False, ())], ids=["its own", "shared"])
+def test_cpus_of_the_pod_are_the_guests(dedicated: bool, cpus: tuple[int, ...]) -> None:
+    vmi = build_vmi(domain={"cpu": {"dedicatedCpuPlacement": dedicated}})
+    assert choose_cpus(vmi, Host(cpus=(2, 3))) == cpus
