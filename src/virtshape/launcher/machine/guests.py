@@ -48,6 +48,7 @@ class Guests:
 
     def adopt(self) -> None:
         """Take up the guests that an earlier supervisor has left, whether they still run or not."""
+        self._places.sweep()
         for uid in self._places.list_guests():
             if uid in self._reports:
                 continue

@@ -39,6 +39,13 @@ class Places:
             return []
         return sorted(path.name for path in self._guests.iterdir() if path.is_dir())
 
+    def sweep(self) -> None:
+        """Remove short ways that lead nowhere, as data directories leave them that were deleted."""
+        root = find_short_root()
+        for short in root.iterdir() if root.is_dir() else ():
+            if short.is_symlink() and not short.exists():
+                short.unlink(missing_ok=True)
+
     def find(self, uid: str) -> Layout:
         """Where the guest of this instance is, or would be."""
         return Layout(_shorten(self._guests / uid))
@@ -108,7 +115,7 @@ def _shorten(directory: Path) -> Path:
 
 def find_short_root() -> Path:
     """Where the short ways begin: a directory that only this user can add to."""
-    return Path("/run/virtshape") if os.geteuid() == 0 else Path(f"/tmp/virtshape-{os.geteuid()}")  # noqa: S108
+    return Path("/run/virtshape-guests") if os.geteuid() == 0 else Path(f"/tmp/virtshape-{os.geteuid()}")  # noqa: S108
 
 
 def _link(short: Path, directory: Path) -> None:

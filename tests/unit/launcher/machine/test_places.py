@@ -1,5 +1,7 @@
 import os
 import stat
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,14 @@ from virtshape.launcher.machine.places import PlaceError, Places
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 UID = "b7f1a0de-0000-4000-8000-000000000001"
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where short ways begin, of these tests alone."""
+    with tempfile.TemporaryDirectory(prefix="short-") as name:
+        monkeypatch.setattr("virtshape.launcher.machine.places.find_short_root", lambda: Path(name))
+        yield Path(name)
 
 
 @pytest.fixture
@@ -35,7 +45,6 @@ def test_the_way_to_a_guest_is_always_short_enough_for_sockets(tmp_path: Path) -
     assert is_short_enough(layout.directory)
     assert layout.directory.resolve() == (places.data / "guests" / UID).resolve()
     assert Places(places.data, places.account).find(UID) == layout
-    places.remove(UID)
 
 
 def test_a_short_way_that_leads_elsewhere_is_set_right(tmp_path: Path) -> None:
@@ -44,7 +53,6 @@ def test_a_short_way_that_leads_elsewhere_is_set_right(tmp_path: Path) -> None:
     layout.directory.unlink()
     layout.directory.symlink_to(tmp_path)
     assert places.make(UID).directory.resolve() == (places.data / "guests" / UID).resolve()
-    places.remove(UID)
 
 
 def test_a_file_is_written_whole(places: Places) -> None:
@@ -66,13 +74,15 @@ def test_a_guest_may_add_to_its_directory_and_not_replace_what_its_supervisor_wr
     assert layout.libvirt.stat().st_uid == places.cache.stat().st_uid == GUEST_USER
 
 
-def test_a_place_for_short_ways_that_is_somebody_elses_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = tmp_path / "shared"
-    place.mkdir()
-    place.chmod(0o777)
-    monkeypatch.setattr("virtshape.launcher.machine.places.find_short_root", lambda: place)
+def test_short_ways_that_lead_nowhere_are_swept_away(places: Places, short: Path) -> None:
+    layout = places.make(UID)
+    (short / "gone").symlink_to(short / "nowhere")
+    places.sweep()
+    assert [one.name for one in short.iterdir()] == [layout.directory.name]
+
+
+def test_a_place_for_short_ways_that_is_somebody_elses_is_not_used(tmp_path: Path, short: Path) -> None:
+    short.chmod(0o777)
     places = Places(tmp_path / ("long" * 20), Account(os.geteuid(), os.getegid()))
     with pytest.raises(PlaceError, match="belongs to somebody else, or others may write to it"):
         places.make(UID)
