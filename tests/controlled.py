@@ -24,8 +24,9 @@ from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.client.rest import RestClient
 from virtshape.control.controllers import Controllers
-from virtshape.serve.controllers import controlling
+from virtshape.serve.controllers import CONTROLLER, MANAGER, controlling
 from virtshape.serve.embedded import System
+from virtshape.serve.inprocess import connect
 from virtshape.serve.runtime import LauncherName, NoRuntime, PlayedRuntime
 
 T = TypeVar("T", bound=Model)
@@ -72,6 +73,10 @@ class Place:
         """The server itself, to ask as somebody else."""
         assert self._system is not None
         return self._system.server
+
+    def connect_as_system(self) -> RestClient:
+        """A client with the controllers' own name."""
+        return connect(self.server, CONTROLLER, manager=MANAGER)
 
     def controlling(self, launcher: LauncherName = "simulate") -> Any:
         """The controllers at work."""

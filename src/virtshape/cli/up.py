@@ -169,7 +169,7 @@ def announce(ready: "Ready", directory: Path) -> None:
         f"virtshape is ready at {ready.url} (process {os.getpid()}). In another terminal:\n\n"
         f"  export KUBECONFIG={ready.kubeconfig}\n"
         "  kubectl get vmclusterinstancetypes\n"
-        "  kubectl apply -f examples/web.yaml\n"
+        "  kubectl apply -f examples/demo.yaml\n"
         "  kubectl get vm -o wide\n\n"
         f"Ctrl-C stops it; so does `virtshape down{flag}`."
     )

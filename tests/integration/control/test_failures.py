@@ -47,7 +47,7 @@ class Hands:
 
 @asynccontextmanager
 async def running(place: Place, launcher: Fragile, clock: Hands) -> AsyncIterator[Controllers]:
-    controllers = Controllers(place.client, launcher, clock)
+    controllers = Controllers(place.connect_as_system(), launcher, clock)
     async with controllers.running():
         yield controllers
 
