@@ -49,7 +49,7 @@ def _admit_data_volume(new: Tree, old: Tree | None) -> Admitted:
         return Admitted(new, [])
     verdict = split(check_data_volume(from_tree(new, DataVolume).spec, "spec"))
     if verdict.causes:
-        refuse(verdict.causes)
+        refuse(verdict.causes, verdict.warnings)
     return Admitted(new, verdict.warnings)
 
 
@@ -59,7 +59,7 @@ def _admit_sizing(kind: Kind, new: Tree, old: Tree | None, world: World) -> Admi
     found: Any = from_tree(new, kind.struct)
     verdict = split(check_sizing(found))
     if verdict.causes:
-        refuse(verdict.causes)
+        refuse(verdict.causes, verdict.warnings)
     return Admitted(new, verdict.warnings + (_warn_of_users(kind, new, world) if old is not None else []))
 
 

@@ -19,5 +19,5 @@ def admit_configuration(new: Tree, old: Tree | None) -> Admitted:
         return Admitted(new, [])
     verdict = split(check_settings(from_tree(settings, KubeVirtConfiguration), settings))
     if verdict.causes:
-        refuse(verdict.causes)
+        refuse(verdict.causes, verdict.warnings)
     return Admitted(new, verdict.warnings)

@@ -44,7 +44,7 @@ def admit_vmi(new: Tree, old: Tree | None, world: World, *, trusted: bool) -> Ad
     conflicts = _complete(vmi, world)
     verdict = split(_check_new(vmi, world, trusted=trusted))
     if conflicts or verdict.causes:
-        refuse([*conflicts, *verdict.causes])
+        refuse([*conflicts, *verdict.causes], verdict.warnings)
     admitted = overlay(new, given, to_tree(vmi))
     status = {**_begin_status(vmi.spec, world.now()), **(new.get("status") or {})}
     return Admitted({**admitted, "status": status}, verdict.warnings)

@@ -47,14 +47,16 @@ def admit_vm(new: Tree, old: Tree | None, world: World) -> Admitted:
         refuse([*causes, *split(check_machine(vm)).causes])
     verdict = _judge(vm, before, world)
     if verdict.causes:
-        refuse(verdict.causes)
+        refuse(verdict.causes, warnings + verdict.warnings)
     return Admitted(overlay(new, given, to_tree(vm)), warnings + verdict.warnings)
 
 
-def refuse(causes: Iterable[Cause]) -> NoReturn:
-    """Refuse an object for all these causes."""
+def refuse(causes: Iterable[Cause], warnings: Iterable[str] = ()) -> NoReturn:
+    """Refuse an object for all these causes; its author is still warned."""
     causes = tuple(dict.fromkeys(causes))
-    raise StatusError(422, "Invalid", ", ".join(cause.message for cause in causes), causes)
+    error = StatusError(422, "Invalid", ", ".join(cause.message for cause in causes), causes)
+    error.warnings = tuple(warnings)
+    raise error
 
 
 class _Found(NamedTuple):

@@ -82,6 +82,7 @@ class StatusError(Exception):
         self.causes = tuple(causes)
         self.details = StatusDetails()
         self.continuation: str | None = None
+        self.warnings: tuple[str, ...] = ()
 
     def about(self, group: str, kind: str, name: str = "") -> "StatusError":
         """The same error, saying which object or resource it is about."""

@@ -58,6 +58,7 @@ def answer_error(error: StatusError) -> Response:
     headers: tuple[tuple[str, str], ...] = NO_CACHE
     if error.details.retry_after_seconds:
         headers += (("retry-after", str(error.details.retry_after_seconds)),)
+    headers += tuple(("warning", format_warning(text)) for text in error.warnings)
     return Response(error.code, encode(error.status), JSON, headers)
 
 

@@ -189,6 +189,15 @@ def vmi_tree(**spec: Any) -> Tree:
     }
 
 
+def test_whoever_is_refused_is_warned_all_the_same() -> None:
+    tree = vm_tree(instancetype={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"})
+    tree["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "containerDisk": {"image": "i"}}]
+    with pytest.raises(StatusError) as error:
+        admit(kind_of(tree), tree, None, SmallWorld())
+    assert [cause.field for cause in error.value.causes] == ["spec.template.spec.domain.memory.guest"]
+    assert "inferFromVolume" in error.value.warnings[0]
+
+
 def test_a_new_vmi_gets_all_that_it_needs_to_run() -> None:
     tree = admitted(vmi_tree())
     assert tree["metadata"]["finalizers"] == ["kubevirt.io/foregroundDeleteVirtualMachine"]
