@@ -8,6 +8,7 @@ off and has the failure reported.
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
@@ -17,6 +18,7 @@ from virtshape.api.status import StatusError
 from virtshape.client.cache import Place
 from virtshape.client.errors import UnreachableError
 from virtshape.control.queue import Queue
+from virtshape.control.tally import Tally
 from virtshape.resolve.reference import NotFoundError
 
 DEFAULT_WORKERS: Final = 8
@@ -55,7 +57,8 @@ class Loop:
         workers: int = DEFAULT_WORKERS,
     ) -> None:
         self.queue: Queue[Name] = Queue()
-        self._title = title
+        self.tally = Tally()
+        self.title = title
         self._reconcile = reconcile
         self._report = report
         self._workers = workers
@@ -63,7 +66,7 @@ class Loop:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Reconcile for as long as the block lasts."""
-        tasks = [asyncio.create_task(self._work(), name=f"{self._title}-{n}") for n in range(self._workers)]
+        tasks = [asyncio.create_task(self._work(), name=f"{self.title}-{n}") for n in range(self._workers)]
         try:
             yield
         finally:
@@ -82,6 +85,7 @@ class Loop:
 
     async def step(self, name: Name) -> None:
         """Reconcile one name; whatever goes wrong is tried again later."""
+        began = time.monotonic()
         try:
             result = await self._reconcile(name)
         except StatusError as error:
@@ -92,20 +96,24 @@ class Loop:
             await self._fail(name, error, expected=False)
         else:
             self.queue.forget(name)
+            self.tally.outcomes["done" if result.after is None else "again"] += 1
             if result.after is not None:
                 self.queue.add_after(name, result.after)
+        finally:
+            self.tally.durations.add(time.monotonic() - began)
 
     async def _fail(self, name: Name, error: Exception, *, expected: bool) -> None:
         seconds = self.queue.retry(name)
+        self.tally.outcomes["raced" if is_race(error) else "failed"] += 1
         if is_race(error):
-            _log.debug("%s %s: %s; again in %.3f s", self._title, name, error, seconds)
+            _log.debug("%s %s: %s; again in %.3f s", self.title, name, error, seconds)
             return
         words = "%s %s: %s; again in %.3f s"
-        _log.warning(words, self._title, name, error, seconds, exc_info=None if expected else error)
+        _log.warning(words, self.title, name, error, seconds, exc_info=None if expected else error)
         try:
             await self._report(name, error)
         except (StatusError, UnreachableError) as failure:
-            _log.info("%s %s: the failure could not be reported: %s", self._title, name, failure)
+            _log.info("%s %s: the failure could not be reported: %s", self.title, name, failure)
 
 
 def is_race(error: Exception) -> bool:

@@ -148,6 +148,9 @@ class VmReconciler:
             try:
                 await self._client.create(wanted)
             except StatusError as error:
+                if error.code == 404 and error.details.kind is None:  # nothing is missing but the kind itself
+                    words = f"DataVolume {name} cannot be made: the server has no DataVolumes; install CDI"
+                    raise StatusError(501, "DataVolumesNotServed", words) from error
                 if error.reason != "AlreadyExists":
                     raise
             else:

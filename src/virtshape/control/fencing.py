@@ -1,0 +1,33 @@
+"""
+A client that writes only for as long as its holder may, so that a process that fell asleep does no harm when it wakes.
+
+Reads pass.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from virtshape.client.errors import UnreachableError
+from virtshape.client.protocol import Client
+
+_WRITERS: Final = frozenset({"create", "update", "update_status", "patch", "delete"})
+
+
+class FencedClient:
+    """Passes everything on while `may_write` says so."""
+
+    def __init__(self, client: Client, may_write: Callable[[], bool]) -> None:
+        self._client = client
+        self._may_write = may_write
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._client, name)
+        return self._guard(method) if name in _WRITERS else method
+
+    def _guard(self, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def write(*given: Any, **named: Any) -> Any:
+            if not self._may_write():
+                raise UnreachableError("another process is at work by now, or may be")
+            return await method(*given, **named)
+
+        return write
