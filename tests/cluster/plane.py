@@ -185,6 +185,7 @@ class Plane:
                 "initial-cluster": f"test={peer}",
                 "log-level": "warn",
                 "unsafe-no-fsync": "true",
+                "watch-progress-notify-interval": "500ms",
             }
         )
 

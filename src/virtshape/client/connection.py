@@ -81,9 +81,9 @@ class Connection(asyncio.Protocol):
         await self._changed.wait()
 
     def close(self) -> None:
-        """Hang up."""
+        """Hang up, without waiting for the server to take leave too: a process may end right after."""
         self.reusable = False
-        self._transport.close()
+        self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
