@@ -53,5 +53,3 @@ export UV_PROJECT_ENVIRONMENT="$venv"
     echo "libvirt's Python binding could not be built. Continuing without it: no guest can run." >&2
     "${sync[@]}"
 }
-# Guests' processes start faster with modules that are compiled, and cannot compile them themselves.
-"$venv/bin/python" -m compileall -q src

@@ -103,5 +103,6 @@ def test_a_guest_that_was_about_to_start_when_its_supervisor_was_killed_can_star
             found = await adopt(data)
             assert found.guests.find("about-to-start") is None
             assert found.places.list_guests() == []
+            await found.guests.close()
 
     asyncio.run(scenario())

@@ -19,11 +19,11 @@ _PACKAGE: Final = Path(__file__).parents[2]
 _PROGRAM: Final = (sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(_PACKAGE))
 
 
-def main(confinement: str, module: str, directory: Path) -> None:
-    """Confine this process, then do what the module does."""
-    wanted = msgspec.json.decode(confinement, type=Confinement)
+def enter(confinement: Confinement | None, module: str, directory: Path) -> None:
+    """Confine this process, if it is to be, then do what the module does."""
     try:
-        confine(msgspec.structs.replace(wanted, reach=(*wanted.reach, *_PROGRAM)))
+        if confinement is not None:
+            confine(msgspec.structs.replace(confinement, reach=(*confinement.reach, *_PROGRAM)))
     except ConfinementError as error:
         report = Report(state="failed", reason="NotStarted", message=str(error))
         Layout(directory).report.write_bytes(msgspec.json.encode(report))
@@ -32,4 +32,4 @@ def main(confinement: str, module: str, directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    enter(msgspec.json.decode(sys.argv[1], type=Confinement), sys.argv[2], Path(sys.argv[3]))

@@ -18,10 +18,11 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.host import Host
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.machine import line
+from virtshape.launcher.machine.births import Births
 from virtshape.launcher.machine.handing import hand_over, list_reach
 from virtshape.launcher.machine.places import Places
-from virtshape.launcher.machine.remains import bury, find_order, find_report, is_alive
-from virtshape.launcher.machine.spawning import reap, spawn
+from virtshape.launcher.machine.remains import bury, find_order, find_qemu, find_report, is_alive
+from virtshape.launcher.machine.spawning import reap
 from virtshape.launcher.order import Order
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import Answer, Kill, Request, Stop
@@ -32,6 +33,7 @@ MOST_TAKEOVERS: Final = 3
 PAUSE_SECONDS: Final = 0.02
 PATIENCE_SECONDS: Final = 10.0
 Observer = Callable[[str, Report], None]
+_GONE: Final = Report(state="failed")
 _log = logging.getLogger(__name__)
 
 
@@ -41,13 +43,14 @@ class Guests:
     def __init__(self, places: Places, host: Host, *, launcher: str = LAUNCHER) -> None:
         self._places = places
         self._host = host
-        self._launcher = launcher
         self._observers: list[Observer] = []
         self._reports: dict[str, Report] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._births = Births(launcher, places.account, places.log)
 
     def adopt(self) -> None:
         """Take up the guests that an earlier supervisor has left, whether they still run or not."""
+        self._births.open()
         self._places.sweep()
         for uid in self._places.list_guests():
             if uid in self._reports:
@@ -58,7 +61,7 @@ class Guests:
                 continue
             self._places.make(uid)
             self._reports[uid] = report
-            self._begin_to_follow(uid, report.launcher_pid)
+            self._tasks[uid] = asyncio.create_task(self._follow(uid, report.launcher_pid), name=f"guest {uid}")
 
     def observe(self, observer: Observer) -> None:
         """Have each new report told."""
@@ -97,7 +100,7 @@ class Guests:
         hand_over(order, self._places.data, self._places.account)
         self._places.write(layout.order, encode(order))
         self._reports[uid] = Report()
-        self._begin_to_follow(uid, self._spawn(layout, order))
+        self._tasks[uid] = asyncio.create_task(self._begin(uid, layout, order), name=f"guest {uid}")
 
     async def ask(self, uid: str, request: Request) -> Answer:
         """Ask something of a guest; an answer with an error if that cannot be."""
@@ -120,9 +123,9 @@ class Guests:
             task = self._tasks.pop(uid)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(task, PATIENCE_SECONDS)
-        report = self._reports.pop(uid, Report())
-        for pid in (report.launcher_pid, report.qemu_pid):
-            _kill(pid, self._places.find(uid))
+        layout = self._places.find(uid)
+        _kill(self._reports.pop(uid, Report()).launcher_pid, layout)
+        _kill(find_qemu(layout), layout)
         self._places.remove(uid)
 
     async def close(self) -> None:
@@ -131,13 +134,21 @@ class Guests:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         self._tasks.clear()
+        await self._births.close()
 
-    def _spawn(self, layout: Layout, order: Order) -> int:
+    async def _spawn(self, layout: Layout, order: Order) -> int:
         reach = (str(layout.directory), str(self._places.cache), *list_reach(order))
-        return spawn(self._launcher, layout.directory, layout.log, self._places.account, reach)
+        return await self._births.start(layout.directory, layout.log, reach)
 
-    def _begin_to_follow(self, uid: str, pid: int | None) -> None:
-        self._tasks[uid] = asyncio.create_task(self._follow(uid, pid), name=f"guest {uid}")
+    async def _begin(self, uid: str, layout: Layout, order: Order) -> None:
+        """Start a guest, and keep up with it to its end."""
+        try:
+            pid = await self._spawn(layout, order)
+        except OSError as error:
+            words = f"the guest's launcher process cannot be started: {error}"
+            self._tell(uid, Report(state="failed", reason="NotStarted", message=words))
+        else:
+            await self._follow(uid, pid)
 
     async def _follow(self, uid: str, pid: int | None) -> None:
         """Keep up with a guest to its end; a launcher process that is lost is replaced while its guest runs."""
@@ -145,13 +156,13 @@ class Guests:
         for _ in range(MOST_TAKEOVERS + 1):
             await self._listen(uid, layout, pid)
             report = find_report(layout) or self._reports[uid]
-            if report.final or not is_alive(report.qemu_pid, layout):
+            if report.state not in ("running", "paused") or find_qemu(layout) is None:
                 break
             _log.warning("the launcher process of guest %s was lost; another one takes over", uid)
             order = self.find_order(uid)
-            pid = self._spawn(layout, order) if order is not None else None
+            pid = await self._spawn(layout, order) if order is not None else None
         if not report.final:
-            _kill(report.qemu_pid, layout)
+            _kill(find_qemu(layout), layout)
             report = bury(report, layout)
             self._places.write(layout.report, encode(report))
         self._tell(uid, report)
@@ -174,7 +185,7 @@ class Guests:
             try:
                 return await line.ask(self._places.find(uid).socket, request)
             except (FileNotFoundError, ConnectionRefusedError):
-                if self._reports[uid].final or time.monotonic() > deadline:
+                if self._reports.get(uid, _GONE).final or time.monotonic() > deadline:
                     raise
             await asyncio.sleep(PAUSE_SECONDS)
 

@@ -31,6 +31,8 @@ class Places:
         """What is remembered of the machine."""
         self.cache = data / "cache" / "libvirt"
         """What libvirt remembers of QEMU, for all launcher processes."""
+        self.log = data / "cache" / "nursery.log"
+        """What the process had to say that launcher processes are forks of."""
         self._guests = data / "guests"
 
     def list_guests(self) -> list[str]:

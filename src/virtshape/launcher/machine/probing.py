@@ -5,13 +5,11 @@ Looks and asks; decides nothing about guests.
 """
 
 import asyncio
-import compileall
 import contextlib
 import os
 import platform
 import shutil
 import signal
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +31,7 @@ from virtshape.launcher.machine.kvm import DEVICE
 from virtshape.launcher.machine.lacks import find_emulator
 from virtshape.launcher.machine.limits import may_be_urgent, may_lock_memory
 from virtshape.launcher.machine.places import Places
-from virtshape.launcher.machine.spawning import spawn
+from virtshape.launcher.machine.spawning import confine_to, spawn
 
 PATIENCE_SECONDS: Final = 120.0
 _PAUSE_SECONDS: Final = 0.02
@@ -52,8 +50,6 @@ class _Memory(Struct):
 
 async def probe_host(places: Places) -> Host:
     """Find out what guests can have here."""
-    if places.account.user != os.geteuid() and not sys.dont_write_bytecode:
-        await asyncio.to_thread(_compile_modules)
     architecture = find_architecture()
     emulator = find_emulator(architecture)
     capability = await _recall(places, emulator)
@@ -87,11 +83,6 @@ async def probe_host(places: Places) -> Host:
     )
 
 
-def _compile_modules() -> None:
-    """Compile the modules of launcher processes, which may not write beside the source once they are confined."""
-    compileall.compile_dir(Path(__file__).parents[1], quiet=2)
-
-
 async def _recall(places: Places, emulator: str) -> Capability:
     """What QEMU can do: as it is remembered, or asked again if anything it depends on is another."""
     fingerprint = _take_fingerprint(places, emulator)
@@ -111,7 +102,8 @@ async def _ask(places: Places) -> Answer:
     layout = places.make_for_probe()
     answer = layout.directory / ANSWER
     reach = (str(layout.directory), str(places.cache))
-    pid = spawn("virtshape.launcher.machine.asking", layout.directory, layout.log, places.account, reach)
+    confinement = confine_to(places.account, reach)
+    pid = spawn("virtshape.launcher.machine.asking", layout.directory, layout.log, confinement)
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while os.waitpid(pid, os.WNOHANG)[0] == 0:

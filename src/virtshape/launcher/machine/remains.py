@@ -4,6 +4,7 @@ What is left of a launcher process that may be gone: its last report, its log, w
 Only reads. The directory is the guest's to write to, so nothing in it is trusted to be what it should be.
 """
 
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -55,18 +56,30 @@ def _find_last_line(layout: Layout) -> str:
     return lines[-1] if lines else ""
 
 
+def find_qemu(layout: Layout) -> int | None:
+    """The process id of the guest's QEMU; None if it does not run."""
+    for path in layout.find_pid_file("").parent.glob("*.pid"):
+        with contextlib.suppress(OSError, ValueError):
+            pid = int(_read(path))
+            if is_alive(pid, layout):
+                return pid
+    return None
+
+
 def is_alive(pid: int | None, layout: Layout) -> bool:
     """Whether this process, a launcher or QEMU, still runs the guest of this directory."""
     if not pid:
         return False
+    process = Path(f"/proc/{pid}")
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+        command = (process / "cmdline").read_bytes()
+        if state in _DEAD:
+            return False
+        # A launcher process is in the directory, or was told of it; a new one has no command for a moment.
+        return not command or str(layout.directory).encode() in command or layout.directory.samefile(process / "cwd")
     except OSError:
         return False
-    if state in _DEAD:
-        return False
-    return not command or str(layout.directory).encode() in command  # it has none for a moment when it is new
 
 
 def _read(path: Path) -> bytes:

@@ -1,5 +1,5 @@
 """
-Starting a process that outlives this one: a session of its own, a log in place of the terminal, few variables.
+Starting processes that outlive this one: a session of their own, a log in place of the terminal, few variables.
 
 Root's processes give up its rights first.
 """
@@ -7,6 +7,7 @@ Root's processes give up its rights first.
 import contextlib
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,36 +15,47 @@ import msgspec
 
 from virtshape.launcher.machine.account import Account
 from virtshape.launcher.machine.confining import Confinement
+from virtshape.launcher.machine.logs import open_log
 
 _KEPT: Final = ("PATH", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 _FLAGS: Final = ("-P",)  # the directory that this process happens to be in has no say in what is imported
 _ADDED: Final = {"MALLOC_ARENA_MAX": "2", "PYTHONUNBUFFERED": "1"}
 
 
-def spawn(module: str, directory: Path, log: Path, account: Account, reach: tuple[str, ...] = ()) -> int:
-    """Run the module's `main` for a directory, as this account, able to reach these paths; its process id."""
-    writing = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+def spawn(module: str, directory: Path, log: Path, confinement: Confinement | None) -> int:
+    """Run the module's `main` for a directory, confined if it is to be; its process id."""
+    if confinement is None:
+        return start_python([module, str(directory)], log)
+    text = msgspec.json.encode(confinement).decode()
+    return start_python(["virtshape.launcher.machine.confined", text, module, str(directory)], log)
+
+
+def confine_to(account: Account, reach: tuple[str, ...]) -> Confinement | None:
+    """What a process of this account keeps, which can reach these paths; None if this process is the account's too."""
+    return None if account.user == os.geteuid() else Confinement(account=account, reach=reach)
+
+
+def start_python(words: Sequence[str], log: Path, handle: int | None = None) -> int:
+    """Start a module of Python, with words for it; a handle that it is given is its number 3."""
+    writing = open_log(log)
+    actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_DUP2, writing, 1),
+        (os.POSIX_SPAWN_DUP2, writing, 2),
+    ]
+    if handle is not None:
+        actions.append((os.POSIX_SPAWN_DUP2, handle, 3))
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     try:
         return os.posix_spawn(
             sys.executable,
-            _write_command(module, directory, account, reach),
-            {**{name: os.environ[name] for name in _KEPT if name in os.environ}, **_ADDED},
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, writing, 1),
-                (os.POSIX_SPAWN_DUP2, writing, 2),
-            ],
+            [sys.executable, *_FLAGS, "-m", *words],
+            {**environment, **_ADDED},
+            file_actions=actions,
             setsid=True,
         )
     finally:
         os.close(writing)
-
-
-def _write_command(module: str, directory: Path, account: Account, reach: tuple[str, ...]) -> list[str]:
-    if account.user == os.geteuid():
-        return [sys.executable, *_FLAGS, "-m", module, str(directory)]
-    confinement = msgspec.json.encode(Confinement(account=account, reach=reach)).decode()
-    return [sys.executable, *_FLAGS, "-m", "virtshape.launcher.machine.confined", confinement, module, str(directory)]
 
 
 def reap(pid: int | None) -> None:

@@ -40,8 +40,13 @@ def set_up(root: Path, *, haste: bool = False) -> None:
     settings.parent.mkdir(parents=True, exist_ok=True)
     text = _SETTINGS.format(user=os.geteuid(), group=os.getegid())
     settings.write_text(text + _HASTE if haste else text)
-    os.environ["LIBVIRT_LOG_OUTPUTS"] = "3:stderr"
+    prepare_environment()
     os.environ["HOME"] = str(root)  # libvirt keeps a few things there, whatever its root is
+
+
+def prepare_environment() -> None:
+    """Set the variables that libvirt reads when it is loaded."""
+    os.environ["LIBVIRT_LOG_OUTPUTS"] = "3:stderr"
     for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"):
         os.environ.pop(name, None)
 
