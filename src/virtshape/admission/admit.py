@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from virtshape.admission.configuration import admit_configuration
 from virtshape.admission.datavolume import check_data_volume
-from virtshape.admission.instance import admit_vmi
-from virtshape.admission.machine import admit_vm, refuse
+from virtshape.admission.instance import admit_vmi, complete_vmi
+from virtshape.admission.machine import admit_vm, complete_vm, refuse
 from virtshape.admission.sizing import check_sizing
 from virtshape.admission.violation import split
 from virtshape.admission.world import Admitted, Tree, World
@@ -40,6 +40,17 @@ def admit(kind: Kind, new: Tree, old: Tree | None, world: World, *, trusted: boo
             return _admit_data_volume(new, old)
         case group, _ if group in (INSTANCETYPE_GROUP, FLAVOR_GROUP):
             return _admit_sizing(kind, new, old, world)
+        case _:
+            return Admitted(new, [])
+
+
+def complete(kind: Kind, new: Tree, old: Tree | None, world: World) -> Admitted:
+    """The object with what admission adds to it, and checked no further than that takes."""
+    match kind.group, kind.kind:
+        case "kubevirt.io", "VirtualMachine":
+            return complete_vm(new, old, world)
+        case "kubevirt.io", "VirtualMachineInstance":
+            return complete_vmi(new, old, world)
         case _:
             return Admitted(new, [])
 

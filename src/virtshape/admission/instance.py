@@ -45,9 +45,24 @@ def admit_vmi(new: Tree, old: Tree | None, world: World, *, trusted: bool) -> Ad
     verdict = split(_check_new(vmi, world, trusted=trusted))
     if conflicts or verdict.causes:
         refuse([*conflicts, *verdict.causes], verdict.warnings)
-    admitted = overlay(new, given, to_tree(vmi))
+    return Admitted(_write(new, given, vmi, world), verdict.warnings)
+
+
+def complete_vmi(new: Tree, old: Tree | None, world: World) -> Admitted:
+    """The VMI completed, before others have had their say in it; StatusError if it cannot be."""
+    if old is not None:
+        return Admitted(new, [])
+    vmi = from_tree(new, VirtualMachineInstance)
+    given = to_tree(vmi)
+    conflicts = _complete(vmi, world)
+    if conflicts:
+        refuse(conflicts)
+    return Admitted(_write(new, given, vmi, world), [])
+
+
+def _write(new: Tree, given: Tree, vmi: VirtualMachineInstance, world: World) -> Tree:
     status = {**_begin_status(vmi.spec, world.now()), **(new.get("status") or {})}
-    return Admitted({**admitted, "status": status}, verdict.warnings)
+    return {**overlay(new, given, to_tree(vmi)), "status": status}
 
 
 def _check_changed(new: Tree, old: Tree) -> None:

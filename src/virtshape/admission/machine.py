@@ -35,20 +35,50 @@ _DEFER: Final = "Defer"
 
 def admit_vm(new: Tree, old: Tree | None, world: World) -> Admitted:
     """The VM to store; StatusError with a cause for each violation if it may not be."""
-    if old is not None and (new["metadata"].get("deletionTimestamp") or new["spec"] == old["spec"]):
+    if _is_settled(new, old):
         return Admitted(new, [])
+    draft = _draft(new, old, world)
+    verdict = _judge(draft.vm, draft.before, world)
+    if verdict.causes:
+        refuse(verdict.causes, draft.warnings + verdict.warnings)
+    return Admitted(draft.write(new), draft.warnings + verdict.warnings)
+
+
+def complete_vm(new: Tree, old: Tree | None, world: World) -> Admitted:
+    """The VM completed, before others have had their say in it; StatusError if it cannot be."""
+    if _is_settled(new, old):
+        return Admitted(new, [])
+    draft = _draft(new, old, world)
+    return Admitted(draft.write(new), draft.warnings)
+
+
+class _Draft(NamedTuple):
+    """A VM on its way in: completed, as it was before that, and what it replaces."""
+
+    vm: VirtualMachine
+    given: Tree
+    before: VirtualMachine | None
+    warnings: list[str]
+
+    def write(self, new: Tree) -> Tree:
+        """The tree that it was read from, with what completion has added."""
+        tree: Tree = overlay(new, self.given, to_tree(self.vm))
+        return tree
+
+
+def _is_settled(new: Tree, old: Tree | None) -> bool:
+    return old is not None and (bool(new["metadata"].get("deletionTimestamp")) or new["spec"] == old["spec"])
+
+
+def _draft(new: Tree, old: Tree | None, world: World) -> _Draft:
     vm = from_tree(new, VirtualMachine)
     before = from_tree(old, VirtualMachine) if old is not None else None
     given = to_tree(vm)
     try:
-        warnings = _complete(vm, before, world)
+        return _Draft(vm, given, before, _complete(vm, before, world))
     except StatusError as error:
         causes = list(error.causes) or [Cause(VALUE_INVALID, error.message, "spec")]
         refuse([*causes, *split(check_machine(vm)).causes])
-    verdict = _judge(vm, before, world)
-    if verdict.causes:
-        refuse(verdict.causes, warnings + verdict.warnings)
-    return Admitted(overlay(new, given, to_tree(vm)), warnings + verdict.warnings)
 
 
 def refuse(causes: Iterable[Cause], warnings: Iterable[str] = ()) -> NoReturn:

@@ -1,0 +1,42 @@
+"""
+What turns one tree into another, as a JSON patch.
+
+Pure. Lists of one length are compared item by item, others replaced as a whole.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+Operation = dict[str, Any]
+
+
+def find_difference(before: Any, after: Any) -> list[Operation]:
+    """The operations that make `after` of `before`; none if they are the same."""
+    return list(_compare(before, after, ""))
+
+
+def _compare(before: Any, after: Any, path: str) -> Iterator[Operation]:
+    if before is after or (type(before) is type(after) and before == after):
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _compare_members(before, after, path)
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _compare(old, new, f"{path}/{number}")
+    else:
+        yield {"op": "replace", "path": path, "value": after}
+
+
+def _compare_members(before: dict[str, Any], after: dict[str, Any], path: str) -> Iterator[Operation]:
+    for key, value in before.items():
+        if key not in after:
+            yield {"op": "remove", "path": f"{path}/{_escape(key)}"}
+        else:
+            yield from _compare(value, after[key], f"{path}/{_escape(key)}")
+    for key, value in after.items():
+        if key not in before:
+            yield {"op": "add", "path": f"{path}/{_escape(key)}", "value": value}
+
+
+def _escape(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

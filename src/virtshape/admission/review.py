@@ -1,0 +1,102 @@
+"""
+AdmissionReview, as an API server asks a webhook: the question read, the answer written.
+
+Pure: what the answer is comes from elsewhere.
+"""
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from virtshape.admission.difference import find_difference
+from virtshape.admission.world import Admitted, Tree
+from virtshape.api.codec import to_tree
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.status import StatusError
+
+API_VERSION: Final = "admission.k8s.io/v1"
+KIND: Final = "AdmissionReview"
+
+
+class GroupVersionKind(Struct, frozen=True):
+    """What an object is."""
+
+    kind: str
+    version: str
+    group: str = ""
+
+
+class Asker(Struct, frozen=True):
+    """Who makes the request."""
+
+    username: str = ""
+    uid: str = ""
+    groups: Sequence[str] = ()
+    extra: Mapping[str, Sequence[str]] = {}
+
+
+class Question(Struct, frozen=True, rename="camel"):
+    """A write that the API server asks about."""
+
+    uid: str
+    kind: GroupVersionKind
+    operation: Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+    name: str = ""
+    namespace: str = ""
+    sub_resource: str = ""
+    user_info: Asker = Asker()
+    new: Tree | None = field(default=None, name="object")
+    old: Tree | None = field(default=None, name="oldObject")
+    dry_run: bool | None = None
+
+    def find_kind(self) -> Kind | None:
+        """The kind of the object, if it is one of those that we know."""
+        return find_kind(
+            f"{self.kind.group}/{self.kind.version}" if self.kind.group else self.kind.version, self.kind.kind
+        )
+
+
+class _Review(Struct):
+    api_version: str = field(default="", name="apiVersion")
+    kind: str = ""
+    request: Question | None = None
+
+
+def read_question(data: bytes) -> Question:
+    """The question in a request's body; StatusError 400 if there is none."""
+    try:
+        review = _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise StatusError(400, "BadRequest", f"the body is no {KIND}: {error}") from error
+    if (review.api_version, review.kind) != (API_VERSION, KIND) or review.request is None:
+        stated = f"{review.api_version} {review.kind}".strip() or "nothing of the kind"
+        raise StatusError(400, "BadRequest", f"a {KIND} of {API_VERSION} with a request is asked for, not {stated}")
+    return review.request
+
+
+def allow(question: Question, admitted: Admitted | None = None) -> bytes:
+    """The answer that lets the write pass, changed into what was admitted, if that is something else."""
+    response: Tree = {"uid": question.uid, "allowed": True}
+    if admitted is not None and admitted.tree is not question.new:
+        patch = find_difference(question.new, admitted.tree)
+        if patch:
+            response |= {"patchType": "JSONPatch", "patch": b64encode(msgspec.json.encode(patch)).decode()}
+    if admitted is not None and admitted.warnings:
+        response["warnings"] = admitted.warnings
+    return _write(response)
+
+
+def deny(question: Question, error: StatusError) -> bytes:
+    """The answer that refuses the write, with all causes."""
+    response: Tree = {"uid": question.uid, "allowed": False, "status": to_tree(error.status)}
+    return _write(response | ({"warnings": list(error.warnings)} if error.warnings else {}))
+
+
+def _write(response: dict[str, Any]) -> bytes:
+    return msgspec.json.encode({"apiVersion": API_VERSION, "kind": KIND, "response": response})
+
+
+_decoder = msgspec.json.Decoder(_Review)
