@@ -13,9 +13,11 @@ SCRIPTS: Final = {
     "start": "etc/start",
     "seed": "etc/seed",
     "dhcp": "etc/dhcp",
+    "plug": "etc/plug",
     "profile": "etc/profile",
     "poweroff": "etc/acpi/PWRF/00000080",
     "shape": "bin/shape",
+    "now": "www/cgi-bin/shape",
 }
 _MOUNT_POINTS: Final = ("proc", "sys", "dev", "run", "tmp")
 _SECONDS: Final = 60.0

@@ -14,6 +14,7 @@ VIRTIO: Final = (
     "virtio_net",
     "virtio_scsi",
     "virtio_balloon",
+    "virtio_mem",
     "virtio_rng",
     "virtio_console",
     "virtio_input",
@@ -56,7 +57,7 @@ EMULATED: Final = (
     "pvpanic_pci",
     "pvpanic_mmio",
 )
-OPTIONAL: Final = frozenset({"virtio_input", "virtio_console", "qemu_fw_cfg", *EMULATED})
+OPTIONAL: Final = frozenset({"virtio_input", "virtio_console", "virtio_mem", "qemu_fw_cfg", *EMULATED})
 """Some kernels have these built in or not at all; a guest runs without them."""
 
 _SKIPPED: Final = re.compile(
