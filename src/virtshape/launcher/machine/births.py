@@ -24,9 +24,9 @@ _log = logging.getLogger(__name__)
 
 
 class Births:
-    """Starts launcher processes of one account, in which the module's `main` runs."""
+    """Starts launcher processes of one account, in which the module's `main` runs; no forks without a log for them."""
 
-    def __init__(self, module: str, account: Account, log: Path) -> None:
+    def __init__(self, module: str, account: Account, log: Path | None) -> None:
         self._module = module
         self._account = account
         self._log = log
@@ -36,7 +36,7 @@ class Births:
 
     def open(self) -> None:
         """Have a process load what launcher processes need, so that the first one starts as fast as all others."""
-        if self._line is not None:
+        if self._line is not None or self._log is None:
             return
         own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:

@@ -38,15 +38,19 @@ _log = logging.getLogger(__name__)
 
 
 class Guests:
-    """All guests of one data directory; every call may be repeated."""
+    """
+    All guests of one data directory; every call may be repeated.
 
-    def __init__(self, places: Places, host: Host, *, launcher: str = LAUNCHER) -> None:
+    Their processes are forks of one that waits with everything loaded, unless there is only one guest to come.
+    """
+
+    def __init__(self, places: Places, host: Host, *, launcher: str = LAUNCHER, forking: bool = True) -> None:
         self._places = places
         self._host = host
         self._observers: list[Observer] = []
         self._reports: dict[str, Report] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._births = Births(launcher, places.account, places.log)
+        self._births = Births(launcher, places.account, places.log if forking else None)
 
     def adopt(self) -> None:
         """Take up the guests that an earlier supervisor has left, whether they still run or not."""

@@ -1,7 +1,8 @@
 """
 Handing a guest what its volumes are made of: to write where they are its own, to read where others share them.
 
-Only what lies in the data directory changes hands; everything else is the business of whoever put it there.
+What lies in the data directory may change hands. Disks of the machine that were found for the guest keep their owners;
+everything else is the business of whoever put it there.
 """
 
 import os
@@ -20,8 +21,12 @@ def hand_over(order: Order, data: Path, account: Account) -> None:
     """Let the account use what the guest is made of, as far as it lies in the data directory."""
     if account.user == os.geteuid():
         return
-    own = {volume.name for volume in order.vmi.spec.volumes or () if any(getattr(volume, kind) for kind in _OWN)}
-    wanted = [(mount, name in own) for name, mount in order.mounts.items()]
+    volumes = order.vmi.spec.volumes or ()
+    own = {volume.name for volume in volumes if any(getattr(volume, kind) for kind in _OWN)}
+    hosted = {volume.name for volume in volumes if volume.host_disk is not None}
+    for name in hosted & order.mounts.keys():
+        _lend(Path(order.mounts[name]), account)
+    wanted = [(mount, name in own) for name, mount in order.mounts.items() if name not in hosted]
     if order.state_directory is not None:
         wanted.append((order.state_directory, True))
     for mount, write in wanted:
@@ -32,12 +37,20 @@ def hand_over(order: Order, data: Path, account: Account) -> None:
 
 def list_reach(order: Order) -> list[str]:
     """Everything outside its directory that the guest is made of."""
-    reach = [*order.mounts.values()]
-    if order.state_directory is not None:
-        reach.append(order.state_directory)
-    if any(volume.host_disk is not None for volume in order.vmi.spec.volumes or ()):
-        reach.extend(order.host_disk_roots)
-    return reach
+    return [*order.mounts.values(), *([order.state_directory] if order.state_directory is not None else [])]
+
+
+def _lend(path: Path, account: Account) -> None:
+    """Let the account's group read and write a file, which stays its owner's."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(handle)
+        is_plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+        if is_plain and not account.may(path, 6):
+            os.fchown(handle, -1, account.group)
+            os.fchmod(handle, stat.S_IMODE(found.st_mode) | stat.S_IRGRP | stat.S_IWGRP)
+    finally:
+        os.close(handle)
 
 
 def _give(path: Path, account: Account, *, write: bool) -> None:
