@@ -19,8 +19,8 @@ from virtshape.serve.manifests.naming import (
 from virtshape.serve.manifests.options import Options
 
 METRICS: Final = f"{SYSTEM}-metrics"
-LAUNCHER_LABELS: Final = {"kubevirt.io": "virt-launcher"}
 _APISERVER_PORTS: Final = (443, 6443)
+_DNS_PORT: Final = 53
 
 
 def build_services(options: Options) -> list[Tree]:
@@ -81,12 +81,8 @@ def _build_policy(component: Component, namespace: str) -> Tree:
         {"ports": _list_ports(*from_anywhere)},
         {"from": [{"namespaceSelector": {}}], "ports": _list_ports(METRICS_PORT)},
     ]
-    egress: list[Tree] = [
-        {"to": [{"namespaceSelector": {}}], "ports": [*_list_ports(53), {"port": 53, "protocol": "UDP"}]},
-        {"ports": _list_ports(*_APISERVER_PORTS)},
-    ]
-    if component == "apiserver":
-        egress.append({"to": [{"namespaceSelector": {}, "podSelector": {"matchLabels": LAUNCHER_LABELS}}]})
+    # Nor are the API server and, on some clusters, DNS pods.
+    egress = [{"ports": [*_list_ports(*_APISERVER_PORTS, _DNS_PORT), {"port": _DNS_PORT, "protocol": "UDP"}]}]
     return {
         **begin("networking.k8s.io/v1", "NetworkPolicy", name_component(component), namespace, component=component),
         "spec": {

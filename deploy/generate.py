@@ -1,0 +1,251 @@
+"""
+Writes what `virtshape manifests` prints in two more forms: a kustomize base and a Helm chart.
+
+    python deploy/generate.py           writes the files
+    python deploy/generate.py --check   says which of them are out of date, exit status 1 if any is
+
+The chart's conditions come from the differences between what the command prints with an option and without it.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from virtshape.api.yaml import write_yaml
+from virtshape.serve.manifests.options import RELEASE, Options
+from virtshape.serve.manifests.whole import build_parts
+
+Tree = dict[str, Any]
+
+FOLDER = Path(__file__).parent
+BASE = "kustomize/base"
+CHART = "helm/virtshape"
+NOTE = "# Written by deploy/generate.py.\n"
+OLDEST_KUBERNETES = "1.30.0-0"
+KEPT = {"helm.sh/resource-policy": "keep"}
+"""What stays when a release is uninstalled: with the kinds all VMs would go, with the namespace the configuration."""
+
+DEFAULTS = Options()
+SENTINELS = Options(
+    namespace="sentinel-namespace", image="sentinel-image", launcher_image="sentinel-launcher", replicas=97531
+)
+EXPRESSIONS = {
+    SENTINELS.namespace: ".Release.Namespace",
+    SENTINELS.image: ".Values.image",
+    SENTINELS.launcher_image: ".Values.launcherImage",
+    str(SENTINELS.replicas): ".Values.replicas",
+}
+CHOICES: dict[str, Options] = {
+    ".Values.catalog": replace(SENTINELS, catalog=True),
+    ".Values.cdi": replace(SENTINELS, cdi=True),
+    'eq .Values.webhookCert "cert-manager"': replace(SENTINELS, webhook_cert="cert-manager"),
+    'eq .Values.runtime "none"': replace(SENTINELS, runtime="none"),
+    ".Values.serviceMonitor": replace(SENTINELS, service_monitor=True),
+}
+VALUES: dict[str, tuple[Any, str]] = {
+    "image": (DEFAULTS.image, "Image of the components."),
+    "launcherImage": (DEFAULTS.guest_image, "Image that guests run in."),
+    "replicas": (DEFAULTS.replicas, "Pods of each component."),
+    "catalog": (DEFAULTS.catalog, "Have the common instance types and preferences added where they are missing."),
+    "cdi": (DEFAULTS.cdi, "Bring the kinds of CDI too, for a cluster that has no CDI."),
+    "webhookCert": (DEFAULTS.webhook_cert, "Who makes and renews certificates: self-signed or cert-manager."),
+    "runtime": (DEFAULTS.runtime, "What runs guests: pod (a pod each) or none."),
+    "serviceMonitor": (DEFAULTS.service_monitor, "Tell a Prometheus operator of the metrics; needs its kinds."),
+}
+WORDS = {"webhookCert": ["self-signed", "cert-manager"], "runtime": ["pod", "none"]}
+TYPES = {bool: "boolean", int: "integer", str: "string"}
+
+
+def main() -> int:
+    """Write or check all files."""
+    files = dict([*write_base(), *write_chart()])
+    stale = [name for name, text in files.items() if _read(FOLDER / name) != text]
+    stale += [name for name in list_written() if name not in files]
+    if "--check" in sys.argv:
+        sys.stdout.writelines(f"deploy/{name} is out of date: run python deploy/generate.py\n" for name in stale)
+        return 1 if stale else 0
+    for name in stale:
+        path = FOLDER / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if name in files:
+            path.write_text(files[name])
+        else:
+            path.unlink()
+    return 0
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text() if path.exists() else None
+
+
+def list_written() -> Iterator[str]:
+    """The files that an earlier run wrote."""
+    for folder in (BASE, CHART):
+        for path in sorted((FOLDER / folder).rglob("*.yaml")):
+            if path.read_text().startswith(NOTE):
+                yield str(path.relative_to(FOLDER))
+
+
+def write_base() -> Iterator[tuple[str, str]]:
+    """The files of the kustomize base: one for each part, and the list of them."""
+    parts = {name: trees for name, trees in build_parts(DEFAULTS).items() if trees}
+    for name, trees in parts.items():
+        yield f"{BASE}/{name}.yaml", NOTE + "---\n".join(map(write_yaml, trees))
+    listed = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": [f"{name}.yaml" for name in parts],
+    }
+    yield f"{BASE}/kustomization.yaml", NOTE + write_yaml(listed)
+
+
+def write_chart() -> Iterator[tuple[str, str]]:
+    """The files of the Helm chart."""
+    yield f"{CHART}/Chart.yaml", NOTE + write_yaml(_describe_chart())
+    yield f"{CHART}/values.yaml", NOTE + "".join(_write_values())
+    yield f"{CHART}/values.schema.json", json.dumps(_describe_values(), indent=2) + "\n"
+    base = _build_for_chart(SENTINELS)
+    variants = {condition: _build_for_chart(options) for condition, options in CHOICES.items()}
+    for name, trees in base.items():
+        documents = _list_documents(trees, {condition: parts[name] for condition, parts in variants.items()})
+        yield f"{CHART}/templates/{name}.yaml", NOTE + _fill_in("".join(documents))
+
+
+def _describe_chart() -> Tree:
+    return {
+        "apiVersion": "v2",
+        "name": "virtshape",
+        "description": "Instance types and preferences that give virtual machines their shape.",
+        "type": "application",
+        "version": RELEASE,
+        "appVersion": RELEASE,
+        "kubeVersion": f">={OLDEST_KUBERNETES}",
+    }
+
+
+def _write_values() -> Iterator[str]:
+    for name, (value, purpose) in VALUES.items():
+        yield f"\n# {purpose}\n{write_yaml({name: value})}"
+
+
+def _describe_values() -> Tree:
+    properties: Tree = {
+        name: {"description": purpose, "type": TYPES[type(value)]} | ({"enum": WORDS[name]} if name in WORDS else {})
+        for name, (value, purpose) in VALUES.items()
+    }
+    properties["replicas"]["minimum"] = 1
+    return {
+        "$schema": "https://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {**properties, "global": {"description": "Helm's own.", "type": "object"}},
+        "additionalProperties": False,
+    }
+
+
+def _build_for_chart(options: Options) -> dict[str, list[Tree]]:
+    """All parts without the namespace of the release, which is Helm's to make."""
+    parts = build_parts(options)
+    parts["namespaces"] = [tree for tree in parts["namespaces"] if tree["metadata"]["name"] != options.namespace]
+    for tree in (*parts["namespaces"], *parts["crds"]):
+        tree["metadata"] = {**tree["metadata"], "annotations": {**tree["metadata"].get("annotations", {}), **KEPT}}
+    return parts
+
+
+class _Identity(NamedTuple):
+    kind: str
+    namespace: str
+    name: str
+
+
+Objects = dict[_Identity, list[str]]
+
+
+def _identify(trees: Iterable[Tree]) -> Objects:
+    """The lines of each object."""
+    heads = ((tree, tree["kind"], tree["metadata"]) for tree in trees)
+    return {
+        _Identity(kind, head.get("namespace", ""), head["name"]): write_yaml(tree).splitlines()
+        for tree, kind, head in heads
+    }
+
+
+def _list_documents(trees: Sequence[Tree], variants: Mapping[str, Sequence[Tree]]) -> Iterator[str]:
+    """The text of all objects; neighbours that come under the same conditions share them."""
+    base = _identify(trees)
+    others = {condition: _identify(variant) for condition, variant in variants.items()}
+    order = _order(base, others.values())
+    for conditions, group in groupby(order, key=lambda identity: _list_conditions(identity, base, others)):
+        lines = [line for identity in group for line in ("---", *_merge_object(identity, base, others))]
+        for condition in conditions:
+            lines = _wrap(condition, lines)
+        yield "".join(f"{line}\n" for line in lines)
+
+
+def _list_conditions(identity: _Identity, base: Objects, others: Mapping[str, Objects]) -> list[str]:
+    if identity in base:
+        return [f"not ({condition})" for condition, other in others.items() if identity not in other]
+    return [condition for condition, other in others.items() if identity in other]
+
+
+def _merge_object(identity: _Identity, base: Objects, others: Mapping[str, Objects]) -> list[str]:
+    variants = {condition: other[identity] for condition, other in others.items() if identity in other}
+    return _merge(base[identity], variants) if identity in base else next(iter(variants.values()))
+
+
+def _order(base: Iterable[_Identity], others: Iterable[Iterable[_Identity]]) -> list[_Identity]:
+    """All objects; those that only an option brings come after the one before them there."""
+    order = list(base)
+    for other in others:
+        place = 0
+        for identity in other:
+            if identity in order:
+                place = order.index(identity) + 1
+            else:
+                order.insert(place, identity)
+                place += 1
+    return order
+
+
+def _merge(base: list[str], variants: Mapping[str, list[str]]) -> list[str]:
+    """The lines of an object, each that depends on an option under its condition."""
+    edits = sorted(
+        (start, end, condition, lines[low:high])
+        for condition, lines in variants.items()
+        if lines != base
+        for tag, start, end, low, high in SequenceMatcher(None, base, lines, autojunk=False).get_opcodes()
+        if tag != "equal"
+    )
+    merged: list[str] = []
+    done = 0
+    for start, end, condition, lines in edits:
+        if start < done:
+            raise ValueError(f"two options change the same lines: {base[start:end]}")
+        merged += [*base[done:start], *_wrap(condition, lines, base[start:end])]
+        done = end
+    return [*merged, *base[done:]]
+
+
+def _wrap(condition: str, lines: Sequence[str], otherwise: Sequence[str] = ()) -> list[str]:
+    if not lines:
+        return [f"{{{{- if not ({condition}) }}}}", *otherwise, "{{- end }}"]
+    middle = ["{{- else }}", *otherwise] if otherwise else []
+    return [f"{{{{- if {condition} }}}}", *lines, *middle, "{{- end }}"]
+
+
+def _fill_in(text: str) -> str:
+    """Put Helm's expressions where the sentinels stand; a whole value is quoted, lest it read as a number."""
+    for sentinel, expression in EXPRESSIONS.items():
+        if sentinel in (SENTINELS.namespace, SENTINELS.image):
+            text = text.replace(f": {sentinel}\n", f": {{{{ {expression} | quote }}}}\n")
+        text = text.replace(sentinel, f"{{{{ {expression} }}}}")
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

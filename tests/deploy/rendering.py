@@ -1,0 +1,72 @@
+"""The other forms of an installation, rendered by the tools that people render them with."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.e2e.kubectl import CACHE, find_kubectls
+
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "deploy" / "helm" / "virtshape"
+BASE = ROOT / "deploy" / "kustomize" / "base"
+KUBERNETES = "1.36.0"
+
+Tree = dict[str, Any]
+Objects = dict[tuple[str, str, str], Tree]
+
+
+def find_helm() -> Path:
+    """The Helm on PATH, or the one that `tools/helm/build.sh` made."""
+    on_path = shutil.which("helm")
+    found = [*sorted(CACHE.glob("helm-*")), *([Path(on_path)] if on_path else [])]
+    return found[-1] if found else _miss("no helm: put it on PATH, or run tools/helm/build.sh, which builds it with Go")
+
+
+def find_kubectl() -> Path:
+    """A kubectl that has kustomize in it."""
+    found = {version: path for version, path in find_kubectls().items() if version >= (1, 30)}
+    return found[max(found)] if found else _miss("no current kubectl: tools/kubectl/build.sh makes one with Go")
+
+
+def _miss(reason: str) -> Any:
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def run(*words: str | Path) -> str:
+    """Run a command to its end; what it printed."""
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def render_chart(*words: str, namespace: str = "virtshape-system") -> Objects:
+    """What Helm makes of the chart."""
+    place = ("--namespace", namespace, "--kube-version", KUBERNETES)
+    return read_objects(run(find_helm(), "template", "virtshape", CHART, *place, *words))
+
+
+def render_base() -> Objects:
+    """What kustomize makes of the base."""
+    return read_objects(run(find_kubectl(), "kustomize", BASE))
+
+
+def read_objects(text: str) -> Objects:
+    """All objects of a text, by what they are."""
+    return identify(tree for tree in yaml.load_all(text, yaml.CSafeLoader) if tree is not None)
+
+
+def identify(trees: Any) -> Objects:
+    """Objects by what they are; none of them twice."""
+    objects: Objects = {}
+    for tree in trees:
+        metadata = tree["metadata"]
+        key = tree["kind"], metadata.get("namespace", ""), metadata["name"]
+        assert key not in objects, key
+        objects[key] = tree
+    return objects

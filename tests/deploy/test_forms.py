@@ -1,0 +1,123 @@
+"""The kustomize base and the Helm chart are what the command prints, whatever is chosen."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.deploy.rendering import CHART, ROOT, Objects, find_helm, identify, render_base, render_chart, run
+
+from virtshape.serve.manifests.deployments import USER_ID
+from virtshape.serve.manifests.options import Options, name_launcher_image
+from virtshape.serve.manifests.whole import build_manifests
+
+KEEP = "helm.sh/resource-policy"
+EVERYTHING = Options(
+    namespace="vms",
+    image="example.com:5000/virtshape:2",
+    launcher_image="example.com:5000/guest@sha256:00",
+    replicas=5,
+    catalog=True,
+    cdi=True,
+    webhook_cert="cert-manager",
+    runtime="none",
+    service_monitor=True,
+)
+CHOICES = {
+    "nothing": Options(),
+    "replicas": Options(replicas=3),
+    "an image": Options(image="example.com/a:1", launcher_image="example.com/b:1"),
+    "the catalogue": Options(catalog=True),
+    "the kinds of CDI": Options(cdi=True),
+    "cert-manager": Options(webhook_cert="cert-manager"),
+    "no runtime": Options(runtime="none"),
+    "a monitor": Options(service_monitor=True),
+    "everything": EVERYTHING,
+    "everything with guests": replace(EVERYTHING, runtime="pod", namespace="123"),
+}
+
+
+def list_values(options: Options) -> list[str]:
+    texts = {"image": options.image, "launcherImage": options.guest_image, "webhookCert": options.webhook_cert}
+    others = {"replicas": options.replicas, "catalog": options.catalog, "cdi": options.cdi}
+    others |= {"serviceMonitor": options.service_monitor}
+    words = [f"--set-string={name}={value}" for name, value in {**texts, "runtime": options.runtime}.items()]
+    return words + [f"--set={name}={str(value).lower()}" for name, value in others.items()]
+
+
+def drop_keeping(objects: Objects) -> Objects:
+    """The objects without what only Helm needs to know."""
+    for tree in objects.values():
+        metadata = tree["metadata"]
+        annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != KEEP}
+        tree["metadata"] = {key: value for key, value in metadata.items() if key != "annotations"}
+        if annotations:
+            tree["metadata"]["annotations"] = annotations
+    return objects
+
+
+def test_what_is_written_is_up_to_date() -> None:
+    assert run(sys.executable, ROOT / "deploy" / "generate.py", "--check") == ""
+
+
+def test_the_kustomize_base_is_what_the_command_prints() -> None:
+    assert render_base() == identify(build_manifests(Options()))
+
+
+@pytest.mark.parametrize("options", CHOICES.values(), ids=CHOICES.keys())
+def test_the_chart_is_what_the_command_prints(options: Options) -> None:
+    rendered = drop_keeping(render_chart(*list_values(options), namespace=options.namespace))
+    wanted = identify(build_manifests(options))
+    del wanted["Namespace", "", options.namespace]  # which is Helm's to make
+    assert rendered.keys() == wanted.keys()
+    assert rendered == wanted
+
+
+def test_what_would_take_all_vms_with_it_outlives_the_release() -> None:
+    for (kind, _, name), tree in render_chart("--set=cdi=true").items():
+        kept = tree["metadata"].get("annotations", {}).get(KEEP) == "keep"
+        assert kept == (kind == "CustomResourceDefinition" or (kind, name) == ("Namespace", "kubevirt")), name
+
+
+def test_helm_finds_nothing_wrong_with_the_chart() -> None:
+    assert "1 chart(s) linted, 0 chart(s) failed" in run(find_helm(), "lint", "--strict", CHART)
+
+
+@pytest.mark.parametrize("word", ["runtime=vm", "replicas=0", "webhookCert=none", "imag=a"])
+def test_a_value_that_makes_no_sense_is_refused(word: str) -> None:
+    with pytest.raises(AssertionError, match=word.partition("=")[0]):
+        render_chart(f"--set={word}")
+
+
+DOCKERFILES = {path.name: path for path in sorted((ROOT / "deploy").glob("*.Dockerfile"))}
+
+
+@pytest.mark.parametrize("path", DOCKERFILES.values(), ids=DOCKERFILES.keys())
+def test_an_image_runs_as_a_number_that_is_not_root_and_copies_only_what_is_there(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    users = [line.split()[1] for line in lines if line.startswith("USER ")]
+    assert len(users) == 1
+    assert all(number.isdigit() and number != "0" for number in users[0].split(":"))
+    copied = [
+        word for line in lines if line.startswith("COPY ") and "--from" not in line for word in line.split()[1:-1]
+    ]
+    assert copied
+    assert [word for word in copied if not (ROOT / word).exists()] == []
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert [word for word in copied if f"!{word}" not in ignored] == []
+
+
+def test_pods_run_as_the_user_of_their_image() -> None:
+    assert f"USER {USER_ID}:{USER_ID}" in DOCKERFILES["control.Dockerfile"].read_text()
+
+
+@pytest.mark.parametrize(
+    ("image", "launcher"),
+    [
+        ("virtshape:1", "virtshape-launcher:1"),
+        ("example.com/a/virtshape:1", "example.com/a/virtshape-launcher:1"),
+        ("example.com:5000/virtshape", "example.com:5000/virtshape-launcher"),
+    ],
+)
+def test_the_launchers_image_is_named_after_the_components(image: str, launcher: str) -> None:
+    assert name_launcher_image(image) == launcher
