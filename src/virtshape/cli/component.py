@@ -85,6 +85,12 @@ def serving_options(component: str) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         for option in (
             click.option(
+                "--host",
+                metavar="NAME",
+                multiple=True,
+                help="A further name that it is called by, for certificates that it makes; may be repeated.",
+            ),
+            click.option(
                 "--tls-dir",
                 metavar="DIR",
                 type=click.Path(file_okay=False, path_type=Path),

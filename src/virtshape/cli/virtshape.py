@@ -22,6 +22,7 @@ ENTRIES = {
     "lint": Entry("virtshape.cli.lint", "Check VMs, instance types and preferences in files."),
     "catalog": Entry("virtshape.cli.catalog", "Show the built-in instance types and preferences."),
     "manifests": Entry("virtshape.cli.manifests", "Print what runs the system on a cluster."),
+    "webhook": Entry("virtshape.cli.webhook", "Answer a cluster's API server about VMs that are written."),
     "controller": Entry("virtshape.cli.controller", "Run the controllers of VMs on a cluster."),
     "completion": Entry("virtshape.cli.completion", "Print the completion script for a shell."),
     "version": Entry("virtshape.cli.version", "Print the version."),

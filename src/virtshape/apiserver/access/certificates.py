@@ -36,7 +36,7 @@ class Authority:
     def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
         self.certificate = certificate
         self.pem = certificate.public_bytes(Encoding.PEM)
-        self._key = key
+        self.key = key
 
     @classmethod
     def create(cls, key: ec.EllipticCurvePrivateKey, name: str, now: datetime | None = None) -> "Authority":
@@ -91,7 +91,7 @@ class Authority:
         now = now or datetime.now(UTC)
         key = make_key()
         expires = min(now + lifetime, self.certificate.not_valid_after_utc)
-        issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
         builder = (
             _build(x509.Name(subject), key.public_key(), now, expires)
             .issuer_name(self.certificate.subject)
@@ -102,7 +102,7 @@ class Authority:
         )
         if names is not None:
             builder = builder.add_extension(names, critical=False)
-        certificate = builder.sign(self._key, hashes.SHA256())
+        certificate = builder.sign(self.key, hashes.SHA256())
         return Credential(
             certificate.public_bytes(Encoding.PEM),
             dump_key(key),

@@ -1,0 +1,1 @@
+"""Admission and conversion as webhooks of a cluster's API server."""
