@@ -21,7 +21,7 @@ from virtshape.apiserver.actions.about import answer_about
 from virtshape.apiserver.actions.dispatch import Actions
 from virtshape.apiserver.actions.route import PREFIX as ACTION_PREFIX
 from virtshape.apiserver.actions.route import ActionRoute, find_action
-from virtshape.apiserver.actions.visiting import CONSOLE_LOG, QUESTIONS, STREAMS
+from virtshape.apiserver.actions.visiting import STREAMS
 from virtshape.apiserver.answers import add_warning, answer_bytes, answer_error, answer_not_found
 from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.auditing import CLIENT_LEFT, Asker, describe_write
@@ -129,10 +129,8 @@ class Server:
         self._authorizer.require(asker.user, _attributes(request, route.audited))
         if route.action in STREAMS:
             return self._open(request, route, asker)
-        if route.action in QUESTIONS or route.action == CONSOLE_LOG:
-            return self._ask(route)
         if route.verb == "get" or not route.action:
-            return self._actions.read(request, route)
+            return self._ask(request, route)
         return self._write(request, route.audited, asker, lambda: self._actions.write(request, route))
 
     async def _open(self, request: Request, route: ActionRoute, asker: Asker) -> Answer:
@@ -147,9 +145,9 @@ class Server:
         self._audit.record(describe_write(request, route.audited, asker, told, began))
         return answer
 
-    async def _ask(self, route: ActionRoute) -> Answer:
+    async def _ask(self, request: Request, route: ActionRoute) -> Answer:
         try:
-            return await self._actions.ask(route)
+            return await self._actions.answer(request, route)
         except StatusError as error:
             return answer_error(error)
 

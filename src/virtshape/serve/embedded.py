@@ -26,6 +26,7 @@ from virtshape.apiserver.access.tokens import TokenSigner
 from virtshape.apiserver.access.users import Directory, ensure_admin
 from virtshape.apiserver.actions.dispatch import Actions
 from virtshape.apiserver.actions.door import GuestDoor
+from virtshape.apiserver.actions.shelf import StoreShelf
 from virtshape.apiserver.admission import BasicAdmission, Chain
 from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.claims import ClaimAdmission
@@ -189,7 +190,7 @@ def _build_server(
         Judge(authenticator, access.authorizer),
         publisher=Publisher(f"{settings.host}:{settings.port}", lambda: {"ping": True, "store": True}),
         definitions=_build_definitions(store),
-        actions=Actions(desk, world, door),
+        actions=Actions(StoreShelf(desk, world), door),
         issue_token=lambda request, namespace, name: answer_token_request(
             request, namespace=namespace, name=name, signer=signer, find_uid=access.find_uid, now=time.time()
         ),
