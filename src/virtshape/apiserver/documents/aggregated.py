@@ -4,6 +4,7 @@ Aggregated discovery: all groups with all their resources in two documents, for 
 The core group is at `/api`, the others are at `/apis`.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from virtshape.api.kinds import Kind
@@ -20,11 +21,11 @@ CONTENT_TYPE = f"application/json;g={GROUP};v={VERSION};as={KIND}"
 Tree = dict[str, Any]
 
 
-def write_aggregated_discovery() -> dict[str, Document]:
+def write_aggregated_discovery(groups: Mapping[str, list[str]] | None = None) -> dict[str, Document]:
     """Write the documents for `/api` and `/apis`."""
-    groups = list_groups()
-    core = [_write_group("", groups.pop(""))]
-    return {"/api": _write_list(core), "/apis": _write_list([_write_group(*group) for group in groups.items()])}
+    written = {name: _write_group(name, versions) for name, versions in (groups or list_groups()).items()}
+    core = [written.pop("")] if "" in written else []
+    return {"/api": _write_list(core), "/apis": _write_list(list(written.values()))}
 
 
 def _write_list(groups: list[Tree]) -> Document:

@@ -6,7 +6,7 @@ Written once from the table of kinds. The order of that table is the order in wh
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from virtshape.api.kinds import KINDS, Kind
@@ -23,9 +23,9 @@ from virtshape.apiserver.documents.document import Document, make_json_document
 Tree = dict[str, Any]
 
 
-def write_discovery(address: str) -> dict[str, Document]:
+def write_discovery(address: str, groups: Mapping[str, list[str]] | None = None) -> dict[str, Document]:
     """Write the document of each path from `/api` on; `address` is the host and port that clients reach."""
-    groups = list_groups()
+    groups = list_groups() if groups is None else groups
     trees: dict[str, Tree] = {"/api": _write_core_versions(address)}
     for group, versions in groups.items():
         for version in versions:

@@ -20,17 +20,19 @@ Checks = Callable[[], Mapping[str, bool]]
 class Publisher:
     """Answers requests for documents, and knows which paths those are."""
 
-    def __init__(self, address: str, checks: Checks) -> None:
+    def __init__(self, address: str, checks: Checks, groups: Mapping[str, list[str]] | None = None) -> None:
+        """Tell of these groups alone, if any are given; those have no kinds that OpenAPI could describe."""
         self._checks = checks
-        self._plain = write_discovery(address)
-        self._aggregated = write_aggregated_discovery()
+        self._groups = groups
+        self._plain = write_discovery(address, groups)
+        self._aggregated = write_aggregated_discovery(groups)
         self._version = write_version()
         paths = [*self._plain, *list_health_paths(checks()), "/version", "/openapi/v2", "/openapi/v3"]
         self._root = write_root(paths)
 
     def settle(self, address: str) -> None:
         """State this address from now on: the port may be known only once the server listens."""
-        self._plain = write_discovery(address)
+        self._plain = write_discovery(address, self._groups)
 
     def answer(self, request: Request) -> Response | None:
         """The document at a path, if there is one."""
@@ -50,6 +52,8 @@ class Publisher:
 
     def _find(self, request: Request, path: str) -> Document | None:
         accept = request.headers.get("accept", "")
+        if self._groups is not None and path.startswith("/openapi/"):
+            return None
         match path:
             case "/":
                 return self._root
