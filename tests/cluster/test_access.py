@@ -71,6 +71,7 @@ NEEDED = {
         "delete virtualmachineinstances.kubevirt.io",
         "watch virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
         "get pods",
+        "create pods/exec",
         "create subjectaccessreviews.authorization.k8s.io",
         "create tokenreviews.authentication.k8s.io",
         "patch apiservices.apiregistration.k8s.io:v1.subresources.kubevirt.io",
@@ -84,7 +85,6 @@ FOR_NOBODY = (
     "escalate clusterroles.rbac.authorization.k8s.io",
     "impersonate users",
     "create serviceaccounts/token",
-    "create pods/exec",
     "delete customresourcedefinitions.apiextensions.k8s.io",
     "patch customresourcedefinitions.apiextensions.k8s.io:virtualmachines.kubevirt.io",
     "patch mutatingwebhookconfigurations.admissionregistration.k8s.io:other",
@@ -95,12 +95,14 @@ FOR_NOBODY = (
     "delete persistentvolumeclaims",
 )
 NOT_FOR = {
-    "webhook": ("update virtualmachines.kubevirt.io", "list pods", "create events", "list nodes"),
+    "webhook": ("update virtualmachines.kubevirt.io", "list pods", "create pods/exec", "create events", "list nodes"),
     "controller": (
         "patch mutatingwebhookconfigurations.admissionregistration.k8s.io:virtshape",
         "delete virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
         "update virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
         "create subjectaccessreviews.authorization.k8s.io",
+        "create pods/exec",
+        "update pods",
     ),
     "apiserver": ("create virtualmachineinstances.kubevirt.io", "create pods", "delete pods"),
 }

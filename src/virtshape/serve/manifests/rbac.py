@@ -78,27 +78,28 @@ def _list_controller_rules(options: Options) -> list[Tree]:
     rules = [
         rule(_MACHINES, ["virtualmachines"], *_CHANGE),
         rule(_MACHINES, ["virtualmachineinstances"], "create", "delete", *_CHANGE),
-        rule(_MACHINES, ["virtualmachines/status", "kubevirts/status"], "get", *_CHANGE),
+        rule(_MACHINES, ["virtualmachines/status", "kubevirts/status"], *_CHANGE),
         rule(_MACHINES, ["virtualmachines/finalizers", "virtualmachineinstances/finalizers"], "update"),
         rule(_MACHINES, ["kubevirts"], "create"),
-        rule("apps", ["controllerrevisions"], "create", "delete", *_CHANGE),
-        rule(_DISKS, ["datavolumes"], "create", "delete", *_CHANGE),
+        rule("apps", ["controllerrevisions"], "create", "delete"),
+        rule(_DISKS, ["datavolumes", "datavolumes/source"], "create"),
         rule("", ["events"], "get", "create", "patch"),
-        rule("", ["nodes", "persistentvolumes"], *READ),
-        rule("storage.k8s.io", ["storageclasses"], *READ),
+        rule("", ["nodes"], *READ),
     ]
     if options.runtime == "pod":
-        rules.append(rule("", ["pods"], *READ, "create", "delete", *_CHANGE))
+        rules.append(rule("", ["pods"], *READ, "create", "delete"))
     if options.catalog:
         rules.append(rule(_SHAPES[0], _CLUSTER_SHAPES, "create"))
     return rules
 
 
 def _list_apiserver_rules(options: Options) -> list[Tree]:
-    rules = [
-        rule(_MACHINES, ["virtualmachines", "virtualmachines/status"], "get", *_CHANGE),
+    rules = []
+    if options.runtime == "pod":
+        rules += [rule("", ["pods"], *READ, "patch"), rule("", ["pods/exec"], "get", "create")]
+    rules += [
+        rule(_MACHINES, ["virtualmachines", "virtualmachines/status"], *_CHANGE),
         rule(_MACHINES, ["virtualmachineinstances"], "delete", *_CHANGE),
-        rule("", ["pods"], *READ),
     ]
     if options.webhook_cert == "self-signed":
         names = [f"{version}.{ACTION_GROUP}" for version in ACTION_VERSIONS]

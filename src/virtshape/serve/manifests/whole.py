@@ -8,6 +8,7 @@ from virtshape.serve.manifests.catalog import build_catalog
 from virtshape.serve.manifests.certificates import build_certificates
 from virtshape.serve.manifests.crds import build_definitions
 from virtshape.serve.manifests.deployments import build_deployments
+from virtshape.serve.manifests.guards import build_guards
 from virtshape.serve.manifests.namespaces import build_namespaces
 from virtshape.serve.manifests.naming import Tree
 from virtshape.serve.manifests.network import build_api_services, build_monitors, build_policies, build_services
@@ -29,6 +30,7 @@ def build_parts(options: Options) -> dict[str, list[Tree]]:
     return {
         "namespaces": build_namespaces(options),
         "crds": build_definitions(options),
+        "guards": build_guards(options),
         "rbac": [*build_user_roles(options), *build_rights(options)],
         "certificates": build_certificates(options),
         "network": [*build_services(options), *build_policies(options)],

@@ -1,0 +1,104 @@
+"""The rights that a component is given are enough: it runs as its own account and is never refused anything."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.cluster.installing import print_manifests, retry, silence, wait_for_kinds
+from tests.cluster.plane import Plane
+from tests.e2e.kubectl import Kubectl
+
+from virtshape.apiserver.access.kubeconfig import Server, render_kubeconfig
+
+COMMAND = Path(sys.executable).parent / "virtshape"
+SYSTEM = "virtshape-system"
+PATIENCE = 30.0
+VM = {
+    "apiVersion": "kubevirt.io/v1",
+    "kind": "VirtualMachine",
+    "metadata": {"name": "web"},
+    "spec": {
+        "runStrategy": "Always",
+        "instancetype": {"name": "u1.small"},
+        "template": {"spec": {"domain": {"devices": {}}}},
+    },
+}
+
+
+@pytest.fixture
+def installed(cluster: Kubectl) -> Kubectl:
+    cluster("apply", "-f", "-", stdin=print_manifests("--cdi", "--catalog"))
+    silence(cluster)
+    wait_for_kinds(cluster)
+    return cluster
+
+
+@contextmanager
+def running(component: str, plane: Plane, cluster: Kubectl, directory: Path, *words: str) -> Iterator[Path]:
+    """A component as its own account; the file that it logs to. Nothing that it logs may tell of a refusal."""
+    token = cluster.within(SYSTEM)("create", "token", f"virtshape-{component}")
+    kubeconfig, log = directory / f"{component}.kubeconfig", directory / f"{component}.log"
+    kubeconfig.write_text(render_kubeconfig(Server(plane.url, plane.authority.pem), component, token.strip()))
+    line = [str(COMMAND), component, f"--kubeconfig={kubeconfig}", "--health-port=0", "--metrics-port=0", *words]
+    with log.open("wb") as output:
+        process = subprocess.Popen(line, stdout=output, stderr=output)
+    try:
+        yield log
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+    told = log.read_text()
+    assert "forbidden" not in told.lower(), told
+    assert "Traceback" not in told, told
+
+
+def test_the_controller_gets_by_with_its_rights(
+    plane: Plane, installed: Kubectl, namespace: str, tmp_path: Path
+) -> None:
+    kubectl = installed.within(namespace)
+    with running("controller", plane, installed, tmp_path, "--launcher-image=example.com/launcher:1", "--catalog"):
+        retry(lambda: installed("get", "vmcf", "u1.small"))
+        kubectl.apply(VM)
+        retry(lambda: kubectl("get", "vmi", "web"))
+
+        def check() -> None:
+            pods = kubectl.get("pods", "-l", "vm.kubevirt.io/name=web")["items"]
+            assert [pod["spec"]["containers"][0]["image"] for pod in pods] == ["example.com/launcher:1"]
+            assert kubectl.get("vm", "web")["status"]["instancetypeRef"]["controllerRevisionRef"]["name"]
+            assert kubectl.get("events")["items"]
+            assert installed.within("kubevirt").get("kv", "kubevirt")["status"]["phase"] == "Deployed"
+
+        retry(check)
+        kubectl("delete", "vm", "web", "--timeout=60s")
+        assert kubectl.get("vmi")["items"] == []
+
+
+LAUNCHER_POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "virt-launcher-web-0"},
+    "spec": {"containers": [{"name": "compute", "image": "a"}, {"name": "other", "image": "a"}]},
+}
+VISIT = ("python3", "-m", "virtshape.launcher.pod.visit", "console")
+EXECS = {
+    "a visit": ("virt-launcher-web-0", "compute", VISIT, "does not have a host assigned"),
+    "another command": ("virt-launcher-web-0", "compute", ("cat", "/etc/shadow"), "may visit guests"),
+    "another container": ("virt-launcher-web-0", "other", VISIT, "may visit guests"),
+    "another pod": ("other", "compute", VISIT, "may visit guests"),
+}
+
+
+def test_the_aggregated_api_visits_guests_and_runs_nothing_else(installed: Kubectl, namespace: str) -> None:
+    kubectl = installed.within(namespace)
+    kubectl.apply(LAUNCHER_POD, {**LAUNCHER_POD, "metadata": {"name": "other"}})
+    user = f"--as=system:serviceaccount:{SYSTEM}:virtshape-apiserver"
+
+    def check() -> None:  # a policy is in force a moment after it is there
+        for name, (pod, container, command, answer) in EXECS.items():
+            assert answer in kubectl.refused("exec", user, pod, "-c", container, "--", *command), name
+
+    retry(check)
+    assert "host assigned" in kubectl.refused("exec", "other", "-c", "compute", "--", "true")
