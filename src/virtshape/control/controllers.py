@@ -173,6 +173,8 @@ class Controllers:
 
     def _see_vm(self, change: Change[VirtualMachine]) -> None:
         """A new VM is looked at now, and one that changed a moment later: changes come several at a time."""
+        if change.type == "DELETED" and self._launcher is not None:
+            self._launcher.forget(metadata_of(change.item).uid or "")
         self.vms.queue.add_after(place_of(change.item), 0 if change.type == "ADDED" else BREATH_SECONDS)
 
     def _see_vmi(self, change: Change[VirtualMachineInstance]) -> None:

@@ -39,6 +39,8 @@ class Guest(Struct, frozen=True):
     """Why it could not be given the size that its instance has by now."""
     interfaces: tuple[VirtualMachineInstanceNetworkInterface, ...] = ()
     volumes: tuple[VolumeStatus, ...] = ()
+    ports: tuple[str, ...] = ()
+    """Which ports of it can be reached from its node, and where, in words."""
     agent: bool = False
     """Whether the agent in it answers."""
     os: VirtualMachineInstanceGuestOSInfo | None = None

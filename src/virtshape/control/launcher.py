@@ -39,6 +39,9 @@ class Launcher(Protocol):
     def observe(self, wake: Wake) -> None:
         """Have every change of a guest told."""
 
+    def forget(self, uid: str) -> None:
+        """Leave nothing of what was kept for a VM that is gone."""
+
     async def keep_only(self, uids: Collection[str]) -> None:
         """Leave nothing of guests whose instances and VMs are none of these."""
 
@@ -53,6 +56,9 @@ class SimulatedLauncher:
     def observe(self, wake: Wake) -> None:
         """Tell of pauses; nothing else ever happens to a played guest."""
         self._wake = wake
+
+    def forget(self, uid: str) -> None:
+        """Do nothing: nothing is kept for VMs."""
 
     async def keep_only(self, uids: Collection[str]) -> None:
         """Forget pauses of others."""

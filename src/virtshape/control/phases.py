@@ -27,8 +27,17 @@ STAND_IN_CONDITION: Final = "StandIn"
 """The guest has something in place of what is not to be had on its node."""
 MISFIT_CONDITION: Final = "RestartRequired"
 """The guest has another size than its instance, and cannot be given it while it runs."""
+PORTS_CONDITION: Final = "PortsOpen"
+"""Ports of the guest can be reached on its node's loopback address."""
 _READY: Final = "Ready"
-_GUEST_CONDITIONS: Final = ("Paused", "AgentConnected", "Synchronized", STAND_IN_CONDITION, MISFIT_CONDITION)
+_GUEST_CONDITIONS: Final = (
+    "Paused",
+    "AgentConnected",
+    "Synchronized",
+    STAND_IN_CONDITION,
+    MISFIT_CONDITION,
+    PORTS_CONDITION,
+)
 _RANKS: Final = {"": -1, "Pending": 0, "Scheduling": 1, "Scheduled": 2, "Running": 3, "Succeeded": 4, "Failed": 4}
 
 
@@ -127,6 +136,8 @@ def _guest_conditions(guest: Guest | None) -> dict[str, VirtualMachineInstanceCo
         told["Synchronized"] = _condition("Synchronized", "False", guest.reason or "NotReady", guest.message)
     if guest.stand_ins:
         told[STAND_IN_CONDITION] = _condition(STAND_IN_CONDITION, "True", "NotToBeHadHere", "; ".join(guest.stand_ins))
+    if guest.ports:
+        told[PORTS_CONDITION] = _condition(PORTS_CONDITION, "True", "OnLoopback", "; ".join(guest.ports))
     if guest.misfit:
         told[MISFIT_CONDITION] = _condition(MISFIT_CONDITION, "True", "LiveChangeFailed", guest.misfit)
     return told

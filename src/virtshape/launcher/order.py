@@ -20,7 +20,7 @@ class Order(Struct, frozen=True, kw_only=True):
     """Where the raw material of each volume lies, by the volume's name."""
     host: Host = Host()
     host_disk_roots: tuple[str, ...] = ()
-    """Directories of the machine that guests may have disks in, as far as its administrator allows any."""
+    """Directories in which the guest may have host disks that were not found for it before."""
     assigned_cpus: tuple[int, ...] = ()
     """Those that are the guest's alone, if it is to have such."""
     state_directory: str | None = None

@@ -55,6 +55,18 @@ class Volume(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Bytes that the guest sees."""
 
 
+class OpenPort(Struct, frozen=True, kw_only=True):
+    """A port of the machine's loopback address that leads to one of the guest."""
+
+    interface: str
+    """As the instance calls it."""
+    protocol: Literal["tcp", "udp"]
+    port: int
+    """The guest's."""
+    here: int
+    """The machine's."""
+
+
 class GuestOs(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The system that runs in the guest, in its agent's words."""
 
@@ -83,6 +95,8 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What stands in for something this machine does not have."""
     interfaces: tuple[Interface, ...] = ()
     volumes: tuple[Volume, ...] = ()
+    ports: tuple[OpenPort, ...] = ()
+    """Those that the instance names."""
     agent: bool = False
     """Whether the guest's agent is connected."""
     os: GuestOs | None = None

@@ -62,4 +62,6 @@ def read_configuration(directory: Path) -> MachineConfiguration:
     except DecodeError as error:
         raise ConfigurationError(f"{path} is not right: {error}") from error
     found.images = {name: str(directory / place) for name, place in (found.images or {}).items()}
+    if found.host_disks is not None:
+        found.host_disks.roots = [str(directory / root) for root in found.host_disks.roots or ()]
     return found

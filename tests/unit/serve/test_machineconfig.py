@@ -26,13 +26,13 @@ images:
   quay.io/a/b:1: /images/b.qcow2
   demo: demo.img
 registries: {enabled: false, plain: ["registry.lan:5000"]}
-hostDisks: {roots: [/srv/disks]}
+hostDisks: {roots: [/srv/disks, disks]}
 """
     (tmp_path / "config.yaml").write_text(text)
     assert read_configuration(tmp_path) == MachineConfiguration(
         images={"quay.io/a/b:1": "/images/b.qcow2", "demo": str(tmp_path / "demo.img")},
         registries=Registries(enabled=False, plain=["registry.lan:5000"]),
-        host_disks=HostDisks(roots=["/srv/disks"]),
+        host_disks=HostDisks(roots=["/srv/disks", str(tmp_path / "disks")]),
     )
 
 

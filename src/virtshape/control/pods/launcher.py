@@ -54,6 +54,9 @@ class PodLauncher:
         """Have every change of a guest's pod told."""
         self._wake = wake
 
+    def forget(self, uid: str) -> None:
+        """Do nothing: pods keep nothing."""
+
     async def keep_only(self, uids: Collection[str]) -> None:
         """Forget pods of others; the cluster removes them with their owners."""
         self._last = {uid: pod for uid, pod in self._last.items() if uid in uids}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 import libvirt
+import libvirt_qemu
 
 from virtshape.launcher.process.agent import read_filesystems, read_interfaces, read_os, read_users
 from virtshape.launcher.process.board import Board
@@ -51,9 +52,16 @@ class Answering:
         self._domain = guest.domain
         self._board = board
         self._stopping = stopping
-        self._forwarding = Forwarding(guest.domain, guest.plan.netdevs)
+        self._forwarding = Forwarding(guest.plan, self._tell_monitor, board.report.ports)
         self._looking = Looking(guest.domain, board)
         guest.on_agent = self._looking.begin
+
+    def open_ports(self) -> None:
+        """Open the ports that the instance names, and tell where they are."""
+        try:
+            self._board.post(ports=tuple(self._forwarding.open_named()))
+        except libvirt.libvirtError as error:  # it has ended already
+            _log.info("no ports are opened: %s", error)
 
     def answer(self, request: Request) -> Answer:
         """Do what is asked."""
@@ -120,6 +128,11 @@ class Answering:
         if not self._board.wait_for(lambda report: holds(report) or report.final, PATIENCE_SECONDS):
             return Answer(error="the guest does not react", report=self._board.report)
         return self._tell()
+
+    def _tell_monitor(self, command: str) -> str:
+        flags = libvirt_qemu.VIR_DOMAIN_QEMU_MONITOR_COMMAND_HMP
+        said: str = libvirt_qemu.qemuMonitorCommand(self._domain, command, flags)
+        return said.strip()
 
     def _set_memory(self, size: int) -> Answer:
         room, wanted = find_room(self._domain.XMLDesc(0)), size // _KIB

@@ -5,14 +5,22 @@ Only on the loopback address, and only while the guest runs.
 """
 
 import contextlib
+import logging
 import socket
-from collections.abc import Mapping
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, Literal
 
-import libvirt_qemu
+from virtshape.launcher.process.plan import Plan
+from virtshape.launcher.report import OpenPort
 
 _TRIES: Final = 5
 _LOOPBACK: Final = "127.0.0.1"
+_FIRST_ORDINARY: Final = 1024
+"""Those below are for the machine's own services."""
+_log = logging.getLogger(__name__)
+
+Tell = Callable[[str], str]
+"""Tells QEMU's monitor something; what it says, which is nothing if all is well."""
 
 
 class ForwardError(Exception):
@@ -22,46 +30,75 @@ class ForwardError(Exception):
 class Forwarding:
     """The ports that are open; asking twice for the same gives the same."""
 
-    def __init__(self, domain: Any, netdevs: Mapping[str, str]) -> None:
-        self._domain = domain
-        self._netdevs = netdevs
-        self._open: dict[tuple[str, str, int], int] = {}
+    def __init__(self, plan: Plan, tell: Tell, ports: Iterable[OpenPort] = ()) -> None:
+        """`ports` are open already."""
+        self._netdevs = plan.netdevs
+        self._forwards = plan.forwards
+        self._tell = tell
+        self._open = {(one.interface, one.protocol, one.port): one.here for one in ports}
 
-    def open(self, port: int, protocol: Literal["tcp", "udp"], interface: str = "") -> int:
-        """Open a port that leads to this one of the guest; its number."""
-        netdev = self._choose(interface)
-        key = (netdev, protocol, port)
+    def open_named(self) -> Iterator[OpenPort]:
+        """Open the ports that the instance names, each under its own number where it can be; those that are open."""
+        for interface, forwards in self._forwards.items():
+            for forward in forwards:
+                for port in forward.ports:
+                    try:
+                        here = self.open(port, forward.protocol, interface, alike=True)
+                    except ForwardError as error:
+                        _log.warning("%s", error)
+                        continue
+                    yield OpenPort(interface=interface, protocol=forward.protocol, port=port, here=here)
+
+    def open(self, port: int, protocol: Literal["tcp", "udp"], interface: str = "", *, alike: bool = False) -> int:
+        """Open a port that leads to this one of the guest; its number, which is the same if it is to be and can be."""
+        interface = self._choose(interface)
+        self._check(interface, protocol, port)
+        key = (interface, protocol, port)
         if key not in self._open:
-            self._open[key] = self._add(netdev, protocol, port)
+            self._open[key] = self._add(self._netdevs[interface], protocol, port, alike=alike)
         return self._open[key]
 
     def _choose(self, interface: str) -> str:
         if interface in self._netdevs:
-            return self._netdevs[interface]
+            return interface
         if interface or not self._netdevs:
             which = f"the interface {interface}" if interface else "no interface of the guest"
             raise ForwardError(f"{which} has user-mode networking, so that no port can be opened")
-        return next(iter(self._netdevs.values()))
+        return next(iter(self._netdevs))
 
-    def _add(self, netdev: str, protocol: str, port: int) -> int:
+    def _check(self, interface: str, protocol: str, port: int) -> None:
+        named = self._forwards.get(interface)
+        if named is not None and not any(one.protocol == protocol and port in one.ports for one in named):
+            listed = ", ".join(_describe(one.protocol, one.first, one.last) for one in named)
+            raise ForwardError(f"the interface {interface} lets in {listed} alone, not {protocol} {port}")
+
+    def _add(self, netdev: str, protocol: str, port: int, *, alike: bool) -> int:
         said = ""
-        for _ in range(_TRIES):  # another program may take a port that was free a moment ago
-            chosen = _find_free_port(protocol)
+        for chosen in _list_candidates(protocol, port if alike else 0):
             said = self._tell(f"hostfwd_add {netdev} {protocol}:{_LOOPBACK}:{chosen}-:{port}")
             if not said:
                 return chosen
         raise ForwardError(f"port {port} could not be opened: {said}")
 
-    def _tell(self, command: str) -> str:
-        said: str = libvirt_qemu.qemuMonitorCommand(
-            self._domain, command, libvirt_qemu.VIR_DOMAIN_QEMU_MONITOR_COMMAND_HMP
-        )
-        return said.strip()
+
+def _list_candidates(protocol: str, wanted: int) -> Iterator[int]:
+    """The one that is wanted if it is free, then others; another program may take one that was free a moment ago."""
+    if wanted >= _FIRST_ORDINARY and _find_free_port(protocol, wanted) is not None:
+        yield wanted
+    for _ in range(_TRIES):
+        yield _find_free_port(protocol) or 0
 
 
-def _find_free_port(protocol: str) -> int:
+def _find_free_port(protocol: str, wanted: int = 0) -> int | None:
     kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
     with contextlib.closing(socket.socket(socket.AF_INET, kind)) as probe:
-        probe.bind((_LOOPBACK, 0))
+        try:
+            probe.bind((_LOOPBACK, wanted))
+        except OSError:
+            return None
         port: int = probe.getsockname()[1]
         return port
+
+
+def _describe(protocol: str, first: int, last: int) -> str:
+    return f"{protocol} {first}" if first == last else f"{protocol} {first}-{last}"

@@ -65,6 +65,7 @@ def plan_domain(vmi: VirtualMachineInstance, design: Design) -> Plan:
         notes=design.notes,
         addresses={interface.name: _list_addresses(interface) for interface in by_user},
         netdevs={interface.name: interface.netdev for interface in by_user},
+        forwards={interface.name: interface.forwards for interface in by_user if interface.forwards},
     )
 
 

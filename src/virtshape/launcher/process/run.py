@@ -103,6 +103,7 @@ class _Process:
             return
         stopping = Stopping(guest.shut_down, guest.expire)
         answering = Answering(guest, self._board, stopping)
+        answering.open_ports()
         self._serving.answer = answering.answer
         self._starting.finish(answering.answer)
         if self._starting.stop is not None:

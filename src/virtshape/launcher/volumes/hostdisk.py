@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from virtshape.api.kubevirt.volume import HostDisk
 from virtshape.launcher.images.inspection import round_up
 from virtshape.launcher.images.placing import place
 from virtshape.launcher.source import Source
@@ -13,18 +14,27 @@ from virtshape.launcher.volumes.task import Task
 
 
 def prepare_host_disk(task: Task) -> Source:
-    """Give the guest a file of the machine, which is made if it may be."""
-    wanted = task.volume.host_disk
-    if wanted is None or wanted.type not in {"Disk", "DiskOrCreate"}:
+    """Give the guest a file of the machine: the one that was found for it, or the one that it may have."""
+    found = task.find_mount()
+    if found is None and task.volume.host_disk is not None:
+        found = ensure_host_disk(task.volume.host_disk, task.host_disk_roots)
+    if found is None:
+        raise UnusableVolumeError("it names no file")
+    return describe_image(found)
+
+
+def ensure_host_disk(wanted: HostDisk, roots: Sequence[str]) -> Path:
+    """Find a file of the machine below the roots, or make it if it may be made."""
+    if wanted.type not in {"Disk", "DiskOrCreate"}:
         raise UnusableVolumeError("it must be Disk or DiskOrCreate", "type")
-    path = find_allowed(wanted.path, task.host_disk_roots)
+    path = find_allowed(wanted.path, roots)
     if not path.exists():
         if wanted.type == "Disk":
             raise UnusableVolumeError(f"there is no file {wanted.path}", "path")
         _create(path, wanted.capacity.value() if wanted.capacity is not None else 0)
     if not path.is_file():
         raise UnusableVolumeError(f"{wanted.path} is not a file", "path")
-    return describe_image(path)
+    return path
 
 
 def find_allowed(path: str, roots: Sequence[str]) -> Path:

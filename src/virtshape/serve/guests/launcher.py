@@ -5,7 +5,6 @@ Gathers what a guest needs and has it started; what becomes of it is reported by
 """
 
 import asyncio
-import shutil
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final
 
@@ -14,7 +13,6 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachi
 from virtshape.api.meta import ObjectMeta
 from virtshape.control.guest import Guest
 from virtshape.control.launcher import Wake
-from virtshape.control.ownership import find_controller
 from virtshape.control.phases import phase_of
 from virtshape.control.storage.files import NotReadyError
 from virtshape.control.storage.mounts import Mount
@@ -26,8 +24,10 @@ from virtshape.launcher.report import Report
 from virtshape.launcher.request import SetMemory, SetVcpus
 from virtshape.serve.guests.cpus import choose_cpus, count_cpus
 from virtshape.serve.guests.files import write_mounts
+from virtshape.serve.guests.hostdisks import find_host_disks
 from virtshape.serve.guests.node import describe_node
 from virtshape.serve.guests.reading import read_report
+from virtshape.serve.guests.states import States
 
 DEFAULT_GRACE_SECONDS: Final = 30
 Gather = Callable[[VirtualMachineInstance], Awaitable[Mapping[str, Mount]]]
@@ -47,6 +47,7 @@ class QemuLauncher:
         self._sizes: dict[str, tuple[int, int]] = {}
         self._misfits: dict[str, str] = {}
         self._cpus: dict[str, tuple[int, ...]] = {}
+        self._states = States(places.data / "state", self._list_states)
 
     def describe_node(self, now: str) -> Node:
         """This machine."""
@@ -89,30 +90,36 @@ class QemuLauncher:
             return False
         await self._guests.remove(uid)
         self._forget(uid)
+        self._states.drop(uid)
         return True
+
+    def forget(self, uid: str) -> None:
+        """Leave nothing of what was kept for a VM that is gone."""
+        self._states.drop(uid)
 
     async def keep_only(self, uids: Collection[str]) -> None:
         """Remove guests, and what they left behind, whose instances and VMs are none of these."""
         for uid in self._places.list_guests():
             if uid not in uids:
                 await self._guests.remove(uid)
-        states = self._places.data / "state"
-        for path in states.iterdir() if states.exists() else ():
-            if path.name not in uids:
-                shutil.rmtree(path, ignore_errors=True)
+        self._states.keep_only(uids)
 
     async def _start(self, uid: str, vmi: VirtualMachineInstance) -> None:
         mounts = await self._gather(vmi)
+        hosted = await asyncio.to_thread(find_host_disks, vmi, self._places.data)
         cpus = self._assign_cpus(uid, vmi.spec)
         layout = self._places.make(uid)
         try:
-            written = await asyncio.to_thread(write_mounts, layout.directory / "mounts", mounts)
+            written = await asyncio.to_thread(write_mounts, layout.directory / "mounts", {**mounts, **hosted})
+            state = self._states.ensure(vmi)
+            await self._guests.start(uid, vmi, written, assigned_cpus=cpus, state_directory=state)
         except (OSError, ValueError) as error:
-            raise NotReadyError("VolumesNotWritten", f"volumes could not be written: {error}") from error
-        owner = find_controller(vmi.metadata)
-        state = self._places.data / "state" / (owner.uid if owner is not None else uid)
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        await self._guests.start(uid, vmi, written, assigned_cpus=cpus, state_directory=str(state))
+            raise NotReadyError("VolumesNotWritten", f"volumes could not be made ready: {error}") from error
+
+    def _list_states(self) -> list[str]:
+        """Where the guests that there are keep what outlives them."""
+        orders = [self._guests.find_order(uid) for uid in self._places.list_guests()]
+        return [order.state_directory for order in orders if order is not None and order.state_directory]
 
     def _assign_cpus(self, uid: str, spec: VirtualMachineInstanceSpec) -> tuple[int, ...]:
         count = count_cpus(spec)

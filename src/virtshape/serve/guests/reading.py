@@ -12,7 +12,7 @@ from virtshape.api.kubevirt.status import (
     VolumeStatus,
 )
 from virtshape.control.guest import Guest, GuestState
-from virtshape.launcher.report import GuestOs, Interface, Report, Volume
+from virtshape.launcher.report import GuestOs, Interface, OpenPort, Report, Volume
 
 
 def read_report(report: Report, vmi: VirtualMachineInstance, misfit: str = "") -> Guest:
@@ -24,15 +24,16 @@ def read_report(report: Report, vmi: VirtualMachineInstance, misfit: str = "") -
         _read_state(report),
         _explain(report),
         report.reason,
-        tuple(f"{note.field}: {note.text}" for note in report.notes),
-        report.machine,
-        sized if fits else None,
-        memory.guest if fits and memory is not None else None,
-        misfit,
-        tuple(_read_interface(one) for one in report.interfaces),
-        tuple(_read_volume(one) for one in report.volumes),
-        report.agent,
-        read_os(report.os) if report.os is not None else None,
+        stand_ins=tuple(f"{note.field}: {note.text}" for note in report.notes),
+        machine=report.machine,
+        topology=sized if fits else None,
+        memory=memory.guest if fits and memory is not None else None,
+        misfit=misfit,
+        interfaces=tuple(_read_interface(one) for one in report.interfaces),
+        volumes=tuple(_read_volume(one) for one in report.volumes),
+        ports=() if report.final else tuple(_describe_port(one) for one in report.ports),
+        agent=report.agent,
+        os=read_os(report.os) if report.os is not None else None,
     )
 
 
@@ -66,6 +67,10 @@ def _origin(found: Interface) -> str:
 
 def _read_volume(found: Volume) -> VolumeStatus:
     return VolumeStatus(found.name, found.target, size=found.size or None)
+
+
+def _describe_port(found: OpenPort) -> str:
+    return f"{found.protocol} {found.port} of {found.interface} is 127.0.0.1:{found.here}"
 
 
 def read_os(found: GuestOs) -> VirtualMachineInstanceGuestOSInfo:

@@ -57,12 +57,24 @@ def test_a_guest_of_the_same_user_needs_nothing_given(tmp_path: Path) -> None:
     assert image.stat() == before
 
 
-def test_a_guest_reaches_its_volumes_its_state_and_host_disks_only_if_it_has_one() -> None:
-    with_disk = Order(
-        vmi=build_guest("uid", volumes=VOLUMES),
-        mounts={"claim": "/data/claim"},
-        state_directory="/data/state",
-        host_disk_roots=("/srv/disks",),
-    )
+@needs_root
+def test_a_disk_of_the_machine_keeps_its_owner_and_is_opened_to_the_guests_group(tmp_path: Path) -> None:
+    names = ("closed", "open", "hard", "other")
+    closed, opened, hard, other = files = [tmp_path / f"{name}.img" for name in names]
+    for path, mode in zip(files, (0o600, 0o666, 0o600, 0o600), strict=True):
+        path.touch(mode)
+        path.chmod(mode)
+    (tmp_path / "second name").hardlink_to(hard)
+    disks = [{"name": name, "hostDisk": {"path": f"/{name}", "type": "Disk"}} for name in names[:3]]
+    mounts = {name: str(path) for name, path in zip(names, files, strict=True)}
+    hand_over(Order(vmi=build_guest("uid", volumes=disks), mounts=mounts), tmp_path / "data", GUEST)
+    assert describe(closed) == (0, GUEST_USER, "0o660")
+    assert describe(opened) == (0, 0, "0o666")
+    assert describe(hard) == describe(other) == (0, 0, "0o600")
+
+
+def test_a_guest_reaches_its_volumes_and_its_state_and_nothing_else() -> None:
+    mounts = {"claim": "/data/claim", "host": "/srv/disks/x.img"}
+    whole = Order(vmi=build_guest("uid", volumes=VOLUMES), mounts=mounts, state_directory="/data/state")
     without = Order(vmi=build_guest("uid"), host_disk_roots=("/srv/disks",))
-    assert (list_reach(with_disk), list_reach(without)) == (["/data/claim", "/data/state", "/srv/disks"], [])
+    assert (list_reach(whole), list_reach(without)) == (["/data/claim", "/srv/disks/x.img", "/data/state"], [])

@@ -32,6 +32,14 @@ def test_a_file_that_is_there_is_used_as_it_is(tmp_path: Path, root: Path) -> No
     assert (source.path, source.format, source.read_only) == (str(root / "disk.img"), "raw", False)
 
 
+def test_a_file_that_was_found_for_the_guest_is_not_looked_for_again(tmp_path: Path) -> None:
+    found = tmp_path / "elsewhere.img"
+    found.write_bytes(b"x" * 4096)
+    volume = {"name": "one", "hostDisk": {"path": "/no/such/file", "type": "Disk"}}
+    vmi = build_guest({"devices": {"disks": [{"name": "one"}]}}, volumes=[volume])
+    assert prepare_volumes(vmi, {"one": str(found)}, str(tmp_path / "guest"))["one"].path == str(found)
+
+
 def test_a_file_that_is_missing_is_made_once(tmp_path: Path, root: Path) -> None:
     for _ in range(2):
         source = prepare(tmp_path, root / "disk.img", type="DiskOrCreate", capacity="1Gi")

@@ -13,7 +13,7 @@ from virtshape.api.quantity import Quantity
 from virtshape.control.guest import Guest
 from virtshape.launcher.note import Note
 from virtshape.launcher.refusal import Refusal
-from virtshape.launcher.report import GuestOs, Interface, Report, Volume
+from virtshape.launcher.report import GuestOs, Interface, OpenPort, Report, Volume
 from virtshape.serve.guests.reading import read_report
 
 SIZED = build_vmi("Running", domain={"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"guest": "1Gi"}})
@@ -45,6 +45,14 @@ REPORTS: dict[str, tuple[Report, Guest]] = {
     "stand-ins": (
         Report(notes=(Note("spec.domain.cpu.model", "Westmere in place of host-model"),)),
         Guest("starting", stand_ins=("spec.domain.cpu.model: Westmere in place of host-model",)),
+    ),
+    "open ports": (
+        Report(ports=(OpenPort(interface="default", protocol="tcp", port=80, here=40080),)),
+        Guest("starting", ports=("tcp 80 of default is 127.0.0.1:40080",)),
+    ),
+    "ports that were open": (
+        Report(state="succeeded", ports=(OpenPort(interface="default", protocol="tcp", port=80, here=40080),)),
+        Guest("succeeded"),
     ),
     "an agent": (
         Report(agent=True, os=GuestOs(id="debian", pretty_name="Debian 12")),

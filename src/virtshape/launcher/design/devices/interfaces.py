@@ -14,6 +14,8 @@ from virtshape.launcher.domain.devices.address import parse_pci_address
 from virtshape.launcher.domain.devices.interface import Forward, Interface
 
 _MOST_QUEUES: Final = 256
+_MOST_PORTS: Final = 256
+"""Of those that are named, each is a socket of QEMU's."""
 _IGB_LIBVIRT, _IGB_QEMU = 9_003_000, 8_000_000
 _DHCP_FIELDS: Final = {
     "boot_file_name": "bootFileName",
@@ -31,6 +33,7 @@ def design_interfaces(brief: Brief) -> tuple[Interface, ...]:
         if interface.state == "absent" or interface.sriov is not None:
             continue
         _refuse_dhcp_options(brief, interface, at)
+        _refuse_many_ports(brief, interface, at)
         connection = connect(brief, interface, at)
         if connection is not None:
             designed.append(_design_interface(brief, interface, connection, at))
@@ -86,6 +89,12 @@ def _refuse_dhcp_options(brief: Brief, interface: api.Interface, at: str) -> Non
         if interface.dhcp_options is not None and getattr(interface.dhcp_options, attribute):
             reason = "DHCP on this host tells guests their address, route and name server, and nothing else"
             brief.refuse(f"{at}.dhcpOptions.{name}", reason)
+
+
+def _refuse_many_ports(brief: Brief, interface: api.Interface, at: str) -> None:
+    if sum(len(forward.ports) for forward in _list_forwards(interface)) > _MOST_PORTS:
+        words = f"more than {_MOST_PORTS} ports are named: name none, and all of them can be reached"
+        brief.refuse(f"{at}.{'portRanges' if interface.port_ranges else 'ports'}", words)
 
 
 def _refuse_queues(brief: Brief, interfaces: list[Interface]) -> None:

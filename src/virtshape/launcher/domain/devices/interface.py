@@ -26,6 +26,11 @@ class Forward(Struct, frozen=True):
     first: int
     last: int
 
+    @property
+    def ports(self) -> range:
+        """Each of them."""
+        return range(self.first, self.last + 1)
+
 
 class Interface(Struct, frozen=True, kw_only=True):
     """One network interface of the guest."""

@@ -143,6 +143,12 @@ def test_several_queues_are_refused_without_a_tap_device() -> None:
         ),
         pytest.param({}, {}, {".name": "there is no network 'default'"}, id="no network"),
         pytest.param(
+            {"portRanges": [{"start": 1000, "end": 1299, "protocol": "TCP"}]},
+            POD,
+            {".portRanges": "more than 256 ports are named: name none, and all of them can be reached"},
+            id="many ports",
+        ),
+        pytest.param(
             {"model": "igb"}, POD, {".model": "igb needs QEMU 8.0 and libvirt 9.3: use e1000e"}, id="a newer card"
         ),
         pytest.param(

@@ -1,0 +1,60 @@
+"""
+What outlives an instance, as a persistent TPM and the variables of its firmware do: kept for its VM until that is gone.
+
+Only directories; what is in them is their guests' business.
+"""
+
+import shutil
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.meta import ObjectMeta
+from virtshape.control.ownership import find_controller
+
+
+class States:
+    """The directories of what is kept, each under the uid of the VM, or of an instance that has none."""
+
+    def __init__(self, directory: Path, list_used: Callable[[], Collection[str]]) -> None:
+        """`list_used` names the directories that guests have which run."""
+        self._directory = directory
+        self._list_used = list_used
+        self._gone: set[str] = set()
+
+    def ensure(self, vmi: VirtualMachineInstance) -> str | None:
+        """Where what is kept for an instance is; None if nothing is to be."""
+        if not _has_state(vmi.spec):
+            return None
+        owner, own = find_controller(vmi.metadata), (vmi.metadata or ObjectMeta()).uid or ""
+        place = self._directory / (owner.uid if owner is not None else own)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return str(place)
+
+    def drop(self, uid: str) -> None:
+        """Leave nothing of what was kept for a VM that is gone, as soon as no guest uses it any more."""
+        if (self._directory / uid).exists():
+            self._gone.add(uid)
+        self.sweep()
+
+    def keep_only(self, uids: Collection[str]) -> None:
+        """Leave only what was kept for these."""
+        kept = self._directory.iterdir() if self._directory.exists() else ()
+        self._gone.update(path.name for path in kept if path.name not in uids)
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Remove what is neither wanted nor used."""
+        if not self._gone:
+            return
+        used = set(self._list_used())
+        for uid in list(self._gone):
+            if str(self._directory / uid) not in used:
+                shutil.rmtree(self._directory / uid, ignore_errors=True)
+                self._gone.discard(uid)
+
+
+def _has_state(spec: VirtualMachineInstanceSpec) -> bool:
+    firmware, tpm = spec.domain.firmware, spec.domain.devices.tpm
+    efi = firmware.bootloader.efi if firmware is not None and firmware.bootloader is not None else None
+    return bool((tpm is not None and tpm.persistent) or (efi is not None and efi.persistent))
