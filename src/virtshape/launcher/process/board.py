@@ -4,6 +4,7 @@ The latest report, for everyone who wants to know: in a file, and for those who 
 Decides nothing about what is in it.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from virtshape.launcher.report import Report
+
+_log = logging.getLogger(__name__)
 
 
 class Board:
@@ -64,8 +67,11 @@ class Board:
     def _write(self, report: Report) -> None:
         """Put the report in the file's place at once, so that nobody reads half of one."""
         draft = self._path.with_suffix(".new")
-        draft.write_bytes(msgspec.json.encode(report))
-        draft.replace(self._path)
+        try:
+            draft.write_bytes(msgspec.json.encode(report))
+            draft.replace(self._path)
+        except OSError as error:  # a full disk is no reason to leave the guest alone
+            _log.error("the report is not written: %s", error)
 
 
 def find_report(path: Path) -> Report | None:

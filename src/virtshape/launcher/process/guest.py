@@ -25,6 +25,8 @@ from virtshape.launcher.report import Reason, Volume
 
 SETTLE_SECONDS: Final = 2.5
 """How long to wait for the rest of the story once a part of it says that the guest has ended."""
+PULSE_SECONDS: Final = 30.0
+"""How often to see whether the guest's directory is still there."""
 AGENT_SECONDS: Final = 5
 """How long the guest's agent may take for an answer."""
 _SUSPENSIONS: Final[dict[int, tuple[Reason, str]]] = {
@@ -83,9 +85,11 @@ class Guest:
         """React to what happens until something holds, or for a while once the guest has ended."""
         while not holds():
             try:
-                self._happenings.get(timeout=SETTLE_SECONDS if self._has_ended() else None)()
+                self._happenings.get(timeout=SETTLE_SECONDS if self._has_ended() else PULSE_SECONDS)()
             except queue.Empty:
-                return
+                if self._has_ended():
+                    return
+                self._end_without_directory()
 
     def pause(self) -> None:
         """Halt the guest's CPUs."""
@@ -114,6 +118,12 @@ class Guest:
             self.domain.destroy()
         except libvirt.libvirtError as error:
             _log.info("the guest cannot be ended: %s", error)
+
+    def _end_without_directory(self) -> None:
+        """End a guest whose directory was deleted: nobody could ever find it again."""
+        if not self._layout.order.exists():
+            _log.warning("the guest's directory is gone, and so is the guest")
+            self.kill("kill")
 
     def _find(self) -> bool:
         try:

@@ -1,6 +1,8 @@
 import threading
 from pathlib import Path
 
+import pytest
+
 from virtshape.launcher.process.board import Board, find_report
 from virtshape.launcher.report import Report
 
@@ -39,3 +41,9 @@ def test_somebody_can_wait_for_a_change(tmp_path: Path) -> None:
     assert not board.wait_for(lambda report: report.state == "paused", 0.01)
     threading.Timer(0.02, board.post, kwargs={"state": "paused"}).start()
     assert board.wait_for(lambda report: report.state == "paused", 10)
+
+
+def test_a_report_that_cannot_be_written_is_still_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    board = Board(tmp_path / "gone" / "report.json", Report())
+    assert board.post(state="running") == board.report == Report(state="running")
+    assert [record.message.partition(":")[0] for record in caplog.records] == ["the report is not written"] * 2
