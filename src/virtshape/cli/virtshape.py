@@ -24,6 +24,7 @@ ENTRIES = {
     "manifests": Entry("virtshape.cli.manifests", "Print what runs the system on a cluster."),
     "webhook": Entry("virtshape.cli.webhook", "Answer a cluster's API server about VMs that are written."),
     "controller": Entry("virtshape.cli.controller", "Run the controllers of VMs on a cluster."),
+    "apiserver": Entry("virtshape.cli.apiserver", "Serve what can be done with VMs, as a part of a cluster's API."),
     "completion": Entry("virtshape.cli.completion", "Print the completion script for a shell."),
     "version": Entry("virtshape.cli.version", "Print the version."),
 }

@@ -21,7 +21,7 @@ from virtshape.client.connection import Connection
 from virtshape.client.errors import ConfigError, UnreachableError, read_refusal
 from virtshape.client.feeder import Feeder
 from virtshape.client.transport import Call, Reply
-from virtshape.stream.handshake import answer_key, ask_for_socket, make_key
+from virtshape.stream.handshake import PLAIN, answer_key, ask_for_socket, make_key
 from virtshape.stream.websocket import WebSocket
 
 CONNECT_SECONDS: Final = 10.0
@@ -73,10 +73,10 @@ class HttpTransport:
         finally:
             connection.close()
 
-    async def open_socket(self, call: Call, *, whole_messages: bool = False) -> WebSocket:
+    async def open_socket(self, call: Call, *, whole_messages: bool = False, protocol: str = PLAIN) -> WebSocket:
         """A WebSocket for bytes, open until it is closed; StatusError if it is refused."""
         key = make_key()
-        asking = replace(call, headers={**call.headers, **ask_for_socket(key)})
+        asking = replace(call, headers={**call.headers, **ask_for_socket(key, protocol)})
         connection = await self._open_stream(asking)
         if connection.status == 401 and self._access.secrets.forget():
             connection.close()

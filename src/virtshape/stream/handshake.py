@@ -25,14 +25,14 @@ def make_key() -> str:
     return b64encode(secrets.token_bytes(16)).decode()
 
 
-def ask_for_socket(key: str) -> dict[str, str]:
-    """The headers of a request for a WebSocket."""
+def ask_for_socket(key: str, protocol: str = PLAIN) -> dict[str, str]:
+    """The headers of a request for a WebSocket that speaks a subprotocol."""
     return {
         "upgrade": "websocket",
         "connection": "Upgrade",
         "sec-websocket-version": VERSION,
         "sec-websocket-key": key,
-        "sec-websocket-protocol": PLAIN,
+        "sec-websocket-protocol": protocol,
     }
 
 

@@ -6,9 +6,7 @@ Connects; what goes through is somebody else's business.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
@@ -17,30 +15,13 @@ from virtshape.launcher.machine.guests import Guests
 from virtshape.launcher.machine.places import Places
 from virtshape.launcher.request import (
     Answer,
-    AskFilesystems,
-    AskOs,
-    AskUsers,
     Forward,
-    Pause,
     Request,
-    Reset,
-    SoftReboot,
-    Unpause,
 )
+from virtshape.serve.guests.words import ACTIONS, QUESTIONS, write_agent_answer
 from virtshape.stream.datagrams import open_udp
 from virtshape.stream.duplex import Duplex, open_tcp, open_unix
 
-_ACTIONS: Final[dict[GuestAction, Request]] = {
-    "pause": Pause(),
-    "unpause": Unpause(),
-    "softreboot": SoftReboot(),
-    "reset": Reset(),
-}
-_QUESTIONS: Final[dict[AgentQuestion, Request]] = {
-    "guestosinfo": AskOs(),
-    "userlist": AskUsers(),
-    "filesystemlist": AskFilesystems(),
-}
 _LOOPBACK: Final = "127.0.0.1"
 
 
@@ -53,7 +34,7 @@ class QemuDoor:
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
         """Have it done by the guest's launcher process."""
-        await self._ask(vmi, _ACTIONS[action])
+        await self._ask(vmi, ACTIONS[action])
 
     async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
         """The socket that QEMU has for the first serial console."""
@@ -71,9 +52,8 @@ class QemuDoor:
 
     async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuestion) -> bytes:
         """What the agent says, in KubeVirt's words."""
-        answer = await self._ask(vmi, _QUESTIONS[question])
-        told = _write_os(answer) if question == "guestosinfo" else {"items": _write_items(answer)}
-        return msgspec.json.encode(told)
+        answer = await self._ask(vmi, QUESTIONS[question])
+        return write_agent_answer(question, answer)
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         """What QEMU has recorded of the first serial console."""
@@ -94,37 +74,3 @@ class QemuDoor:
 
 def _uid(vmi: VirtualMachineInstance) -> str:
     return (vmi.metadata.uid if vmi.metadata else None) or ""
-
-
-def _write_os(answer: Answer) -> dict[str, Any]:
-    found = answer.os
-    if found is None:
-        return {"os": {}}
-    system = {
-        "name": found.name,
-        "kernelRelease": found.kernel_release,
-        "version": found.version,
-        "prettyName": found.pretty_name,
-        "versionId": found.version_id,
-        "kernelVersion": found.kernel_version,
-        "machine": found.machine,
-        "id": found.id,
-    }
-    told = {"hostname": found.hostname, "timezone": found.timezone}
-    return {**{name: value for name, value in told.items() if value}, "os": {k: v for k, v in system.items() if v}}
-
-
-def _write_items(answer: Answer) -> list[dict[str, Any]]:
-    if answer.users is not None:
-        return [{"userName": user.name, "domain": user.domain, "loginTime": user.login_time} for user in answer.users]
-    return [
-        {
-            "diskName": one.name,
-            "mountPoint": one.mount_point,
-            "fileSystemType": one.type,
-            "usedBytes": one.used or 0,
-            "totalBytes": one.total or 0,
-            "disk": [{"serial": disk.get("serial", ""), "busType": disk.get("target", "")} for disk in one.disks],
-        }
-        for one in answer.filesystems or ()
-    ]

@@ -1,0 +1,1 @@
+"""KubeVirt's subresource API as a part of a cluster's own API."""

@@ -1,0 +1,72 @@
+"""
+A component that serves HTTPS on a cluster: certificate, informers, listening socket and monitoring, from begin to end.
+
+What it answers is its own business.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.apiserver.http import Handler, Listener
+from virtshape.client.informers import Informers
+from virtshape.serve.logs import is_access_logged, log_requests
+from virtshape.serve.metrics import Family
+from virtshape.serve.monitoring import Monitor, monitored
+from virtshape.serve.process import Ports
+from virtshape.serve.surroundings import Surroundings
+from virtshape.serve.tls.keeping import CertificateKeeper
+from virtshape.serve.tls.sources import Certification
+
+DRAIN_SECONDS: Final = 10.0
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """How to run."""
+
+    tls: Certification
+    port: int = 8443
+    ports: Ports = Ports()
+
+
+class Ready(Struct, frozen=True):
+    """Where the process answers."""
+
+    port: int
+    health_port: int
+    metrics_port: int
+
+
+class Server(Struct, frozen=True):
+    """What answers, what it knows of the cluster, and what serves it."""
+
+    handle: Handler
+    informers: Informers
+    surroundings: Surroundings
+    keeper: CertificateKeeper
+    list_figures: Callable[[], Iterable[Family]]
+
+
+async def serve(server: Server, settings: Settings, announce: Callable[[Ready], None]) -> None:
+    """Answer until cancelled; then finish what is in flight."""
+    serving: list[int] = []
+    monitor = Monitor(
+        lambda: {"informers": server.surroundings.is_ready, "certificate": bool(serving)}, server.list_figures
+    )
+    listener = Listener(log_requests(server.handle) if is_access_logged() else server.handle)
+    ports = settings.ports
+    async with monitored(monitor, ports.host, ports.health, ports.metrics) as (health, metrics):
+        informing = asyncio.create_task(server.informers.run(), name="informers")
+        try:
+            context = await server.keeper.begin()
+            await server.informers.wait()
+            serving.append(await listener.start(ports.host, settings.port, context))
+            announce(Ready(serving[0], health, metrics))
+            await server.keeper.run()
+        finally:
+            serving.clear()
+            await listener.stop(DRAIN_SECONDS)
+            informing.cancel()
+            await asyncio.gather(informing, return_exceptions=True)
