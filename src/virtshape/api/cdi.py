@@ -370,3 +370,34 @@ class UploadTokenRequest(Model, kw_only=True):
     """What the token is for."""
     status: UploadTokenRequestStatus | None = None
     """The token."""
+
+
+class CDIConfigSpec(Model):
+    """What an administrator says about uploads."""
+
+    upload_proxy_url_override: str | None = field(default=None, name="uploadProxyURLOverride")
+    """Where clients are to upload to, in place of where the server believes it can be reached."""
+
+
+class CDIConfigStatus(Model):
+    """What clients need to know to upload."""
+
+    upload_proxy_url: str | None = field(default=None, name="uploadProxyURL")
+    """Where clients upload to."""
+    upload_proxy_ca: str | None = field(default=None, name="uploadProxyCA")
+    """Whom to trust there, as PEM."""
+
+
+class CDIConfig(Model, kw_only=True):
+    """How volumes are filled by uploads; the one that clients read is called `config`."""
+
+    api_version: str
+    """The group and version of this object."""
+    kind: str
+    """`CDIConfig`."""
+    metadata: ObjectMeta | None = None
+    """The object's name, labels and the like."""
+    spec: CDIConfigSpec
+    """What is set by hand."""
+    status: CDIConfigStatus | None = None
+    """What holds."""

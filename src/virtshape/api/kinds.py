@@ -117,6 +117,7 @@ def _storage_kinds() -> list[Kind]:
     return [
         _kind("cdi.kubevirt.io", "v1beta1", "cdi:DataVolume", "dv dvs", categories="all"),
         _kind("cdi.kubevirt.io", "v1beta1", "cdi:DataSource", "das", categories="all"),
+        _kind("cdi.kubevirt.io", "v1beta1", "cdi:CDIConfig", namespaced=False),
         _kind("upload.cdi.kubevirt.io", "v1beta1", "cdi:UploadTokenRequest", "utr utrs"),
         _kind("snapshot.storage.k8s.io", "v1", "snapshot:VolumeSnapshot", "vs"),
         _kind("storage.k8s.io", "v1", "storage:StorageClass", "sc", namespaced=False),

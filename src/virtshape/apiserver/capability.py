@@ -36,6 +36,7 @@ _WITH_STATUS = frozenset(
         ("", "Pod"),
         ("", "Service"),
         ("apps", "Deployment"),
+        ("cdi.kubevirt.io", "CDIConfig"),
         ("cdi.kubevirt.io", "DataSource"),
         ("cdi.kubevirt.io", "DataVolume"),
         ("kubevirt.io", "KubeVirt"),

@@ -64,6 +64,7 @@ class Connection(asyncio.Protocol):
         self._busy = False
         self._refused = False
         self._socket: WebSocket | None = None
+        self._current: Request | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, with what the transport knows of the client."""
@@ -71,7 +72,7 @@ class Connection(asyncio.Protocol):
         peer = transport.get_extra_info("peername")
         tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
         client = Client(peer[0] if peer else "", tls.getpeercert() if tls is not None else None)
-        self._reader = RequestReader(client, self._take, self._refuse, self._invite)
+        self._reader = RequestReader(client, self._take, self._refuse, self._invite, self._throttle)
         self._connections.add(self)
         self._watch_clock(HEAD_SECONDS)
 
@@ -114,6 +115,10 @@ class Connection(asyncio.Protocol):
         if not self._closing:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
+    def _throttle(self, on: bool) -> None:
+        if not self._closing:
+            (self._transport.pause_reading if on else self._transport.resume_reading)()
+
     def _enqueue(self, turn: _Turn) -> None:
         self._waiting.append(turn)
         if len(self._waiting) >= MOST_PIPELINED or self._reader.is_holding():
@@ -134,6 +139,7 @@ class Connection(asyncio.Protocol):
             if isinstance(answer, Response):
                 self._send(request, answer, keep_alive)
             else:
+                self._current = request
                 self._task = self._loop.create_task(self._finish(request, answer, keep_alive))
                 return
         self._busy = False
@@ -159,7 +165,7 @@ class Connection(asyncio.Protocol):
             _log.exception("%s %s failed", request.method, request.path)
             self._send(request, _answer_failure(), keep_alive=False)
         finally:
-            self._task = None
+            self._task = self._current = None
             self._busy = False
         if self._stopping:
             self.close()
@@ -169,6 +175,7 @@ class Connection(asyncio.Protocol):
     def _send(self, request: Request, response: Response, keep_alive: bool) -> None:
         if self._closing:
             return
+        keep_alive = keep_alive and not request.is_arriving
         head = [
             _STATUS_LINES[response.status],
             f"content-type: {response.content_type}\r\n" if response.content_type else "",
@@ -178,7 +185,10 @@ class Connection(asyncio.Protocol):
         head.append("\r\n" if keep_alive else "connection: close\r\n\r\n")
         body = b"" if request.method == "HEAD" else response.body
         self._write_whole("".join(head).encode("latin-1"), body)
-        if self._refused and not self._waiting:
+        if request.incoming is not None and request.is_arriving:
+            request.incoming.discard()
+            self._linger()
+        elif self._refused and not self._waiting:
             self._linger()
         elif not keep_alive:
             self.close()
@@ -239,12 +249,12 @@ class Connection(asyncio.Protocol):
         self._timer = self._loop.call_later(LINGER_SECONDS, self._transport.close)
 
     def stop(self) -> None:
-        """End a stream, a WebSocket or an idle connection now, any other after the answer it is at."""
+        """End a stream, an upload, a WebSocket or an idle connection now, any other after the answer it is at."""
         self._stopping = True
         self._waiting.clear()
         if self._task is None:
             self.close()
-        elif self._streaming or self._socket is not None:
+        elif self._streaming or self._socket is not None or (self._current is not None and self._current.is_arriving):
             self._task.cancel()
             self._task.add_done_callback(lambda _: self.close())
 

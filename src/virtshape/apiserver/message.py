@@ -8,18 +8,21 @@ from collections.abc import AsyncIterator, Mapping
 from functools import cached_property
 from urllib.parse import parse_qs, unquote
 
+from virtshape.apiserver.incoming import Incoming
 from virtshape.stream.duplex import Duplex
 
 JSON = "application/json"
 PLAIN_TEXT = "text/plain; charset=utf-8"
 PERSONAL = "impersonate-"
 """How headers begin that name people and groups."""
+NAMING = (PERSONAL, "x-remote-")
+"""How all headers begin that name people and groups: those that a client sends, and those of a proxy before us."""
 LINE = "\n"
 """What stands between several such headers of one name: the names in them may have commas."""
 
 
 class Request:
-    """One request, its body read whole."""
+    """One request, its body read whole; one that is too large for that has it in `incoming`."""
 
     def __init__(
         self,
@@ -30,6 +33,7 @@ class Request:
         *,
         peer: str = "",
         certificate: Mapping[str, object] | None = None,
+        incoming: Incoming | None = None,
     ) -> None:
         self.method = method
         path, _, self.query_text = target.partition("?")
@@ -38,6 +42,7 @@ class Request:
         self.body = body
         self.peer = peer
         self.certificate = certificate
+        self.incoming = incoming
 
     @cached_property
     def query(self) -> dict[str, list[str]]:
@@ -53,6 +58,11 @@ class Request:
         """Whether a parameter says yes, which all do but `false` and `0`; None where it is absent."""
         values = self.query.get(name)
         return values[0].lower() not in ("false", "0") if values else None
+
+    @property
+    def is_arriving(self) -> bool:
+        """Whether some of its body is still to come."""
+        return self.incoming is not None and not self.incoming.is_ended
 
     @property
     def wants_websocket(self) -> bool:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from virtshape.api.cdi import UploadTokenRequest
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import TokenRequest
@@ -42,6 +43,8 @@ from virtshape.apiserver.route import Route, find_route
 from virtshape.apiserver.selectors.fieldselector import NAME, parse_field_selector
 from virtshape.apiserver.source import Source
 from virtshape.apiserver.updating import update_object
+from virtshape.apiserver.uploads.receiving import Uploads
+from virtshape.apiserver.uploads.route import find_upload
 from virtshape.apiserver.watching import watch_objects
 from virtshape.apiserver.writing import Desk
 from virtshape.store.errors import StoreError
@@ -76,6 +79,7 @@ class Server:
         definitions: Source,
         actions: Actions,
         issue_token: IssueToken,
+        uploads: Uploads,
         audit: AuditLog,
     ) -> None:
         self._desk = desk
@@ -85,6 +89,7 @@ class Server:
         self._publisher = publisher
         self._definitions = definitions
         self._issue_token = issue_token
+        self._uploads = uploads
         self._audit = audit
         self._writes = Slots()
 
@@ -97,6 +102,8 @@ class Server:
         try:
             if request.path[1:].partition("/")[0] in _OPEN_TO_ALL:
                 return self._publisher.answer(request) or answer_not_found()
+            if find_upload(request.path) is not None:
+                return self._uploads.answer(request)
             asker = self._identify(request)
         except StatusError as error:
             return answer_error(error)
@@ -226,6 +233,9 @@ class Server:
         _accept_protobuf(request, route)
         check_nesting(request.body)
         review = read_question(request.body, route.kind.struct, route.kind.api_version)
+        if isinstance(review, UploadTokenRequest):
+            granted = self._uploads.answer_token_request(review, route.namespace, user)
+            return answer_bytes(request, form, encode(granted), 201)
         answered = answer_review(review, user, self._judge, route.namespace)  # type: ignore[arg-type]  # a review
         return answer_bytes(request, form, encode(answered), 201)
 

@@ -39,14 +39,20 @@ from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.server import Server
 from virtshape.apiserver.shaping import ShapingAdmission
 from virtshape.apiserver.source import FIXED_REVISION, FixedSource
+from virtshape.apiserver.uploads.inbox import Inbox
+from virtshape.apiserver.uploads.receiving import Uploads
 from virtshape.apiserver.world import StoreWorld
 from virtshape.apiserver.writing import Desk
 from virtshape.serve.access import Access
 from virtshape.serve.controllers import control
+from virtshape.serve.inprocess import connect
 from virtshape.serve.logs import is_access_logged, log_requests
-from virtshape.serve.runtime import LauncherName, open_runtime
-from virtshape.serve.seeding import seed
+from virtshape.serve.runtime import LauncherName, Runtime, open_runtime
+from virtshape.serve.seeding import MANAGER, seed
+from virtshape.serve.storage.inbox import DirectoryInbox
+from virtshape.serve.storage.layout import Layout
 from virtshape.serve.upkeep import Upkeep
+from virtshape.serve.uploadproxy import publish_upload_proxy
 from virtshape.store.errors import StoreError
 from virtshape.store.lock import Lock
 from virtshape.store.record import Key
@@ -115,7 +121,7 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
     """The server, running for as long as the block does."""
     async with (
         open_runtime(settings.launcher if settings.controllers else "none", settings.directory) as runtime,
-        assemble(settings, runtime.door) as system,
+        assemble(settings, runtime.door, _open_inbox(settings, runtime)) as system,
     ):
         handle = system.server.handle
         listener = Listener(log_requests(handle) if is_access_logged() else handle)
@@ -123,6 +129,8 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
         port = await listener.start(settings.host, settings.port, tls)
         url = format_url(settings.host, port)
         system.server.settle(url.removeprefix("https://"))
+        authority = system.directory.pki.authority.pem.decode()
+        await publish_upload_proxy(connect(system.server, manager=MANAGER), url, authority)
         interval = min(COMPACTION_SECONDS, settings.history_seconds)
         tasks = [asyncio.create_task(_compact_forever(system.store, interval))]
         if settings.controllers:
@@ -137,8 +145,14 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
 
 
 @contextlib.asynccontextmanager
-async def assemble(settings: Settings, door: GuestDoor | None = None) -> AsyncIterator[System]:
-    """All parts in their places, and nothing listening yet; `door` leads to the guests, if there are any."""
+async def assemble(
+    settings: Settings, door: GuestDoor | None = None, inbox: Inbox | None = None
+) -> AsyncIterator[System]:
+    """
+    All parts in their places, and nothing listening yet.
+
+    `door` leads to the guests, if there are any, and `inbox` keeps what is uploaded, if anything does.
+    """
     store = Store(
         settings.directory,
         window_seconds=settings.history_seconds,
@@ -156,7 +170,8 @@ async def assemble(settings: Settings, door: GuestDoor | None = None) -> AsyncIt
         tidying = asyncio.create_task(upkeep.run())
         try:
             with AuditLog(settings.directory / "audit.log") as audit:
-                server = _build_server(store, directory, access, audit, settings, door)
+                uploads = Uploads(store, inbox, audit)
+                server = _build_server(store, directory, access, audit, settings, door, uploads)
                 yield System(store, directory, server)
         finally:
             tidying.cancel()
@@ -170,8 +185,20 @@ def format_url(host: str, port: int) -> str:
     return f"https://[{reachable}]:{port}" if ":" in reachable else f"https://{reachable}:{port}"
 
 
+def _open_inbox(settings: Settings, runtime: Runtime) -> Inbox | None:
+    """What keeps uploads, where there are volumes for them."""
+    keeps = settings.controllers and runtime.keeps_volumes
+    return DirectoryInbox(Layout(settings.directory)) if keeps else None
+
+
 def _build_server(
-    store: Store, directory: Directory, access: Access, audit: AuditLog, settings: Settings, door: GuestDoor | None
+    store: Store,
+    directory: Directory,
+    access: Access,
+    audit: AuditLog,
+    settings: Settings,
+    door: GuestDoor | None,
+    uploads: Uploads,
 ) -> Server:
     signer = TokenSigner(directory.pki.ensure_signing_key())
     authenticator = Authenticator(directory.register, signer, access.find_uid)
@@ -194,6 +221,7 @@ def _build_server(
         issue_token=lambda request, namespace, name: answer_token_request(
             request, namespace=namespace, name=name, signer=signer, find_uid=access.find_uid, now=time.time()
         ),
+        uploads=uploads,
         audit=audit,
     )
 

@@ -153,6 +153,14 @@ CASES: list[tuple[type[Model], str, dict[str, Any]]] = [
         },
     ),
     (
+        cdi.CDIConfig,
+        "cdi.kubevirt.io/v1beta1",
+        {
+            "spec": {"uploadProxyURLOverride": "https://upload.example"},
+            "status": {"uploadProxyURL": "https://127.0.0.1:6443", "uploadProxyCA": "-----BEGIN CERTIFICATE-----"},
+        },
+    ),
+    (
         cdi.UploadTokenRequest,
         "upload.cdi.kubevirt.io/v1beta1",
         {"spec": {"pvcName": "sample"}, "status": {"token": "not-a-real-token"}},

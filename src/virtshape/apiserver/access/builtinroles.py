@@ -96,6 +96,7 @@ def build_bindings() -> list[ClusterRoleBinding]:
         _binding("system:public-info-viewer", AUTHENTICATED, UNAUTHENTICATED),
         _binding("kubevirt.io:default", AUTHENTICATED),
         _binding("instancetype.kubevirt.io:view", AUTHENTICATED),
+        _binding("cdi.kubevirt.io:config-reader", AUTHENTICATED),
     ]
 
 
@@ -186,6 +187,7 @@ def _build_disk_roles() -> list[ClusterRole]:
         _role("cdi.kubevirt.io:admin", [upload, copy, *_rules(_DISK_KINDS, *_READ, *_WRITE)], part_of="admin"),
         _role("cdi.kubevirt.io:edit", [upload, copy, *_rules(_DISK_KINDS, *_READ, *_CHANGE)], part_of="edit"),
         _role("cdi.kubevirt.io:view", [copy, *_rules(_DISK_KINDS, *_READ)], part_of="view"),
+        _role("cdi.kubevirt.io:config-reader", [_rule("cdi.kubevirt.io", ("cdiconfigs",), *_READ)]),
     ]
 
 

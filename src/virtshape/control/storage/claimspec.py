@@ -21,8 +21,10 @@ from virtshape.control.storage.names import (
     ALLOW_ADOPTION,
     CONTENT_TYPE,
     FILLING_PHASE,
+    FILLING_READY,
     POPULATED_FOR,
     PRE_POPULATED,
+    UPLOAD_TARGET,
 )
 from virtshape.resolve.infer import KIND_KEYS, NAME_KEYS
 
@@ -43,6 +45,8 @@ def build_claim(
     own = {CONTENT_TYPE: volume.spec.content_type or "kubevirt"}
     if not is_played and not fills_itself(volume):
         own[FILLING_PHASE] = "Pending"
+        if volume.spec.source is not None and volume.spec.source.upload is not None:
+            own |= {UPLOAD_TARGET: "", FILLING_READY: "false"}
     return PersistentVolumeClaim(
         api_version="v1",
         kind="PersistentVolumeClaim",

@@ -10,7 +10,7 @@ from virtshape.api.core.claim import PersistentVolumeClaim, PersistentVolumeClai
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.control.storage.binding import STORAGE, requested_size, volume_size
 from virtshape.control.storage.classes import annotation
-from virtshape.control.storage.names import FILLING_PHASE
+from virtshape.control.storage.names import FILLING_PHASE, UPLOAD_TARGET
 
 FILLED = "Succeeded"
 
@@ -26,7 +26,8 @@ def _names_volume(claim: PersistentVolumeClaim) -> bool:
 
 def is_filled(claim: PersistentVolumeClaim) -> bool:
     """Whether nothing is to come into the claim any more."""
-    return annotation(claim.metadata, FILLING_PHASE) in (None, FILLED)
+    phase = annotation(claim.metadata, FILLING_PHASE)
+    return phase == FILLED or (phase is None and annotation(claim.metadata, UPLOAD_TARGET) is None)
 
 
 def describe_bound(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaimStatus:

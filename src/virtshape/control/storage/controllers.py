@@ -30,6 +30,7 @@ from virtshape.control.storage.played import PlayedReconciler
 from virtshape.control.storage.protocol import Storage
 from virtshape.control.storage.reclaim import VolumeReconciler
 from virtshape.control.storage.snapshots import SnapshotReconciler
+from virtshape.control.storage.uploads import UploadReconciler
 from virtshape.control.storage.uses import list_claim_keys
 from virtshape.control.storage.volumes import BY_RESERVATION, FREE, list_reservations
 
@@ -94,14 +95,23 @@ class StorageControllers:
         claims = ClaimReconciler(client, informers, recorder, storage, self._wake_claim)
         filling = DataVolumeReconciler(client, informers, recorder, clock, storage, self._wake_data_volume)
         snapshots = SnapshotReconciler(client, informers, recorder, clock, storage, self._wake_snapshot)
+        uploads = UploadReconciler(client, informers, recorder, storage, self._wake_upload)
         self._informers = informers
         self._storage = storage
         self.claims = Loop("claim", claims.reconcile)
         self.volumes = Loop("volume", VolumeReconciler(client, informers, recorder, clock, storage).reconcile)
         self.data_volumes = Loop("datavolume", filling.reconcile)
         self.snapshots = Loop("snapshot", snapshots.reconcile)
+        self.uploads = Loop("upload", uploads.reconcile)
         self.data_sources = Loop("datasource", DataSourceReconciler(client, informers, clock).reconcile)
-        self.loops = (self.claims, self.volumes, self.data_volumes, self.snapshots, self.data_sources)
+        self.loops = (
+            self.claims,
+            self.volumes,
+            self.data_volumes,
+            self.snapshots,
+            self.data_sources,
+            self.uploads,
+        )
         self._watch()
 
     async def settle(self) -> None:
@@ -118,6 +128,9 @@ class StorageControllers:
 
     def _wake_snapshot(self, name: Name) -> None:
         self.snapshots.queue.add(name)
+
+    def _wake_upload(self, name: Name) -> None:
+        self.uploads.queue.add(name)
 
     def _watch(self) -> None:
         add = self._informers.add
@@ -145,6 +158,7 @@ class StorageControllers:
         place = place_of(change.item)
         self.claims.queue.add(place)
         self.data_volumes.queue.add(place)
+        self.uploads.queue.add(place)
         for volume in self._informers.find_places_by(PersistentVolume, BY_RESERVATION, str(place)):
             self.volumes.queue.add(volume)
         self._see_origin(change.item)

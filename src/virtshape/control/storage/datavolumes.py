@@ -22,7 +22,7 @@ from virtshape.control.events import Recorder
 from virtshape.control.loop import DONE, Name, Result
 from virtshape.control.ownership import is_controlled_by, make_owner_reference
 from virtshape.control.storage.claimspec import build_claim, can_adopt, fills_itself, states_size
-from virtshape.control.storage.claimstatus import FILLED, is_bound, is_filled
+from virtshape.control.storage.claimstatus import is_bound, is_filled
 from virtshape.control.storage.classes import class_name, find_default_class, waits_for_consumer
 from virtshape.control.storage.filling import (
     FAILED,
@@ -34,10 +34,10 @@ from virtshape.control.storage.filling import (
     describe_filling,
     is_finished,
 )
-from virtshape.control.storage.names import FILLING_PHASE
 from virtshape.control.storage.orders import complete_order, read_order
 from virtshape.control.storage.origins import Found, NotYet, find_copied, find_writers, follow_source
-from virtshape.control.storage.protocol import Copy, Order, Storage
+from virtshape.control.storage.protocol import Copy, Order, Storage, Upload
+from virtshape.control.storage.uploads import mark_filled, mark_ready, mark_waiting
 from virtshape.control.storage.uses import list_users
 from virtshape.control.storage.volumes import read_volume
 
@@ -192,12 +192,16 @@ class DataVolumeReconciler:
         seen.work = await self._storage.fill(
             self._keys[name], read_volume(target), order, count_attempts(volume), lambda: self._wake(name)
         )
-        if seen.work.state != "done":
-            return False
-        metadata = claim.metadata or ObjectMeta()
-        annotations = {**(metadata.annotations or {}), FILLING_PHASE: FILLED}
-        await self._client.update(replace(claim, metadata=replace(metadata, annotations=annotations)))
-        return True
+        if seen.work.state == "done":
+            await self._mark(claim, mark_filled(claim))
+        elif isinstance(order.origin, Upload):
+            await self._mark(claim, mark_waiting(claim) if seen.work.state == "failed" else mark_ready(claim))
+        return seen.work.state == "done"
+
+    async def _mark(self, claim: PersistentVolumeClaim, metadata: ObjectMeta) -> None:
+        """Have the claim say how far what fills it is."""
+        if metadata != claim.metadata:
+            await self._client.update(replace(claim, metadata=metadata))
 
     async def _order(self, name: Name, volume: DataVolume, source: DataVolumeSource | None) -> Order | NotYet:
         if source is None:

@@ -16,7 +16,9 @@ from virtshape.control.events import Recorder
 from virtshape.control.loop import DONE, Name, Result
 from virtshape.control.ownership import is_controlled_by
 from virtshape.control.storage.claimspec import build_claim
+from virtshape.control.storage.claimstatus import is_filled
 from virtshape.control.storage.filling import is_finished, stamp_condition
+from virtshape.control.storage.uploads import is_upload_target, mark_played
 
 
 class PlayedReconciler:
@@ -51,6 +53,8 @@ class PlayedReconciler:
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
             return DONE
+        if self._plays and is_upload_target(claim) and not is_filled(claim):
+            claim = await self._client.update(replace(claim, metadata=mark_played(claim)))
         status = describe_claim(claim, bound=self._plays)
         if status != claim.status:
             await self._client.update_status(replace(claim, status=status))

@@ -1,0 +1,191 @@
+"""
+Uploads as they come in: whose they are, whether they can be taken now, and how they end.
+
+The bytes go to the inbox as fast as that takes them; what is made of them is the controllers' business.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.cdi import UploadTokenRequest, UploadTokenRequestStatus
+from virtshape.api.kinds import find_resource
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.moment import format_moment
+from virtshape.api.status import StatusError
+from virtshape.apiserver.access.authentication import User
+from virtshape.apiserver.answers import NO_CACHE
+from virtshape.apiserver.audit import AuditLog
+from virtshape.apiserver.auditing import CLIENT_LEFT, Asker, describe_write
+from virtshape.apiserver.message import PLAIN_TEXT, Request, Response
+from virtshape.apiserver.route import Route
+from virtshape.apiserver.uploads.inbox import Delivery, Inbox, InboxError
+from virtshape.apiserver.uploads.multipart import FormError, read_file
+from virtshape.apiserver.uploads.route import UploadRoute, find_upload
+from virtshape.apiserver.uploads.targets import CLAIMS, Target, find_target
+from virtshape.apiserver.uploads.tokens import SECONDS, Grant, TokenError, UploadTokens
+from virtshape.store.store import Store
+
+READY_SECONDS: Final = 10.0
+"""How long a client waits for a claim that is about to be ready."""
+STALL_SECONDS: Final = 300.0
+"""How long a client may send nothing."""
+LOOK_AGAIN_SECONDS: Final = 0.2
+_BEARER: Final = re.compile(r"Bearer\s+([A-Za-z0-9\-._~+/]+=*)", re.IGNORECASE)
+
+
+class Uploads:
+    """Gives out tokens for uploads, and takes uploads; without an inbox, neither."""
+
+    def __init__(self, store: Store, inbox: Inbox | None, audit: AuditLog) -> None:
+        self._store = store
+        self._inbox = inbox
+        self._audit = audit
+        self._tokens = UploadTokens()
+
+    def answer_token_request(self, request: UploadTokenRequest, namespace: str, user: User) -> UploadTokenRequest:
+        """The request with a token in it; StatusError if there is nothing to upload to."""
+        self._require_inbox()
+        target, now = find_target(self._store, namespace, request.spec.pvc_name), time.time()
+        grant = Grant(
+            namespace=namespace,
+            name=request.spec.pvc_name,
+            uid=target.uid,
+            user=user.name,
+            groups=user.groups,
+            expires=now + SECONDS,
+        )
+        metadata = replace(
+            request.metadata or ObjectMeta(), namespace=namespace, creation_timestamp=format_moment(int(now))
+        )
+        return replace(request, metadata=metadata, status=UploadTokenRequestStatus(token=self._tokens.issue(grant)))
+
+    async def answer(self, request: Request) -> Response:
+        """The answer to an upload, or to the question whether one would be taken."""
+        began = time.time()
+        try:
+            route, grant = self._read(request)
+        except StatusError as error:
+            return _answer(error.code, error.message)
+        code = CLIENT_LEFT
+        try:
+            await self._take(request, route, grant)
+            code, words = 200, ""
+        except StatusError as error:
+            code, words = error.code, error.message
+        finally:
+            if request.method == "POST":
+                asker = Asker(User(grant.user, grant.groups))
+                self._audit.record(describe_write(request, _audited(grant), asker, code, began))
+        return _answer(code, words)
+
+    def _read(self, request: Request) -> tuple[UploadRoute, Grant]:
+        route = find_upload(request.path)
+        if route is None or request.method not in ("HEAD", "POST"):
+            raise StatusError(405, "MethodNotAllowed", "uploads are sent with POST")
+        shown = _BEARER.fullmatch(request.headers.get("authorization", "").strip())
+        if shown is None:
+            words = "an upload needs a header Authorization: Bearer TOKEN, with a token of an UploadTokenRequest"
+            raise StatusError(400, "BadRequest", words)
+        try:
+            return route, self._tokens.read(shown[1], time.time())
+        except TokenError as error:
+            raise StatusError(401, "Unauthorized", str(error)) from None
+
+    async def _take(self, request: Request, route: UploadRoute, grant: Grant) -> None:
+        inbox = self._require_inbox()
+        target = await self._await_ready(grant)
+        if request.incoming is None:
+            return
+        length = request.headers.get("content-length", "")
+        delivery = Delivery(
+            key=target.key,
+            content=target.content,
+            size=target.size,
+            length=int(length) if length.isdecimal() else None,
+        )
+        pieces = _list_pieces(request.incoming.read, route, request.headers.get("content-type", ""))
+        try:
+            async with aclosing(pieces), inbox.receive(delivery, lambda: self._is_wanted(grant)) as parcel:
+                async for piece in pieces:
+                    await parcel.write(piece)
+        except FormError as error:
+            raise StatusError(400, "BadRequest", str(error)) from None
+        except InboxError as error:
+            code = 503 if error.is_passing else 400
+            raise StatusError(code, "", f"Saving stream failed: {error}") from None
+        if route.waits:
+            await self._await_filled(grant, target.failures)
+
+    async def _await_ready(self, grant: Grant) -> Target:
+        deadline = asyncio.get_running_loop().time() + READY_SECONDS
+        while True:
+            target = self._find(grant)
+            if target.is_filled:
+                raise StatusError(409, "Conflict", f"PVC {grant.name} already finished uploading")
+            if target.is_ready and target.key:
+                return target
+            if asyncio.get_running_loop().time() >= deadline:
+                raise StatusError(503, "ServiceUnavailable", f"PVC {grant.name} is not ready to be uploaded to")
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+
+    async def _await_filled(self, grant: Grant, failures: int) -> None:
+        """Wait until something has come of what was sent."""
+        while not (target := self._find(grant)).is_filled:
+            if target.failures > failures:
+                raise StatusError(500, "InternalError", f"Saving stream failed: {target.message}")
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+
+    def _find(self, grant: Grant) -> Target:
+        target = find_target(self._store, grant.namespace, grant.name)
+        # Of a DataVolume that had no claim yet, the claim is made meanwhile.
+        if grant.uid not in (target.uid, target.key):
+            raise StatusError(401, "Unauthorized", f"the token is for another PVC {grant.name}, which is gone")
+        return target
+
+    def _is_wanted(self, grant: Grant) -> bool:
+        try:
+            return not self._find(grant).is_filled
+        except StatusError:
+            return False
+
+    def _require_inbox(self) -> Inbox:
+        if self._inbox is None:
+            words = "nothing here keeps what is uploaded: run `virtshape up` with --launcher qemu, and with controllers"
+            raise StatusError(501, "NotImplemented", words)
+        return self._inbox
+
+
+async def _list_pieces(
+    read: Callable[[], Awaitable[bytes]], route: UploadRoute, content_type: str
+) -> AsyncGenerator[bytes, None]:
+    """The file in a body, piece by piece."""
+
+    async def read_in_time() -> bytes:
+        try:
+            async with asyncio.timeout(STALL_SECONDS):
+                return await read()
+        except TimeoutError:
+            raise StatusError(408, "Timeout", f"nothing came for {STALL_SECONDS:g} seconds") from None
+
+    if route.is_form:
+        async for piece in read_file(read_in_time, content_type):
+            yield piece
+    else:
+        while piece := await read_in_time():
+            yield piece
+
+
+def _audited(grant: Grant) -> Route:
+    kind = find_resource("", "v1", CLAIMS)
+    assert kind is not None  # noqa: S101 - the table of kinds has it
+    return Route("create", kind, grant.namespace, grant.name, "upload")
+
+
+def _answer(code: int, words: str) -> Response:
+    return Response(code, f"{words}\n".encode() if words else b"", PLAIN_TEXT, NO_CACHE)

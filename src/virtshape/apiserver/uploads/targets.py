@@ -1,0 +1,101 @@
+"""
+What can be uploaded to: claims that say so, and DataVolumes whose claims are made from what is uploaded.
+
+Reads the store, and changes nothing.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.codec import decode
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.control.storage.claimstatus import FILLED
+from virtshape.control.storage.classes import annotation
+from virtshape.control.storage.filling import count_attempts
+from virtshape.control.storage.names import FILLING_MESSAGE, FILLING_PHASE, FILLING_READY, UPLOAD_TARGET
+from virtshape.control.storage.protocol import Content
+from virtshape.control.storage.uploads import count_failures, find_content, find_upload_key
+from virtshape.store.record import Key
+from virtshape.store.store import Store
+
+CLAIMS: Final = "persistentvolumeclaims"
+_VOLUMES: Final = "datavolumes.cdi.kubevirt.io"
+_READY_PHASE: Final = "UploadReady"
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """Something to upload to, as it is now."""
+
+    uid: str
+    key: str
+    """The key of the work that fills it."""
+    content: Content = "kubevirt"
+    size: int | None = None
+    """Bytes, where there is a claim already."""
+    is_ready: bool = False
+    is_filled: bool = False
+    failures: int = 0
+    """How often what was sent could not be used."""
+    message: str = ""
+    """Why the last of it could not."""
+
+
+def find_target(store: Store, namespace: str, name: str) -> Target:
+    """What the claim of this name is to uploads; StatusError if nothing is uploaded to it."""
+    volume = _find_volume(store, namespace, name)
+    record = store.get(Key(CLAIMS, namespace, name))
+    if record is not None:
+        return _describe_claim(decode(record.value, PersistentVolumeClaim), volume, name)
+    if volume is None:
+        words = f'{CLAIMS} "{name}" not found'
+        raise StatusError(404, "NotFound", words).about("", CLAIMS, name)
+    if volume.spec.source is None or volume.spec.source.upload is None:
+        raise _refuse(name)
+    return _describe_volume(volume)
+
+
+def _find_volume(store: Store, namespace: str, name: str) -> DataVolume | None:
+    record = store.get(Key(_VOLUMES, namespace, name))
+    return decode(record.value, DataVolume) if record is not None else None
+
+
+def _describe_claim(claim: PersistentVolumeClaim, volume: DataVolume | None, name: str) -> Target:
+    metadata = claim.metadata or ObjectMeta()
+    if annotation(metadata, UPLOAD_TARGET) is None:
+        raise _refuse(name)
+    capacity = (claim.status.capacity if claim.status else None) or {}
+    told = _describe_volume(volume) if volume is not None else None
+    return Target(
+        uid=metadata.uid or "",
+        key=find_upload_key(claim),
+        content=find_content(claim),
+        size=capacity["storage"].value() if "storage" in capacity else None,
+        is_ready=annotation(metadata, FILLING_READY) == "true",
+        is_filled=annotation(metadata, FILLING_PHASE) == FILLED,
+        failures=told.failures if told is not None else count_failures(metadata),
+        message=told.message if told is not None else annotation(metadata, FILLING_MESSAGE) or "",
+    )
+
+
+def _describe_volume(volume: DataVolume) -> Target:
+    metadata, status = volume.metadata or ObjectMeta(), volume.status
+    conditions = (status.conditions if status is not None else None) or ()
+    running = next((one for one in conditions if one.type == "Running"), None)
+    phase = status.phase if status is not None else None
+    return Target(
+        uid=metadata.uid or "",
+        key=metadata.uid or "",
+        content="archive" if volume.spec.content_type == "archive" else "kubevirt",
+        is_ready=phase == _READY_PHASE,
+        failures=count_attempts(volume) + int(phase == "Failed"),
+        message=(running.message if running is not None else None) or "",
+    )
+
+
+def _refuse(name: str) -> StatusError:
+    words = f"nothing is uploaded to PVC {name}: it has no annotation {UPLOAD_TARGET}"
+    return StatusError(409, "Conflict", words).about("", CLAIMS, name)

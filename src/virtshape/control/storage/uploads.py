@@ -1,0 +1,181 @@
+"""
+The upload controller: claims that wait for somebody to send what is to be in them.
+
+Level-based. What was sent and cannot be used is thrown away and told of; the claim then waits for the next.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.meta import ObjectMeta
+from virtshape.client.protocol import Client
+from virtshape.control.cache import Cache
+from virtshape.control.events import Recorder
+from virtshape.control.loop import DONE, Name, Result
+from virtshape.control.ownership import find_controller
+from virtshape.control.phases import phase_of
+from virtshape.control.storage.claimstatus import FILLED, is_bound
+from virtshape.control.storage.classes import annotation
+from virtshape.control.storage.names import (
+    CONTENT_TYPE,
+    FILLING_MESSAGE,
+    FILLING_PHASE,
+    FILLING_READY,
+    FILLING_RESTARTS,
+    UPLOAD_TARGET,
+)
+from virtshape.control.storage.protocol import Content, Order, Storage, Upload
+from virtshape.control.storage.uses import list_users, name_users
+from virtshape.control.storage.volumes import is_provisioned_by, read_volume
+
+POLL_SECONDS: Final = 1.0
+WAIT_SECONDS: Final = 5.0
+RECEIVING: Final = "Running"
+
+
+class UploadReconciler:
+    """Reconciles claims that are filled by uploads; `wake` has one looked at again."""
+
+    def __init__(
+        self, client: Client, cache: Cache, recorder: Recorder, storage: Storage, wake: Callable[[Name], None]
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._recorder = recorder
+        self._storage = storage
+        self._wake = wake
+        self._settled: set[Name] = set()
+        self._told: dict[Name, str] = {}
+
+    async def reconcile(self, name: Name) -> Result:
+        """Take the claim of this name as far as it can go now."""
+        claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
+        if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
+            self._settled.discard(name)
+            self._told.pop(name, None)
+            return DONE
+        if not is_upload_target(claim) or not is_bound(claim):
+            return DONE
+        if annotation(claim.metadata, FILLING_PHASE) == FILLED:
+            return await self._settle(name, claim)
+        self._settled.discard(name)
+        volume = self._cache.find(PersistentVolume, find_upload_key(claim))
+        if volume is None:
+            return Result(after=POLL_SECONDS)
+        return await self._receive(name, claim, volume)
+
+    async def _settle(self, name: Name, claim: PersistentVolumeClaim) -> Result:
+        """Have nothing left of the work, once."""
+        if name not in self._settled:
+            await self._storage.forget(find_upload_key(claim))
+            self._settled.add(name)
+        return DONE
+
+    async def _receive(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result:
+        obstacle = self._find_obstacle(claim, volume)
+        if obstacle:
+            self._tell(name, claim, "UploadNotPossible", obstacle)
+            await self._mark(claim, mark_waiting(claim))
+            return Result(after=WAIT_SECONDS)
+        key, order = find_upload_key(claim), Order(origin=Upload(), content=find_content(claim))
+        work = await self._storage.fill(key, read_volume(volume), order, 0, lambda: self._wake(name))
+        if work.state == "done":
+            await self._mark(claim, mark_filled(claim))
+            self._recorder.tell(claim, "UploadSucceeded", "the claim is filled with what was uploaded")
+            return await self._settle(name, claim)
+        if work.state == "failed":
+            self._tell(name, claim, "UploadFailed", work.message)
+            await self._mark(claim, mark_failed(claim, work.message))
+            await self._storage.forget(key)
+        else:
+            await self._mark(claim, mark_ready(claim))
+        return Result(after=POLL_SECONDS)
+
+    def _find_obstacle(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> str:
+        """Why the claim cannot be written to now; empty if it can."""
+        if not is_provisioned_by(volume, self._storage.provisioner):
+            return f"the volume was not made by {self._storage.provisioner}, and nothing here writes to it"
+        users = [user for user in list_users(self._cache, claim) if phase_of(user) == "Running"]
+        return f"the claim is in use by {name_users(users)}" if users else ""
+
+    async def _mark(self, claim: PersistentVolumeClaim, metadata: ObjectMeta) -> None:
+        if metadata != claim.metadata:
+            await self._client.update(replace(claim, metadata=metadata))
+
+    def _tell(self, name: Name, claim: PersistentVolumeClaim, reason: str, message: str) -> None:
+        if self._told.get(name) != message:
+            self._told[name] = message
+            self._recorder.tell(claim, reason, message, warning=True)
+
+
+def is_upload_target(claim: PersistentVolumeClaim) -> bool:
+    """Whether a claim is itself filled by uploads: not by way of a DataVolume, nor from what its spec names."""
+    spec = claim.spec
+    names_source = spec is not None and (spec.data_source is not None or spec.data_source_ref is not None)
+    owner = find_controller(claim.metadata)
+    is_data_volumes = owner is not None and owner.kind == "DataVolume"
+    return annotation(claim.metadata, UPLOAD_TARGET) is not None and not names_source and not is_data_volumes
+
+
+def find_upload_key(claim: PersistentVolumeClaim) -> str:
+    """The key of the work that fills a claim by uploads: that of its DataVolume, or its own volume's name."""
+    owner = find_controller(claim.metadata)
+    if owner is not None and owner.kind == "DataVolume":
+        return owner.uid
+    return (claim.spec.volume_name if claim.spec else None) or ""
+
+
+def find_content(claim: PersistentVolumeClaim) -> Content:
+    """What a claim is to hold: a disk, or the files of an archive."""
+    return "archive" if annotation(claim.metadata, CONTENT_TYPE) == "archive" else "kubevirt"
+
+
+def mark_ready(claim: PersistentVolumeClaim) -> ObjectMeta:
+    """The metadata of a claim that can be uploaded to."""
+    return _annotate(claim, {FILLING_PHASE: RECEIVING, FILLING_READY: "true"})
+
+
+def mark_waiting(claim: PersistentVolumeClaim) -> ObjectMeta:
+    """The metadata of a claim that cannot be uploaded to yet."""
+    return _annotate(claim, {FILLING_PHASE: "Pending", FILLING_READY: "false"})
+
+
+def mark_filled(claim: PersistentVolumeClaim) -> ObjectMeta:
+    """The metadata of a claim that has all that was to come."""
+    marks = {FILLING_PHASE: FILLED}
+    if annotation(claim.metadata, UPLOAD_TARGET) is not None:
+        marks[FILLING_READY] = "false"
+    kept = {key: text for key, text in _annotations(claim).items() if key != FILLING_MESSAGE}
+    return replace(claim.metadata or ObjectMeta(), annotations=kept | marks)
+
+
+def mark_played(claim: PersistentVolumeClaim) -> ObjectMeta:
+    """The metadata of a claim that is only played: filled, and open to clients, who are told so when they come."""
+    return _annotate(claim, {FILLING_PHASE: FILLED, FILLING_READY: "true"})
+
+
+def mark_failed(claim: PersistentVolumeClaim, message: str) -> ObjectMeta:
+    """The metadata of a claim that was sent what it cannot use, and waits for something else."""
+    count = str(count_failures(claim.metadata) + 1)
+    return _annotate(
+        claim,
+        {FILLING_PHASE: RECEIVING, FILLING_READY: "true", FILLING_RESTARTS: count, FILLING_MESSAGE: message},
+    )
+
+
+def count_failures(metadata: ObjectMeta | None) -> int:
+    """How often a claim was sent what it cannot use."""
+    text = annotation(metadata, FILLING_RESTARTS) or ""
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _annotate(claim: PersistentVolumeClaim, marks: dict[str, str]) -> ObjectMeta:
+    return replace(claim.metadata or ObjectMeta(), annotations=_annotations(claim) | marks)
+
+
+def _annotations(claim: PersistentVolumeClaim) -> dict[str, str]:
+    return (claim.metadata.annotations if claim.metadata else None) or {}

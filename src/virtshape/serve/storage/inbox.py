@@ -1,0 +1,122 @@
+"""
+What clients upload, kept in the data directory: written as it comes, judged when it is there, then handed over whole.
+
+One at a time for each piece of work. What breaks off leaves nothing.
+"""
+
+import asyncio
+import errno
+import io
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from virtshape.apiserver.uploads.inbox import Delivery, InboxError
+from virtshape.launcher.images.errors import ImageError
+from virtshape.launcher.images.inspection import COMPRESSED, inspect_image, look_at
+from virtshape.launcher.images.placing import sync
+from virtshape.serve.storage.files import make_directory
+from virtshape.serve.storage.filling import MARGIN
+from virtshape.serve.storage.layout import Layout
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class DirectoryInbox:
+    """Keeps uploads in a data directory."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._open: set[str] = set()
+
+    @asynccontextmanager
+    async def receive(self, delivery: Delivery, is_wanted: Callable[[], bool]) -> AsyncIterator["FileParcel"]:
+        """Take something in for as long as the block lasts, and hand it over if it ends well."""
+        target = self._layout.upload(delivery.key)
+        if delivery.key in self._open or target.exists():
+            raise InboxError("something else is being uploaded to the same claim", is_passing=True)
+        partial = target.with_name(f".{delivery.key}.upload")
+        self._open.add(delivery.key)
+        try:
+            make_directory(target.parent)
+            _check_room(target.parent, delivery)
+            parcel = FileParcel(partial, find_limit(delivery))
+            try:
+                yield parcel
+            finally:
+                parcel.close()
+            await asyncio.to_thread(judge, partial, delivery)
+            if not is_wanted():
+                raise InboxError("nobody waits for it any more")
+            partial.rename(target)
+        except OSError as error:
+            raise _explain(error) from error
+        finally:
+            partial.unlink(missing_ok=True)
+            self._open.discard(delivery.key)
+
+
+class FileParcel:
+    """A file that grows; `limit` is how far it may, in bytes."""
+
+    def __init__(self, path: Path, limit: int | None) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        # Closed, this file refuses a thread that is still at it; a bare descriptor might be another file by then.
+        self._file = io.FileIO(os.open(path, flags, 0o600), "w")
+        self._limit = limit
+        self._size = 0
+
+    async def write(self, data: bytes) -> None:
+        """Keep the next piece."""
+        if self._limit is not None and self._size + len(data) > self._limit:
+            raise InboxError(f"more than {self._limit} bytes do not fit into the claim")
+        try:
+            await asyncio.to_thread(self._write, data)
+        except OSError as error:
+            raise _explain(error) from error
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+        # Begins to write it out, so that the end need not wait for all of it.
+        os.posix_fadvise(self._file.fileno(), self._size, len(data), os.POSIX_FADV_DONTNEED)
+        self._size += len(data)
+
+    def close(self) -> None:
+        """Write no more."""
+        self._file.close()
+
+
+def find_limit(delivery: Delivery) -> int | None:
+    """How many bytes may come at most; of archives, which may be packed well or badly, nobody knows."""
+    return delivery.size + MARGIN if delivery.size is not None and delivery.content != "archive" else None
+
+
+def judge(path: Path, delivery: Delivery) -> None:
+    """Refuse what cannot be used, as far as a look at it shows; what passes is on the disk."""
+    try:
+        form, _, size = look_at(path)
+        if size == 0:
+            raise InboxError("it is empty")
+        if delivery.content != "archive" and form not in COMPRESSED:
+            inspect_image(path, delivery.size)
+    except ImageError as error:
+        raise InboxError(str(error)) from error
+    sync(path)
+
+
+def _check_room(directory: Path, delivery: Delivery) -> None:
+    limit, free = find_limit(delivery), shutil.disk_usage(directory).free
+    if limit is not None and delivery.length is not None and delivery.length > limit:
+        raise InboxError(f"{delivery.length} bytes do not fit into a claim of {delivery.size}: make it larger")
+    if delivery.length is not None and delivery.length > free:
+        raise InboxError(f"{delivery.length} bytes do not fit on the disk, which has {free} left", is_passing=True)
+
+
+def _explain(error: OSError) -> InboxError:
+    is_full = error.errno in _FULL
+    return InboxError("the disk is full" if is_full else error.strerror or str(error), is_passing=True)
