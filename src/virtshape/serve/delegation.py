@@ -13,6 +13,7 @@ from virtshape.api.authorization import (
     SubjectAccessReview,
     SubjectAccessReviewSpec,
 )
+from virtshape.api.meta import ObjectMeta
 from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.access.authorization import Attributes, Decision
 from virtshape.client.protocol import Client
@@ -64,4 +65,6 @@ def build_review(user: User, wanted: Attributes) -> SubjectAccessReview:
             namespace=wanted.namespace or None,
             name=wanted.name or None,
         )
-    return SubjectAccessReview(api_version="authorization.k8s.io/v1", kind="SubjectAccessReview", spec=spec)
+    return SubjectAccessReview(
+        api_version="authorization.k8s.io/v1", kind="SubjectAccessReview", metadata=ObjectMeta(), spec=spec
+    )

@@ -56,8 +56,7 @@ class AggregatedServer:
     async def _answer(self, request: Request, user: User) -> Answer:
         try:
             route = find_action(request)
-            if route is None:
-                await self._require(user, Attributes(verb=request.method.lower(), path=request.path))
+            if route is None:  # documents, which are no secret
                 return answer_about(request) or self._publisher.answer(request) or answer_not_found()
             if route.verb is None:
                 words = f'{request.method} is not supported on "{route.resource}/{route.action}"'
@@ -89,11 +88,7 @@ def _attributes(route: ActionRoute) -> Attributes:
 
 
 def _forbid(user: User, wanted: Attributes, reason: str) -> StatusError:
-    if wanted.path:
-        what = f'cannot {wanted.verb} path "{wanted.path}"'
-    else:
-        resource = f"{wanted.resource}/{wanted.subresource}" if wanted.subresource else wanted.resource
-        place = f' in the namespace "{wanted.namespace}"'
-        what = f'cannot {wanted.verb} resource "{resource}" in API group "{wanted.group}"{place}'
-    words = f'User "{user.name}" {what}' + (f": {reason}" if reason else "")
-    return refuse(wanted.group, wanted.resource, wanted.name, words)
+    resource = f"{wanted.resource}/{wanted.subresource}" if wanted.subresource else wanted.resource
+    place = f'API group "{wanted.group}" in the namespace "{wanted.namespace}"'
+    words = f'User "{user.name}" cannot {wanted.verb} resource "{resource}" in {place}'
+    return refuse(wanted.group, wanted.resource, wanted.name, f"{words}: {reason}" if reason else words)
