@@ -18,6 +18,7 @@ from websockets.protocol import Side
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.answers import answer_error
+from virtshape.apiserver.limits import LARGEST_BODY
 from virtshape.apiserver.message import Request, Response, Stream, Upgrade
 from virtshape.apiserver.parsing import Client, RequestReader
 from virtshape.apiserver.upgrading import carry
@@ -49,9 +50,10 @@ class _Turn(NamedTuple):
 class Connection(asyncio.Protocol):
     """One client's connection."""
 
-    def __init__(self, handler: Handler, connections: "set[Connection]") -> None:
+    def __init__(self, handler: Handler, connections: "set[Connection]", largest_body: int = LARGEST_BODY) -> None:
         self._handler = handler
         self._connections = connections
+        self._largest_body = largest_body
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Turn] = deque()
         self._task: asyncio.Task[None] | None = None
@@ -72,7 +74,7 @@ class Connection(asyncio.Protocol):
         peer = transport.get_extra_info("peername")
         tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
         client = Client(peer[0] if peer else "", tls.getpeercert() if tls is not None else None)
-        self._reader = RequestReader(client, self._take, self._refuse, self._invite, self._throttle)
+        self._reader = RequestReader(client, self._take, self._refuse, self._invite, self._throttle, self._largest_body)
         self._connections.add(self)
         self._watch_clock(HEAD_SECONDS)
 
@@ -285,15 +287,16 @@ def _answer_failure() -> Response:
 class Listener:
     """A listening socket and the connections that came through it."""
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, *, largest_body: int = LARGEST_BODY) -> None:
         self._handler = handler
+        self._largest_body = largest_body
         self.connections: set[Connection] = set()
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """Listen; returns the port, which the system chooses for 0."""
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self._handler, self.connections),
+            lambda: Connection(self._handler, self.connections, self._largest_body),
             host,
             port,
             ssl=tls,

@@ -42,8 +42,10 @@ class RequestReader:
         refuse: Callable[[StatusError], None],
         invite: Callable[[], None],
         throttle: Callable[[bool], None] = lambda _: None,
+        largest_body: int = LARGEST_BODY,
     ) -> None:
         self._client = client
+        self._largest_body = largest_body
         self._take = take
         self._refuse_with = refuse
         self._invite = invite
@@ -148,7 +150,7 @@ class RequestReader:
 
     def _check_size(self, size: int) -> None:
         try:
-            check_size(size, LARGEST_BODY)
+            check_size(size, self._largest_body)
         except StatusError as error:
             self._refuse(error)
 

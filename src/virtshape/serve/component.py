@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from virtshape.apiserver.http import Handler, Listener
+from virtshape.apiserver.limits import LARGEST_BODY
 from virtshape.client.informers import Informers
 from virtshape.serve.logs import is_access_logged, log_requests
 from virtshape.serve.metrics import Family
@@ -47,6 +48,7 @@ class Server(Struct, frozen=True):
     surroundings: Surroundings
     keeper: CertificateKeeper
     list_figures: Callable[[], Iterable[Family]]
+    largest_body: int = LARGEST_BODY
 
 
 async def serve(server: Server, settings: Settings, announce: Callable[[Ready], None]) -> None:
@@ -55,7 +57,8 @@ async def serve(server: Server, settings: Settings, announce: Callable[[Ready], 
     monitor = Monitor(
         lambda: {"informers": server.surroundings.is_ready, "certificate": bool(serving)}, server.list_figures
     )
-    listener = Listener(log_requests(server.handle) if is_access_logged() else server.handle)
+    handle = log_requests(server.handle) if is_access_logged() else server.handle
+    listener = Listener(handle, largest_body=server.largest_body)
     ports = settings.ports
     async with monitored(monitor, ports.host, ports.health, ports.metrics) as (health, metrics):
         informing = asyncio.create_task(server.informers.run(), name="informers")

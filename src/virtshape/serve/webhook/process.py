@@ -24,6 +24,8 @@ from virtshape.serve.webhook.answering import Webhook
 
 COMPONENT: Final = "webhook"
 MANAGER: Final = "virtshape-webhook"
+LARGEST_REVIEW: Final = 64 * 1024 * 1024
+"""Bytes; a list that is wanted at another version comes in one piece."""
 
 
 async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
@@ -41,6 +43,7 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
             surroundings,
             CertificateKeeper(line.client, source, list_trusters()),
             lambda: [*list_process_figures(COMPONENT), *list_webhook_figures(webhook)],
+            LARGEST_REVIEW,
         )
         await serve(server, settings, announce)
 
