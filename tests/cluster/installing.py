@@ -1,8 +1,10 @@
 """Our installation on the control plane of a test: applied as users apply it, and taken away again."""
 
+import copy
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from tests.e2e.kubectl import Kubectl
 from virtshape.serve.manifests.options import Options
 from virtshape.serve.manifests.whole import build_parts
 
+Tree = dict[str, Any]
 COMMAND = Path(sys.executable).parent / "virtshape"
 ASKING = "mutatingwebhookconfigurations,validatingwebhookconfigurations,apiservices"
 PATIENCE = 60.0
@@ -57,3 +60,30 @@ def retry(attempt: Any) -> Any:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.2)
+
+
+def route_here(trees: list[Tree], ports: Mapping[str, int]) -> list[Tree]:
+    """
+    The same installation with its Services leading to this machine, each to a port of its own.
+
+    Everything else stays: the names that the API server calls by, and so the certificates that it expects.
+    """
+    return [_reroute(tree, ports) for tree in copy.deepcopy(trees)]
+
+
+def _reroute(tree: Tree, ports: Mapping[str, int]) -> Tree:
+    name = tree["metadata"]["name"]
+    if tree["kind"] == "Service" and name in ports:
+        return {**tree, "spec": {"type": "ExternalName", "externalName": "localhost"}}
+    for reference in _find_references(tree):
+        reference["port"] = ports[reference["name"]]
+    return tree
+
+
+def _find_references(tree: Any) -> Iterator[Tree]:
+    """Wherever an object says which Service to call."""
+    nested = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    if isinstance(tree, dict) and isinstance(tree.get("service"), dict) and "port" in tree["service"]:
+        yield tree["service"]
+    for each in nested:
+        yield from _find_references(each)

@@ -74,7 +74,7 @@ class Plane:
         self.directory = directory
         self.authority = Authority.create(make_key(), "test-cluster")
         self.front_authority = Authority.create(make_key(), "test-front-proxy")
-        self.port, self._etcd_port, etcd_peer_port, controllers_port = _find_ports(4)
+        self.port, self._etcd_port, etcd_peer_port, controllers_port = find_ports(4)
         self.url = f"https://{HOST}:{self.port}"
         self._write_files()
         self.kubeconfig = self.write_kubeconfig("admin", "system:masters")
@@ -235,7 +235,7 @@ def _write_flags(flags: dict[str, object]) -> list[str]:
     return [f"--{name}={value}" for name, value in flags.items()]
 
 
-def _find_ports(count: int) -> list[int]:
+def find_ports(count: int) -> list[int]:
     """Ports that are free now; all are held until the last is found, so that none comes twice."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]

@@ -68,7 +68,7 @@ NEEDED = {
     ),
     "apiserver": (
         "patch virtualmachines.kubevirt.io",
-        "delete virtualmachineinstances.kubevirt.io",
+        "patch virtualmachines.kubevirt.io/status",
         "watch virtualmachineclusterinstancetypes.instancetype.kubevirt.io",
         "get pods",
         "create pods/exec",
@@ -104,7 +104,12 @@ NOT_FOR = {
         "create pods/exec",
         "update pods",
     ),
-    "apiserver": ("create virtualmachineinstances.kubevirt.io", "create pods", "delete pods"),
+    "apiserver": (
+        "create virtualmachineinstances.kubevirt.io",
+        "delete virtualmachineinstances.kubevirt.io",
+        "create pods",
+        "delete pods",
+    ),
 }
 
 

@@ -1,22 +1,26 @@
 """The rights that a component is given are enough: it runs as its own account and is never refused anything."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.cluster.installing import print_manifests, retry, silence, wait_for_kinds
-from tests.cluster.plane import Plane
+from tests.cluster.installing import print_manifests, retry, route_here, silence, wait_for_kinds
+from tests.cluster.plane import Plane, find_ports
 from tests.e2e.kubectl import Kubectl
 
 from virtshape.apiserver.access.kubeconfig import Server, render_kubeconfig
+from virtshape.serve.manifests.options import Options
+from virtshape.serve.manifests.whole import build_manifests
 
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"
 PATIENCE = 30.0
-VM = {
+VM: dict[str, Any] = {
     "apiVersion": "kubevirt.io/v1",
     "kind": "VirtualMachine",
     "metadata": {"name": "web"},
@@ -74,6 +78,51 @@ def test_the_controller_gets_by_with_its_rights(
         retry(check)
         kubectl("delete", "vm", "web", "--timeout=60s")
         assert kubectl.get("vmi")["items"] == []
+
+
+@pytest.fixture
+def routed(cluster: Kubectl) -> Iterator[dict[str, int]]:
+    """An installation whose Services lead to this machine; the port of each component."""
+    found = dict(zip(("virtshape-webhook", "virtshape-apiserver"), find_ports(2), strict=True))
+    cluster("delete", "service", "--namespace", SYSTEM, "--ignore-not-found", *found)
+    cluster.apply(*route_here(build_manifests(Options(cdi=True, catalog=True)), found))
+    wait_for_kinds(cluster)
+    yield found
+    silence(cluster)
+    cluster("delete", "service", "--namespace", SYSTEM, *found)
+
+
+def test_all_together_get_by_with_their_rights(
+    plane: Plane, cluster: Kubectl, routed: dict[str, int], namespace: str, tmp_path: Path
+) -> None:
+    kubectl = cluster.within(namespace)
+    webhook, apiserver = (f"--port={port}" for port in routed.values())
+    with (
+        running("webhook", plane, cluster, tmp_path, webhook),
+        running("apiserver", plane, cluster, tmp_path, "--aggregated", apiserver),
+        running("controller", plane, cluster, tmp_path, "--launcher-image=example.com/launcher:1", "--catalog"),
+    ):
+        retry(lambda: cluster("get", "vmcf", "u1.small"))
+        retry(lambda: kubectl.apply({**VM, "spec": {**VM["spec"], "runStrategy": "Manual"}}))
+        assert kubectl.get("vm", "web")["spec"]["template"]["spec"]["architecture"] == "amd64"
+        start = f"/apis/subresources.kubevirt.io/v1/namespaces/{namespace}/virtualmachines/web/start"
+        wanted = {"name": "nope", "kind": "VirtualMachineClusterInstancetype"}
+        refusal = kubectl.refused(
+            "patch", "vm", "web", "--type=merge", "-p", json.dumps({"spec": {"instancetype": wanted}})
+        )
+        assert "spec.instancetype" in refusal
+
+        def begin() -> None:
+            code, answer = plane.ask("PUT", start, {})
+            assert code == 202, answer
+
+        retry(begin)
+        retry(lambda: kubectl("get", "vmi", "web"))
+        old = kubectl(
+            "get", "virtualmachineclusterinstancetypes.v1alpha2.instancetype.kubevirt.io", "u1.small", "-o=json"
+        )
+        assert json.loads(old)["apiVersion"] == "instancetype.kubevirt.io/v1alpha2"
+        kubectl("delete", "vm", "web", "--timeout=60s")
 
 
 LAUNCHER_POD = {

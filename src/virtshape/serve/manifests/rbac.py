@@ -96,11 +96,8 @@ def _list_controller_rules(options: Options) -> list[Tree]:
 def _list_apiserver_rules(options: Options) -> list[Tree]:
     rules = []
     if options.runtime == "pod":
-        rules += [rule("", ["pods"], *READ, "patch"), rule("", ["pods/exec"], "get", "create")]
-    rules += [
-        rule(_MACHINES, ["virtualmachines", "virtualmachines/status"], *_CHANGE),
-        rule(_MACHINES, ["virtualmachineinstances"], "delete", *_CHANGE),
-    ]
+        rules += [rule("", ["pods"], "get", "patch"), rule("", ["pods/exec"], "get", "create")]
+    rules.append(rule(_MACHINES, ["virtualmachines", "virtualmachines/status"], *_CHANGE))
     if options.webhook_cert == "self-signed":
         names = [f"{version}.{ACTION_GROUP}" for version in ACTION_VERSIONS]
         rules.append(rule("apiregistration.k8s.io", ["apiservices"], "get", "patch", names=names))
