@@ -64,9 +64,12 @@ def test_a_server_answers_as_its_document_shows(document: Path, kubectl: Path, t
             "XDG_STATE_HOME": str(tmp_path / "state"),
             "HOME": str(tmp_path),
         }
-        for line, output in (session for session in read_sessions(document) if session.needs_server):
-            shown = _run(line, output, tmp_path, environment)
-            assert _matches(output, shown), f"{document.name}: $ {line}\n{shown}"
+        try:
+            for line, output in (session for session in read_sessions(document) if session.needs_server):
+                shown = _run(line, output, tmp_path, environment)
+                assert _matches(output, shown), f"{document.name}: $ {line}\n{shown}"
+        finally:  # a guest would outlive the test
+            _run("kubectl delete vm --all --all-namespaces --timeout=60s", "...", tmp_path, environment)
 
 
 def _run(line: str, output: str, directory: Path, environment: dict[str, str]) -> str:
