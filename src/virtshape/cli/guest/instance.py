@@ -24,7 +24,6 @@ KINDS: Final = {
 """What kinds of guests are called, and what we call them."""
 
 
-
 def complete_kind(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
     """Offer both kinds."""
     return [CompletionItem(word) for word in ("vm", "vmi") if word.startswith(incomplete)]
