@@ -16,14 +16,14 @@ def find_difference(before: Any, after: Any) -> list[Operation]:
 
 
 def _compare(before: Any, after: Any, path: str) -> Iterator[Operation]:
-    if before is after or (type(before) is type(after) and before == after):
+    if before is after:
         return
     if isinstance(before, dict) and isinstance(after, dict):
         yield from _compare_members(before, after, path)
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from _compare(old, new, f"{path}/{number}")
-    else:
+    elif type(before) is not type(after) or before != after:  # a number may equal a truth, and is none
         yield {"op": "replace", "path": path, "value": after}
 
 

@@ -1,0 +1,45 @@
+"""Patches that turn one tree into another."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from virtshape.admission.difference import find_difference
+from virtshape.apiserver.patches.jsonpatch import patch_json
+
+CASES: dict[str, tuple[Any, Any, list[dict[str, Any]]]] = {
+    "the same": ({"a": 1}, {"a": 1}, []),
+    "something new": ({}, {"a": {"b": 1}}, [{"op": "add", "path": "/a", "value": {"b": 1}}]),
+    "something gone": ({"a": 1, "b": 2}, {"b": 2}, [{"op": "remove", "path": "/a"}]),
+    "something else": ({"a": {"b": 1}}, {"a": {"b": 2}}, [{"op": "replace", "path": "/a/b", "value": 2}]),
+    "an item of a list": ({"a": [1, 2]}, {"a": [1, 3]}, [{"op": "replace", "path": "/a/1", "value": 3}]),
+    "a longer list": ({"a": [1]}, {"a": [1, 2]}, [{"op": "replace", "path": "/a", "value": [1, 2]}]),
+    "names that paths have a meaning for": (
+        {},
+        {"kubevirt.io/a~b": "x"},
+        [{"op": "add", "path": "/kubevirt.io~1a~0b", "value": "x"}],
+    ),
+    "a truth that is no number": ({"a": 1}, {"a": True}, [{"op": "replace", "path": "/a", "value": True}]),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "patch"), CASES.values(), ids=CASES.keys())
+def test_a_patch_says(before: Any, after: Any, patch: list[dict[str, Any]]) -> None:
+    assert find_difference(before, after) == patch
+
+
+TREES = st.recursive(
+    st.none() | st.integers(0, 3) | st.sampled_from(["x", "y"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b/c", "d~e"]), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(st.sampled_from(["a", "b/c", "d~e"]), TREES, max_size=3)
+
+
+@given(OBJECTS, OBJECTS)
+def test_a_patch_makes_the_one_of_the_other(before: Any, after: Any) -> None:
+    assert patch_json(before, find_difference(before, after)) == after

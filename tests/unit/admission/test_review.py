@@ -1,0 +1,139 @@
+"""Questions of an API server, and the answers to them."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from virtshape.admission.conversionreview import answer_conversion
+from virtshape.admission.review import allow, deny, read_question
+from virtshape.admission.world import Admitted
+from virtshape.api.status import Cause, StatusError
+
+REQUEST: dict[str, Any] = {
+    "uid": "u1",
+    "kind": {"group": "kubevirt.io", "version": "v1", "kind": "VirtualMachine"},
+    "resource": {"group": "kubevirt.io", "version": "v1", "resource": "virtualmachines"},
+    "operation": "CREATE",
+    "name": "vm1",
+    "namespace": "ns",
+    "userInfo": {"username": "ann", "groups": ["a", "b"], "extra": {"k": ["v"]}},
+    "object": {"metadata": {"name": "vm1"}, "spec": {}},
+    "oldObject": None,
+    "dryRun": True,
+    "options": {"kind": "CreateOptions"},
+}
+
+
+def review(**changes: Any) -> bytes:
+    return json.dumps(
+        {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": REQUEST | changes}
+    ).encode()
+
+
+def read(answer: bytes) -> dict[str, Any]:
+    tree = json.loads(answer)
+    assert (tree["apiVersion"], tree["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    response: dict[str, Any] = tree["response"]
+    return response
+
+
+def test_a_question_is_read_with_what_it_is_about() -> None:
+    question = read_question(review())
+    kind = question.find_kind()
+    assert kind is not None
+    assert (kind.kind, question.operation, question.namespace, question.name) == (
+        "VirtualMachine",
+        "CREATE",
+        "ns",
+        "vm1",
+    )
+    assert (question.user_info.username, list(question.user_info.groups)) == ("ann", ["a", "b"])
+    assert (question.new, question.old, question.dry_run) == (REQUEST["object"], None, True)
+
+
+def test_a_kind_that_nobody_knows_is_none() -> None:
+    assert read_question(review(kind={"group": "", "version": "v9", "kind": "Thing"})).find_kind() is None
+
+
+NO_QUESTIONS = {
+    "no JSON": b"{",
+    "something else": b'{"apiVersion":"v1","kind":"Pod"}',
+    "an older version": review().replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
+    "no request": b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
+}
+
+
+@pytest.mark.parametrize("data", NO_QUESTIONS.values(), ids=NO_QUESTIONS.keys())
+def test_what_is_no_question_is_refused(data: bytes) -> None:
+    with pytest.raises(StatusError) as caught:
+        read_question(data)
+    assert caught.value.code == 400
+
+
+def test_what_stays_as_it_is_needs_no_patch() -> None:
+    question = read_question(review())
+    assert read(allow(question)) == {"uid": "u1", "allowed": True}
+    assert question.new is not None
+    assert read(allow(question, Admitted(question.new, []))) == {"uid": "u1", "allowed": True}
+    assert read(allow(question, Admitted(dict(question.new), []))) == {"uid": "u1", "allowed": True}
+
+
+def test_what_was_completed_is_a_patch_with_warnings_beside_it() -> None:
+    question = read_question(review())
+    answer = read(allow(question, Admitted({**(question.new or {}), "spec": {"running": True}}, ["mind this"])))
+    patch = json.loads(base64.b64decode(answer.pop("patch")))
+    assert patch == [{"op": "add", "path": "/spec/running", "value": True}]
+    assert answer == {"uid": "u1", "allowed": True, "patchType": "JSONPatch", "warnings": ["mind this"]}
+
+
+def test_a_refusal_has_all_causes() -> None:
+    error = StatusError(422, "Invalid", "a, b", [Cause("FieldValueInvalid", f"bad {x}", f"spec.{x}") for x in "ab"])
+    error.warnings = ("old",)
+    answer = read(deny(read_question(review()), error.about("kubevirt.io", "virtualmachines", "vm1")))
+    assert (answer["uid"], answer["allowed"], answer["warnings"]) == ("u1", False, ["old"])
+    assert answer["status"]["code"] == 422
+    assert answer["status"]["details"] == {
+        "name": "vm1",
+        "group": "kubevirt.io",
+        "kind": "virtualmachines",
+        "causes": [{"reason": "FieldValueInvalid", "message": f"bad {x}", "field": f"spec.{x}"} for x in "ab"],
+    }
+
+
+def ask_to_convert(desired: str, *objects: dict[str, Any]) -> dict[str, Any]:
+    request = {"uid": "c1", "desiredAPIVersion": desired, "objects": list(objects)}
+    tree = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request}
+    answer = json.loads(answer_conversion(json.dumps(tree).encode()))
+    response: dict[str, Any] = answer["response"]
+    assert response["uid"] == "c1"
+    return response
+
+
+OBJECT = {
+    "apiVersion": "instancetype.kubevirt.io/v1beta2",
+    "kind": "VirtualMachineInstancetype",
+    "metadata": {"name": "custom", "labels": {"a": "ä"}},
+    "spec": {},
+}
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2", "v1beta1", "v1beta2"])
+def test_objects_come_at_the_version_that_is_wanted_and_lose_nothing(version: str) -> None:
+    wanted = f"instancetype.kubevirt.io/{version}"
+    response = ask_to_convert(wanted, OBJECT, OBJECT)
+    assert response["result"] == {"status": "Success"}
+    assert response["convertedObjects"] == [{**OBJECT, "apiVersion": wanted}] * 2
+
+
+@pytest.mark.parametrize("wanted", ["instancetype.kubevirt.io/v9", "kubevirt.io/v1"], ids=["version", "group"])
+def test_what_there_is_not_cannot_be_had(wanted: str) -> None:
+    result = ask_to_convert(wanted, OBJECT)["result"]
+    assert result["status"] == "Failure"
+    assert f"cannot be had as {wanted}" in result["message"]
+
+
+def test_what_is_no_conversion_is_refused() -> None:
+    with pytest.raises(StatusError):
+        answer_conversion(b"{}")
