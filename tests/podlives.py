@@ -1,0 +1,345 @@
+"""
+Lives of guests in pods, told once and played on any server: a cluster's own, or ours in this process.
+
+The test is the kubelet and the scheduler: it binds pods and says what became of them.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+from tests.build import Tree
+from tests.controlled import instancetype_tree, preference_tree, vm_tree
+
+from virtshape.api.codec import from_tree, object_from_tree, to_tree
+from virtshape.api.core.podspec import Pod
+from virtshape.api.core.podstatus import PodStatus
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.client.informers import Informers
+from virtshape.client.rest import RestClient
+from virtshape.control.controllers import Controllers, make_informers
+from virtshape.control.pods.launcher import PodLauncher
+
+T = TypeVar("T", bound=Model)
+R = TypeVar("R")
+PATIENCE = 30.0
+IMAGE = "launcher:1"
+NODE = "n1"
+LABELS = "kubevirt.io=virt-launcher"
+
+
+class Stage:
+    """A namespace of a server, and a kubelet there."""
+
+    def __init__(self, client: RestClient, namespace: str) -> None:
+        self.client = client
+        self.namespace = namespace
+
+    async def prepare(self) -> None:
+        """Have what VMs refer to, and a node."""
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}
+        for tree in (instancetype_tree(), preference_tree(), node):
+            with suppress(StatusError):
+                await self.client.create(object_from_tree(tree))
+
+    async def create_vm(self, name: str = "vm1", **spec: Any) -> None:
+        """Store a VM."""
+        tree = vm_tree(name, **spec)
+        tree["metadata"]["namespace"] = self.namespace
+        await self.client.create(object_from_tree(tree))
+
+    async def find(self, kind: type[T], name: str = "vm1") -> T | None:
+        """An object, if it is there."""
+        try:
+            return await self.client.get(kind, name, self.namespace)
+        except StatusError as error:
+            if error.code != 404:
+                raise
+            return None
+
+    async def list_pods(self, labels: str = LABELS) -> list[Pod]:
+        """All pods of guests."""
+        return list((await self.client.list(Pod, self.namespace, labels=labels)).items)
+
+    async def wait_for_pod(self, *, unlike: Pod | None = None) -> Pod:
+        """The only pod, once it is there and another than that one."""
+
+        async def look() -> Pod | None:
+            pods = [pod for pod in await self.list_pods() if unlike is None or _uid(pod) != _uid(unlike)]
+            return pods[0] if len(pods) == 1 else None
+
+        return await eventually(look, "there is not one pod")
+
+    async def wait_for_phase(self, phase: str, name: str = "vm1", *, unlike: str = "") -> VirtualMachineInstance:
+        """The instance, once it is in this phase, and another than the one of that uid."""
+
+        async def look() -> VirtualMachineInstance | None:
+            vmi = await self.find(VirtualMachineInstance, name)
+            is_meant = vmi is not None and vmi.status is not None and vmi.status.phase == phase and _uid(vmi) != unlike
+            return vmi if is_meant else None
+
+        return await eventually(look, f"no instance {name} is {phase}")
+
+    async def wait_for_status(self, status: str, name: str = "vm1") -> VirtualMachine:
+        """The VM, once its state is this word."""
+
+        async def look() -> VirtualMachine | None:
+            vm = await self.find(VirtualMachine, name)
+            return vm if vm is not None and vm.status is not None and vm.status.printable_status == status else None
+
+        return await eventually(look, f"{name} is not {status}")
+
+    async def wait_until_gone(self, kind: type[Model], name: str = "vm1") -> None:
+        """Wait until the object is not there any more."""
+
+        async def look() -> bool | None:
+            return True if await self.find(kind, name) is None else None
+
+        await eventually(look, f"{kind.__name__} {name} is still there")
+
+    async def bind(self, pod: Pod) -> Pod:
+        """Place a pod, as a scheduler does."""
+        assert pod.metadata is not None
+        name = pod.metadata.name or ""
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": NODE},
+        }
+        path = f"/api/v1/namespaces/{self.namespace}/pods/{name}/binding"
+        try:
+            await self.client.ask("POST", path, json.dumps(binding).encode())
+        except StatusError as error:  # our own server places no pods, and lets nodes be written
+            if error.code not in (404, 405):
+                raise
+            current = await self.client.get(Pod, name, self.namespace)
+            assert current.spec is not None
+            await self.client.update(replace(current, spec=replace(current.spec, node_name=NODE)))
+        return await self.client.get(Pod, name, self.namespace)
+
+    async def tell(self, pod: Pod, phase: str, state: Tree | None = None, *, ready: bool = False, **more: Any) -> Pod:
+        """Say how a pod is doing, as a kubelet does."""
+        assert pod.metadata is not None
+        current = await self.client.get(Pod, pod.metadata.name or "", self.namespace)
+        container = {
+            "name": "compute",
+            "image": IMAGE,
+            "imageID": "",
+            "restartCount": 0,
+            "ready": ready,
+            "state": state,
+        }
+        status = {
+            **(to_tree(current.status) if current.status else {}),
+            "phase": phase,
+            "containerStatuses": [container] if state is not None else None,
+            **more,
+        }
+        return await self.client.update_status(replace(current, status=from_tree(status, PodStatus)))
+
+    async def run_guest(self, pod: Pod) -> Pod:
+        """Have a pod placed, and its guest run."""
+        pod = await self.bind(pod)
+        running = {"running": {"startedAt": "2027-01-15T08:00:00Z"}}
+        return await self.tell(pod, "Running", running, ready=True, podIP="10.1.2.3", podIPs=[{"ip": "10.1.2.3"}])
+
+    async def end_guest(self, pod: Pod, phase: str, code: int, **more: Any) -> None:
+        """Have a pod end by itself."""
+        await self.tell(pod, phase, {"terminated": {"exitCode": code, **more}})
+
+    async def bury(self, pod: Pod) -> None:
+        """Have nothing left of a pod whose deletion was asked for, as a kubelet sees to it."""
+        assert pod.metadata is not None
+        name, uid = pod.metadata.name or "", pod.metadata.uid or ""
+
+        async def look() -> bool | None:
+            found = await self.find(Pod, name)
+            if found is None or _uid(found) != uid:
+                return True
+            if found.metadata is None or found.metadata.deletion_timestamp is None:
+                return None
+            with suppress(StatusError):
+                await self.client.delete(Pod, name, self.namespace, uid=uid, grace_seconds=0)
+            return True
+
+        await eventually(look, f"nobody asked for the end of pod {name}")
+
+
+@asynccontextmanager
+async def controlled_pods(client: RestClient) -> Any:
+    """The controllers of a cluster at work, over a client; yields them."""
+    informers: Informers = make_informers(client)
+    launcher = PodLauncher(client, informers, IMAGE)
+    controllers = Controllers(client, launcher, informers=informers, on_cluster=True)
+    async with controllers.running():
+        yield controllers
+
+
+async def eventually(look: Callable[[], Awaitable[R | None]], otherwise: str) -> R:
+    """What looking finds, in the end."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE
+    while asyncio.get_running_loop().time() < deadline:
+        found = await look()
+        if found is not None:
+            return found
+        await asyncio.sleep(0.02)
+    raise AssertionError(otherwise)
+
+
+def _uid(item: Model) -> str:
+    metadata = getattr(item, "metadata", None)
+    return (metadata.uid if metadata is not None else None) or ""
+
+
+def _condition(vmi: VirtualMachineInstance, name: str) -> tuple[str, str | None, str | None] | None:
+    found = [one for one in (vmi.status.conditions if vmi.status else None) or () if one.type == name]
+    return (found[0].status, found[0].reason, found[0].message) if found else None
+
+
+async def play_from_start_to_stop(stage: Stage) -> None:
+    """A VM becomes an instance, a pod, a running guest; stopped, nothing is left of them."""
+    await stage.create_vm()
+    pod = await stage.wait_for_pod()
+    vmi = await stage.wait_for_phase("Scheduling")
+    assert vmi.status is not None
+    assert vmi.status.active_pods == {_uid(pod): ""}
+    unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes fit"}
+    await stage.tell(pod, "Pending", conditions=[unschedulable])
+    await stage.wait_for_status("ErrorUnschedulable")
+    pod = await stage.run_guest(pod)
+    vmi = await stage.wait_for_phase("Running")
+    assert vmi.status is not None
+    assert (vmi.status.node_name, vmi.status.active_pods) == (NODE, {_uid(pod): NODE})
+    assert [one.ip_address for one in vmi.status.interfaces or ()] == ["10.1.2.3"]
+    assert _condition(vmi, "Ready") == ("True", None, None)
+    vm = await stage.wait_for_status("Running")
+    assert vm.status is not None
+    assert vm.status.ready is True
+    await stage.client.patch(VirtualMachine, "vm1", stage.namespace, patch={"spec": {"runStrategy": "Halted"}})
+    await stage.bury(pod)
+    await stage.wait_until_gone(VirtualMachineInstance)
+    await stage.wait_for_status("Stopped")
+    assert await stage.list_pods() == []
+
+
+async def play_pod_killed(stage: Stage) -> None:
+    """A guest that took too much memory has failed; its VM always runs, and has another."""
+    await stage.create_vm()
+    pod = await stage.run_guest(await stage.wait_for_pod())
+    first = await stage.wait_for_phase("Running")
+    await stage.end_guest(pod, "Failed", 137, reason="OOMKilled")
+    await stage.bury(pod)
+    second = await stage.wait_for_pod(unlike=pod)
+    await stage.run_guest(second)
+    await stage.wait_for_phase("Running", unlike=_uid(first))
+    assert len(await stage.list_pods()) == 1
+
+
+async def play_pod_gone(stage: Stage) -> None:
+    """A pod that somebody deleted is a guest that failed, and never comes again for the same instance."""
+    await stage.create_vm(runStrategy="Once")
+    pod = await stage.run_guest(await stage.wait_for_pod())
+    await stage.wait_for_phase("Running")
+    assert pod.metadata is not None
+    await stage.client.delete(Pod, pod.metadata.name or "", stage.namespace, grace_seconds=0)
+    vmi = await stage.wait_for_phase("Failed")
+    assert vmi.status is not None
+    assert vmi.status.reason == "PodDeleted"
+    await stage.wait_for_status("Stopped")
+    await asyncio.sleep(0.3)
+    assert await stage.list_pods() == []
+
+
+async def play_rerun_on_failure(stage: Stage) -> None:
+    """What ends well stays ended, what fails runs again, if that is the strategy."""
+    await stage.create_vm(runStrategy="RerunOnFailure")
+    pod = await stage.run_guest(await stage.wait_for_pod())
+    await stage.wait_for_phase("Running")
+    await stage.end_guest(pod, "Failed", 1, message='{"reason":"GuestPanicked","message":"the guest has panicked"}')
+    await stage.bury(pod)
+    again = await stage.run_guest(await stage.wait_for_pod(unlike=pod))
+    await stage.wait_for_phase("Running")
+    await stage.end_guest(again, "Succeeded", 0)
+    await stage.bury(again)
+    await stage.wait_until_gone(VirtualMachineInstance)
+    await stage.wait_for_status("Stopped")
+
+
+async def play_node_lost(stage: Stage) -> None:
+    """A guest on a node that does not answer is not started elsewhere, until its pod is gone for good."""
+    await stage.create_vm()
+    pod = await stage.run_guest(await stage.wait_for_pod())
+    first = await stage.wait_for_phase("Running")
+    running = {"running": {"startedAt": "2027-01-15T08:00:00Z"}}
+    lost = {"type": "Ready", "status": "False", "reason": "NodeLost"}
+    await stage.tell(pod, "Running", running, ready=True, conditions=[lost])
+
+    async def look() -> bool | None:
+        vmi = await stage.find(VirtualMachineInstance)
+        told = _condition(vmi, "Ready") if vmi is not None else None
+        return True if told == ("False", "GuestNotReachable", f"node {NODE} does not answer") else None
+
+    await eventually(look, "nobody says that the node does not answer")
+    await asyncio.sleep(0.3)
+    assert [_uid(one) for one in await stage.list_pods()] == [_uid(pod)]
+    assert pod.metadata is not None
+    await stage.client.delete(Pod, pod.metadata.name or "", stage.namespace, grace_seconds=0)
+    await stage.run_guest(await stage.wait_for_pod(unlike=pod))
+    await stage.wait_for_phase("Running", unlike=_uid(first))
+
+
+async def play_pause(stage: Stage) -> None:
+    """A note on the pod says that its guest is paused."""
+    await stage.create_vm()
+    pod = await stage.run_guest(await stage.wait_for_pod())
+    await stage.wait_for_phase("Running")
+    assert pod.metadata is not None
+    name = pod.metadata.name or ""
+    for value, status in (("true", "Paused"), ("false", "Running")):
+        patch = {"metadata": {"annotations": {"virtshape.io/paused": value}}}
+        await stage.client.patch(Pod, name, stage.namespace, patch=patch)
+        await stage.wait_for_status(status)
+
+
+async def play_deletion(stage: Stage) -> None:
+    """A VM that is deleted takes its guest with it, in order."""
+    await stage.create_vm()
+    pod = await stage.run_guest(await stage.wait_for_pod())
+    await stage.wait_for_phase("Running")
+    await stage.client.delete(VirtualMachine, "vm1", stage.namespace)
+    await stage.bury(pod)
+    for kind in (VirtualMachineInstance, VirtualMachine):
+        await stage.wait_until_gone(kind)
+
+
+async def play_refusal(stage: Stage) -> None:
+    """What a pod cannot give is told, and no pod is made."""
+    devices = {"devices": {"tpm": {"persistent": True}}}
+    await stage.create_vm(template={"domain": devices})
+
+    async def look() -> bool | None:
+        vmi = await stage.find(VirtualMachineInstance)
+        told = _condition(vmi, "Synchronized") if vmi is not None else None
+        return True if told is not None and told[1] == "NotPossibleHere" else None
+
+    await eventually(look, "nobody says that a pod cannot do it")
+    assert await stage.list_pods() == []
+
+
+PLAYS: dict[str, Callable[[Stage], Awaitable[None]]] = {
+    "from start to stop": play_from_start_to_stop,
+    "a pod killed": play_pod_killed,
+    "a pod gone": play_pod_gone,
+    "rerun on failure": play_rerun_on_failure,
+    "a node lost": play_node_lost,
+    "paused": play_pause,
+    "deleted": play_deletion,
+    "refused": play_refusal,
+}
