@@ -32,8 +32,11 @@ def write_examples(examples: Sequence[Example], ctx: click.Context, formatter: c
     indent = " " * formatter.indent_increment
     texts = [f"{indent}# {example.purpose}\n{indent}{example.line}\n" for example in examples]
     if texts:
+        program = ctx.find_root().info_name or ""
         text = "\nExamples:\n" + "\n".join(texts)
-        formatter.write(text.replace("{program}", ctx.find_root().info_name or ""))
+        if program.startswith("kubectl "):  # kubectl's plugin is the same command by another name
+            text = re.sub(r"\bvirtctl(?= )", program, text)
+        formatter.write(text.replace("{program}", program))
 
 
 class Command(click.Command):

@@ -8,6 +8,7 @@ import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from virtshape.cli.command import Command, Example
+from virtshape.cli.errors import Refusal
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
@@ -32,5 +33,8 @@ def command(ctx: click.Context, shell: str) -> None:
     """
     root = ctx.find_root()
     name = root.info_name or ""
+    if " " in name:
+        step = f"Load kubectl's own, and it asks us: source <(kubectl completion {shell})"
+        raise Refusal("kubectl completes the words of its plugins itself", next_step=step)
     script = SHELLS[shell](root.command, {}, name, f"_{name}_COMPLETE".upper())
     click.echo(script.source())

@@ -21,13 +21,13 @@ class Progress:
         self._next = time.monotonic() + _PATIENCE if sys.stderr.isatty() else float("inf")
         self._is_shown = False
 
-    def show(self, done: int, total: int) -> None:
-        """Say how much is done."""
+    def show(self, done: int, total: int | None = None) -> None:
+        """Say how much is done, and of how much if that is known."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _PAUSE
             self._is_shown = True
-            sys.stderr.write(f"{_CLEAR}{self._what}: {done} of {total}")
+            sys.stderr.write(f"{_CLEAR}{self._what}: {done}" + (f" of {total}" if total is not None else ""))
             sys.stderr.flush()
 
     def clear(self) -> None:

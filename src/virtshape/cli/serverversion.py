@@ -16,6 +16,7 @@ from virtshape.cli.connection import Session, Target, connection_options, run_se
 from virtshape.cli.errors import Refusal
 
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+PARTS = ("gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform")
 
 
 @click.command(
@@ -79,5 +80,10 @@ def print_versions(versions: dict[str, Any], output: str | None) -> None:
         return
     for key, words in {"clientVersion": "Client Version", "serverVersion": "Server Version"}.items():
         if key in versions:
-            each = versions[key]
-            click.echo(f"{words}: {each.get('gitVersion')} ({each.get('goVersion')}, {each.get('platform')})")
+            click.echo(f"{words}: {format_version(versions[key])}")
+
+
+def format_version(tree: dict[str, Any]) -> str:
+    """A version as KubeVirt's virtctl writes it, for scripts that look for a part of it."""
+    parts = ", ".join(f'{key[0].upper()}{key[1:]}:"{tree.get(key) or ""}"' for key in PARTS)
+    return f"version.Info{{{parts}}}"

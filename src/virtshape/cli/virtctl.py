@@ -27,10 +27,12 @@ ENTRIES = {
     "guestosinfo": Entry("virtshape.cli.guest.guestosinfo", "Show what a guest says of itself."),
     "userlist": Entry("virtshape.cli.guest.userlist", "Show who is logged in to a guest."),
     "fslist": Entry("virtshape.cli.guest.fslist", "Show the file systems of a guest."),
+    "image-upload": Entry("virtshape.cli.upload.imageupload", "Upload a disk image to a claim or DataVolume."),
     "create": Entry("virtshape.cli.create", "Print a manifest for a VM, an instance type or a preference."),
     "expand": Entry("virtshape.cli.expand", "Show a VM with its instance type and preference applied."),
     "customize": Entry("virtshape.cli.customize", "Make a new instance type or preference from an existing one."),
     "completion": Entry("virtshape.cli.completion", "Print the completion script for a shell."),
+    "options": Entry("virtshape.cli.options", "List the flags that every command takes."),
     "version": Entry("virtshape.cli.serverversion", "Print the versions of virtctl and of the server."),
 }
 
@@ -50,6 +52,8 @@ ENTRIES = {
 def virtctl() -> None:
     """
     Work with virtual machines, their instance types and their preferences.
+
+    `virtctl` and the kubectl plugin `kubectl virt` are one command by two names.
 
     Exit status: 0 done, 1 refused or failed, 2 command line not understood, 130 interrupted.
     """

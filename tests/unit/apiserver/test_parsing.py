@@ -1,5 +1,7 @@
 """Requests off the wire, and what stands behind one that may change the protocol."""
 
+import asyncio
+
 import pytest
 
 from virtshape.api.status import StatusError
@@ -98,3 +100,45 @@ def test_a_client_that_waits_is_invited() -> None:
 )
 def test_a_request_says_whether_it_wants_a_websocket(upgrade: str, connection: str, wanted: bool) -> None:
     assert Request("GET", "/", {"upgrade": upgrade, "connection": connection}).wants_websocket is wanted
+
+
+UPLOAD = b"POST /v1beta1/upload-async HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n%b\r\n"
+HUGE = 1 << 40
+
+
+def test_an_upload_is_passed_on_before_its_body_is_there() -> None:
+    async def scenario() -> None:
+        taken = Taken()
+        taken.reader.feed(UPLOAD % (6, b"") + b"abc")
+        (request,) = taken.requests
+        assert (request.body, request.is_arriving) == (b"", True)
+        assert request.incoming is not None
+        assert await request.incoming.read() == b"abc"
+        taken.reader.feed(b"def" + GET % b"next")
+        assert (await request.incoming.read(), request.is_arriving) == (b"def", False)
+        assert taken.paths == ["/v1beta1/upload-async", "/next"]
+
+    asyncio.run(scenario())
+
+
+def test_an_upload_may_be_of_any_size_and_is_invited_when_it_is_wanted() -> None:
+    async def scenario() -> None:
+        taken = Taken()
+        taken.reader.feed(UPLOAD % (HUGE, b"expect: 100-continue\r\n"))
+        (request,) = taken.requests
+        assert (taken.refusals, taken.invited) == ([], 0)
+        assert request.incoming is not None
+        reading = asyncio.create_task(request.incoming.read())
+        await asyncio.sleep(0)
+        assert taken.invited == 1
+        taken.reader.feed(b"x")
+        assert await reading == b"x"
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("line", [b"PUT /v1beta1/upload-async", b"POST /v1beta1/upload-everything", b"POST /api"])
+def test_no_other_request_may_be_of_any_size(line: bytes) -> None:
+    taken = Taken()
+    taken.reader.feed(line + b" HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % HUGE)
+    assert [error.code for error in taken.refusals] == [413]

@@ -1,3 +1,4 @@
+import re
 from importlib.metadata import version
 
 import pytest
@@ -7,7 +8,12 @@ from tests.commands import call_virtctl
 def test_its_own_version_is_one_line_for_people() -> None:
     outcome = call_virtctl("version", "--client")
     assert (outcome.status, outcome.err) == (0, "")
-    assert outcome.out.startswith(f"Client Version: v{version('virtshape')} (python")
+    assert re.fullmatch(
+        r'Client Version: version\.Info\{GitVersion:"v(\S+)", GitCommit:"", GitTreeState:"", BuildDate:"", '
+        r'GoVersion:"python[\d.]+", Compiler:"cpython", Platform:"linux/\w+"\}\n',
+        outcome.out,
+    )
+    assert f'"v{version("virtshape")}"' in outcome.out
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])

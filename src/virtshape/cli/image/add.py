@@ -5,7 +5,7 @@ Only flags and output.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
@@ -13,6 +13,7 @@ import click
 from virtshape.cli.command import Command, Example
 from virtshape.cli.datadir import data_directory_option, name_flag
 from virtshape.cli.errors import NotUnderstood, Refusal
+from virtshape.cli.size import Size
 
 if TYPE_CHECKING:
     from virtshape.api.quantity import Quantity
@@ -20,24 +21,6 @@ if TYPE_CHECKING:
     from virtshape.serve.images import Default, NewImage, Stage
 
 SCHEMES = ("http", "https", "docker")
-
-
-class Size(click.ParamType):  # type: ignore[type-arg] # click 8.1 takes none
-    """A size such as 20Gi."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Quantity":
-        """Read it."""
-        from virtshape.api.quantity import Quantity
-
-        try:
-            size = Quantity(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if size.value() <= 0:
-            self.fail(f"{value} is no size.", param, ctx)
-        return size
 
 
 @click.command(

@@ -1,0 +1,44 @@
+"""
+`options`: the flags that every command takes.
+
+Only their help.
+"""
+
+import click
+
+from virtshape.cli.command import Command, Example
+from virtshape.cli.connection import declare_flags
+
+
+@click.command(
+    "options",
+    cls=Command,
+    short_help="List the flags that every command takes.",
+    examples=[
+        Example("All of them", "virtctl options"),
+        Example("One of them in use", "virtctl --context staging start web"),
+    ],
+)
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """
+    List the flags that every command takes, before or behind its name.
+
+    A flag behind the command counts more than the same flag before it.
+    """
+    click.echo("The following options can be passed to any command:\n")
+    click.echo(describe_flags(ctx), nl=False)
+
+
+def describe_flags(ctx: click.Context) -> str:
+    """The flags with their help, one below the other."""
+    formatter = ctx.make_formatter()
+    with formatter.indentation():
+        formatter.write_dl([row for flag in any_command.get_params(ctx) if (row := flag.get_help_record(ctx))])
+    return formatter.getvalue()
+
+
+@click.command("any")
+@declare_flags
+def any_command() -> None:
+    """Stand for any command: it has the flags that all have."""

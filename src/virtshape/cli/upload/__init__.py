@@ -1,0 +1,1 @@
+"""`virtctl image-upload` and its parts: what is made, waited for and sent."""

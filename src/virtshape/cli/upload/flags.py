@@ -1,0 +1,125 @@
+"""
+What the flags of `virtctl image-upload` mean together, the older ones too.
+
+Refuses what means nothing; asks no server.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from virtshape.cli.errors import NotUnderstood, warn
+
+if TYPE_CHECKING:
+    from virtshape.api.quantity import Quantity
+    from virtshape.cli.upload.objects import Kind, Wanted
+
+KINDS: "dict[str, Kind]" = {
+    **dict.fromkeys(("pvc", "pvcs", "persistentvolumeclaim", "persistentvolumeclaims"), "pvc"),
+    **dict.fromkeys(("dv", "dvs", "datavolume", "datavolumes"), "dv"),
+}
+
+
+def read_wanted(
+    *,
+    kind: str | None,
+    name: str | None,
+    image_path: str | None,
+    archive_path: str | None,
+    size: "Quantity | None",
+    volume_mode: str | None,
+    access_mode: str | None,
+    no_create: bool,
+    force: bool,
+    pvc_name: str | None,
+    pvc_size: "Quantity | None",
+    block_volume: bool,
+    default_instancetype: str,
+    default_instancetype_kind: str | None,
+    default_preference: str,
+    default_preference_kind: str | None,
+    **plain: Any,
+) -> "Wanted":
+    """What the flags mean together; NotUnderstood where that is nothing."""
+    from virtshape.cli.upload.objects import Wanted
+
+    kind, name = read_target(kind, name, pvc_name)
+    size = read_older("--pvc-size", "--size", pvc_size, size)
+    volume_mode = read_older("--block-volume", "--volume-mode block", "block" if block_volume else None, volume_mode)
+    path = read_path(image_path, archive_path)
+    if archive_path and volume_mode == "block":
+        raise NotUnderstood("In archive upload the volume mode should always be filesystem")
+    if access_mode == "ReadOnlyMany":
+        words = "cannot upload to a readonly volume, use either ReadWriteOnce or ReadWriteMany if supported"
+        raise NotUnderstood(words)
+    if force and kind != "pvc":
+        words = "--force goes with pvc only: a DataVolume is filled once"
+        raise NotUnderstood(words, next_step=f"Delete it first: kubectl delete dv {name}")
+    for role, given, given_kind in (
+        ("instancetype", default_instancetype, default_instancetype_kind),
+        ("preference", default_preference, default_preference_kind),
+    ):
+        if given_kind and not given:
+            raise NotUnderstood(f"--default-{role} must be provided with --default-{role}-kind")
+        if given and no_create:
+            raise NotUnderstood("--default-instancetype and --default-preference cannot be used with --no-create")
+    return Wanted(
+        kind=KINDS[kind],
+        name=name,
+        path=path,
+        size=size,
+        is_archive=bool(archive_path),
+        storage_class=plain["storage_class"],
+        access_mode=access_mode or "",
+        volume_mode=volume_mode or ("filesystem" if archive_path else ""),
+        binds_now=plain["force_bind"],
+        creates=not no_create,
+        forces=force,
+        has_source=plain["datasource"],
+        proxy=plain["proxy"],
+        is_insecure=plain["insecure"],
+        wait_seconds=plain["wait_seconds"],
+        tries=plain["tries"],
+        defaults={
+            **(
+                {"instancetype": (default_instancetype, default_instancetype_kind or "")}
+                if default_instancetype
+                else {}
+            ),
+            **({"preference": (default_preference, default_preference_kind or "")} if default_preference else {}),
+        },
+    )
+
+
+def read_target(kind: str | None, name: str | None, pvc_name: str | None) -> tuple[str, str]:
+    """What is uploaded to: its kind and its name, also in the older way."""
+    if pvc_name:
+        if kind:
+            raise NotUnderstood("cannot use --pvc-name and args")
+        warn("--pvc-name is deprecated: write `pvc NAME` instead")
+        return "pvc", pvc_name
+    if kind and name is None and "/" in kind:
+        kind, _, name = kind.partition("/")
+    if not kind or not name:
+        raise NotUnderstood("expecting two args", next_step="For example: virtctl image-upload dv fedora --size 10Gi")
+    if kind.lower() not in KINDS:
+        raise NotUnderstood(f"invalid resource type {kind}", next_step="Upload to a pvc or a dv.")
+    return kind.lower(), name
+
+
+def read_older(flag: str, instead: str, older: Any, newer: Any) -> Any:
+    """What is meant by two flags, of which one is older than the other."""
+    if older is None:
+        return newer
+    if newer is not None and newer != older:
+        raise NotUnderstood(f"{flag} and {instead.split()[0]} can not be specified at the same time")
+    warn(f"{flag} is deprecated: write {instead} instead")
+    return older
+
+
+def read_path(image: str | None, archive: str | None) -> Path:
+    """The file that is uploaded."""
+    if image and archive:
+        raise NotUnderstood("cannot handle both image-path and archive-path, provide only one")
+    if not image and not archive:
+        raise NotUnderstood("either image-path or archive-path must be provided")
+    return Path(image or archive or "")

@@ -1,0 +1,145 @@
+"""
+Waits of an upload: until something can be sent, and until what was sent is in its place.
+
+What will never come is refused at once, with what the server says of it.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.event import Event
+from virtshape.api.status import StatusError
+from virtshape.cli.connection import Session
+from virtshape.cli.errors import Refusal
+from virtshape.cli.progress import Progress
+from virtshape.cli.upload.objects import Wanted
+from virtshape.cli.upload.targets import Say, find
+from virtshape.client.resources import metadata_of
+from virtshape.control.storage.claimstatus import FILLED
+from virtshape.control.storage.classes import annotation
+from virtshape.control.storage.names import FILLING_MESSAGE, FILLING_PHASE, FILLING_READY
+from virtshape.control.storage.uploads import count_failures
+
+PAUSE_SECONDS: Final = 0.5
+_WAITS: Final = "WaitForFirstConsumer"
+_HELD: Final = (_WAITS, "PendingPopulation")
+_HOPELESS: Final = {
+    ("PersistentVolumeClaim", "ProvisioningFailed"): "Provisioning failed",
+    ("DataVolume", "ErrClaimNotValid"): "Claim not valid",
+}
+_PASSING: Final = "the object has been modified"
+
+
+async def wait_until_ready(session: Session, wanted: Wanted, say: Say) -> None:
+    """Wait until something can be uploaded."""
+    loop = asyncio.get_running_loop()
+    began, is_told = loop.time(), False
+    progress = Progress(f"waiting for {wanted.name} to be ready, seconds")
+    try:
+        while not await _is_ready(session, wanted):
+            await _refuse_hopeless(session, wanted)
+            if not is_told:
+                say(f"Waiting for PVC {wanted.name} upload pod to be ready...")
+                is_told = True
+            waited = loop.time() - began
+            if waited >= wanted.wait_seconds:
+                raise Refusal(
+                    f"PVC {wanted.name} is not ready for an upload after {wanted.wait_seconds} seconds",
+                    next_step=f"See why: kubectl describe {wanted.kind} {wanted.name} -n {session.namespace}",
+                )
+            progress.show(int(waited), wanted.wait_seconds)
+            await asyncio.sleep(PAUSE_SECONDS)
+    finally:
+        progress.clear()
+    if is_told:
+        say("Pod now ready")
+
+
+async def _is_ready(session: Session, wanted: Wanted) -> bool:
+    if wanted.kind == "pvc":
+        claim = await find(session, PersistentVolumeClaim, wanted.name)
+        return claim is not None and annotation(claim.metadata, FILLING_READY) == "true"
+    volume = await find(session, DataVolume, wanted.name)
+    phase = (volume.status.phase if volume is not None and volume.status is not None else None) or ""
+    if phase in _HELD and not wanted.binds_now:
+        raise _refuse_held(f"DataVolume in {phase} phase")
+    if phase in ("Succeeded", "Failed"):
+        step = f"See how it is: kubectl describe dv {wanted.name} -n {session.namespace}"
+        raise Refusal(f"cannot upload to DataVolume in {phase} phase", next_step=step)
+    return phase == "UploadReady"
+
+
+def _refuse_held(what: str) -> Refusal:
+    return Refusal(
+        f"cannot upload to {what}, make sure the PVC is Bound, or use force-bind flag",
+        next_step="--force-bind binds a claim that would wait for its first VM.",
+    )
+
+
+async def _refuse_hopeless(session: Session, wanted: Wanted) -> None:
+    """Refuse what the story of the claim or DataVolume says will never be ready."""
+    claim = await find(session, PersistentVolumeClaim, wanted.name)
+    volume = await find(session, DataVolume, wanted.name) if wanted.kind == "dv" else None
+    uids = {metadata_of(one).uid for one in (claim, volume) if one is not None}
+    for event in await _list_events(session, wanted.name):
+        about, message = event.involved_object, event.message or ""
+        if about.uid not in uids or _PASSING in message:
+            continue
+        words = _HOPELESS.get((about.kind or "", event.reason or ""))
+        if words is not None:
+            step = f"See more: kubectl describe {wanted.kind} {wanted.name} -n {session.namespace}"
+            raise Refusal(f"{words}: {message}", next_step=step)
+        if event.reason == _WAITS and wanted.kind == "pvc" and not wanted.binds_now:
+            raise _refuse_held(f"PVC {wanted.name}, which waits for its first consumer")
+
+
+async def _list_events(session: Session, name: str) -> Sequence[Event]:
+    try:
+        return (await session.client.list(Event, session.namespace, fields=f"involvedObject.name={name}")).items
+    except StatusError as error:
+        if error.code != 403:
+            raise
+        return ()
+
+
+async def count_refused(session: Session, wanted: Wanted) -> int:
+    """How often what was uploaded could not be used so far."""
+    claim = await find(session, PersistentVolumeClaim, wanted.name)
+    return count_failures(claim.metadata) if claim is not None else 0
+
+
+async def wait_until_processed(session: Session, wanted: Wanted, failures: int) -> None:
+    """Wait until what was uploaded is in its place; Refusal if it cannot be used."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    progress = Progress(f"waiting for {wanted.name} to be processed, seconds so far")
+    try:
+        while True:
+            claim = await find(session, PersistentVolumeClaim, wanted.name)
+            if claim is not None and annotation(claim.metadata, FILLING_PHASE) == FILLED:
+                return
+            if wanted.kind == "dv":
+                await _refuse_failed(session, wanted)
+            if claim is not None and count_failures(claim.metadata) > failures:
+                raise _refuse_unusable(session, wanted, annotation(claim.metadata, FILLING_MESSAGE) or "it failed")
+            progress.show(int(loop.time() - began))
+            await asyncio.sleep(PAUSE_SECONDS)
+    finally:
+        progress.clear()
+
+
+async def _refuse_failed(session: Session, wanted: Wanted) -> None:
+    volume = await find(session, DataVolume, wanted.name)
+    status = volume.status if volume is not None else None
+    if volume is None or (status is not None and status.phase == "Failed"):
+        conditions = (status.conditions if status is not None else None) or ()
+        running = next((one for one in conditions if one.type == "Running"), None)
+        raise _refuse_unusable(session, wanted, (running.message if running else None) or "the DataVolume is gone")
+
+
+def _refuse_unusable(session: Session, wanted: Wanted, message: str) -> Refusal:
+    step = f"See more: kubectl describe {wanted.kind} {wanted.name} -n {session.namespace}"
+    return Refusal(f"{wanted.path} was uploaded and cannot be used: {message}", next_step=step)

@@ -1,0 +1,80 @@
+"""A body that is taken while it comes: nothing is lost, and little is held."""
+
+import asyncio
+
+from virtshape.apiserver.incoming import MOST_UNREAD, Incoming
+
+
+class Sender:
+    """What a body asks of the connection that it comes by."""
+
+    def __init__(self) -> None:
+        self.invited = 0
+        self.throttled: list[bool] = []
+        self.body = Incoming(self._invite, self.throttled.append)
+
+    def _invite(self) -> None:
+        self.invited += 1
+
+
+def test_all_that_came_is_read_at_once_and_then_the_end() -> None:
+    async def scenario() -> None:
+        sender = Sender()
+        sender.body.feed(b"one ")
+        sender.body.feed(b"two")
+        assert await sender.body.read() == b"one two"
+        sender.body.end()
+        assert (await sender.body.read(), sender.body.is_ended) == (b"", True)
+
+    asyncio.run(scenario())
+
+
+def test_who_reads_waits_for_what_comes() -> None:
+    async def scenario() -> None:
+        sender = Sender()
+        reading = asyncio.create_task(sender.body.read())
+        await asyncio.sleep(0)
+        assert not reading.done()
+        sender.body.feed(b"late")
+        assert await reading == b"late"
+
+    asyncio.run(scenario())
+
+
+def test_a_sender_is_invited_when_its_body_is_first_asked_for() -> None:
+    async def scenario() -> None:
+        sender = Sender()
+        assert sender.invited == 0
+        sender.body.feed(b"x")
+        await sender.body.read()
+        sender.body.feed(b"y")
+        await sender.body.read()
+        assert sender.invited == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_sender_that_is_ahead_waits_until_it_is_caught_up_with() -> None:
+    async def scenario() -> None:
+        sender = Sender()
+        piece = bytes(MOST_UNREAD // 4)
+        for _ in range(6):
+            sender.body.feed(piece)
+        assert sender.throttled == [True]
+        assert len(await sender.body.read()) == 6 * len(piece)
+        assert sender.throttled == [True, False]
+
+    asyncio.run(scenario())
+
+
+def test_what_nobody_reads_is_thrown_away_and_holds_nobody_up() -> None:
+    async def scenario() -> None:
+        sender = Sender()
+        sender.body.feed(bytes(MOST_UNREAD + 1))
+        sender.body.discard()
+        sender.body.feed(bytes(MOST_UNREAD + 1))
+        assert sender.throttled == [True, False]
+        sender.body.end()
+        assert await sender.body.read() == b""
+
+    asyncio.run(scenario())

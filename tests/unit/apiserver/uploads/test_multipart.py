@@ -1,0 +1,68 @@
+"""Files in forms, however the bytes of the form come in."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from virtshape.apiserver.uploads.multipart import LARGEST_HEAD, FormError, read_file
+
+TYPE = "multipart/form-data; boundary=XyZ"
+FILE = bytes(range(256)) * 40 + b"\r\n--Xy\r\n--XyZnot\r\n"[:9] + b"\r\n--X"
+
+
+def build_form(*fields: tuple[bytes, bytes], preamble: bytes = b"", end: bytes = b"\r\n--XyZ--\r\n") -> bytes:
+    parts = [
+        b'\r\n--XyZ\r\nContent-Disposition: form-data; name="%b"; filename="a"\r\nContent-Type: x/y\r\n\r\n%b' % field
+        for field in fields
+    ]
+    return preamble + b"".join(parts).removeprefix(b"" if preamble else b"\r\n") + end
+
+
+async def take(body: bytes, size: int, content_type: str = TYPE) -> bytes:
+    pieces: Iterator[bytes] = (body[at : at + size] for at in range(0, len(body), size))
+
+    async def read() -> bytes:
+        return next(pieces, b"")
+
+    return b"".join([piece async for piece in read_file(read, content_type)])
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000, 1 << 20])
+@pytest.mark.parametrize(
+    "form",
+    [
+        build_form((b"file", FILE)),
+        build_form((b"token", b"x"), (b"file", FILE), (b"more", b"y" * 500)),
+        build_form((b"file", FILE), preamble=b"for old mail programs"),
+        build_form((b"file", FILE), end=b"\r\n--XyZ"),
+    ],
+    ids=["alone", "among others", "behind a preamble", "without the last line"],
+)
+def test_the_file_comes_out_whole(form: bytes, size: int) -> None:
+    assert asyncio.run(take(form, size)) == FILE
+
+
+@pytest.mark.parametrize("content_type", [TYPE, 'multipart/form-data; charset=utf-8; boundary="XyZ"'])
+def test_a_boundary_may_be_quoted(content_type: str) -> None:
+    assert asyncio.run(take(build_form((b"file", b"x")), 5, content_type)) == b"x"
+
+
+def test_a_file_may_be_empty() -> None:
+    assert asyncio.run(take(build_form((b"file", b"")), 3)) == b""
+
+
+REFUSED = {
+    "no form": (b"abc", "application/octet-stream", "names no boundary"),
+    "no file": (build_form((b"other", b"x")), TYPE, 'no field "file"'),
+    "broken off in the file": (build_form((b"file", FILE))[:-40], TYPE, "breaks off"),
+    "broken off in a head": (build_form((b"file", FILE))[:30], TYPE, "breaks off"),
+    "nothing": (b"", TYPE, "breaks off"),
+    "an endless head": (b"--XyZ\r\n" + b"a" * (LARGEST_HEAD + 2000), TYPE, "too large"),
+}
+
+
+@pytest.mark.parametrize(("body", "content_type", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_form_with_a_file_is_refused(body: bytes, content_type: str, words: str) -> None:
+    with pytest.raises(FormError, match=words):
+        asyncio.run(take(body, 1000, content_type))

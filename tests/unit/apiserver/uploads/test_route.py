@@ -1,0 +1,26 @@
+import pytest
+
+from virtshape.apiserver.uploads.route import UploadRoute, find_upload, is_upload
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1alpha1"])
+@pytest.mark.parametrize(
+    ("ending", "route"),
+    [
+        ("upload", UploadRoute(is_form=False, waits=True)),
+        ("upload-async", UploadRoute(is_form=False, waits=False)),
+        ("upload-archive", UploadRoute(is_form=False, waits=True)),
+        ("upload-form", UploadRoute(is_form=True, waits=True)),
+        ("upload-form-async", UploadRoute(is_form=True, waits=False)),
+    ],
+)
+def test_every_path_of_the_proxy_is_known(version: str, ending: str, route: UploadRoute) -> None:
+    path = f"/{version}/{ending}"
+    assert find_upload(path) == route
+    assert is_upload("POST", f"{path}?x=y")
+    assert not is_upload("HEAD", path)
+
+
+@pytest.mark.parametrize("path", ["/v1/upload", "/v1beta1/upload/", "/v1beta1", "/upload", "/v1beta1/uploads"])
+def test_no_other_path_is(path: str) -> None:
+    assert find_upload(path) is None

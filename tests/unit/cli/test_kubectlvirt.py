@@ -1,0 +1,69 @@
+"""virtctl as a plugin of kubectl."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.e2e.kubectl import find_kubectls
+
+COMMANDS = Path(sys.executable).parent
+
+
+def call(program: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    environment = {"HOME": "/nonexistent", "PATH": f"{COMMANDS}:{os.environ['PATH']}"}
+    return subprocess.run([program, *words], capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.fixture
+def kubectl() -> str:
+    found = find_kubectls()
+    if not found:
+        pytest.skip("there is no kubectl here")
+    return str(found[max(found)])
+
+
+def test_kubectl_finds_it_and_its_usage_says_its_name(kubectl: str) -> None:
+    ran = call(kubectl, "virt", "start", "--help")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("Usage: kubectl virt start [OPTIONS] NAME\n")
+    assert "\n  kubectl virt start web\n" in ran.stdout
+    assert "virtctl" not in ran.stdout.partition("Examples:")[2]
+
+
+def test_it_does_what_virtctl_does(kubectl: str) -> None:
+    words = ("create", "vm", "--name", "web", "--instancetype", "u1.small")
+    assert call(kubectl, "virt", *words).stdout == call(str(COMMANDS / "virtctl"), *words).stdout
+
+
+def test_its_errors_point_to_its_own_help(kubectl: str) -> None:
+    ran = call(kubectl, "virt", "stat")
+    assert ran.returncode == 2
+    assert ran.stderr.startswith('error: unknown command "stat"; did you mean "start"')
+    assert "Run 'kubectl virt --help' for usage and examples." in ran.stderr
+
+
+COMPLETED = {
+    "commands": (["res"], ["restart\tRestart a VM.", "reset\tReset a guest without asking it.", ":4"]),
+    "values": (["create", "vm", "--run-strategy", "ma"], ["Manual", ":4"]),
+    "files": (["image-upload", "pvc", "c1", "--image-path", ""], [":0"]),
+    "nothing": (["frobnicate"], [":4"]),
+}
+
+
+@pytest.mark.parametrize(("words", "lines"), COMPLETED.values(), ids=COMPLETED)
+def test_kubectl_is_told_what_fits(words: list[str], lines: list[str]) -> None:
+    ran = call(str(COMMANDS / "kubectl_complete-virt"), *words)
+    assert (ran.returncode, ran.stdout.splitlines()) == (0, lines)
+
+
+def test_kubectl_asks_it(kubectl: str) -> None:
+    ran = call(kubectl, "__complete", "virt", "unp")
+    assert ran.stdout.splitlines()[:1] == ["unpause\tLet a paused guest go on."]
+
+
+def test_it_needs_no_script_of_its_own() -> None:
+    ran = call(str(COMMANDS / "kubectl-virt"), "completion", "bash")
+    assert ran.returncode == 1
+    assert "source <(kubectl completion bash)" in ran.stderr

@@ -1,0 +1,31 @@
+import pytest
+
+from virtshape.cli.upload.bar import draw, format_size
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "seconds", "shown"),
+    [
+        (0, GIB, 0.0, "0 B / 1.00 GiB [----------] 0.00% 0s"),
+        (GIB // 4, GIB, 30.0, "256.00 MiB / 1.00 GiB [=>--------] 25.00% 1m30s"),
+        (GIB, GIB, 75.0, "1.00 GiB / 1.00 GiB [==========] 100.00% 1m15s"),
+        (0, 0, 0.0, "0 B / 0 B [==========] 100.00% 0s"),
+    ],
+    ids=["begun", "a quarter", "done", "nothing to do"],
+)
+def test_the_bar_says_how_much_how_far_and_how_long(done: int, total: int, seconds: float, shown: str) -> None:
+    assert draw(done, total, seconds, columns=20) == shown
+
+
+@pytest.mark.parametrize("done", [0, 1, GIB // 3, GIB - 1, GIB])
+def test_the_bar_fits_its_terminal(done: int) -> None:
+    assert len(draw(done, GIB, 10.0, columns=80)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(1023, "1023 B"), (1024, "1.00 KiB"), (1536 << 10, "1.50 MiB"), (5 << 50, "5120.00 TiB")]
+)
+def test_sizes_are_for_people(size: int, text: str) -> None:
+    assert format_size(size) == text

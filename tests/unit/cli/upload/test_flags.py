@@ -1,0 +1,124 @@
+"""What the flags of `virtctl image-upload` mean together."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.commands import call_virtctl
+
+from virtshape.cli.upload.flags import read_wanted
+from virtshape.cli.upload.objects import Wanted
+
+PLAIN: dict[str, Any] = {
+    "kind": "pvc",
+    "name": "c1",
+    "image_path": "disk.img",
+    "archive_path": None,
+    "size": None,
+    "volume_mode": None,
+    "access_mode": None,
+    "no_create": False,
+    "force": False,
+    "pvc_name": None,
+    "pvc_size": None,
+    "block_volume": False,
+    "default_instancetype": "",
+    "default_instancetype_kind": None,
+    "default_preference": "",
+    "default_preference_kind": None,
+    "storage_class": "",
+    "force_bind": False,
+    "datasource": False,
+    "proxy": "",
+    "insecure": False,
+    "wait_seconds": 300,
+    "tries": 5,
+}
+USUAL = Wanted(kind="pvc", name="c1", path=Path("disk.img"))
+
+
+def change(**fields: Any) -> Wanted:
+    return Wanted(**{name: getattr(USUAL, name) for name in USUAL.__struct_fields__} | fields)
+
+
+MEANT: dict[str, tuple[dict[str, Any], Wanted]] = {
+    "usual": ({}, USUAL),
+    "a DataVolume": ({"kind": "DV"}, change(kind="dv")),
+    "a DataVolume in full": ({"kind": "datavolume"}, change(kind="dv")),
+    "in one word": ({"kind": "dv/d1", "name": None}, change(kind="dv", name="d1")),
+    "the older name": ({"kind": None, "name": None, "pvc_name": "old"}, change(name="old")),
+    "the older device": ({"block_volume": True}, change(volume_mode="block")),
+    "an archive": (
+        {"image_path": None, "archive_path": "a.tar"},
+        change(path=Path("a.tar"), is_archive=True, volume_mode="filesystem"),
+    ),
+    "what goes with it": (
+        {
+            "default_instancetype": "u1.small",
+            "default_preference": "p",
+            "default_preference_kind": "VirtualMachinePreference",
+        },
+        change(defaults={"instancetype": ("u1.small", ""), "preference": ("p", "VirtualMachinePreference")}),
+    ),
+    "anew": ({"force": True, "no_create": True}, change(forces=True, creates=False)),
+}
+
+
+@pytest.mark.parametrize(("flags", "wanted"), MEANT.values(), ids=MEANT)
+def test_flags_mean(flags: dict[str, Any], wanted: Wanted) -> None:
+    assert read_wanted(**{**PLAIN, **flags}) == wanted
+
+
+UPLOAD = ("image-upload", "pvc", "c1", "--image-path", "x")
+REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
+    "nothing": (("image-upload",), "expecting two args"),
+    "no name": (("image-upload", "pvc", "--image-path", "x"), "expecting two args"),
+    "another kind": (("image-upload", "vm", "x", "--image-path", "x"), "invalid resource type vm"),
+    "no file": (("image-upload", "pvc", "c1"), "either image-path or archive-path must be provided"),
+    "two files": ((*UPLOAD, "--archive-path", "y"), "cannot handle both image-path and archive-path"),
+    "two names": ((*UPLOAD, "--pvc-name", "y"), "cannot use --pvc-name and args"),
+    "two sizes": ((*UPLOAD, "--size", "1Gi", "--pvc-size", "2Gi"), "--pvc-size and --size can not be specified"),
+    "two modes": (
+        (*UPLOAD, "--block-volume", "--volume-mode", "filesystem"),
+        "--block-volume and --volume-mode can not be specified",
+    ),
+    "an archive on a device": (
+        ("image-upload", "dv", "d1", "--archive-path", "y", "--volume-mode", "block"),
+        "In archive upload the volume mode should always be filesystem",
+    ),
+    "nobody may write": ((*UPLOAD, "--access-mode", "ReadOnlyMany"), "cannot upload to a readonly volume"),
+    "no such mode": ((*UPLOAD, "--access-mode", "ReadWriteOne"), 'did you mean "ReadWriteOnce"'),
+    "no size": ((*UPLOAD, "--size", "large"), "expected a quantity"),
+    "a kind alone": (
+        (*UPLOAD, "--default-preference-kind", "VirtualMachinePreference"),
+        "--default-preference must be provided with --default-preference-kind",
+    ),
+    "a kind of something else": (
+        (*UPLOAD, "--default-instancetype", "a", "--default-instancetype-kind", "VirtualMachinePreference"),
+        "is unknown",
+    ),
+    "defaults of what is there": (
+        (*UPLOAD, "--no-create", "--default-instancetype", "a"),
+        "cannot be used with --no-create",
+    ),
+    "a DataVolume anew": (
+        ("image-upload", "dv", "d1", "--image-path", "x", "--force"),
+        "--force goes with pvc only: a DataVolume is filled once\nDelete it first: kubectl delete dv d1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "error"), REFUSED.values(), ids=REFUSED)
+def test_what_means_nothing_is_not_understood(words: tuple[str, ...], error: str) -> None:
+    outcome = call_virtctl(*words)
+    assert (outcome.status, outcome.out, error in outcome.err) == (2, "", True), outcome.err
+
+
+def test_older_flags_are_taken_with_a_word_of_their_successors() -> None:
+    outcome = call_virtctl("image-upload", "--pvc-name", "c1", "--pvc-size", "1Gi", "--image-path", "x")
+    assert outcome.status == 1
+    assert outcome.err.splitlines()[:3] == [
+        "warning: --pvc-name is deprecated: write `pvc NAME` instead",
+        "warning: --pvc-size is deprecated: write --size instead",
+        "error: no server is known",
+    ]

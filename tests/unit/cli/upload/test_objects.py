@@ -1,0 +1,86 @@
+"""The objects that an upload fills."""
+
+from pathlib import Path
+
+from virtshape.api.codec import to_tree
+from virtshape.api.quantity import Quantity
+from virtshape.cli.upload.objects import Wanted, build_claim, build_source, build_volume
+
+SMALL = Wanted(kind="pvc", name="fedora", path=Path("x"), size=Quantity("1Gi"))
+ALL = Wanted(
+    kind="dv",
+    name="fedora",
+    path=Path("x"),
+    size=Quantity("1Gi"),
+    is_archive=True,
+    storage_class="fast",
+    access_mode="ReadWriteMany",
+    volume_mode="filesystem",
+    binds_now=True,
+    defaults={"instancetype": ("u1.small", ""), "preference": ("linux", "VirtualMachinePreference")},
+)
+SIZE = {"resources": {"requests": {"storage": "1Gi"}}}
+STORAGE = {"accessModes": ["ReadWriteMany"], "storageClassName": "fast", "volumeMode": "Filesystem", **SIZE}
+LABELS = {
+    "instancetype.kubevirt.io/default-instancetype": "u1.small",
+    "instancetype.kubevirt.io/default-preference": "linux",
+    "instancetype.kubevirt.io/default-preference-kind": "VirtualMachinePreference",
+}
+ANNOTATIONS = {
+    "instancetype.kubevirt.io/defaultInstancetype": "u1.small",
+    "instancetype.kubevirt.io/defaultPreference": "linux",
+    "instancetype.kubevirt.io/defaultPreferenceKind": "VirtualMachinePreference",
+}
+BIND = {"cdi.kubevirt.io/storage.bind.immediate.requested": ""}
+
+
+def test_a_claim_says_that_it_waits_for_an_upload() -> None:
+    assert to_tree(build_claim(SMALL, "ns")) == {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": "fedora",
+            "namespace": "ns",
+            "annotations": {
+                "cdi.kubevirt.io/storage.upload.target": "",
+                "cdi.kubevirt.io/storage.contentType": "kubevirt",
+            },
+        },
+        "spec": {"accessModes": ["ReadWriteOnce"], **SIZE},
+    }
+
+
+def test_a_claim_has_all_that_was_asked_for() -> None:
+    tree = to_tree(build_claim(ALL, "ns"))
+    assert tree["spec"] == STORAGE
+    assert tree["metadata"]["labels"] == LABELS
+    assert tree["metadata"]["annotations"] == {
+        **ANNOTATIONS,
+        **BIND,
+        "cdi.kubevirt.io/storage.upload.target": "",
+        "cdi.kubevirt.io/storage.contentType": "archive",
+    }
+
+
+def test_a_data_volume_leaves_open_what_was_not_asked_for() -> None:
+    assert to_tree(build_volume(SMALL, "ns")) == {
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataVolume",
+        "metadata": {"name": "fedora", "namespace": "ns"},
+        "spec": {"source": {"upload": {}}, "contentType": "kubevirt", "storage": SIZE},
+    }
+
+
+def test_a_data_volume_has_all_that_was_asked_for() -> None:
+    tree = to_tree(build_volume(ALL, "ns"))
+    assert tree["spec"] == {"source": {"upload": {}}, "contentType": "archive", "storage": STORAGE}
+    assert tree["metadata"]["annotations"] == {**ANNOTATIONS, **BIND}
+
+
+def test_a_data_source_stands_for_the_claim_and_says_what_goes_with_it() -> None:
+    assert to_tree(build_source(ALL, "ns")) == {
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataSource",
+        "metadata": {"name": "fedora", "namespace": "ns", "labels": LABELS, "annotations": ANNOTATIONS},
+        "spec": {"source": {"pvc": {"name": "fedora", "namespace": "ns"}}},
+    }

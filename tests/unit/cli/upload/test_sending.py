@@ -1,0 +1,39 @@
+"""Where an upload goes."""
+
+import pytest
+
+from virtshape.cli.upload.sending import add_scheme, join_path, reach
+
+REACHED = {
+    "elsewhere": ("https://upload.example", "https://api.example:6443", "https://upload.example"),
+    "here, asked from here": ("https://127.0.0.1:6443", "https://localhost:6443", "https://127.0.0.1:6443"),
+    "here, asked from afar": ("https://127.0.0.1:6443", "https://api.example:7443", "https://api.example:7443"),
+    "here by name": ("https://localhost:6443", "https://10.0.0.1:6443", "https://10.0.0.1:6443"),
+    "here in IPv6": ("https://[::1]:6443", "https://[fd00::1]:6443", "https://[fd00::1]:6443"),
+}
+
+
+@pytest.mark.parametrize(("url", "server", "expected"), REACHED.values(), ids=REACHED)
+def test_a_server_that_only_knows_itself_as_this_machine_is_where_it_is_asked(
+    url: str, server: str, expected: str
+) -> None:
+    assert reach(url, server) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://u.example", "https://u.example/v1beta1/upload-async"),
+        ("https://u.example/", "https://u.example/v1beta1/upload-async"),
+        ("https://u.example/cdi/?a=b", "https://u.example/cdi/v1beta1/upload-async?a=b"),
+        ("https://u.example/v1beta1/upload-async", "https://u.example/v1beta1/upload-async"),
+    ],
+    ids=["bare", "slash", "below a path", "in full"],
+)
+def test_the_path_is_added_where_it_is_missing(url: str, expected: str) -> None:
+    assert join_path(url, "/v1beta1/upload-async") == expected
+
+
+def test_an_address_without_a_scheme_is_one_with_tls() -> None:
+    assert add_scheme("127.0.0.1:8443") == "https://127.0.0.1:8443"
+    assert add_scheme("http://127.0.0.1:8080") == "http://127.0.0.1:8080"

@@ -1,0 +1,119 @@
+"""Files sent to a proxy: whole, with what it says of them, also while they are still being sent."""
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from virtshape.client.errors import UnreachableError
+from virtshape.client.uploading import PIECE, Answer, Proxy, ask_whether_ready, send_file
+
+T = TypeVar("T")
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+OK = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
+DATA = bytes(range(256)) * 20_000
+
+
+def run(serve: Serve, ask: Callable[[str], Awaitable[T]]) -> T:
+    """Ask a server that does as it is told."""
+
+    async def scenario() -> T:
+        ended = asyncio.Event()
+
+        async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            try:
+                await serve(reader, writer)
+            finally:
+                writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()
+                ended.set()
+
+        server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        try:
+            return await asyncio.wait_for(ask(f"http://127.0.0.1:{port}/v1beta1/upload-async?a=b"), 20)
+        finally:
+            await ended.wait()
+            server.close()
+
+    return asyncio.run(scenario())
+
+
+async def read_head(reader: asyncio.StreamReader) -> list[str]:
+    return (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
+
+
+def test_a_file_arrives_whole_with_its_length_and_the_token() -> None:
+    taken: list[object] = []
+    told: list[int] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        taken.append(await read_head(reader))
+        taken.append(await reader.readexactly(len(DATA)))
+        writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" + OK)
+        await writer.drain()
+
+    answer = run(serve, lambda url: send_file(Proxy(url, "t0k"), io.BytesIO(DATA), len(DATA), told.append))
+    assert answer == Answer(200, "")
+    head, data = taken
+    assert isinstance(head, list)
+    assert head[0] == "POST /v1beta1/upload-async?a=b HTTP/1.1"
+    assert {"authorization: Bearer t0k", f"content-length: {len(DATA)}"} <= set(head)
+    assert data == DATA
+    assert told == sorted(told)
+    assert (told[0], told[-1]) == (PIECE, len(DATA))
+
+
+def test_a_refusal_in_the_middle_ends_the_sending() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 4\r\nconnection: close\r\n\r\nno\r\n")
+        await writer.drain()
+        await asyncio.sleep(0.5)
+
+    with Path("/dev/zero").open("rb") as endless:
+        answer = run(serve, lambda url: send_file(Proxy(url, "t"), endless, 1 << 40, lambda _: None))
+    assert answer == Answer(400, "no")
+
+
+@pytest.mark.parametrize("words", [b"", b"HTTP/1.1 2"], ids=["at once", "in the middle of the answer"])
+def test_a_server_that_hangs_up_is_told_of(words: bytes) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(words)
+        writer.close()
+
+    with pytest.raises(UnreachableError, match=r"hung up|broke off"):
+        run(serve, lambda url: send_file(Proxy(url, "t"), io.BytesIO(DATA), len(DATA), lambda _: None))
+
+
+def test_an_answer_that_is_no_http_is_told_of() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(b"SSH-2.0-OpenSSH\r\n")
+        await writer.drain()
+
+    with pytest.raises(UnreachableError, match="broke off"):
+        run(serve, lambda url: ask_whether_ready(Proxy(url, "t")))
+
+
+@pytest.mark.parametrize("status", [200, 401, 503])
+def test_whether_it_is_ready_is_asked_for_without_a_body(status: int) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await read_head(reader)
+        assert head[0].startswith("HEAD ")
+        writer.write(b"HTTP/1.1 %d Whatever\r\ncontent-length: 17\r\n\r\n" % status)
+        await writer.drain()
+
+    assert run(serve, lambda url: ask_whether_ready(Proxy(url, "t"))).status == status
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://", "nonsense"])
+def test_an_address_where_nobody_is_is_told_of(url: str) -> None:
+    with pytest.raises(UnreachableError, match=r"cannot connect to|is no address"):
+        asyncio.run(ask_whether_ready(Proxy(url, "t")))
