@@ -43,20 +43,22 @@ def list_volume_phases(vm: VirtualMachine, cache: Cache) -> list[str]:
     phases = []
     for volume in (template.volumes if template else None) or ():
         if volume.data_volume is not None:
-            phases.append(_data_volume_phase(volume.data_volume.name, namespace_of(vm), cache))
+            phases.append(find_data_volume_phase(volume.data_volume.name, namespace_of(vm), cache))
         elif volume.persistent_volume_claim is not None:
-            phases.append(_claim_phase(volume.persistent_volume_claim.claim_name, namespace_of(vm), cache))
+            phases.append(find_claim_phase(volume.persistent_volume_claim.claim_name, namespace_of(vm), cache))
     return phases
 
 
-def _data_volume_phase(name: str, namespace: str, cache: Cache) -> str:
+def find_data_volume_phase(name: str, namespace: str, cache: Cache) -> str:
+    """How far a DataVolume is, or its claim if that is all there is."""
     found = cache.find(DataVolume, name, namespace)
     if found is None:  # it may be gone once its claim is filled
-        return _claim_phase(name, namespace, cache)
+        return find_claim_phase(name, namespace, cache)
     return (found.status.phase if found.status else None) or "Pending"
 
 
-def _claim_phase(name: str, namespace: str, cache: Cache) -> str:
+def find_claim_phase(name: str, namespace: str, cache: Cache) -> str:
+    """How far a claim is, in words of DataVolumes."""
     claim = cache.find(PersistentVolumeClaim, name, namespace)
     if claim is None:
         return MISSING

@@ -23,6 +23,8 @@ CPU_MANAGER_LABEL: Final = "cpumanager"
 """On a node: whether it gives instances CPUs of their own."""
 NO_LAUNCHER: Final = "no launcher is at work"
 _DEFAULT_ALLOCATION_RATIO: Final = 10
+_MIB: Final = 1 << 20
+"""What people are shown of memory is in whole pieces of this size."""
 
 
 class Demand(Struct, frozen=True):
@@ -98,7 +100,8 @@ def _show(name: str, amount: int) -> str:
     if name == CPU:
         return f"{amount}m" if amount % 1000 else str(amount // 1000)
     if name == MEMORY or name.startswith(HUGEPAGES):
-        return str(Quantity.of(amount, "BinarySI"))
+        whole = amount - amount % _MIB if amount > _MIB else amount
+        return str(Quantity.of(whole, "BinarySI"))
     return str(amount)
 
 

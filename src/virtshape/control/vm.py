@@ -44,6 +44,7 @@ from virtshape.control.runstrategy import (
     run_strategy,
 )
 from virtshape.control.vmstatus import Observation, Trouble, make_status, measure, started_generation
+from virtshape.control.waiting import explain_wait, is_news
 from virtshape.resolve.reference import NotFoundError
 
 FINALIZER: Final = "kubevirt.io/virtualMachineControllerFinalize"
@@ -97,6 +98,7 @@ class VmReconciler:
             trouble=trouble,
             requests=status.state_change_requests or (),
             volume_phases=list_volume_phases(vm, self._cache),
+            waiting=explain_wait(vm, self._cache),
         )
         now = self._clock()
         told = make_status(vm, seen, now, format_time(now))
@@ -178,11 +180,14 @@ class VmReconciler:
             vmi=vmi,
             requests=requests,
             volume_phases=phases,
+            waiting=None if ready else explain_wait(vm, self._cache),
             changed_since_start=changed,
             effective=await self._measure(vm, vmi, configuration),
             starting=decision.action == "start",
             run_strategy=run_strategy(vm.spec) if decision.action in ("nothing", "stop") else None,
         )
+        if seen.starting and seen.waiting is not None and is_news(vm, seen.waiting):
+            self._recorder.tell(vm, seen.waiting.reason, seen.waiting.message, warning=True)
         await self._observe(vm, seen)
         if decision.action == "stop" and vmi is not None:
             await self._stop(vm, vmi, decision.reason)

@@ -26,9 +26,17 @@ from virtshape.engine.topology import Topology
 FAILURE: Final = "Failure"
 READY: Final = "Ready"
 RESTART_REQUIRED: Final = "RestartRequired"
+VOLUMES_READY: Final = "DataVolumesReady"
 GENERATION_ANNOTATION: Final = "kubevirt.io/vm-generation"
 _RESTART_WORDS: Final = "the VM was changed since its instance was started; a restart applies the changes"
 _OF_INSTANCES_ONLY: Final = frozenset({"Synchronized", "Provisioning"})
+_HELD: Final = {
+    "ErrImagePull": "ErrImagePull",
+    "ImagePullBackOff": "ImagePullBackOff",
+    "NotPossibleHere": "ErrorUnschedulable",
+    "ClaimNotFound": "ErrorPvcNotFound",
+}
+"""What a VM is whose instance has its node and is kept from running there, by the reason."""
 _DATA_VOLUME_WAITS: Final = frozenset({"WaitForFirstConsumer", "PendingPopulation"})
 
 
@@ -50,6 +58,8 @@ class Observation(Struct, kw_only=True):
     """What went wrong in this round."""
     volume_phases: Sequence[str] = ()
     """Phases of the VM's DataVolumes; `Missing` for one that is not there."""
+    waiting: Trouble | None = None
+    """Why the VM's DataVolumes and claims keep it from starting, if they do."""
     changed_since_start: bool = False
     """Whether the VM is no longer what its instance was started from."""
     effective: EffectiveSize | None = None
@@ -103,6 +113,9 @@ def make_conditions(
         theirs[READY] = VirtualMachineCondition(READY, "False", "GuestNotRunning", words)
     if vmi is None:
         theirs[READY] = VirtualMachineCondition(READY, "False", "VMINotExists", "VMI does not exist")
+    if vmi is None and seen.waiting is not None:
+        waiting = seen.waiting
+        theirs[VOLUMES_READY] = VirtualMachineCondition(VOLUMES_READY, "False", waiting.reason, waiting.message)
     if seen.trouble is not None:
         theirs[FAILURE] = VirtualMachineCondition(FAILURE, "True", seen.trouble.reason, seen.trouble.message)
     if vmi is not None and seen.changed_since_start:
@@ -144,7 +157,9 @@ def _print_instance(vmi: VirtualMachineInstance, seen: Observation) -> str:
     scheduled = find_condition(conditions, "PodScheduled")
     if scheduled is not None and scheduled.status == "False" and scheduled.reason == "Unschedulable":
         return "ErrorUnschedulable"
-    return _print_volumes(seen.volume_phases) or "Starting"
+    held = find_condition(conditions, "Synchronized")
+    word = _HELD.get(held.reason or "", "") if held is not None and held.status == "False" else ""
+    return word or _print_volumes(seen.volume_phases) or "Starting"
 
 
 def _print_volumes(phases: Sequence[str]) -> str:

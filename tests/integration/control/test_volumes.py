@@ -52,7 +52,10 @@ def test_a_claim_that_is_missing_is_waited_for(tmp_path: Path) -> None:
         async with placed(tmp_path) as place, place.controlling():
             disk = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "mine"}}]}
             await place.create(instancetype_tree(), preference_tree(), vm_tree(template=disk))
-            await place.wait_for("ErrorPvcNotFound")
+            vm = await place.wait_for("ErrorPvcNotFound")
+            assert vm.status is not None
+            told = next(one for one in vm.status.conditions or () if one.type == "DataVolumesReady")
+            assert (told.reason, told.message) == ("FailedPvcNotFound", "PersistentVolumeClaim mine is not there")
             await place.create(claim_tree("mine"))
             await place.wait_for("Running")
 

@@ -242,6 +242,26 @@ def test_disks_come_out_of_container_images(tmp_path: Path) -> None:
     run(scenario())
 
 
+def test_of_several_images_the_one_that_cannot_be_had_is_told_of(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with gathering(tmp_path / "data") as system:
+            volumes = [
+                {"name": "good", "containerDisk": {"image": "registry.example/good:1"}},
+                {"name": "bad", "containerDisk": {"image": "no.example/bad:1", "imagePullPolicy": "Never"}},
+            ]
+            vmi = await system.start(instance_tree(*volumes))
+            for reason in ("ErrImagePull", "ImagePullBackOff", "ImagePullBackOff"):
+                with pytest.raises(NotReadyError, match=r"the image no\.example/bad:1 cannot be had: ") as missing:
+                    await system.mounts.gather(vmi)
+                assert missing.value.reason == reason
+
+    (tmp_path / "data").mkdir()
+    (tmp_path / "disk.raw").write_bytes(b"f" * 512)
+    images = {"registry.example/good:1": str(tmp_path / "disk.raw")}
+    (tmp_path / "data" / "config.yaml").write_text(json.dumps({"images": images}))
+    run(scenario())
+
+
 def test_a_volume_is_filled_from_a_container_image(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with gathering(tmp_path / "data") as system:

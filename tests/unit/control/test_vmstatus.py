@@ -14,6 +14,11 @@ READY: Tree = {"type": "Ready", "status": "True"}
 FAILING: Tree = {"startFailure": {"consecutiveFailCount": 1, "retryAfterTimestamp": LATER}}
 
 
+def build_held(reason: str) -> VirtualMachineInstance:
+    """An instance that something keeps from running on its node."""
+    return build_vmi("Scheduled", conditions=[{"type": "Synchronized", "status": "False", "reason": reason}])
+
+
 @pytest.mark.parametrize(
     ("vm", "seen", "word"),
     [
@@ -36,6 +41,11 @@ FAILING: Tree = {"startFailure": {"consecutiveFailCount": 1, "retryAfterTimestam
             },
             "ErrorUnschedulable",
         ),
+        ({}, {"vmi": build_held("ErrImagePull")}, "ErrImagePull"),
+        ({}, {"vmi": build_held("ImagePullBackOff")}, "ImagePullBackOff"),
+        ({}, {"vmi": build_held("NotPossibleHere")}, "ErrorUnschedulable"),
+        ({}, {"vmi": build_held("ClaimNotFound")}, "ErrorPvcNotFound"),
+        ({}, {"vmi": build_held("SecretNotFound")}, "Starting"),
         ({}, {"vmi": build_vmi("Running")}, "Running"),
         ({}, {"vmi": build_vmi("Running", conditions=[{"type": "Paused", "status": "True"}])}, "Paused"),
         ({}, {"vmi": build_vmi("Running", going=True)}, "Stopping"),
@@ -103,6 +113,16 @@ def test_trouble_is_a_condition_that_goes_with_it() -> None:
         "lastTransitionTime": STAMP,
     }
     assert [one["type"] for one in status_of(None, before=troubled)["conditions"]] == ["Ready"]
+
+
+def test_what_is_wrong_with_its_disks_is_said_until_it_has_an_instance() -> None:
+    waiting = Trouble("FailedPvcNotFound", "PersistentVolumeClaim c is not there")
+    told = [
+        {one["type"]: one.get("message") for one in status_of(vmi, waiting=waiting)["conditions"]}
+        for vmi in (None, build_vmi("Running"))
+    ]
+    assert told[0] == {"Ready": "VMI does not exist", "DataVolumesReady": "PersistentVolumeClaim c is not there"}
+    assert "DataVolumesReady" not in told[1]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ Where the raw material of an instance's volumes is: paths of claims and containe
 Has claims made ready for a guest; writes no file itself.
 """
 
+import asyncio
+from collections.abc import Iterator
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -31,6 +33,8 @@ Mount = str | Files
 """A path that is there, or files by their names."""
 KERNEL_MOUNT: Final = "kernelBoot"
 """The mount that no volume stands for: files to boot from, under the paths that they have in their image."""
+PULLING: Final = "PullingImage"
+"""Why an instance waits whose image is on its way."""
 
 
 class ContainerDisk(Struct, frozen=True, kw_only=True):
@@ -75,47 +79,47 @@ class Mounts:
             raise
 
     async def _gather(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
+        """What costs least comes first: images are fetched for instances that lack nothing else."""
         mounts: dict[str, Mount] = {}
         for volume in vmi.spec.volumes or ():
             files = await self._files.find_files(vmi, volume)
             if files is not None:
                 mounts[volume.name] = files
-            elif volume.container_disk is not None:
-                path = volume.container_disk.path or ""
-                mounts[volume.name] = await self._find_in_image(vmi, volume.container_disk, path=path)
+        mounts |= await self._files.find_credentials(vmi)
+        wanted = {name: await self._describe(vmi, source) for name, source in _list_images(vmi)}
         for use in list_uses(vmi):
             mounts[use.volume] = await self._find_claim(vmi, use)
-        return mounts | await self._files.find_credentials(vmi) | await self._find_kernel(vmi)
+        return mounts | await self._find_images(wanted)
 
-    async def _find_kernel(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
-        """The kernel that is booted directly, and its initial RAM disk."""
-        firmware = vmi.spec.domain.firmware
-        boot = firmware.kernel_boot if firmware is not None else None
-        if boot is None or boot.container is None:
-            return {}
-        files = tuple(path for path in (boot.container.kernel_path, boot.container.initrd_path) if path)
-        return {KERNEL_MOUNT: await self._find_in_image(vmi, boot.container, files=files)}
-
-    async def _find_in_image(
-        self,
-        vmi: VirtualMachineInstance,
-        source: ContainerDiskSource | KernelBootContainer,
-        *,
-        path: str = "",
-        files: tuple[str, ...] = (),
-    ) -> str:
+    async def _describe(
+        self, vmi: VirtualMachineInstance, source: ContainerDiskSource | KernelBootContainer
+    ) -> ContainerDisk:
         logins = b""
         if source.image_pull_secret:
             secret = await self._files.read_secret(source.image_pull_secret, _namespace(vmi))
             logins = secret.get(".dockerconfigjson", b"")
-        wanted = ContainerDisk(
+        path: str = ""
+        files: tuple[str, ...] = ()
+        if isinstance(source, ContainerDiskSource):
+            path = source.path or ""
+        else:
+            files = tuple(one for one in (source.kernel_path, source.initrd_path) if one)
+        return ContainerDisk(
             image=source.image,
             path=path,
             files=files,
             policy=source.image_pull_policy or "",
             logins=logins.decode(errors="replace"),
         )
-        return await self._disks.find(wanted)
+
+    async def _find_images(self, wanted: dict[str, ContainerDisk]) -> dict[str, Mount]:
+        """Have all images fetched at once; of several that are not there, one that cannot be had is told of first."""
+        found = await asyncio.gather(*(self._disks.find(one) for one in wanted.values()), return_exceptions=True)
+        errors = [one for one in found if isinstance(one, BaseException)]
+        errors.sort(key=lambda error: isinstance(error, NotReadyError) and error.reason == PULLING)
+        for error in errors:
+            raise error
+        return {name: path for name, path in zip(wanted, found, strict=True) if isinstance(path, str)}
 
     async def _find_claim(self, vmi: VirtualMachineInstance, use: Use) -> str:
         claim = self._cache.find(PersistentVolumeClaim, use.claim, _namespace(vmi))
@@ -160,6 +164,17 @@ class Mounts:
             except StorageError as error:
                 raise NotReadyError("StorageFailed", str(error)) from error
         return path
+
+
+def _list_images(vmi: VirtualMachineInstance) -> Iterator[tuple[str, ContainerDiskSource | KernelBootContainer]]:
+    """The container images that the instance needs: those of disks, and that of a kernel which is booted directly."""
+    for volume in vmi.spec.volumes or ():
+        if volume.container_disk is not None:
+            yield volume.name, volume.container_disk
+    firmware = vmi.spec.domain.firmware
+    boot = firmware.kernel_boot if firmware is not None else None
+    if boot is not None and boot.container is not None:
+        yield KERNEL_MOUNT, boot.container
 
 
 def _namespace(vmi: VirtualMachineInstance) -> str:

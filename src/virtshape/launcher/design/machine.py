@@ -39,14 +39,21 @@ def design_machine(brief: Brief) -> str:
     wanted = (machine.type if machine is not None else None) or _USUAL[host.architecture]
     found = host.machine_aliases.get(wanted, wanted)
     if found not in host.machine_types:
-        known = ", ".join(sorted({*host.machine_types, *host.machine_aliases}, key=_by_version)) or "none"
-        brief.refuse("spec.domain.machine.type", f"QEMU has no machine type {wanted} here; it has: {known}")
+        brief.refuse("spec.domain.machine.type", f"QEMU has no machine type {wanted} here; it has: {_list_near(host)}")
     return found
 
 
 def is_q35(machine: str) -> bool:
     """Whether the machine type has the newer chipset."""
     return machine == "q35" or machine.startswith("pc-q35-")
+
+
+def _list_near(host: Host) -> str:
+    """The machine types in words: the short names, and what they stand for today; older versions are not listed."""
+    known = {*host.machine_types, *host.machine_aliases}
+    shown = sorted({*host.machine_aliases, *host.machine_aliases.values()} & known or known, key=_by_version)
+    more = len(known) - len(shown)
+    return (", ".join(shown) or "none") + (f" and {more} more" if more else "")
 
 
 def _by_version(name: str) -> list[tuple[int, str]]:

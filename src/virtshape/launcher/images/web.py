@@ -56,9 +56,15 @@ def request(
         with error:
             raise RefusedRequestError(where, error) from error
     except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
-        raise TransferError(f"{where} cannot be reached: {getattr(error, 'reason', error)}") from error
+        raise TransferError(f"{where} cannot be reached: {_explain(error)}") from error
     assert isinstance(response, http.client.HTTPResponse)  # noqa: S101 - no other handler is installed
     return response
+
+
+def _explain(error: Exception) -> str:
+    """The words of an error, without the number that some begin with."""
+    reason = getattr(error, "reason", None) or error
+    return (reason.strerror if isinstance(reason, OSError) else None) or str(reason)
 
 
 class RefusedRequestError(TransferError):

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from virtshape.control.storage.files import NotReadyError
 from virtshape.control.storage.filling import back_off
-from virtshape.control.storage.mounts import ContainerDisk
+from virtshape.control.storage.mounts import PULLING, ContainerDisk
 from virtshape.launcher.images.containers import ContainerImages, Policy
 from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
@@ -24,6 +24,8 @@ from virtshape.serve.storage.layout import Layout
 from virtshape.serve.storage.logins import find_login
 
 _POLICIES: Final = ("Always", "IfNotPresent", "Never")
+MEMORY_SECONDS: Final = 10.0
+"""How long an image that was found is not looked for again, after it was last asked for."""
 
 
 def open_images(layout: Layout) -> ContainerImages:
@@ -49,6 +51,13 @@ class _Failure(Struct):
     until: float
 
 
+class _Found(Struct):
+    """Where an image is, and for how long nobody need look again."""
+
+    path: str
+    until: float
+
+
 class FetchedDisks:
     """Finds disks of container images, and has those fetched that are not there."""
 
@@ -57,10 +66,14 @@ class FetchedDisks:
         self._clock = clock
         self._jobs = Jobs()
         self._paths: dict[ContainerDisk, str] = {}
+        self._found: dict[ContainerDisk, _Found] = {}
         self._failures: dict[ContainerDisk, _Failure] = {}
 
     async def find(self, wanted: ContainerDisk) -> str:
         """Where the image is; NotReadyError while it is on its way or cannot be had."""
+        known = self._recall(wanted)
+        if known is not None:
+            return known
         failure = self._failures.get(wanted)
         if failure is not None and failure.until > self._clock():
             raise NotReadyError("ImagePullBackOff", failure.message)
@@ -70,14 +83,26 @@ class FetchedDisks:
         if work.state == "done":
             await self._jobs.end(key)
             self._failures.pop(wanted, None)
-            return self._paths.pop(wanted)
+            self._found[wanted] = _Found(self._paths.pop(wanted), self._clock() + MEMORY_SECONDS)
+            return self._found[wanted].path
         if work.state == "failed":
             await self._jobs.end(key)
             count = failure.count + 1 if failure is not None else 1
-            self._failures[wanted] = _Failure(count, work.message, self._clock() + back_off(count))
-            raise NotReadyError("ErrImagePull", work.message)
+            words = f"the image {wanted.image} cannot be had: {work.message}"
+            self._failures[wanted] = _Failure(count, words, self._clock() + back_off(count))
+            raise NotReadyError("ErrImagePull", words)
         shown = f", {work.progress:.0f}%" if work.progress is not None else ""
-        raise NotReadyError("PullingImage", f"the image {wanted.image} is on its way{shown}")
+        raise NotReadyError(PULLING, f"the image {wanted.image} is on its way{shown}")
+
+    def _recall(self, wanted: ContainerDisk) -> str | None:
+        """Where the image was a moment ago: an instance that waits for something else asks again and again."""
+        now = self._clock()
+        self._found = {key: one for key, one in self._found.items() if one.until > now}
+        found = self._found.get(wanted)
+        if found is None or not Path(found.path).exists():
+            return None
+        found.until = now + MEMORY_SECONDS
+        return found.path
 
     def _fetch(self, wanted: ContainerDisk, progress: Progress) -> int:
         policy = cast("Policy", wanted.policy) if wanted.policy in _POLICIES else None

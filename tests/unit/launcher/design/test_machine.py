@@ -26,7 +26,7 @@ def test_a_machine_type_is_known_by_its_full_name(wanted: str | None, machine: s
 
 def test_an_unknown_machine_type_is_refused_with_those_that_are_known() -> None:
     design = design_guest({"machine": {"type": "pc-q35-rhel9.2.0"}})
-    known = "pc, pc-i440fx-7.2, pc-q35-6.2, pc-q35-7.2, q35"
+    known = "pc, pc-i440fx-7.2, pc-q35-7.2, q35 and 1 more"
     assert list_refusals(design) == {"machine.type": f"QEMU has no machine type pc-q35-rhel9.2.0 here; it has: {known}"}
 
 
