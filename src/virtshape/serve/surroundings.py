@@ -112,7 +112,7 @@ class Surroundings:
         while len(owners) < MOST_COUNTED:
             target = format_target(kind_of(ControllerRevision), reference.namespace, query=query)
             page = _page_decoder.decode((await self._client.ask("GET", target, accept=_METADATA)).body)
-            owners.update(owner.uid for item in page.items for owner in item.metadata.owners)
+            owners.update(owner.uid for item in page.items or () for owner in item.metadata.owners or ())
             if not page.metadata.continuation:
                 break
             query["continue"] = page.metadata.continuation
@@ -137,11 +137,17 @@ class _Sight(World):
             found: Model | None = self.answers[question]
             return found
         remembered = self._remember(reference)
-        if remembered is None:
+        if remembered is None and not self._is_known_absent(reference):
             raise UnansweredError(question)
         self.relies_on_memory = True
         self.answers[question] = remembered
         return remembered
+
+    def _is_known_absent(self, reference: Reference) -> bool:
+        """Whether the configuration is that of a system where nobody has made one, as far as informers know."""
+        if self._is_fresh or reference != CONFIGURATION:
+            return False
+        return self._informers.add(KubeVirt).synced.is_set()
 
     def _remember(self, reference: Reference) -> Model | None:
         if self._is_fresh and (reference.group, reference.kind, reference.namespace) not in self._listed:
@@ -196,7 +202,7 @@ class _Owner(msgspec.Struct):
 
 
 class _ItemMetadata(msgspec.Struct):
-    owners: list[_Owner] = msgspec.field(default_factory=list, name="ownerReferences")
+    owners: list[_Owner] | None = msgspec.field(default=None, name="ownerReferences")
 
 
 class _Item(msgspec.Struct):
@@ -209,7 +215,7 @@ class _PageMetadata(msgspec.Struct):
 
 class _Page(msgspec.Struct):
     metadata: _PageMetadata = msgspec.field(default_factory=_PageMetadata)
-    items: list[_Item] = msgspec.field(default_factory=list)
+    items: list[_Item] | None = None
 
 
 _page_decoder = msgspec.json.Decoder(_Page)

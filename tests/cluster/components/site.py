@@ -1,0 +1,187 @@
+"""
+Our installation on a control plane, with its components as processes of this machine.
+
+Services lead to this machine's own address; everything else is as `virtshape manifests` has it. Components run as their
+own accounts. Every process is a child of this one and ended by its id.
+"""
+
+import contextlib
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.cluster.installing import retry
+from tests.cluster.plane import Plane
+from tests.e2e.kubectl import Kubectl
+
+from virtshape.apiserver.access.kubeconfig import Server, render_kubeconfig
+from virtshape.serve.manifests.naming import Component
+from virtshape.serve.manifests.options import Options
+from virtshape.serve.manifests.whole import build_parts
+
+COMMAND = Path(sys.executable).parent / "virtshape"
+SYSTEM = "virtshape-system"
+HOST = "127.0.0.1"
+PATIENCE = 60.0
+LEFT_OUT = ("deployments", "monitoring")
+QUICK = ("--lease-seconds=3", "--renew-seconds=2", "--retry-seconds=0.3")
+"""Terms of leadership for tests, which have no time."""
+
+
+class Worker:
+    """One process of a component; it can be ended in any way, and its log read."""
+
+    def __init__(self, line: list[str], log: Path, health_port: int, metrics_port: int) -> None:
+        self.log = log
+        self._health_port = health_port
+        self._metrics_port = metrics_port
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(line, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+
+    def ask(self, path: str = "/readyz") -> tuple[int, str]:
+        """What the process says of itself."""
+        port = self._metrics_port if path == "/metrics" else self._health_port
+        connection = http.client.HTTPConnection(HOST, port, timeout=5)
+        with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        return 0, ""
+
+    def wait(self) -> "Worker":
+        """Wait until the process can do its work."""
+        deadline = time.monotonic() + PATIENCE
+        while self.ask()[0] != 200:
+            ended = self._process.poll() is not None
+            if ended or time.monotonic() > deadline:
+                raise AssertionError(f"{'ended' if ended else 'not ready'}: {self.log.read_text()[-4000:]}")
+            time.sleep(0.1)
+        return self
+
+    def read_figure(self, name: str) -> float:
+        """One of the figures; nought if it is not told."""
+        found = [line for line in self.ask("/metrics")[1].splitlines() if line.startswith(f"{name} ")]
+        return float(found[0].rpartition(" ")[2]) if found else 0.0
+
+    def send(self, number: int) -> None:
+        """Send a signal."""
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """End the process; its exit status."""
+        self.send(number)
+        try:
+            return self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            raise
+
+
+class Site:
+    """An installation on a plane."""
+
+    def __init__(self, plane: Plane, kubectl: Kubectl, directory: Path) -> None:
+        self.plane = plane
+        self.kubectl = kubectl
+        self._directory = directory
+        self._count = 0
+        self.https: dict[Component, int] = {"webhook": find_port(), "apiserver": find_port()}
+
+    def install(self) -> None:
+        """Apply everything but what needs nodes."""
+        parts = build_parts(Options(cdi=False, catalog=True))
+        for name, trees in parts.items():
+            if name not in LEFT_OUT:
+                self.add(*(self._route(tree) for tree in trees))
+        names = [tree["metadata"]["name"] for tree in parts["crds"]]
+        self.kubectl("wait", "crd", *names, "--for=condition=Established", "--timeout=30s")
+
+    def add(self, *trees: dict[str, Any]) -> None:
+        """Apply objects."""
+        if trees:
+            self.kubectl("apply", "--server-side", "-f", "-", stdin=_write(list(trees)))
+
+    @contextlib.contextmanager
+    def running(self, component: Component, *words: str) -> Iterator[Worker]:
+        """A process of a component, ready for its work, until the block ends."""
+        worker = self.start(component, *words)
+        try:
+            yield worker.wait()
+        finally:
+            worker.end()
+
+    def start(self, component: Component, *words: str) -> Worker:
+        """A process of a component, as its own account."""
+        self._count += 1
+        health, metrics = find_port(), find_port()
+        kubeconfig, log = (self._directory / f"{component}-{self._count}.{end}" for end in ("kubeconfig", "log"))
+        token = self.kubectl.within(SYSTEM)("create", "token", f"virtshape-{component}", "--duration=2h").strip()
+        server = Server(self.plane.url, self.plane.authority.pem)
+        kubeconfig.write_text(render_kubeconfig(server, component, token, cluster="test"))
+        line = [str(COMMAND), component, f"--kubeconfig={kubeconfig}", f"--bind={HOST}", "--log-level=debug"]
+        line += [f"--health-port={health}", f"--metrics-port={metrics}"]
+        if component in self.https:
+            line.append(f"--port={self.https[component]}")
+        if component == "controller":
+            line += ["--launcher-image=launcher:1", *QUICK]
+        line += ["--aggregated"] if component == "apiserver" else []
+        return Worker([*line, *words], log, health, metrics)
+
+    def wait_until_trusted(self) -> None:
+        """Wait until the API server calls our webhooks and believes them."""
+
+        def check() -> None:
+            ran = self.kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(PROBE))
+            assert "no such preference" not in ran.err
+            assert "not found" in ran.err, ran.err
+
+        retry(check)
+
+    def _route(self, tree: dict[str, Any]) -> dict[str, Any]:
+        """The object, with what is called by way of a Service called at this machine."""
+        if tree["kind"] == "Service" and tree["metadata"]["name"] in ("virtshape-webhook", "virtshape-apiserver"):
+            return {**tree, "spec": {"type": "ExternalName", "externalName": "localhost"}}
+        routed: dict[str, Any] = self._reroute(tree)
+        return routed
+
+    def _reroute(self, tree: Any) -> Any:
+        if isinstance(tree, list):
+            return [self._reroute(item) for item in tree]
+        if not isinstance(tree, dict):
+            return tree
+        if tree.get("name") in ("virtshape-webhook", "virtshape-apiserver") and tree.get("port") == 443:
+            component: Component = "webhook" if tree["name"].endswith("webhook") else "apiserver"
+            return {**tree, "port": self.https[component]}
+        return {key: self._reroute(value) for key, value in tree.items()}
+
+
+PROBE = {
+    "apiVersion": "kubevirt.io/v1",
+    "kind": "VirtualMachine",
+    "metadata": {"name": "probe", "namespace": "default"},
+    "spec": {
+        "runStrategy": "Halted",
+        "instancetype": {"name": "no-such-type"},
+        "template": {"spec": {"domain": {"devices": {}}}},
+    },
+}
+
+
+def find_port() -> int:
+    """A port that is free now."""
+    with socket.socket() as free:
+        free.bind((HOST, 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def _write(trees: list[dict[str, Any]]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": trees})

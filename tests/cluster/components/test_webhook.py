@@ -1,0 +1,251 @@
+"""Webhooks as a real API server calls them."""
+
+import json
+import signal
+import time
+from typing import Any
+
+import pytest
+from tests.cluster.components.site import SYSTEM, Site, Worker
+from tests.cluster.installing import retry
+from tests.e2e.kubectl import Kubectl
+
+Tree = dict[str, Any]
+pytestmark = pytest.mark.usefixtures("webhook")
+
+
+def build_vm(name: str = "vm1", **spec: Any) -> Tree:
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name},
+        "spec": {
+            "runStrategy": "Halted",
+            "instancetype": {"name": "u1.small"},
+            "template": {"spec": {"domain": {"devices": {}}}},
+            **spec,
+        },
+    }
+
+
+def build_type(name: str, guest: int, kind: str = "VirtualMachineInstancetype", version: str = "v1beta2") -> Tree:
+    return {
+        "apiVersion": f"instancetype.kubevirt.io/{version}",
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": {"cpu": {"guest": guest}, "memory": {"guest": "1Gi"}},
+    }
+
+
+def test_a_vm_is_completed(kubectl: Kubectl) -> None:
+    kubectl.apply(build_vm(preference={"name": "fedora"}))
+    spec = kubectl.get("vm", "vm1")["spec"]["template"]["spec"]
+    assert spec["architecture"] == "amd64"
+    assert spec["domain"]["machine"]["type"]
+    assert {"uuid", "serial"} <= set(spec["domain"]["firmware"])
+
+
+def test_a_vm_is_refused_for_all_that_is_wrong_with_it(kubectl: Kubectl) -> None:
+    vm = build_vm(instancetype={"name": "u1.smal"}, preference={"name": "fedor"})
+    told = kubectl.refused("create", "-f", "-", stdin=json.dumps(vm))
+    assert 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "u1.smal" not found' in told
+    assert "did you mean u1.small" in told
+    assert 'virtualmachineclusterpreferences.instancetype.kubevirt.io "fedor" not found' in told
+
+
+def test_causes_come_through_for_programs(site: Site, kubectl: Kubectl) -> None:
+    cpu = {"cpu": {"cores": 4}, "devices": {}, "memory": {"guest": "1Gi"}}
+    vm = build_vm(template={"spec": {"domain": cpu}})
+    path = f"/apis/kubevirt.io/v1/namespaces/{kubectl.namespace}/virtualmachines"
+    code, status = site.plane.ask("POST", path, vm)
+    assert (code, status["reason"]) == (422, "Invalid")
+    fields = [cause["field"] for cause in status["details"]["causes"]]
+    assert fields == ["spec.template.spec.domain.cpu.cores", "spec.template.spec.domain.memory.guest"]
+    assert status["details"]["kind"] == "virtualmachines"
+
+
+def test_warnings_come_through(kubectl: Kubectl) -> None:
+    preference = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta2",
+        "kind": "VirtualMachinePreference",
+        "metadata": {"name": "old"},
+        "spec": {"cpu": {"preferredCPUTopology": "preferSockets"}},
+    }
+    ran = kubectl.run("create", "-f", "-", stdin=json.dumps(preference))
+    assert ran.status == 0
+    assert "Warning:" in ran.err
+
+
+def test_a_dry_run_is_answered_alike_and_leaves_nothing(kubectl: Kubectl) -> None:
+    tree = json.loads(kubectl("create", "--dry-run=server", "-o", "json", "-f", "-", stdin=json.dumps(build_vm("dry"))))
+    assert tree["spec"]["template"]["spec"]["domain"]["firmware"]["uuid"]
+    assert kubectl.get("vm")["items"] == []
+
+
+def test_nothing_is_refused_upon_old_news(kubectl: Kubectl) -> None:
+    """A type is made or changed, and used the moment the API server has it."""
+    for number in range(10):
+        name = f"t{number}"
+        kubectl.apply(build_type(name, 1))
+        matcher = {"name": name, "kind": "VirtualMachineInstancetype"}
+        kubectl.apply(build_vm(f"vm{number}", instancetype=matcher))
+
+
+def test_a_change_of_a_type_counts_at_once(kubectl: Kubectl) -> None:
+    need = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta2",
+        "kind": "VirtualMachinePreference",
+        "metadata": {"name": "needy"},
+        "spec": {"requirements": {"cpu": {"guest": 4}}},
+    }
+    kubectl.apply(need, build_type("grows", 1))
+    vm = build_vm(
+        instancetype={"name": "grows", "kind": "VirtualMachineInstancetype"},
+        preference={"name": "needy", "kind": "VirtualMachinePreference"},
+    )
+    assert "insufficient CPU resources" in kubectl.refused("create", "-f", "-", stdin=json.dumps(vm))
+    kubectl.apply(build_type("grows", 4))
+    kubectl.apply(vm)
+
+
+def test_instance_types_are_checked(kubectl: Kubectl) -> None:
+    told = kubectl.refused("create", "-f", "-", stdin=json.dumps(build_type("none", 0)))
+    assert "spec.cpu.guest" in told
+
+
+def test_nobody_but_the_system_changes_an_instance(kubectl: Kubectl) -> None:
+    vmi = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": "vmi1"},
+        "spec": {"domain": {"devices": {}, "memory": {"guest": "64Mi"}}},
+    }
+    kubectl.apply(vmi)
+    found = kubectl.get("vmi", "vmi1")
+    assert found["status"]["phase"] == "Pending"
+    assert found["spec"]["domain"]["cpu"]["model"] == "host-model"
+    patch = '{"spec":{"domain":{"memory":{"guest":"128Mi"}}}}'
+    assert "update of VMI object is restricted" in kubectl.refused("patch", "vmi", "vmi1", "--type=merge", "-p", patch)
+
+
+VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_objects_are_converted_on_their_way_in_and_out(site: Site, kubectl: Kubectl, version: str) -> None:
+    tree = build_type(f"from-{version}", 3, version=version)
+    kubectl.apply(tree)
+    for other in VERSIONS:
+        path = f"/apis/instancetype.kubevirt.io/{other}/namespaces/{kubectl.namespace}/virtualmachineinstancetypes"
+        code, found = site.plane.ask("GET", f"{path}/from-{version}")
+        assert (code, found["apiVersion"]) == (200, f"instancetype.kubevirt.io/{other}")
+        assert found["spec"] == tree["spec"]
+        code, listing = site.plane.ask("GET", path)
+        assert {item["apiVersion"] for item in listing["items"]} == {f"instancetype.kubevirt.io/{other}"}
+
+
+def test_a_copy_from_elsewhere_takes_a_right_there(site: Site, kubectl: Kubectl) -> None:
+    kubectl("create", "rolebinding", "ann", "--clusterrole=admin", "--user=ann")
+    retry(lambda: kubectl("auth", "can-i", "create", "vm", "--as=ann"))
+    template = {
+        "metadata": {"name": "disk"},
+        "spec": {"source": {"pvc": {"name": "golden", "namespace": "default"}}, "storage": {}},
+    }
+    volumes = [{"name": "disk", "dataVolume": {"name": "disk"}}]
+    vm = build_vm(dataVolumeTemplates=[template], template={"spec": {"domain": {"devices": {}}, "volumes": volumes}})
+    told = kubectl.refused("create", "--as=ann", "-f", "-", stdin=json.dumps(vm))
+    assert "insufficient permissions in clone source namespace default" in told
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": "copy", "namespace": "default"},
+        "rules": [{"apiGroups": ["cdi.kubevirt.io"], "resources": ["datavolumes/source"], "verbs": ["create"]}],
+    }
+    site.kubectl("apply", "-f", "-", stdin=json.dumps(role))
+    site.kubectl.within("default")("create", "rolebinding", f"copy-{kubectl.namespace}", "--role=copy", "--user=ann")
+    retry(lambda: kubectl("create", "--as=ann", "-f", "-", stdin=json.dumps(vm)))
+
+
+def test_answers_are_quick(webhook: Worker, kubectl: Kubectl) -> None:
+    for number in range(20):
+        kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(build_vm(f"q{number}")))
+    text = webhook.ask("/metrics")[1]
+    quick, count = (
+        _read(text, f'virtshape_webhook_duration_seconds_{name}{{path="/admit/mutate"{more}}}')
+        for name, more in (("bucket", ',le="0.005"'), ("count", ""))
+    )
+    assert quick >= 0.9 * count, text
+
+
+def _read(text: str, name: str) -> float:
+    return next(float(line.rpartition(" ")[2]) for line in text.splitlines() if line.startswith(name))
+
+
+def test_several_serve_and_a_lost_certificate_is_made_anew(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+    """The Secret is emptied under them; both come to serve with the new one, and the API server to believe it."""
+    del webhook
+    empty = '[{"op":"remove","path":"/data"}]'
+    before = site.kubectl.within(SYSTEM).get("secret", "virtshape-webhook-tls")["data"]["ca.crt"]
+    site.kubectl.within(SYSTEM)("patch", "secret", "virtshape-webhook-tls", "--type=json", "-p", empty)
+
+    def check() -> None:
+        secret = site.kubectl.within(SYSTEM).get("secret", "virtshape-webhook-tls")
+        bundle = secret.get("data", {}).get("ca.crt")
+        assert bundle
+        assert bundle != before
+        for kind in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
+            hooks = site.kubectl.get(kind, "virtshape")["webhooks"]
+            assert {hook["clientConfig"]["caBundle"] for hook in hooks} == {bundle}
+        definition = site.kubectl.get("crd", "virtualmachineinstancetypes.instancetype.kubevirt.io")
+        assert definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] == bundle
+        kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(build_vm("after")))
+
+    retry(check)
+
+
+def test_without_a_webhook_nothing_unchecked_gets_in_and_the_reason_can_be_read(site: Site, kubectl: Kubectl) -> None:
+    """With nobody to ask, writes of VMs fail; reads, and writes of everything else, do not."""
+    kubectl.apply(build_vm())
+    configuration = site.kubectl.get("mutatingwebhookconfiguration", "virtshape")
+    silent = site.https["webhook"] + 1
+    for hook in configuration["webhooks"]:
+        hook["clientConfig"]["service"]["port"] = silent
+    original = site.kubectl.get("mutatingwebhookconfiguration", "virtshape")
+    site.kubectl(
+        "apply", "--server-side", "--force-conflicts", "--field-manager=test", "-f", "-", stdin=_bare(configuration)
+    )
+    try:
+        retry(lambda: _expect_refusal(kubectl))
+        assert kubectl.get("vm", "vm1")["metadata"]["name"] == "vm1"
+        kubectl("label", "vm", "vm1", "a=b")
+        kubectl("create", "configmap", "c")
+    finally:
+        site.kubectl(
+            "apply", "--server-side", "--force-conflicts", "--field-manager=test", "-f", "-", stdin=_bare(original)
+        )
+    site.wait_until_trusted()
+
+
+def _expect_refusal(kubectl: Kubectl) -> None:
+    told = kubectl.refused("create", "-f", "-", stdin=json.dumps(build_vm("unchecked")))
+    assert 'failed calling webhook "vm.mutate.virtshape.io"' in told
+    assert "connection refused" in told
+
+
+def _bare(tree: Tree) -> str:
+    metadata = {"name": tree["metadata"]["name"]}
+    return json.dumps({**tree, "metadata": metadata})
+
+
+def test_a_webhook_that_is_told_to_stop_finishes_and_ends(site: Site, webhook: Worker) -> None:
+    """A second one beside the first; both are asked for their health, and one ends as it should."""
+    del webhook
+    port = site.https["webhook"]
+    site.https["webhook"] = 0
+    try:
+        second = site.start("webhook").wait()
+    finally:
+        site.https["webhook"] = port
+    began = time.monotonic()
+    assert second.end(signal.SIGTERM) == 0
+    assert time.monotonic() - began < 15
