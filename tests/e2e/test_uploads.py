@@ -1,0 +1,289 @@
+"""Uploads to a system in a process of its own, over the requests that KubeVirt's clients make."""
+
+import gzip
+import io
+import os
+import re
+import tarfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.e2e.system import System
+from tests.e2e.uploads import (
+    ASYNC,
+    CDI,
+    CLAIMS,
+    SYNC,
+    VOLUMES,
+    Uploader,
+    build_claim,
+    build_volume,
+    wait_until,
+)
+
+MIB = 1 << 20
+DISK = (b"upload" * 1000).ljust(4 * MIB, b"\0")
+
+
+@pytest.fixture(scope="module")
+def uploader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Uploader]:
+    with System(tmp_path_factory.mktemp("uploads") / "data", "--launcher", "none") as system:
+        yield Uploader(system)
+        assert list((system.directory / "uploads").iterdir()) == []
+    log = system.log.read_text()
+    assert "ERROR" not in log, log
+    assert "Traceback" not in log, log
+
+
+def test_a_claim_is_filled_as_virtctl_fills_it(uploader: Uploader) -> None:
+    uploader.create(build_claim("stock"))
+    uploader.wait_until_ready("stock")
+    assert uploader.annotation("stock", "pod.phase") == "Running"
+    code, config = uploader.system.ask("GET", "/apis/cdi.kubevirt.io/v1beta1/cdiconfigs/config")
+    assert (code, config["status"]["uploadProxyURL"]) == (200, uploader.system.url)
+    assert config["status"]["uploadProxyCA"].startswith("-----BEGIN CERTIFICATE-----")
+    token = uploader.get_token("stock")
+    assert uploader.send(token, method="HEAD", path=ASYNC) == (200, "")
+    assert uploader.send(token, DISK) == (200, "")
+    uploader.wait_until_filled("stock")
+    assert uploader.read_disk("stock") == DISK.ljust(8 * MIB, b"\0")
+    assert uploader.annotation("stock", "pod.ready") == "false"
+    assert [(line["user"], line["verb"], line["resource"], line["code"]) for line in uploader.audit("stock")] == [
+        ("admin", "create", "persistentvolumeclaims", 200)
+    ]
+
+
+def test_a_data_volume_is_filled_as_virtctl_fills_it(uploader: Uploader) -> None:
+    uploader.create(build_volume("volume"))
+
+    def phase() -> str | None:
+        phase: str | None = uploader.system.ask("GET", f"{VOLUMES}/volume")[1].get("status", {}).get("phase")
+        return phase
+
+    wait_until(lambda: phase() == "UploadReady", "it is never ready")
+    assert uploader.annotation("volume", "upload.target") == ""
+    assert uploader.send(uploader.get_token("volume"), DISK) == (200, "")
+    uploader.wait_until_filled("volume")
+    wait_until(lambda: phase() == "Succeeded", "it never succeeds")
+    assert uploader.read_disk("volume") == DISK.ljust(8 * MIB, b"\0")
+
+
+def test_a_data_volume_may_leave_its_size_to_what_is_uploaded(uploader: Uploader) -> None:
+    uploader.create(build_volume("sizeless", size=None))
+    wait_until(
+        lambda: uploader.system.ask("GET", f"{VOLUMES}/sizeless")[1].get("status", {}).get("phase") == "UploadReady",
+        "it is never ready",
+    )
+    assert uploader.send(uploader.get_token("sizeless"), DISK) == (200, "")
+    uploader.wait_until_filled("sizeless")
+    assert uploader.read_disk("sizeless") == DISK
+
+
+FORM = b'--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n%b\r\n--b--\r\n'
+WAYS: dict[str, tuple[str, bytes | list[bytes], dict[str, str]]] = {
+    "synchronous": (SYNC, DISK, {}),
+    "newer": ("/v1beta1/upload", DISK, {}),
+    "in chunks": (ASYNC, [DISK[:MIB], DISK[MIB:]], {}),
+    "compressed": (ASYNC, gzip.compress(DISK), {}),
+    "a form": ("/v1beta1/upload-form", FORM % DISK, {"Content-Type": "multipart/form-data; boundary=b"}),
+    "a form in the background": (
+        "/v1beta1/upload-form-async",
+        FORM % DISK,
+        {"Content-Type": "multipart/form-data; boundary=b"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "body", "headers"), WAYS.values(), ids=WAYS)
+def test_every_way_to_upload_leads_there(
+    uploader: Uploader, path: str, body: bytes | list[bytes], headers: dict[str, str], request: pytest.FixtureRequest
+) -> None:
+    name = f"way-{request.node.callspec.id.replace(' ', '-')}"
+    uploader.create(build_claim(name))
+    uploader.wait_until_ready(name)
+    assert uploader.send(uploader.get_token(name), body, path, **headers) == (200, "")
+    if not path.endswith("async"):
+        assert uploader.annotation(name, "pod.phase") == "Succeeded", "the answer says that it is done"
+    uploader.wait_until_filled(name)
+    assert uploader.read_disk(name) == DISK.ljust(8 * MIB, b"\0")
+
+
+def test_an_archive_becomes_files(uploader: Uploader) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        member = tarfile.TarInfo("etc/motd")
+        member.size = 5
+        archive.addfile(member, io.BytesIO(b"hello"))
+    uploader.create(build_claim("archive", **{f"{CDI}.contentType": "archive"}))
+    uploader.wait_until_ready("archive")
+    assert uploader.send(uploader.get_token("archive"), packed.getvalue(), SYNC) == (200, "")
+    volume = uploader.claim("archive")["spec"]["volumeName"]
+    assert (uploader.system.directory / "volumes" / volume / "etc" / "motd").read_text() == "hello"
+
+
+UNUSABLE: dict[str, tuple[str, bytes, int, str]] = {
+    "nothing": (ASYNC, b"", 400, "it is empty"),
+    "a larger disk": (ASYNC, bytes(9 * MIB), 400, "the image holds a disk of 9437184 bytes; at most 8388608"),
+    "much too large": (ASYNC, bytes(80 * MIB), 400, "83886080 bytes do not fit into a claim of 8388608"),
+    "broken": (ASYNC, b"QFI\xfb" + bytes(1000), 400, "its qcow2 header is damaged"),
+    "no form": ("/v1beta1/upload-form", DISK, 400, "this is no form"),
+    "larger once it is unpacked": (SYNC, gzip.compress(bytes(100 * MIB)), 500, "Saving stream failed: "),
+}
+
+
+@pytest.mark.parametrize(("path", "body", "code", "words"), UNUSABLE.values(), ids=UNUSABLE)
+def test_what_cannot_be_used_is_refused_in_words_and_something_else_can_be_sent(
+    uploader: Uploader, path: str, body: bytes, code: int, words: str, request: pytest.FixtureRequest
+) -> None:
+    name = f"unusable-{request.node.callspec.id.replace(' ', '-')}"
+    uploader.create(build_claim(name))
+    uploader.wait_until_ready(name)
+    said = uploader.send(uploader.get_token(name), body, path)
+    assert (said.status, words in said.words) == (code, True), said
+    wait_until(lambda: uploader.send(uploader.get_token(name), DISK).status == 200, "nothing else is taken")
+    uploader.wait_until_filled(name)
+    assert uploader.read_disk(name) == DISK.ljust(8 * MIB, b"\0")
+
+
+def test_who_may_upload(uploader: Uploader) -> None:
+    uploader.create(build_claim("guarded"))
+    uploader.create({**build_claim("plain"), "metadata": {"name": "plain"}})
+    uploader.wait_until_ready("guarded")
+    good = uploader.get_token("guarded")
+    assert uploader.ask_token("nowhere")[0] == 404
+    code, refusal = uploader.ask_token("plain")
+    assert (code, "nothing is uploaded to PVC plain" in refusal["message"]) == (409, True)
+    assert uploader.ask_token("guarded", Authorization="")[0] == 401
+    assert uploader.send("", DISK).status == 400
+    assert uploader.send("nonsense", DISK).status == 401
+    assert uploader.send(good[:-1] + ("0" if good[-1] != "0" else "1"), DISK).status == 401
+    assert uploader.send(uploader.system.config["token"], DISK).status == 401, "it is for uploads alone"
+    assert uploader.send(good, method="GET").status == 405
+    code, _ = uploader.system.ask("GET", f"{CLAIMS}/guarded", Authorization=f"Bearer {good}")
+    assert code == 401, "a token to upload with is for uploads alone"
+    assert uploader.annotation("guarded", "pod.phase") == "Running"
+
+
+def test_a_token_is_for_one_claim_and_not_for_its_successor(uploader: Uploader) -> None:
+    uploader.create(build_claim("first"))
+    uploader.wait_until_ready("first")
+    token = uploader.get_token("first")
+    assert uploader.system.ask("DELETE", f"{CLAIMS}/first")[0] == 200
+    wait_until(lambda: uploader.system.ask("GET", f"{CLAIMS}/first")[0] == 404, "it is never gone")
+    assert uploader.send(token, DISK).status == 404
+    uploader.create(build_claim("first"))
+    uploader.wait_until_ready("first")
+    assert uploader.send(token, DISK).status == 401
+
+
+def test_a_claim_is_filled_once_and_by_one_at_a_time(uploader: Uploader) -> None:
+    uploader.create(build_claim("once"))
+    uploader.wait_until_ready("once")
+    token = uploader.get_token("once")
+    first = uploader.begin(token, len(DISK))
+    first.send(DISK[:MIB])
+    wait_until(lambda: uploader.send(token, DISK).status == 503, "both are taken")
+    first.send(DISK[MIB:])
+    assert first.getresponse().status == 200
+    first.close()
+    uploader.wait_until_filled("once")
+    assert uploader.send(token, DISK) == (409, "PVC once already finished uploading\n")
+
+
+def test_what_breaks_off_leaves_nothing_and_can_be_sent_again(uploader: Uploader) -> None:
+    uploader.create(build_claim("broken"))
+    uploader.wait_until_ready("broken")
+    token = uploader.get_token("broken")
+    connection = uploader.begin(token, len(DISK))
+    connection.send(DISK[:MIB])
+    box = uploader.system.directory / "uploads"
+    wait_until(lambda: any(path.stat().st_size for path in box.iterdir()), "nothing arrives")
+    connection.close()
+    wait_until(lambda: not list(box.iterdir()), "something is left")
+    assert uploader.send(token, DISK).status == 200
+    uploader.wait_until_filled("broken")
+    assert [line["code"] for line in uploader.audit("broken")] == [499, 200]
+
+
+def test_a_claim_that_is_deleted_meanwhile_gets_nothing(uploader: Uploader) -> None:
+    uploader.create(build_claim("deleted"))
+    uploader.wait_until_ready("deleted")
+    connection = uploader.begin(uploader.get_token("deleted"), len(DISK))
+    connection.send(DISK[:MIB])
+    assert uploader.system.ask("DELETE", f"{CLAIMS}/deleted")[0] == 200
+    wait_until(lambda: uploader.system.ask("GET", f"{CLAIMS}/deleted")[0] == 404, "it is never gone")
+    connection.send(DISK[MIB:])
+    answer = connection.getresponse()
+    assert (answer.status, b"nobody waits for it any more" in answer.read()) == (400, True)
+    connection.close()
+
+
+def test_a_claim_that_waits_for_a_vm_says_that_it_is_not_ready(uploader: Uploader) -> None:
+    tree = build_claim("waiting")
+    tree["spec"]["storageClassName"] = "local-wffc"
+    uploader.create(tree)
+    said = uploader.send(uploader.get_token("waiting"), DISK)
+    assert said == (503, "PVC waiting is not ready to be uploaded to\n")
+
+
+def test_a_large_upload_is_not_held_in_memory_and_holds_up_nobody(uploader: Uploader) -> None:
+    uploader.create(build_claim("large", "600Mi"))
+    uploader.wait_until_ready("large")
+    token = uploader.get_token("large")
+    before = _read_peak(uploader.system)
+    said: list[object] = []
+    sending = threading.Thread(target=lambda: said.append(uploader.send(token, _endless(500 * MIB))))
+    sending.start()
+    while sending.is_alive():
+        assert uploader.system.ask("GET", "/api/v1/namespaces/default")[0] == 200
+    assert said == [(200, "")]
+    assert _read_peak(uploader.system) - before < 100 * MIB
+    uploader.wait_until_filled("large")
+
+
+def test_a_server_that_stops_ends_uploads_and_goes_on_with_what_was_handed_over(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with System(data, "--launcher", "none") as system:
+        uploader = Uploader(system)
+        uploader.create(build_claim("kept"))
+        uploader.wait_until_ready("kept")
+        connection = uploader.begin(uploader.get_token("kept"), len(DISK))
+        connection.send(DISK[:MIB])
+        wait_until(lambda: list((data / "uploads").iterdir()), "nothing arrives")
+        assert system.stop() == 0
+        connection.close()
+        assert list((data / "uploads").iterdir()) == []
+    with System(data, "--launcher", "none") as system:
+        uploader = Uploader(system)
+        assert uploader.send(uploader.get_token("kept"), DISK).status == 200
+        system.process.kill()
+        system.process.wait()
+    with System(data, "--launcher", "none") as system:
+        uploader = Uploader(system)
+        uploader.wait_until_filled("kept")
+        assert uploader.read_disk("kept") == DISK.ljust(8 * MIB, b"\0")
+
+
+def test_a_system_that_keeps_no_volumes_says_so(tmp_path: Path) -> None:
+    with System(tmp_path / "data", "--launcher", "simulate") as system:
+        uploader = Uploader(system)
+        uploader.create(build_claim("played"))
+        uploader.wait_until_ready("played")
+        code, refusal = uploader.ask_token("played")
+        assert (code, "nothing here keeps what is uploaded" in refusal["message"]) == (501, True)
+
+
+def _endless(size: int) -> Iterator[bytes]:
+    piece = os.urandom(MIB)
+    for _ in range(size // MIB):
+        yield piece
+
+
+def _read_peak(system: System) -> int:
+    """The most memory that the server has had so far, in bytes."""
+    status = Path("/proc", str(system.process.pid), "status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert found is not None
+    return int(found[1]) * 1024

@@ -1,0 +1,274 @@
+"""`virtctl image-upload` as users call it: what it says, what it leaves, and what it refuses."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.kubectl import Ran
+from tests.e2e.system import System, call_virtshape
+from tests.e2e.uploads import CLAIMS, VOLUMES, Uploader, build_claim, build_volume, wait_until
+from tests.terminals import Terminal
+
+COMMAND = Path(sys.executable).parent / "virtctl"
+MIB = 1 << 20
+DISK = (b"image" * 1000).ljust(4 * MIB, b"\0")
+DONE = (
+    "Uploading data completed successfully, waiting for processing to complete, you can hit ctrl-c without "
+    "interrupting the progress\nProcessing completed successfully\n"
+)
+Virtctl = Callable[..., Ran]
+
+
+@pytest.fixture(scope="module")
+def uploader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Uploader]:
+    with System(tmp_path_factory.mktemp("upload") / "data", "--launcher", "none") as system:
+        yield Uploader(system)
+    log = system.log.read_text()
+    assert "Traceback" not in log, log
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> str:
+    path = tmp_path / "disk.img"
+    path.write_bytes(DISK)
+    return str(path)
+
+
+@pytest.fixture
+def environment(uploader: Uploader, tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "HOME": str(tmp_path), "KUBECONFIG": str(uploader.system.kubeconfig)}
+
+
+@pytest.fixture
+def virtctl(environment: dict[str, str]) -> Virtctl:
+    def call(*words: str, **more: str) -> Ran:
+        ran = subprocess.run(
+            [COMMAND, "image-upload", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**environment, **more},
+            timeout=60,
+        )
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+    return call
+
+
+def find(uploader: Uploader, path: str) -> Any:
+    code, tree = uploader.system.ask("GET", path)
+    return tree if code == 200 else None
+
+
+@pytest.mark.parametrize(("word", "kind"), [("pvc", "PersistentVolumeClaim"), ("dv", "DataVolume")])
+def test_an_image_is_uploaded_in_the_words_of_kubevirt(
+    uploader: Uploader, virtctl: Virtctl, image: str, word: str, kind: str
+) -> None:
+    name = f"words-{word}"
+    ran = virtctl(word, name, "--size", "8Mi", "--image-path", image)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out == (
+        f"PVC default/{name} not found\n"
+        f"{kind} default/{name} created\n"
+        f"Waiting for PVC {name} upload pod to be ready...\n"
+        "Pod now ready\n"
+        f"Uploading data to {uploader.system.url}\n"
+        f"{DONE}"
+        f"Uploading {image} completed successfully\n"
+    )
+    assert uploader.read_disk(name) == DISK.ljust(8 * MIB, b"\0")
+
+
+def test_the_result_is_printed_for_programs_and_the_words_for_people(virtctl: Virtctl, image: str) -> None:
+    ran = virtctl("dv", "printed", "--size", "8Mi", "--image-path", image, "-o", "json")
+    assert ran.status == 0, ran.err
+    assert ran.tree["metadata"]["name"] == "printed"
+    assert "Processing completed successfully\n" in ran.err
+    assert virtctl("pvc", "named", "--size", "8Mi", "--image-path", image, "-o", "name").out == (
+        "persistentvolumeclaim/named\n"
+    )
+
+
+def test_what_goes_with_the_image_is_said_of_the_claim_and_of_its_data_source(
+    uploader: Uploader, virtctl: Virtctl, image: str
+) -> None:
+    words = ["--default-instancetype", "u1.small", "--default-preference", "fedora", "--datasource"]
+    ran = virtctl("pvc", "fedora", "--size", "8Mi", "--image-path", image, *words)
+    assert ran.status == 0, ran.err
+    assert "Created a new DataSource default/fedora\n" in ran.out
+    source = find(uploader, f"{VOLUMES.replace('datavolumes', 'datasources')}/fedora")
+    for tree in (uploader.claim("fedora"), source):
+        assert tree["metadata"]["labels"]["instancetype.kubevirt.io/default-instancetype"] == "u1.small"
+        assert tree["metadata"]["annotations"]["instancetype.kubevirt.io/defaultPreference"] == "fedora"
+    assert source["spec"]["source"]["pvc"] == {"name": "fedora", "namespace": "default"}
+    again = virtctl("pvc", "fedora", "--force", "--image-path", image, "--datasource")
+    assert "Updated an existing DataSource default/fedora\n" in again.out, again.err
+
+
+def test_a_claim_that_is_there_is_used_and_anew_only_if_that_is_meant(
+    uploader: Uploader, virtctl: Virtctl, image: str, tmp_path: Path
+) -> None:
+    uploader.create(build_claim("there"))
+    first = virtctl("pvc", "there", "--size", "8Mi", "--image-path", image)
+    assert (first.status, first.out.splitlines()[0]) == (0, "Using existing PVC default/there"), first.err
+    again = virtctl("pvc", "there", "--size", "8Mi", "--image-path", image)
+    assert again.status == 1
+    assert again.err.startswith("error: PVC there already successfully imported/cloned/updated\n")
+    assert "With --force what it holds is replaced." in again.err
+    (tmp_path / "other.gz").write_bytes(gzip.compress(b"other".ljust(MIB, b"\0")))
+    forced = virtctl("pvc", "there", "--force", "--image-path", str(tmp_path / "other.gz"))
+    assert forced.status == 0, forced.err
+    assert uploader.read_disk("there") == b"other".ljust(8 * MIB, b"\0")
+
+
+def test_a_claim_that_does_not_wait_for_an_upload_is_used_only_if_that_is_said(
+    uploader: Uploader, virtctl: Virtctl, image: str
+) -> None:
+    uploader.create({**build_claim("ordinary"), "metadata": {"name": "ordinary"}})
+    refused = virtctl("pvc", "ordinary", "--size", "8Mi", "--image-path", image)
+    assert refused.err == (
+        "error: PVC ordinary not available for upload\n"
+        "Say that it is meant, with --no-create: what it holds is replaced.\n"
+    )
+    assert virtctl("dv", "ordinary", "--no-create", "--image-path", image).err.startswith(
+        "error: No DataVolume is associated with the existing PVC default/ordinary\n"
+    )
+    taken = virtctl("pvc", "ordinary", "--no-create", "--image-path", image)
+    assert taken.status == 0, taken.err
+    assert uploader.read_disk("ordinary") == DISK.ljust(8 * MIB, b"\0")
+
+
+def test_a_data_volume_that_is_there_is_filled(uploader: Uploader, virtctl: Virtctl, image: str) -> None:
+    uploader.create(build_volume("prepared", size=None))
+    ran = virtctl("datavolume", "prepared", "--no-create", "--image-path", image)
+    assert (ran.status, ran.out.splitlines()[0]) == (0, "Using existing DataVolume default/prepared"), ran.err
+    assert uploader.read_disk("prepared") == DISK
+
+
+def test_a_claim_that_would_wait_for_a_vm_is_bound_if_that_is_said(virtctl: Virtctl, image: str) -> None:
+    words = ["--size", "8Mi", "--image-path", image, "--storage-class", "local-wffc"]
+    for kind in ("pvc", "dv"):
+        refused = virtctl(kind, "later", *words)
+        assert (refused.status, "or use force-bind flag\n--force-bind binds" in refused.err) == (1, True), refused.err
+    assert virtctl("pvc", "later", *words, "--force-bind").status == 0
+
+
+REFUSED: dict[str, tuple[list[str], str]] = {
+    "no file": (["--size", "8Mi", "--image-path", "/no/such"], "cannot open /no/such: No such file"),
+    "no size": (["--image-path", "{image}"], "when creating a resource, the size must be specified\nSay how large"),
+    "too small": (["--size", "1Mi", "--image-path", "{image}"], "unexpected return value 400, Saving stream failed: "),
+    "no class": (
+        ["--size", "8Mi", "--image-path", "{image}", "--storage-class", "lokal"],
+        'storageclasses.storage.k8s.io "lokal" not found; did you mean "local"?',
+    ),
+    "not there": (["--no-create", "--image-path", "{image}"], 'there is no PVC "refused" in namespace default'),
+    "nobody at the proxy": (
+        ["--size", "8Mi", "--image-path", "{image}", "--uploadproxy-url", "127.0.0.1:1", "--retry", "1"],
+        "cannot connect to https://127.0.0.1:1/v1beta1/upload-async",
+    ),
+    "never ready": (
+        ["--size", "8Mi", "--image-path", "{image}", "--storage-class", "foreign", "--wait-secs", "1"],
+        "PVC refused is not ready for an upload after 1 seconds\nSee why: kubectl describe",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["pvc", "dv"])
+@pytest.mark.parametrize(("words", "error"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_says_why_and_leaves_nothing(
+    uploader: Uploader, virtctl: Virtctl, image: str, kind: str, words: list[str], error: str
+) -> None:
+    foreign = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "foreign"},
+        "provisioner": "storage.example",
+    }
+    assert uploader.system.ask("POST", "/apis/storage.k8s.io/v1/storageclasses", foreign)[0] in (201, 409)
+    ran = virtctl(kind, "refused", *(word.format(image=image) for word in words))
+    assert (ran.status, error in ran.err) == (1, True), ran.err
+    assert len(ran.err.splitlines()) >= 2, "there is a next step"
+    wait_until(lambda: find(uploader, f"{CLAIMS}/refused") is None, "a claim is left")
+    assert find(uploader, f"{VOLUMES}/refused") is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_breaks_it_off_leaves_nothing(
+    uploader: Uploader, environment: dict[str, str], tmp_path: Path, number: int
+) -> None:
+    pipe = tmp_path / "endless"
+    with pipe.open("wb") as file:
+        file.truncate(40 << 30)
+    words = ["image-upload", "dv", "broken-off", "--size", "50Gi", "--image-path", str(pipe)]
+    process = subprocess.Popen(
+        [COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stdout is not None
+    while "Uploading data to" not in process.stdout.readline():
+        assert process.poll() is None
+    box = uploader.system.directory / "uploads"
+    wait_until(lambda: any(path.stat().st_size for path in box.iterdir()), "nothing arrives")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "")
+    assert out == "DataVolume default/broken-off removed again\n"
+    wait_until(lambda: find(uploader, f"{CLAIMS}/broken-off") is None, "a claim is left")
+    wait_until(lambda: not list(box.iterdir()), "bytes are left")
+
+
+def test_a_bar_shows_how_far_it_is(environment: dict[str, str], tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.write(b"x")
+        file.truncate(200 * MIB)
+    words = ["image-upload", "pvc", "shown", "--size", "200Mi", "--image-path", str(large)]
+    with Terminal([COMMAND, *words], {**environment, "COLUMNS": "80"}) as terminal:
+        terminal.wait_for(rb"Uploading data to https://\S+\r\n")
+        terminal.wait_for(rb"MiB / 200\.00 MiB \[=*>-*\] \d+\.\d\d% \d+s")
+        terminal.wait_for(rb"200\.00 MiB / 200\.00 MiB \[=+\] 100\.00% \d+s\r\n")
+        terminal.wait_for(rb"completed successfully\r\n")
+        assert terminal.end() == 0
+
+
+@pytest.mark.parametrize(("role", "status"), [("edit", 0), ("view", 1)])
+def test_a_user_may_upload_who_may_edit(
+    uploader: Uploader, virtctl: Virtctl, image: str, tmp_path: Path, role: str, status: int
+) -> None:
+    added = call_virtshape(
+        "user", "add", role, "--namespace", "default", "--role", role, "--data-dir", uploader.system.directory
+    )
+    assert added.returncode == 0, added.stderr
+    (tmp_path / "user.yaml").write_text(added.stdout)
+    config = str(tmp_path / "user.yaml")
+    ran = virtctl("pvc", f"user-{role}", "--size", "8Mi", "--image-path", image, KUBECONFIG=config)
+    assert ran.status == status, ran.err
+    if status:
+        assert 'User "view" cannot create resource "persistentvolumeclaims"' in ran.err
+    else:
+        assert [line["user"] for line in uploader.audit("user-edit")] == ["edit"]
+
+
+def test_an_address_of_the_administrators_choice_is_used(uploader: Uploader, virtctl: Virtctl, image: str) -> None:
+    config = "/apis/cdi.kubevirt.io/v1beta1/cdiconfigs/config"
+    merge = {"Content-Type": "application/merge-patch+json"}
+    spec = {"spec": {"uploadProxyURLOverride": "https://127.0.0.1:1"}}
+    assert uploader.system.ask("PATCH", config, spec, **merge)[0] == 200
+    try:
+        ran = virtctl("pvc", "elsewhere", "--size", "8Mi", "--image-path", image, "--retry", "1")
+        assert "Uploading data to https://127.0.0.1:1\n" in ran.out
+    finally:
+        spec = {"spec": {"uploadProxyURLOverride": None}}  # type: ignore[dict-item]  # which takes it away
+        assert uploader.system.ask("PATCH", config, spec, **merge)[0] == 200
+
+
+def test_a_system_that_only_plays_says_so(tmp_path: Path, image: str, virtctl: Virtctl) -> None:
+    with System(tmp_path / "data", "--launcher", "simulate") as system:
+        ran = virtctl("pvc", "played", "--size", "8Mi", "--image-path", image, KUBECONFIG=str(system.kubeconfig))
+        assert (ran.status, "nothing here keeps what is uploaded" in ran.err) == (1, True), ran.err
+        assert system.ask("GET", CLAIMS)[1]["items"] == []

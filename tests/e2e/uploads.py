@@ -1,0 +1,140 @@
+"""An upload as KubeVirt's virtctl makes it, request for request, for tests to send and to break off."""
+
+import contextlib
+import http.client
+import json
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from tests.build import Tree
+from tests.e2e.system import PATIENCE, System
+
+CDI = "cdi.kubevirt.io/storage"
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+VOLUMES = "/apis/cdi.kubevirt.io/v1beta1/namespaces/default/datavolumes"
+TOKENS = "/apis/upload.cdi.kubevirt.io/v1beta1/namespaces/default/uploadtokenrequests"
+ASYNC = "/v1alpha1/upload-async"
+SYNC = "/v1alpha1/upload"
+
+
+class Said(NamedTuple):
+    """What the proxy answers."""
+
+    status: int
+    words: str
+
+
+def build_claim(name: str, size: str = "8Mi", **annotations: str) -> Tree:
+    """A claim that waits for an upload, as virtctl makes it."""
+    marks = {f"{CDI}.upload.target": "", f"{CDI}.contentType": "kubevirt", **annotations}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "creationTimestamp": None, "annotations": marks},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}},
+        "status": {},
+    }
+
+
+def build_volume(name: str, size: str | None = "8Mi", **spec: Any) -> Tree:
+    """A DataVolume that waits for an upload, as virtctl makes it."""
+    storage = {"resources": {"requests": {"storage": size}}} if size else {}
+    return {
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataVolume",
+        "metadata": {"name": name, "creationTimestamp": None},
+        "spec": {"source": {"upload": {}}, "contentType": "kubevirt", "storage": storage, **spec},
+        "status": {},
+    }
+
+
+class Uploader:
+    """Uploads to one system, as its admin."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    def create(self, tree: Tree) -> None:
+        """Store a claim or DataVolume."""
+        code, answer = self.system.ask("POST", CLAIMS if tree["apiVersion"] == "v1" else VOLUMES, tree)
+        assert code == 201, answer
+
+    def claim(self, name: str) -> Tree:
+        """A claim."""
+        code, tree = self.system.ask("GET", f"{CLAIMS}/{name}")
+        assert code == 200, tree
+        found: Tree = tree
+        return found
+
+    def annotation(self, name: str, key: str) -> str | None:
+        """What a claim says of its filling."""
+        code, tree = self.system.ask("GET", f"{CLAIMS}/{name}")
+        return (tree["metadata"].get("annotations") or {}).get(f"{CDI}.{key}") if code == 200 else None
+
+    def wait_until_ready(self, name: str) -> None:
+        """Wait as virtctl does for a claim."""
+        wait_until(lambda: self.annotation(name, "pod.ready") == "true", f"{name} is never ready")
+
+    def wait_until_filled(self, name: str) -> None:
+        """Wait as virtctl does for what it has sent."""
+        wait_until(lambda: self.annotation(name, "pod.phase") == "Succeeded", f"{name} is never filled")
+
+    def ask_token(self, name: str, **headers: str) -> tuple[int, Tree]:
+        """The answer to the request for a token."""
+        body = {
+            "kind": "UploadTokenRequest",
+            "apiVersion": "upload.cdi.kubevirt.io/v1beta1",
+            "metadata": {"name": "token-for-virtctl", "creationTimestamp": None},
+            "spec": {"pvcName": name},
+            "status": {},
+        }
+        return self.system.ask("POST", TOKENS, body, **headers)
+
+    def get_token(self, name: str) -> str:
+        """A token for a claim."""
+        code, answer = self.ask_token(name)
+        assert code == 201, answer
+        token: str = answer["status"]["token"]
+        return token
+
+    def send(
+        self, token: str, body: bytes | Iterable[bytes] = b"", path: str = ASYNC, method: str = "POST", **headers: str
+    ) -> Said:
+        """Send something to the proxy; a body in pieces is sent in chunks."""
+        given = {"Content-Type": "application/octet-stream"} | headers
+        if token:
+            given["Authorization"] = f"Bearer {token}"
+        with contextlib.closing(self.system.connect()) as connection:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused before all was sent
+                connection.request(method, path, body if method == "POST" else None, given)
+            answer = connection.getresponse()
+            return Said(answer.status, answer.read().decode())
+
+    def begin(self, token: str, length: int) -> http.client.HTTPSConnection:
+        """Begin to send something of a length, and leave the rest to the test."""
+        connection = self.system.connect()
+        connection.putrequest("POST", ASYNC)
+        for name, value in {"Authorization": f"Bearer {token}", "Content-Length": str(length)}.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        return connection
+
+    def read_disk(self, name: str) -> bytes:
+        """What the disk of a claim holds."""
+        volume: str = self.claim(name)["spec"]["volumeName"]
+        return (self.system.directory / "volumes" / volume / "disk.img").read_bytes()
+
+    def audit(self, name: str) -> list[Tree]:
+        """What is on record about uploads to a claim."""
+        lines = (self.system.directory / "audit.log").read_text().splitlines()
+        found = [json.loads(line) for line in lines if '"subresource":"upload"' in line]
+        return [line for line in found if line["name"] == name]
+
+
+def wait_until(holds: Callable[[], object], words: str, patience: float = PATIENCE) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + patience
+    while not holds():
+        assert time.monotonic() < deadline, words
+        time.sleep(0.05)
