@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 from tests.deploy.rendering import CHART, ROOT, Objects, find_helm, identify, render_base, render_chart, run
 
+from virtshape.control.pods.build import GUEST_USER
 from virtshape.serve.manifests.deployments import USER_ID
 from virtshape.serve.manifests.options import Options, name_launcher_image
 from virtshape.serve.manifests.whole import build_manifests
@@ -109,6 +110,13 @@ def test_an_image_runs_as_a_number_that_is_not_root_and_copies_only_what_is_ther
 
 def test_pods_run_as_the_user_of_their_image() -> None:
     assert f"USER {USER_ID}:{USER_ID}" in DOCKERFILES["control.Dockerfile"].read_text()
+    assert f"USER {GUEST_USER}:{GUEST_USER}" in DOCKERFILES["launcher.Dockerfile"].read_text()
+
+
+def test_guests_have_the_packages_that_they_have_here() -> None:
+    lines = [line for line in (ROOT / "packages.txt").read_text().splitlines() if line and not line.startswith("#")]
+    installed = DOCKERFILES["launcher.Dockerfile"].read_text().split()
+    assert [name for name in lines if name not in installed] == ["kubernetes-client"]
 
 
 @pytest.mark.parametrize(
