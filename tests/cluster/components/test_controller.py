@@ -1,0 +1,199 @@
+"""The controllers as processes on a real control plane: one of several at work, whatever happens to it or around it."""
+
+import json
+import signal
+import time
+from typing import Any
+
+import pytest
+from tests.cluster.components.site import SYSTEM, Site, Worker
+from tests.cluster.installing import retry
+from tests.e2e.kubectl import Kubectl
+
+Tree = dict[str, Any]
+pytestmark = pytest.mark.usefixtures("webhook")
+LEASE = "virtshape-controller"
+PODS = ("pods", "-l", "kubevirt.io=virt-launcher")
+
+
+def build_vm(name: str = "vm1", strategy: str = "Always") -> Tree:
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name},
+        "spec": {
+            "runStrategy": strategy,
+            "instancetype": {"name": "u1.small"},
+            "template": {"spec": {"domain": {"devices": {}}}},
+        },
+    }
+
+
+def find_leaders(*workers: Worker) -> list[Worker]:
+    return [worker for worker in workers if worker.read_figure("virtshape_leader") == 1]
+
+
+def wait_for_leader(*workers: Worker) -> Worker:
+    """The one that leads, once there is one; never two."""
+
+    def look() -> Worker:
+        leaders = find_leaders(*workers)
+        assert len(leaders) == 1
+        return leaders[0]
+
+    leader: Worker = retry(look)
+    return leader
+
+
+def list_pods(kubectl: Kubectl) -> list[str]:
+    return [pod["metadata"]["labels"]["vm.kubevirt.io/name"] for pod in kubectl.get(*PODS)["items"]]
+
+
+def count_starts(kubectl: Kubectl, name: str) -> int:
+    """How often an instance was made of a VM, as its story tells."""
+    events = kubectl.get("events", "--field-selector", f"involvedObject.name={name},reason=SuccessfulCreate")
+    return sum(event.get("count") or 1 for event in events["items"])
+
+
+def test_a_leader_that_is_killed_is_followed_by_another_and_nothing_starts_twice(site: Site, kubectl: Kubectl) -> None:
+    names = [f"vm{number:02}" for number in range(12)]
+    with site.running("controller") as first, site.running("controller") as second:
+        leader = wait_for_leader(first, second)
+        other = second if leader is first else first
+        kubectl.apply(*(build_vm(name) for name in names))
+        leader.end(signal.SIGKILL)  # in the middle of it
+        began = time.monotonic()
+        assert wait_for_leader(other) is other
+        assert time.monotonic() - began < 20
+        retry(lambda: _expect(sorted(list_pods(kubectl)), names))
+        instances = kubectl.get("vmi")["items"]
+        assert sorted(item["metadata"]["name"] for item in instances) == names
+        owners = [pod["metadata"]["ownerReferences"][0]["uid"] for pod in kubectl.get(*PODS)["items"]]
+        assert len(set(owners)) == len(names)
+        time.sleep(1)
+        assert max(count_starts(kubectl, name) for name in names) == 1
+        kubectl("delete", "vm", "--all", "--wait=false")
+        retry(lambda: _expect(kubectl.get("vm")["items"], []))
+
+
+def test_a_leader_that_is_told_to_stop_hands_over_at_once(site: Site) -> None:
+    with site.running("controller") as first, site.running("controller") as second:
+        leader = wait_for_leader(first, second)
+        other = second if leader is first else first
+        assert leader.end(signal.SIGTERM) == 0
+        began = time.monotonic()
+        wait_for_leader(other)
+        assert time.monotonic() - began < 3  # less than the lease would have lasted
+        lease = site.kubectl.within(SYSTEM).get("lease", LEASE)
+        assert lease["spec"]["leaseTransitions"] >= 1
+
+
+def test_a_leader_that_fell_asleep_does_no_harm_when_it_wakes(site: Site, kubectl: Kubectl) -> None:
+    with site.running("controller") as first, site.running("controller") as second:
+        leader = wait_for_leader(first, second)
+        other = second if leader is first else first
+        leader.send(signal.SIGSTOP)
+        retry(lambda: _expect(find_leaders(other), [other]))
+        kubectl.apply(build_vm("asleep"))
+        leader.send(signal.SIGCONT)
+        for _ in range(10):
+            assert len(find_leaders(first, second)) <= 1
+            time.sleep(0.1)
+        assert wait_for_leader(first, second) is other
+        retry(lambda: _expect(list_pods(kubectl), ["asleep"]))
+        assert "leads no more" in leader.log.read_text()
+        kubectl("delete", "vm", "--all", "--timeout=60s")
+
+
+def test_an_api_server_that_is_restarted_is_found_again(site: Site, controller: Worker, kubectl: Kubectl) -> None:
+    kubectl.apply(build_vm("before"))
+    retry(lambda: _expect(list_pods(kubectl), ["before"]))
+    site.plane.apiserver.stop(signal.SIGKILL)
+    time.sleep(4)  # longer than the lease lasts
+    assert find_leaders(controller) == []
+    site.plane.start_apiserver()
+    wait_for_leader(controller)
+    site.wait_until_trusted()
+    retry(lambda: kubectl.apply(build_vm("after")))
+    retry(lambda: _expect(sorted(list_pods(kubectl)), ["after", "before"]))
+    kubectl("delete", "vm", "--all", "--timeout=60s")
+
+
+def test_what_a_vm_owns_goes_with_it(controller: Worker, kubectl: Kubectl) -> None:
+    """Revisions are collected by the cluster's own garbage collector, which knows them by their owner."""
+    del controller
+    kubectl.apply(build_vm("owner", "Halted"))
+    retry(lambda: _expect(len(kubectl.get("controllerrevisions")["items"]), 1))
+    kubectl("delete", "vm", "owner", "--timeout=60s")
+    retry(lambda: _expect(kubectl.get("controllerrevisions")["items"], []))
+
+
+def test_a_namespace_goes_with_all_its_vms(
+    controller: Worker, aggregated: Worker, site: Site, kubectl: Kubectl
+) -> None:
+    """With every part of the API there: a cluster deletes no namespace while it cannot tell what may be in it."""
+    del controller, aggregated
+    kubectl.apply(build_vm("a"), build_vm("b", "Halted"))
+    retry(lambda: _expect(list_pods(kubectl), ["a"]))
+    site.kubectl("delete", "namespace", kubectl.namespace, "--timeout=60s")
+    assert site.kubectl.run("get", "namespace", kubectl.namespace).status != 0
+
+
+def test_a_vm_whose_disks_need_cdi_says_so_where_there_is_none(controller: Worker, kubectl: Kubectl) -> None:
+    del controller
+    vm = build_vm("disks")
+    vm["spec"]["dataVolumeTemplates"] = [
+        {
+            "metadata": {"name": "disk"},
+            "spec": {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}},
+        }
+    ]
+    vm["spec"]["template"]["spec"]["volumes"] = [{"name": "disk", "dataVolume": {"name": "disk"}}]
+    kubectl("create", "-f", "-", stdin=json.dumps(vm))
+
+    def check() -> None:
+        conditions = kubectl.get("vm", "disks").get("status", {}).get("conditions", [])
+        assert "DataVolumesNotServed" in [condition.get("reason") for condition in conditions]
+
+    retry(check)
+    kubectl("delete", "vm", "disks", "--timeout=60s")
+
+
+def test_a_claim_of_the_cluster_is_waited_for_and_never_touched(controller: Worker, kubectl: Kubectl) -> None:
+    del controller
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+            "volumeMode": "Block",
+        },
+    }
+    vm = build_vm("claims")
+    vm["spec"]["template"]["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    kubectl.apply(vm)
+    time.sleep(1)
+    assert list_pods(kubectl) == []
+    kubectl.apply(claim)
+    retry(lambda: _expect(list_pods(kubectl), ["claims"]))
+    (pod,) = kubectl.get(*PODS)["items"]
+    assert pod["spec"]["containers"][0]["volumeDevices"] == [{"name": "data", "devicePath": "/dev/virtshape-data"}]
+    assert kubectl.get("pvc", "data")["status"]["phase"] == "Pending"
+    kubectl("delete", "vm", "claims", "--timeout=60s")
+
+
+def test_the_system_says_how_it_is(controller: Worker, site: Site) -> None:
+    assert controller.ask("/livez") == (200, "ok")
+    retry(lambda: _expect(controller.ask("/readyz")[0], 200))
+    retry(lambda: _expect(site.kubectl.within("kubevirt").get("kv", "kubevirt")["status"]["phase"], "Deployed"))
+    text = controller.ask("/metrics")[1]
+    for name in ("virtshape_queue_depth", "virtshape_reconciles_total", "virtshape_reconcile_duration_seconds_count"):
+        assert f'{name}{{controller="vm"' in text
+    line = json.loads(controller.log.read_text().splitlines()[0])
+    assert {"time", "level", "logger", "message"} <= set(line)
+
+
+def _expect(found: object, wanted: object) -> None:
+    assert found == wanted

@@ -1,0 +1,33 @@
+"""Guests in pods on a real API server: pods as a kubelet would tell of them, VMs and instances follow."""
+
+import asyncio
+
+import pytest
+from tests.cluster.components.site import SYSTEM, Site, Worker
+from tests.podlives import PLAYS, Stage, controlled_pods
+
+from virtshape.client.http import HttpTransport
+from virtshape.client.kubeconfig import find_access
+from virtshape.client.rest import RestClient
+
+SECONDS = 120.0
+
+
+@pytest.mark.parametrize("play", PLAYS)
+def test_a_guest_in_a_pod(play: str, site: Site, webhook: Worker, namespace: str) -> None:
+    del webhook
+    account = site.plane.write_kubeconfig(f"system:serviceaccount:{SYSTEM}:virtshape-controller")
+
+    async def scenario() -> None:
+        admin = RestClient(HttpTransport(find_access(path=str(site.plane.kubeconfig))), manager="tester")
+        controller = RestClient(HttpTransport(find_access(path=str(account))), manager="virt-controller")
+        stage = Stage(admin, namespace)
+        await stage.prepare()
+        try:
+            async with controlled_pods(controller):
+                await PLAYS[play](stage)
+        finally:
+            await admin.close()
+            await controller.close()
+
+    asyncio.run(asyncio.wait_for(scenario(), SECONDS))
