@@ -1,0 +1,90 @@
+"""
+A kubelet that runs no pods and takes commands for them: as much as an API server needs to pass `exec` on.
+
+Commands are those by which guests are visited; the guest is played.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from virtshape.apiserver.access.certificates import Authority, make_key
+from virtshape.apiserver.http import Answer, Listener
+from virtshape.apiserver.message import Request, Response, Upgrade
+from virtshape.serve.tls.context import build_context
+from virtshape.stream.handshake import answer_key, split_list
+
+PROTOCOL = "v4.channel.k8s.io"
+SUCCESS = b"\x03" + json.dumps({"metadata": {}, "status": "Success"}).encode()
+
+
+class PlayedCommand:
+    """A command as a WebSocket's messages: the first byte of each says which stream it belongs to."""
+
+    def __init__(self, words: list[str], asked: list[list[str]]) -> None:
+        self._out: asyncio.Queue[bytes] = asyncio.Queue()
+        visit = words[words.index("virtshape.launcher.pod.visit") + 1 :]
+        asked.append(visit)
+        match visit:
+            case ["ask", text]:
+                report = {"state": "paused" if "pause" in text else "running"}
+                self._end(json.dumps({"report": report}).encode() + b"\n")
+            case ["log"]:
+                self._end(b"booted\n")
+            case ["console" | "vnc"] | ["port", _]:
+                self._out.put_nowait(b"\x01login: ")
+            case _:
+                self._out.put_nowait(b"\x02no such visit")
+                self._out.put_nowait(b'\x03{"metadata":{},"status":"Failure","message":"exit code 1"}')
+
+    def _end(self, output: bytes) -> None:
+        for message in (b"\x01" + output, SUCCESS, b""):
+            self._out.put_nowait(message)
+
+    async def read(self) -> bytes:
+        return await self._out.get()
+
+    async def write(self, data: bytes) -> None:
+        if data[:1] == b"\x00":
+            self._out.put_nowait(b"\x01" + data[1:].upper())
+
+    async def close(self) -> None:
+        self._out.put_nowait(b"")
+
+
+class PlayedKubelet:
+    """Takes commands, and notes them."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def handle(self, request: Request) -> Answer:
+        offers = split_list(request.headers.get("sec-websocket-protocol", ""))
+        if not request.path.startswith("/exec/") or PROTOCOL not in offers:
+            return Response(404, f"{request.path} {offers}".encode(), "text/plain")
+        consent = (
+            ("upgrade", "websocket"),
+            ("connection", "Upgrade"),
+            ("sec-websocket-accept", answer_key(request.headers["sec-websocket-key"])),
+            ("sec-websocket-protocol", PROTOCOL),
+        )
+        return Upgrade(PlayedCommand(request.query["command"], self.asked), consent, whole_messages=True)
+
+
+@asynccontextmanager
+async def played_kubelet() -> AsyncIterator[tuple[PlayedKubelet, dict[str, Any]]]:
+    """A kubelet on loopback, and the status of its node."""
+    credential = Authority.create(make_key(), "kubelet").issue_server(["127.0.0.1"])
+    kubelet = PlayedKubelet()
+    listener = Listener(kubelet.handle)
+    port = await listener.start("127.0.0.1", 0, build_context(credential.certificate, credential.key))
+    status = {
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+    }
+    try:
+        yield kubelet, status
+    finally:
+        await listener.stop()

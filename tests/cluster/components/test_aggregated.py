@@ -1,0 +1,198 @@
+"""What can be done with VMs, behind a real API server: virtctl as users know it, rights, and visits to guests."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cluster.components.kubelet import PlayedKubelet, played_kubelet
+from tests.cluster.components.site import Site, Worker
+from tests.cluster.installing import retry
+from tests.e2e.kubectl import Kubectl
+from tests.podlives import NODE, Stage
+
+from virtshape.api.core.node import Node
+from virtshape.client.actions import act
+from virtshape.client.guests import open_console, open_port, read_console_log
+from virtshape.client.http import HttpTransport
+from virtshape.client.kubeconfig import find_access
+from virtshape.client.rest import RestClient
+
+VIRTCTL = Path(sys.executable).parent / "virtctl"
+PATIENCE = 60.0
+SECONDS = 120.0
+GROUP = "/apis/subresources.kubevirt.io"
+pytestmark = pytest.mark.usefixtures("aggregated")
+
+
+def virtctl(site: Site, namespace: str, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [VIRTCTL, "--kubeconfig", site.plane.kubeconfig, "-n", namespace, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+        env={**os.environ, "KUBECONFIG": ""},
+    )
+
+
+def build_vm(name: str = "vm1", **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name},
+        "spec": {
+            "runStrategy": "Halted",
+            "instancetype": {"name": "u1.small"},
+            "preference": {"name": "fedora"},
+            "template": {"spec": {"domain": {"devices": {}}}},
+            **spec,
+        },
+    }
+
+
+@pytest.mark.parametrize("version", ["v1", "v1alpha3"])
+def test_the_group_is_discovered(site: Site, version: str) -> None:
+    code, listing = site.plane.ask("GET", f"{GROUP}/{version}")
+    assert (code, listing["kind"]) == (200, "APIResourceList")
+    assert "virtualmachines/start" in {resource["name"] for resource in listing["resources"]}
+    code, about = site.plane.ask("GET", f"{GROUP}/{version}/version")
+    assert (code, about["gitVersion"][:1]) == (200, "v")
+
+
+def test_virtctl_starts_and_stops(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+    del webhook
+    kubectl.apply(build_vm())
+    assert "scheduled to start" in virtctl(site, kubectl.namespace, "start", "vm1").stdout
+    assert kubectl.get("vm", "vm1")["spec"]["runStrategy"] == "Always"
+    assert "scheduled to stop" in virtctl(site, kubectl.namespace, "stop", "vm1").stdout
+    assert kubectl.get("vm", "vm1")["spec"]["runStrategy"] == "Halted"
+    ran = virtctl(site, kubectl.namespace, "restart", "vm1")
+    assert ran.returncode == 1
+    assert "Halted does not support manual restart requests" in ran.stderr
+
+
+def test_requests_go_to_the_status_of_a_vm_that_is_run_by_hand(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+    del webhook
+    kubectl.apply(build_vm(runStrategy="Manual"))
+    assert virtctl(site, kubectl.namespace, "start", "vm1").returncode == 0
+    assert kubectl.get("vm", "vm1")["status"]["stateChangeRequests"] == [{"action": "Start"}]
+
+
+def test_a_dry_run_changes_nothing(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+    del webhook
+    kubectl.apply(build_vm())
+    path = f"{GROUP}/v1/namespaces/{kubectl.namespace}/virtualmachines/vm1/start"
+    assert site.plane.ask("PUT", path, {"dryRun": ["All"]})[0] == 202
+    assert kubectl.get("vm", "vm1")["spec"]["runStrategy"] == "Halted"
+
+
+def test_a_vm_is_expanded(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+    del webhook
+    kubectl.apply(build_vm())
+    path = f"{GROUP}/v1/namespaces/{kubectl.namespace}"
+    code, vm = site.plane.ask("GET", f"{path}/virtualmachines/vm1/expand-spec")
+    assert code == 200
+    assert vm["spec"]["template"]["spec"]["domain"]["memory"]["guest"] == "2Gi"
+    assert "instancetype" not in vm["spec"]
+    code, sent = site.plane.ask("PUT", f"{path}/expand-vm-spec", build_vm("sent"))
+    assert (code, sent["spec"]["template"]["spec"]["domain"]["memory"]["guest"]) == (200, "2Gi")
+    code, status = site.plane.ask("PUT", f"{path}/expand-vm-spec", build_vm("x", instancetype={"name": "none"}))
+    assert (code, status["reason"]) == (400, "BadRequest")
+
+
+def test_what_is_not_there_is_not_found(site: Site, kubectl: Kubectl) -> None:
+    ran = virtctl(site, kubectl.namespace, "start", "none")
+    assert ran.returncode == 1
+    assert 'there is no VM "none"' in ran.stderr
+
+
+def test_people_may_do_what_their_roles_say(webhook: Worker, kubectl: Kubectl) -> None:
+    del webhook
+    kubectl.apply(build_vm())
+    for role in ("view", "edit"):
+        kubectl("create", "rolebinding", role, f"--clusterrole={role}", f"--user={role}er")
+    path = f"{GROUP}/v1/namespaces/{kubectl.namespace}/virtualmachines/vm1"
+    retry(lambda: kubectl("get", "--raw", f"{path}/expand-spec", "--as=viewer"))
+    told = kubectl.refused("replace", "--raw", f"{path}/start", "-f", "-", "--as=viewer", stdin="{}")
+    assert 'User "viewer" cannot update resource "virtualmachines/start"' in told
+    retry(lambda: kubectl("replace", "--raw", f"{path}/start", "-f", "-", "--as=editer", stdin="{}"))
+
+
+def test_nobody_is_let_in_past_the_api_server(site: Site, aggregated: Worker) -> None:
+    """Whoever calls the component itself and names somebody is nobody, whatever certificate they show."""
+    del aggregated
+    files = site.plane.directory
+    headers = ("-H", "X-Remote-User: admin", "-H", "X-Remote-Group: system:masters")
+    url = f"https://localhost:{site.https['apiserver']}{GROUP}/v1"
+    alone = _curl(*headers, url)
+    assert alone == "401"
+    with_admin = _curl("--cert", f"{files}/admin.crt", "--key", f"{files}/admin.key", *headers, url)
+    assert with_admin in ("000", "401")  # a certificate of another authority ends the handshake
+    proxy = ("--cert", f"{files}/front-proxy-client.crt", "--key", f"{files}/front-proxy-client.key")
+    assert _curl(*proxy, *headers, url) == "200"
+    assert _curl(*proxy, url) == "401"
+
+
+def _curl(*words: str) -> str:
+    line = ["curl", "-s", "-k", "-o", "/dev/null", "-w", "%{http_code}", *words]
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=PATIENCE).stdout
+
+
+Visit = Callable[[HttpTransport, RestClient, Stage, PlayedKubelet], Awaitable[None]]
+
+
+def visit(site: Site, namespace: str, scenario: Visit) -> None:
+    """Play a visit to a guest that runs on a node whose kubelet takes commands."""
+
+    async def play() -> None:
+        transport = HttpTransport(find_access(path=str(site.plane.kubeconfig)))
+        client = RestClient(transport, manager="tester")
+        stage = Stage(client, namespace)
+        await stage.prepare()
+        async with played_kubelet() as (kubelet, status):
+            await client.patch(Node, NODE, patch={"status": status}, subresource="status")
+            await stage.create_vm()
+            await stage.run_guest(await stage.wait_for_pod())
+            await stage.wait_for_phase("Running")
+            try:
+                await scenario(transport, client, stage, kubelet)
+            finally:
+                await client.close()
+
+    asyncio.run(asyncio.wait_for(play(), SECONDS))
+
+
+def test_a_guest_is_paused_and_goes_on(site: Site, controller: Worker, namespace: str) -> None:
+    del controller
+
+    async def scenario(_: HttpTransport, client: RestClient, stage: Stage, kubelet: PlayedKubelet) -> None:
+        for action, status in (("pause", "Paused"), ("unpause", "Running")):
+            await act(client, stage.namespace, "virtualmachineinstances", "vm1", action)
+            await stage.wait_for_status(status)
+        assert [json.loads(words[1])["ask"] for words in kubelet.asked] == ["pause", "unpause"]
+
+    visit(site, namespace, scenario)
+
+
+def test_a_console_and_a_port_lead_to_the_guest(site: Site, controller: Worker, namespace: str) -> None:
+    del controller
+
+    async def scenario(transport: HttpTransport, client: RestClient, stage: Stage, kubelet: PlayedKubelet) -> None:
+        console = await open_console(transport, stage.namespace, "vm1")
+        assert await console.read() == b"login: "
+        await console.write(b"root\n")
+        assert await console.read() == b"ROOT\n"
+        await console.close()
+        port = await open_port(transport, stage.namespace, "virtualmachineinstances", "vm1", 22)
+        assert await port.read() == b"login: "
+        await port.close()
+        assert await read_console_log(client, stage.namespace, "vm1") == b"booted\n"
+        assert kubelet.asked == [["console"], ["port", "22"], ["log"]]
+
+    visit(site, namespace, scenario)

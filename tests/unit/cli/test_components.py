@@ -1,0 +1,33 @@
+"""Commands of the processes on a cluster: what they want to be told before they begin."""
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+
+import pytest
+
+from virtshape.cli.errors import run
+from virtshape.cli.virtshape import virtshape
+
+REFUSED = {
+    "guests without an image": (["controller"], 2, "guests in pods need an image to run in"),
+    "a lease that ends too soon": (
+        ["controller", "--runtime=none", "--lease-seconds=5"],
+        2,
+        "a lease must outlast its renewal",
+    ),
+    "an API server on its own": (["apiserver"], 2, "only behind a cluster's API server"),
+    "a kubeconfig that is not there": (
+        ["webhook", "--kubeconfig=/nowhere/kubeconfig"],
+        1,
+        "/nowhere/kubeconfig: there is no such kubeconfig",
+    ),
+    "no way to run a guest": (["launcher"], 2, "give one of --directory and --pod"),
+}
+
+
+@pytest.mark.parametrize(("words", "status", "told"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_process_does_not_begin_with(words: list[str], status: int, told: str) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        assert run(virtshape, "virtshape", words) == status
+    assert told in err.getvalue()

@@ -1,0 +1,79 @@
+"""Where instances may be: on nodes that are counted, or wherever a launcher finds a place."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.lives import build_node, build_vmi
+
+from virtshape.api.core.node import Node
+from virtshape.api.kubevirt.configuration import KubeVirt
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.control.launcher import SCHEDULABLE_LABEL, SimulatedLauncher
+from virtshape.control.loop import Name
+from virtshape.control.placement import NodePlacement, Roaming, Spot
+
+NAME = Name("default", "vm1")
+OTHER = Name("default", "vm2")
+LABELS = {SCHEDULABLE_LABEL: "true"}
+HALF: dict[str, Any] = {"domain": {"memory": {"guest": "5Gi"}}}
+
+
+class Shelf:
+    """A cache of some nodes and instances."""
+
+    def __init__(self, *items: Node | VirtualMachineInstance) -> None:
+        self._items = items
+
+    def find(self, kind: type[Any], name: str, namespace: str = "") -> Any:
+        del namespace
+        if kind is KubeVirt:
+            return None
+        return next((one for one in self.list(kind) if one.metadata is not None and one.metadata.name == name), None)
+
+    def list(self, kind: type[Any], namespace: str = "") -> Sequence[Any]:
+        del namespace
+        return [one for one in self._items if isinstance(one, kind)]
+
+    def find_by(self, kind: type[Any], index: str, value: str) -> Sequence[Any]:
+        raise NotImplementedError
+
+
+def test_a_node_takes_instances_until_it_is_full_and_again_when_one_has_gone() -> None:
+    placement = NodePlacement(Shelf(build_node(labels=LABELS)), {"node1": SimulatedLauncher()})
+    assert placement.find_spot(NAME, build_vmi(**HALF)) == Spot("node1")
+    lacks = placement.find_spot(OTHER, build_vmi(name="vm2", **HALF)).lacks
+    assert lacks == "0/1 nodes are available: node1 has 3Gi of memory left, 5Gi needed"
+    assert placement.release(NAME) == {OTHER}
+    assert placement.find_spot(OTHER, build_vmi(name="vm2", **HALF)) == Spot("node1")
+    assert placement.release(OTHER) == set()
+
+
+def test_instances_that_were_there_before_count() -> None:
+    there = build_vmi("Running", name="vm2", **HALF)
+    assert there.status is not None
+    there.status.node_name = "node1"
+    placement = NodePlacement(Shelf(build_node(labels=LABELS), there), {})
+    assert placement.find_spot(NAME, build_vmi(**HALF)).lacks
+
+
+def test_a_node_that_is_gone_is_lost() -> None:
+    there = build_vmi("Running")
+    assert there.status is not None
+    there.status.node_name = "node1"
+    assert NodePlacement(Shelf(), {}).is_lost(there)
+    assert not NodePlacement(Shelf(build_node()), {}).is_lost(there)
+
+
+def test_a_launcher_that_roams_needs_no_node() -> None:
+    launcher = SimulatedLauncher()
+    placement = Roaming(launcher)
+    assert placement.find_spot(NAME, build_vmi()) == Spot()
+    assert placement.find_launcher(NAME, build_vmi()) is launcher
+    assert not placement.is_lost(build_vmi("Running"))
+    assert placement.release(NAME) == set()
+
+
+def test_without_a_launcher_instances_wait_and_are_told_why() -> None:
+    placement = Roaming(None, "nobody runs guests")
+    assert placement.find_spot(NAME, build_vmi()).lacks == "no node runs instances: nobody runs guests"
+    assert not placement.is_lost(build_vmi("Running"))
