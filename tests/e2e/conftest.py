@@ -1,12 +1,18 @@
-"""One running system for most tests, a namespace for each of them, and every kubectl there is."""
+"""One running system for most tests, one with guests, a namespace for each test, and every kubectl there is."""
 
 import itertools
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.demo import get_demo, give_up
+from tests.e2e.guests import Guests
 from tests.e2e.kubectl import Kubectl, list_kubectls
 from tests.e2e.system import System
+
+from virtshape.launcher.images.demo.build import DemoGuest
+from virtshape.launcher.machine.lacks import find_lacks
 
 _numbers = itertools.count(1)
 
@@ -16,6 +22,32 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     with System(tmp_path_factory.mktemp("system") / "data") as running:
         yield running
     log = running.log.read_text()
+    assert "ERROR" not in log, log
+    assert "Traceback" not in log, log
+
+
+@pytest.fixture(scope="session")
+def demo(request: pytest.FixtureRequest) -> DemoGuest:
+    """The demo guest's files; skips where no guest can run."""
+    if lacks := find_lacks():
+        give_up(f"no guest can run here without {', '.join(lacks)}")
+    return get_demo(request.config)
+
+
+@pytest.fixture(scope="session")
+def guests(
+    request: pytest.FixtureRequest, demo: DemoGuest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Guests]:
+    """A system that runs guests, and has the demo guest already."""
+    data = tmp_path_factory.mktemp("guests") / "data"
+    (data / "images" / "demo").mkdir(mode=0o700, parents=True)
+    for path in (*demo, *get_demo(request.config, "full")):
+        shutil.copy(path, data / "images" / "demo")
+    with System(data, "--launcher", "qemu") as system:
+        running = Guests(system)
+        yield running
+        running.delete_all()
+    log = system.log.read_text()
     assert "ERROR" not in log, log
     assert "Traceback" not in log, log
 

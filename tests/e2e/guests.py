@@ -1,16 +1,20 @@
 """Real guests for tests: VMs on a running system, and what their guests say of themselves over the serial line."""
 
 import json
+import re
 import time
+import urllib.request
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from tests.build import Tree
 from tests.e2e.system import System
 
-PATIENCE: Final = 180.0
+PATIENCE: Final = 300.0
 KUBEVIRT: Final = "/apis/kubevirt.io/v1/namespaces/default"
 INSTANCETYPES: Final = "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default"
+CORE: Final = "/api/v1/namespaces/default"
+CDI: Final = "/apis/cdi.kubevirt.io/v1beta1/namespaces/default"
 ACTIONS: Final = "/apis/subresources.kubevirt.io/v1/namespaces/default"
 DEMO: Final = "virtshape.local/demo"
 FULL_DEMO: Final = "virtshape.local/demo-full"
@@ -18,10 +22,10 @@ FULL_DEMO: Final = "virtshape.local/demo-full"
 R = TypeVar("R")
 
 
-def build_guest(name: str, image: str = DEMO, *, domain: Tree | None = None, **spec: Any) -> Tree:
+def build_guest(name: str, image: str = DEMO, *, domain: Tree | None = None, grace: int = 20, **spec: Any) -> Tree:
     """A VM that boots the demo guest from its first disk, small and quick to stop."""
     template: Tree = {
-        "terminationGracePeriodSeconds": 20,
+        "terminationGracePeriodSeconds": grace,
         "domain": {"memory": {"guest": "192Mi"}, "devices": {}, **(domain or {})},
         "volumes": [{"name": "root", "containerDisk": {"image": image}}, *spec.pop("volumes", [])],
     }
@@ -51,10 +55,10 @@ class Guests:
 
     def create(self, *trees: Tree) -> None:
         """Store objects."""
+        homes = {"v1": CORE, "kubevirt.io/v1": KUBEVIRT, "cdi.kubevirt.io/v1beta1": CDI}
         for tree in trees:
-            plural = f"{tree['kind'].lower()}s"
-            group = KUBEVIRT if tree["kind"] == "VirtualMachine" else INSTANCETYPES
-            code, answer = self.system.ask("POST", f"{group}/{plural}", tree)
+            home = homes.get(tree["apiVersion"], INSTANCETYPES)
+            code, answer = self.system.ask("POST", f"{home}/{tree['kind'].lower()}s", tree)
             assert code == 201, answer
 
     def vm(self, name: str) -> Tree:
@@ -119,6 +123,45 @@ class Guests:
             return next((json.loads(line) for line in lines if line.startswith('{"sockets"')), None)
 
         return eventually(look, lambda: f"{name} says nothing of itself: {self.read_console(name)[-2000:]}")
+
+    def read_now(self, name: str) -> Tree:
+        """What a guest finds at this moment, asked over the port that it has open for the web."""
+        (where,) = [here for port, here in self.list_ports(name).items() if port == 80]
+        with urllib.request.urlopen(f"http://{where}/cgi-bin/shape", timeout=PATIENCE) as answer:
+            shape: Tree = json.load(answer)
+            return shape
+
+    def list_ports(self, name: str) -> dict[int, str]:
+        """Where the ports are that an instance names."""
+        words = self.conditions(name).get("PortsOpen", {}).get("message", "")
+        return {int(port): here for port, here in re.findall(r"tcp (\d+) of \w+ is ([\d.:]+)", words)}
+
+    def conditions(self, name: str, kind: str = "virtualmachineinstances") -> dict[str, Tree]:
+        """The conditions of an instance or a VM, by their types."""
+        code, tree = self.system.ask("GET", f"{KUBEVIRT}/{kind}/{name}")
+        return {one["type"]: one for one in tree.get("status", {}).get("conditions", [])} if code == 200 else {}
+
+    def wait_for_words(self, name: str, words: str) -> str:
+        """All that a guest has written to its console, once these words are among it."""
+        written = eventually(
+            lambda: text if words in (text := self.read_console(name)) else None,
+            lambda: f"{name} has not written {words!r}: {self.read_console(name)[-2000:]}",
+        )
+        return written.replace("\r", "")
+
+    def list_events(self, name: str) -> list[Tree]:
+        """What is told of objects of a name."""
+        events = self.system.ask("GET", f"{CORE}/events")[1]["items"]
+        return [one for one in events if one["involvedObject"]["name"] == name]
+
+    def read_story(self, name: str) -> str:
+        """The words of all that is told of objects of a name."""
+        return "\n".join(one["message"] for one in self.list_events(name))
+
+    def delete_all(self) -> None:
+        """Have all VMs gone that there still are."""
+        vms = self.system.ask("GET", f"{KUBEVIRT}/virtualmachines")[1]["items"]
+        self.delete(*(vm["metadata"]["name"] for vm in vms))
 
     def delete(self, *names: str) -> None:
         """Have VMs gone, with their guests."""

@@ -44,15 +44,16 @@ def _explain_data_volume(name: str, namespace: str, cache: Cache) -> Trouble | N
     phase = find_data_volume_phase(name, namespace, cache)
     if phase in USABLE_PHASES:
         return None
-    has_failed = phase == "Failed" or (volume.status is not None and bool(volume.status.restart_count))
-    words = _find_words(volume) if has_failed else ""
-    return Trouble(FAILED if has_failed else NOT_READY, f"DataVolume {name} is {phase}{words and f': {words}'}")
+    words = _find_words(volume, phase)
+    return Trouble(FAILED if words else NOT_READY, f"DataVolume {name} is {phase}{words and f': {words}'}")
 
 
-def _find_words(volume: DataVolume) -> str:
-    """What the work that fills the volume says of itself."""
-    conditions = (volume.status.conditions if volume.status is not None else None) or ()
-    return next((one.message for one in conditions if one.type == "Running" and one.message), "")
+def _find_words(volume: DataVolume, phase: str) -> str:
+    """What went wrong with a volume that has failed, or is to be tried again; empty while it is tried."""
+    status = volume.status
+    if status is None or (phase != "Failed" and not status.restart_count):
+        return ""
+    return next((one.message for one in status.conditions or () if one.type == "Running" and one.message), "")
 
 
 def _explain_claim(name: str, namespace: str, cache: Cache, words: str = "") -> Trouble | None:

@@ -43,10 +43,15 @@ WAITS: dict[str, tuple[list[Tree], list[Model], Trouble | None]] = {
         [build_volume("ImportInProgress", words="downloading")],
         Trouble("NotAllDVsReady", "DataVolume dv is ImportInProgress"),
     ),
-    "a volume that is tried again": (
+    "a volume that is to be tried again": (
         [OF_VOLUME],
         [build_volume("ImportInProgress", restarts=2, words="no such host")],
         Trouble("DataVolumeError", "DataVolume dv is ImportInProgress: no such host"),
+    ),
+    "a volume that is being tried again": (
+        [OF_VOLUME],
+        [build_volume("ImportInProgress", restarts=2)],
+        Trouble("NotAllDVsReady", "DataVolume dv is ImportInProgress"),
     ),
     "a volume that has failed": (
         [OF_VOLUME],

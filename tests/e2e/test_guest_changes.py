@@ -1,0 +1,84 @@
+"""What guests get and keep while they live: more vCPUs and memory, open ports, and state that outlives a restart."""
+
+import urllib.error
+
+import pytest
+from tests.build import Tree
+from tests.e2e.guests import FULL_DEMO, KUBEVIRT, Guests, build_guest, eventually
+
+WEB: Tree = {"interfaces": [{"name": "default", "masquerade": {}, "ports": [{"port": 80}, {"port": 7}]}]}
+POD: list[Tree] = [{"name": "default", "pod": {}}]
+
+
+def add_network(tree: Tree) -> Tree:
+    tree["spec"]["template"]["spec"]["networks"] = POD
+    return tree
+
+
+def test_a_running_guest_grows_with_its_vm(guests: Guests) -> None:
+    domain: Tree = {
+        "cpu": {"sockets": 1, "maxSockets": 4},
+        "memory": {"guest": "1Gi", "maxGuest": "2Gi"},
+        "devices": WEB,
+    }
+    guests.create(add_network(build_guest("growing", domain=domain)))
+    uid = guests.wait_for_phase("growing", "Running")["metadata"]["uid"]
+    before = guests.read_shape("growing")
+    guests.wait_for_words("growing", "eth0 has")
+    change = {"cpu": {"sockets": 3}, "memory": {"guest": "1536Mi"}}
+    guests.patch(f"{KUBEVIRT}/virtualmachines/growing", spec={"template": {"spec": {"domain": change}}})
+
+    def look() -> Tree | None:
+        found = guests.read_now("growing")
+        return found if found["sockets"] == 3 and found["availableMiB"] > before["availableMiB"] + 400 else None
+
+    eventually(look, lambda: f"it does not grow: {guests.read_now('growing')}")
+    vmi = guests.wait_for_phase("growing", "Running")
+    assert (vmi["metadata"]["uid"], before["sockets"]) == (uid, 1)
+    assert vmi["status"]["currentCPUTopology"]["sockets"] == 3
+    assert vmi["status"]["memory"] == {"guestAtBoot": "1Gi", "guestRequested": "1536Mi", "guestCurrent": "1536Mi"}
+    assert "RestartRequired" not in guests.conditions("growing", "virtualmachines")
+    guests.delete("growing")
+
+
+def test_ports_that_an_interface_names_are_open_on_loopback_and_no_others(guests: Guests) -> None:
+    guests.create(add_network(build_guest("web", domain={"memory": {"guest": "192Mi"}, "devices": WEB})))
+    guests.wait_for_words("web", "eth0 has")
+    ports = guests.list_ports("web")
+    assert [*ports] == [80, 7]
+    assert all(here.startswith("127.0.0.1:") for here in ports.values())
+    assert guests.read_now("web")["memoryMiB"] == 192
+    guests.delete("web")
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(f"http://{ports[80]}/", timeout=5)
+
+
+VARIABLE = "/sys/firmware/efi/efivars/Note-5e2f0c77-1111-4222-8333-94a0b1c2d3e4"
+NOTE = f"""\
+#!/bin/sh
+if [ -e {VARIABLE} ]; then
+    echo "the firmware remembers: $(tail -c +5 {VARIABLE})"
+else
+    printf '\\007\\000\\000\\000good morning' >{VARIABLE} && echo "a note was left"
+fi
+"""
+
+
+def test_what_firmware_and_tpm_keep_outlives_a_restart_and_goes_with_the_vm(guests: Guests) -> None:
+    domain: Tree = {
+        "memory": {"guest": "384Mi"},
+        "features": {"smm": {}},
+        "firmware": {"bootloader": {"efi": {"secureBoot": True, "persistent": True}}},
+        "devices": {"tpm": {"persistent": True}},
+    }
+    seed = {"name": "seed", "cloudInitNoCloud": {"userData": NOTE}}
+    guests.create(build_guest("lasting", FULL_DEMO, domain=domain, volumes=[seed]))
+    guests.wait_for_words("lasting", "a note was left")
+    kept = guests.system.directory / "state" / guests.vm("lasting")["metadata"]["uid"]
+    assert sorted(path.name for path in kept.rglob("*") if path.is_file() and "lock" not in path.name)
+    uid = guests.wait_for_phase("lasting", "Running")["metadata"]["uid"]
+    guests.act("virtualmachines", "lasting", "restart")
+    guests.wait_for_phase("lasting", "Running", other_than=uid)
+    guests.wait_for_words("lasting", "the firmware remembers: good morning")
+    guests.delete("lasting")
+    eventually(lambda: None if kept.exists() else True, lambda: f"{kept} is left")

@@ -1,0 +1,204 @@
+"""Starts that cannot be: each says why, in words, as a condition and as an event, and goes on once it can."""
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+from tests.build import Tree
+from tests.e2e.guests import Guests, build_guest, eventually
+
+MACHINES = "virtualmachines"
+INSTANCES = "virtualmachineinstances"
+
+
+class Reason(NamedTuple):
+    """Something that keeps a guest from starting, and how that is told."""
+
+    status: str
+    """The state of the VM in one word."""
+    condition: str
+    """The condition that tells it, of the instance unless there is none yet."""
+    reason: str
+    words: str
+    domain: Tree | None = None
+    volume: Tree | None = None
+    kind: str = INSTANCES
+
+
+REASONS: dict[str, Reason] = {
+    "missing-claim": Reason(
+        "ErrorPvcNotFound",
+        "DataVolumesReady",
+        "FailedPvcNotFound",
+        "PersistentVolumeClaim nowhere is not there",
+        volume={"persistentVolumeClaim": {"claimName": "nowhere"}},
+        kind=MACHINES,
+    ),
+    "failed-volume": Reason(
+        "DataVolumeError",
+        "DataVolumesReady",
+        "DataVolumeError",
+        "DataVolume failed is Failed: source s3 is not supported",
+        volume={"dataVolume": {"name": "failed"}},
+        kind=MACHINES,
+    ),
+    "image": Reason(
+        "ImagePullBackOff",
+        "Synchronized",
+        "ImagePullBackOff",
+        "the image 127.0.0.1:1/no/such:1 cannot be had: http://127.0.0.1:1/v2/no/such/manifests/1 cannot be reached: "
+        "Connection refused",
+        volume={"containerDisk": {"image": "127.0.0.1:1/no/such:1"}},
+    ),
+    "secret": Reason(
+        "Starting",
+        "Synchronized",
+        "SecretNotFound",
+        "Secret default/nowhere is not there",
+        volume={"secret": {"secretName": "nowhere"}},
+    ),
+    "settings": Reason(
+        "Starting",
+        "Synchronized",
+        "ConfigMapNotFound",
+        "ConfigMap default/nowhere is not there",
+        volume={"configMap": {"name": "nowhere"}},
+    ),
+    "account": Reason(
+        "Starting",
+        "Synchronized",
+        "ServiceAccountNotFound",
+        "ServiceAccount default/nowhere is not there",
+        volume={"serviceAccount": {"serviceAccountName": "nowhere"}},
+    ),
+    "host-disk": Reason(
+        "Starting",
+        "Synchronized",
+        "HostDiskRefused",
+        "spec.volumes[1].hostDisk: this machine allows no host disks: its configuration names no directory for them",
+        volume={"hostDisk": {"path": "/etc/passwd", "type": "Disk"}},
+    ),
+    "hugepages": Reason(
+        "ErrorUnschedulable",
+        "PodScheduled",
+        "Unschedulable",
+        "of hugepages-1Gi left, 512Gi needed",
+        domain={"memory": {"guest": "512Gi", "hugepages": {"pageSize": "1Gi"}}},
+    ),
+    "memory": Reason(
+        "ErrorUnschedulable",
+        "PodScheduled",
+        "Unschedulable",
+        "of memory left, 512Ti needed",
+        domain={"memory": {"guest": "512Ti"}},
+    ),
+    "device": Reason(
+        "ErrorUnschedulable",
+        "PodScheduled",
+        "Unschedulable",
+        "has 0 of example.org/gpu left, 1 needed",
+        domain={"devices": {"gpus": [{"name": "one", "deviceName": "example.org/gpu"}]}},
+    ),
+    "sev": Reason(
+        "ErrorUnschedulable",
+        "Synchronized",
+        "NotPossibleHere",
+        "spec.domain.launchSecurity.sev: this machine has no SEV",
+        domain={"launchSecurity": {"sev": {}}, "firmware": {"bootloader": {"efi": {"secureBoot": False}}}},
+    ),
+    "machine": Reason(
+        "ErrorUnschedulable",
+        "Synchronized",
+        "NotPossibleHere",
+        "spec.domain.machine.type: QEMU has no machine type pc-q35-rhel9.2.0 here; it has: pc, ",
+        domain={"machine": {"type": "pc-q35-rhel9.2.0"}},
+    ),
+    "model": Reason(
+        "ErrorUnschedulable",
+        "Synchronized",
+        "NotPossibleHere",
+        "spec.domain.cpu.model: this machine knows no CPU model NoSuchModel; it has: ",
+        domain={"cpu": {"model": "NoSuchModel"}},
+    ),
+    "feature": Reason(
+        "ErrorUnschedulable",
+        "Synchronized",
+        "NotPossibleHere",
+        "spec.domain.cpu.features[0].name: no guest of this machine can have the CPU feature no-such-feature",
+        domain={"cpu": {"features": [{"name": "no-such-feature"}]}},
+    ),
+    "queues": Reason(
+        "ErrorUnschedulable",
+        "Synchronized",
+        "NotPossibleHere",
+        "spec.domain.devices.networkInterfaceMultiqueue: the interface 'default' has user-mode networking",
+        domain={"cpu": {"cores": 2}, "devices": {"networkInterfaceMultiqueue": True}},
+    ),
+}
+
+
+@pytest.fixture
+def failed(guests: Guests) -> Iterator[None]:
+    """A DataVolume that cannot be filled."""
+    volume: Tree = {
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataVolume",
+        "metadata": {"name": "failed", "namespace": "default"},
+        "spec": {
+            "source": {"s3": {"url": "http://127.0.0.1:1/disk"}},
+            "storage": {"resources": {"requests": {"storage": "8Mi"}}},
+        },
+    }
+    guests.create(volume)
+    yield
+    guests.system.ask("DELETE", "/apis/cdi.kubevirt.io/v1beta1/namespaces/default/datavolumes/failed")
+
+
+@pytest.mark.usefixtures("failed")
+@pytest.mark.parametrize(("name", "why"), REASONS.items(), ids=REASONS.keys())
+def test_why_a_guest_does_not_start_is_told_in_words(guests: Guests, name: str, why: Reason) -> None:
+    name = f"not-{name}"
+    domain = {"memory": {"guest": "192Mi"}, "devices": {}, **(why.domain or {})}
+    volumes = [{"name": "data", **why.volume}] if why.volume else []
+    guests.create(build_guest(name, domain=domain, volumes=volumes))
+    told = eventually(
+        lambda: (
+            found
+            if (found := guests.conditions(name, why.kind).get(why.condition, {})).get("reason") == why.reason
+            else None
+        ),
+        lambda: json.dumps([guests.vm(name), guests.vmi(name)], indent=1),
+    )
+    assert why.words in told["message"]
+    guests.wait_for_status(name, why.status)
+    event = eventually(
+        lambda: next((one for one in guests.list_events(name) if why.words in one["message"]), None),
+        lambda: guests.read_story(name),
+    )
+    assert event["type"] == "Warning"
+    guests.delete(name)
+
+
+def test_a_guest_starts_once_what_it_lacked_is_there(guests: Guests) -> None:
+    volumes = [{"name": "data", "secret": {"secretName": "late"}}]
+    guests.create(build_guest("patient", grace=0, volumes=volumes))
+    eventually(lambda: guests.conditions("patient").get("Synchronized"), lambda: str(guests.vmi("patient")))
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "late", "namespace": "default"}}
+    guests.create({**secret, "stringData": {"key": "value"}})
+    guests.wait_for_phase("patient", "Running")
+    assert "Synchronized" not in guests.conditions("patient")
+    guests.delete("patient")
+
+
+def test_what_stands_in_for_something_is_told(guests: Guests) -> None:
+    """Whether KVM works here or not: one of the two needs a stand-in for what the other has."""
+    domain = {"cpu": {"model": "host-passthrough"}, "memory": {"guest": "192Mi"}}
+    guests.create(build_guest("standing-in", grace=0, domain=domain))
+    guests.wait_for_phase("standing-in", "Running")
+    (node,) = guests.system.ask("GET", "/api/v1/nodes")[1]["items"]
+    has_kvm = "devices.kubevirt.io/kvm" in node["status"]["allocatable"]
+    words = guests.conditions("standing-in").get("StandIn", {}).get("message", "")
+    assert ("host-passthrough needs KVM" in words) is not has_kvm
+    assert guests.conditions("standing-in", MACHINES).get("StandIn", {}).get("message", "") == words
+    guests.delete("standing-in")
