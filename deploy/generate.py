@@ -27,7 +27,7 @@ FOLDER = Path(__file__).parent
 BASE = "kustomize/base"
 CHART = "helm/virtshape"
 NOTE = "# Written by deploy/generate.py.\n"
-OLDEST_KUBERNETES = "1.30.0-0"
+OLDEST_KUBERNETES = "1.32.0-0"
 KEPT = {"helm.sh/resource-policy": "keep"}
 """What stays when a release is uninstalled: with the kinds all VMs would go, with the namespace the configuration."""
 

@@ -27,8 +27,9 @@ def print_manifests(*words: str) -> str:
 
 
 def apply_kinds(kubectl: Kubectl) -> None:
-    """Have the cluster know all our kinds, and nothing that has a say in their objects."""
-    kubectl.apply(*build_parts(Options(cdi=True))["crds"])
+    """Have the cluster know all our kinds, and nothing that has a say in their objects, nor in their versions."""
+    definitions = build_parts(Options(cdi=True))["crds"]
+    kubectl.apply(*({**tree, "spec": {**tree["spec"], "conversion": {"strategy": "None"}}} for tree in definitions))
     wait_for_kinds(kubectl)
 
 

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Builds the control plane that tests/cluster/go.mod names (etcd, kube-apiserver, kube-controller-manager), once,
-# outside the tree, and prints the folder it is in. Needs Go and its module proxy; takes minutes the first time.
+# Builds a control plane (etcd, kube-apiserver, kube-controller-manager), once, outside the tree, and prints the folder
+# it is in: the one that tests/cluster/go.mod names or, with the word `oldest`, that of tests/cluster/oldest/go.mod.
+# Needs Go and its module proxy; takes minutes the first time. Tests take another one than the newest from
+#     KUBEBUILDER_ASSETS=$(bash tools/cluster/build.sh oldest) make test TESTS=tests/cluster
 set -euo pipefail
-cd "$(dirname "$0")/../../tests/cluster"
+modules=$(cd "$(dirname "$0")/../../tests/cluster" && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/virtshape
 
-release=$(sed -n 's|^.*k8s.io/kubernetes v\([0-9.]*\).*|\1|p' go.mod)
-target=${XDG_CACHE_HOME:-$HOME/.cache}/virtshape/cluster-$release
-stamp="-s -w -X k8s.io/component-base/version.gitVersion=v$release"
-
-build() {
+build() { # the program's name, its package, its module
     [ -x "$target/$1" ] && return
     command -v go >/dev/null || {
         echo "$1 $release is built with Go, which is not on PATH." >&2
@@ -16,11 +15,22 @@ build() {
     }
     echo "Building $1 for Kubernetes $release, once ..." >&2
     mkdir -p "$target"
-    nice -n 15 go build -mod=readonly -trimpath -buildvcs=false -ldflags "$stamp" -o "$target/$1.$$" "$2"
+    local stamp="-s -w -X k8s.io/component-base/version.gitVersion=v$release"
+    nice -n 15 go build -C "$3" -mod=readonly -trimpath -buildvcs=false -ldflags "$stamp" -o "$target/$1.$$" "$2"
     mv "$target/$1.$$" "$target/$1"
 }
 
-build etcd go.etcd.io/etcd/server/v3
-build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
-build kube-controller-manager k8s.io/kubernetes/cmd/kube-controller-manager
+case ${1:-} in
+"") module=$modules prefix=cluster ;;
+oldest) module=$modules/oldest prefix=oldest ;;
+*)
+    echo "There is no control plane called $1: give nothing, or oldest." >&2
+    exit 2
+    ;;
+esac
+release=$(sed -n 's|^.*k8s.io/kubernetes v\([0-9.]*\).*|\1|p' "$module/go.mod")
+target=$cache/$prefix-$release
+build etcd go.etcd.io/etcd/server/v3 "$modules"
+build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver "$module"
+build kube-controller-manager k8s.io/kubernetes/cmd/kube-controller-manager "$module"
 echo "$target"
