@@ -1,5 +1,5 @@
 """
-Writes docs/reference: every command from its own help, every kind from its structs.
+Writes docs/virtctl.md and docs/reference: every command from its own help, every kind from its structs.
 
     python docs/generate.py           writes the files
     python docs/generate.py --check   says which of them are out of date, exit status 1 if any is
@@ -17,7 +17,17 @@ from virtshape.api.kinds import Kind, find_kind
 from virtshape.cli.virtctl import virtctl
 from virtshape.cli.virtshape import virtshape
 
-FOLDER = Path(__file__).parent / "reference"
+FOLDER = Path(__file__).parent
+VIRTCTL = """# virtctl
+
+The command of those who use VMs, with KubeVirt's names, flags and words: at `virtshape up`, at virtshape on a cluster,
+and at a KubeVirt cluster. `kubectl virt ...` is the same command as a plugin of kubectl; both complete their words,
+after `source <(virtctl completion bash)` or kubectl's own `source <(kubectl completion bash)`.
+
+Exit status: 0 done, 1 refused or failed, 2 command line not understood, 130 interrupted. What goes wrong is said on
+standard error, with what to do next; what is asked for stands on standard output alone. This page is the commands' own
+help, and checked to be.
+"""
 KINDS = (
     ("kubevirt.io/v1", "VirtualMachine"),
     ("kubevirt.io/v1", "VirtualMachineInstance"),
@@ -36,9 +46,9 @@ def main() -> int:
     pages = {f"{name}.md": text for name, text in write_pages()}
     stale = [name for name, text in pages.items() if _read(FOLDER / name) != text]
     if "--check" in sys.argv:
-        sys.stdout.writelines(f"docs/reference/{name} is out of date: run make docs\n" for name in stale)
+        sys.stdout.writelines(f"docs/{name} is out of date: run make docs\n" for name in stale)
         return 1 if stale else 0
-    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / "reference").mkdir(exist_ok=True)
     for name in stale:
         (FOLDER / name).write_text(pages[name])
     return 0
@@ -50,22 +60,30 @@ def _read(path: Path) -> str | None:
 
 def write_pages() -> Iterator[tuple[str, str]]:
     """Each page's name and text."""
-    yield "virtctl", write_commands("virtctl", virtctl)
-    yield "virtshape", write_commands("virtshape", virtshape)
+    yield "virtctl", "\n".join([VIRTCTL, write_contents("virtctl", virtctl), *write_commands("virtctl", virtctl)])
+    yield "reference/virtshape", "\n".join(["# virtshape\n", *write_commands("virtshape", virtshape)])
     for api_version, name in KINDS:
         kind = find_kind(api_version, name)
         if kind is not None:
-            yield name.lower(), write_kind(kind)
+            yield f"reference/{name.lower()}", write_kind(kind)
 
 
-def write_commands(program: str, group: click.Group) -> str:
-    """A page with the help of a program and of all its commands."""
-    parts = [f"# {program}\n"]
+def write_contents(program: str, group: click.Group) -> str:
+    """A table of a program's commands."""
+    rows = []
+    for each in _walk_commands(program, group):
+        if not isinstance(each.command, click.Group):
+            path, words = each.command_path, each.command.get_short_help_str(WIDTH)
+            rows.append(f"| [`{path}`](#{path.replace(' ', '-')}) | {words} |")
+    return "\n".join(["| command | |", "| --- | --- |", *rows, ""])
+
+
+def write_commands(program: str, group: click.Group) -> Iterator[str]:
+    """The help of a program and of all its commands."""
     for context in _walk_commands(program, group):
         text = "\n".join(line.rstrip() for line in context.get_help().splitlines())
         heading = f"## {context.command_path}\n\n" if context.parent else ""
-        parts.append(f"{heading}```text\n{text}\n```\n")
-    return "\n".join(parts)
+        yield f"{heading}```text\n{text}\n```\n"
 
 
 def _walk_commands(name: str, command: click.Command, parent: click.Context | None = None) -> Iterator[click.Context]:
