@@ -69,11 +69,17 @@ class Caller:
 
     def post(self, path: str, body: dict[str, Any]) -> None:
         """Create an object."""
-        self._connection.request("POST", path, json.dumps(body), self._headers)
+        self.ask("POST", path, body)
+
+    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """What the server answers; nothing may go wrong."""
+        text = json.dumps(body) if body is not None else None
+        self._connection.request(method, path, text, self._headers)
         reply = self._connection.getresponse()
-        text = reply.read()
-        if reply.status != 201:
-            raise RuntimeError(f"POST {path}: {reply.status} {text[:300]!r}")
+        answer = reply.read()
+        if reply.status >= 300:
+            raise RuntimeError(f"{method} {path}: {reply.status} {answer[:300]!r}")
+        return json.loads(answer) if answer else None
 
     def watch(self, path: str) -> Iterator[bytes]:
         """The lines of a watch."""

@@ -16,23 +16,29 @@ _LEFTOVER: Final = re.compile(r"\..+\.(\d+)-[0-9a-f]{8}\.partial")
 
 
 @contextmanager
-def place(target: Path, mode: int = 0o600) -> Iterator[Path]:
-    """Give a temporary name to write to; the file takes its place at the end, or is gone if an exception comes."""
+def place(target: Path, mode: int = 0o600, *, durable: bool = True) -> Iterator[Path]:
+    """
+    Give a temporary name to write to; the file takes its place at the end, or is gone if an exception comes.
+
+    What need not be durable may be found empty after the machine has failed.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.parent / f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.partial"
     try:
         yield partial
         partial.chmod(mode)
-        sync(partial)
+        if durable:
+            sync(partial)
         partial.rename(target)
-        sync(target.parent)
+        if durable:
+            sync(target.parent)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def place_bytes(target: Path, content: bytes, mode: int = 0o600) -> None:
+def place_bytes(target: Path, content: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
     """Write a small file whole."""
-    with place(target, mode) as partial:
+    with place(target, mode, durable=durable) as partial:
         partial.touch(mode)
         partial.write_bytes(content)
 

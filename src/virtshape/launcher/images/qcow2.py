@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from virtshape.launcher.images.command import run
+from virtshape.launcher.images.emptiness import render_empty
 from virtshape.launcher.images.inspection import describe_source
-from virtshape.launcher.images.placing import place
+from virtshape.launcher.images.placing import place_bytes
 from virtshape.launcher.images.progress import Progress, ignore
 
 _SECONDS: Final = 60.0
@@ -18,16 +19,13 @@ _CONVERT_MEMORY: Final = 2 << 30
 
 
 def make_blank(target: Path, size: int) -> None:
-    """Make an image of so many bytes that takes hardly any space."""
-    with place(target) as partial:
-        run(["qemu-img", "create", "-q", "-f", "qcow2", str(partial), str(size)], seconds=_SECONDS)
+    """Make an image of so many bytes that takes hardly any space, and need not survive the machine."""
+    place_bytes(target, render_empty(size), durable=False)
 
 
 def make_overlay(target: Path, base: Path, base_format: str, size: int) -> None:
     """Make an image that reads from a base, which it never opens for writing, and keeps changes to itself."""
-    with place(target) as partial:
-        backing = ["-u", "-b", str(base.absolute()), "-F", base_format]  # -u: not even opened now, it may be in use
-        run(["qemu-img", "create", "-q", "-f", "qcow2", *backing, str(partial), str(size)], seconds=_SECONDS)
+    place_bytes(target, render_empty(size, str(base.absolute()), base_format), durable=False)
 
 
 def convert(

@@ -4,6 +4,7 @@ Libvirt's QEMU driver inside this process: its settings, its event loop on a thr
 Knows nothing of guests.
 """
 
+import contextlib
 import logging
 import os
 import threading
@@ -23,6 +24,8 @@ group = "+{group}"
 _HASTE: Final = """\
 capability_filters = [ "cpu-unavailable-features" ]
 """
+_ANY_CPU: Final = "<cpu><model>qemu64</model></cpu>"
+"""The least that libvirt has to look QEMU up for."""
 _log = logging.getLogger(__name__)
 
 
@@ -63,9 +66,10 @@ def open_connection(root: Path) -> Any:
     threading.Thread(target=_run_events, name="libvirt", daemon=True).start()
     try:
         connection = libvirt.open(f"qemu:///embed?root={root}")
-        connection.getDomainCapabilities()  # what QEMU can do is found out now, and not when a guest is to start
     except libvirt.libvirtError as error:
         raise NoDriverError(f"libvirt's QEMU driver does not start: {error}") from error
+    with contextlib.suppress(libvirt.libvirtError):  # what QEMU can do is read now, and not when a guest is to start
+        connection.compareHypervisorCPU(None, None, None, None, _ANY_CPU)
     return connection
 
 

@@ -55,7 +55,7 @@ def prepare_sysprep(task: Task) -> Source:
 def burn(task: Task, files: dict[str, bytes], label: str) -> Source:
     """Write files to the volume's CD."""
     image = task.name_image("iso")
-    place_bytes(image, render_iso(files, label))
+    place_bytes(image, render_iso(files, label), durable=False)
     return Source(path=str(image))
 
 

@@ -68,7 +68,7 @@ def _cover(image: Path, base: Path, form: str, size: int) -> Source:
 
 def _find_header(image: Path) -> str | None:
     """Tell what an image of ours rests on; the empty text if on nothing, None if there is no such image."""
-    if not image.exists():
+    if not image.exists() or image.stat().st_size == 0:
         return None
     form, head, _ = look_at(image)
     header = parse_qcow2(head) if form == "qcow2" else None

@@ -1,0 +1,277 @@
+"""
+What guests cost beyond QEMU: the time until one runs, the memory of its launcher process, twenty at once, and a clone.
+
+With real guests, in a data directory of their own. Prints a table and puts it into docs/performance.md.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from bench.control import NAMESPACE, Caller, Followed
+from bench.running import COMMANDS, Running, resident_megabytes, started, write_page
+from virtshape.launcher.images.demo.build import ensure_demo_guest
+
+ROUNDS = 15
+AT_ONCE = 20
+PATIENCE_SECONDS = 600.0
+GIB = 1 << 30
+MIB = 1 << 20
+ACTIONS = "/apis/subresources.kubevirt.io/v1/namespaces/default"
+CDI = "/apis/cdi.kubevirt.io/v1beta1/namespaces/default"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "virtshape" / "bench"
+
+
+def main() -> None:
+    """Measure everything and print it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        data = pathlib.Path(scratch, "data")
+        furnish(data)
+        lines = ["| work | goal | virtshape |", "| --- | --- | --- |"]
+        with started(data, "--launcher", "qemu") as server:
+            caller = Caller(server)
+            try:
+                wait_for(lambda: caller.ask("GET", "/api/v1/nodes")["items"], "a node")
+                lines += measure_start(caller, server, data, pathlib.Path(scratch))
+                lines += measure_many(caller, data)
+                lines += measure_clones(caller, pathlib.Path(scratch), data)
+            finally:  # guests outlive their server
+                remove_all(caller)
+    print("\n".join(lines))
+    write_page("guests", lines)
+
+
+def furnish(data: pathlib.Path) -> None:
+    """Have the demo guest there already, so that its building is not measured."""
+    images = data / "images" / "demo"
+    images.mkdir(mode=0o700, parents=True)
+    for path in ensure_demo_guest(CACHE):
+        shutil.copy(path, images)
+
+
+def build_vm(name: str, run_strategy: str = "Halted") -> dict[str, Any]:
+    """A small VM that boots the demo guest."""
+    template = {
+        "terminationGracePeriodSeconds": 0,
+        "domain": {"memory": {"guest": "128Mi"}, "devices": {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}},
+        "volumes": [{"name": "root", "containerDisk": {"image": "virtshape.local/demo"}}],
+    }
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"runStrategy": run_strategy, "template": {"spec": template}},
+    }
+
+
+def measure_start(caller: Caller, server: Running, data: pathlib.Path, scratch: pathlib.Path) -> Iterator[str]:
+    """From the request to start a VM to its instance running, beside the same QEMU by itself; and what it takes."""
+    caller.post(f"{NAMESPACE}/virtualmachines", build_vm("timed"))
+    ours, bare, own, shared = [], [], [], []
+    for number in range(ROUNDS + 1):
+        seconds, report = start_once(caller, server, data)
+        alone = time_bare(report["qemu_pid"], scratch / f"bare-{number}")
+        if number:  # the first one fills caches
+            ours.append(seconds)
+            bare.append(alone)
+            own.append(private_megabytes(report["launcher_pid"]))
+            shared.append(resident_megabytes(report["launcher_pid"]))
+        stop(caller, "timed")
+    beyond = statistics.median(mine - alone for mine, alone in zip(ours, bare, strict=True))
+    middle, alone = statistics.median(ours), statistics.median(bare)
+    words = f"{middle * 1000:.0f} ms, {alone * 1000:.0f} ms of which QEMU takes by itself"
+    yield f"| VM start to its guest running, beyond QEMU by itself | 300 ms | **{beyond * 1000:.0f} ms** ({words}) |"
+    words = f"{statistics.median(shared):.0f} MB with what all launcher processes share"
+    yield f"| resident memory of a guest beyond QEMU | 45 MB | **{statistics.median(own):.0f} MB** ({words}) |"
+    caller.ask("DELETE", f"{NAMESPACE}/virtualmachines/timed")
+
+
+def start_once(caller: Caller, server: Running, data: pathlib.Path) -> tuple[float, dict[str, Any]]:
+    """Start the VM; how long it took until its instance ran, and the report of its launcher process."""
+    followed = Followed(server)
+    time.sleep(0.3)  # the watch is there by then
+    begin = time.perf_counter()
+    caller.ask("PUT", f"{ACTIONS}/virtualmachines/timed/start")
+    followed.wait_for(1)
+    seconds = followed.running["timed"] - begin
+    return seconds, read_report(caller, data, "timed")
+
+
+def read_report(caller: Caller, data: pathlib.Path, name: str) -> dict[str, Any]:
+    """What a launcher process says of its guest."""
+    uid = caller.ask("GET", f"{NAMESPACE}/virtualmachineinstances/{name}")["metadata"]["uid"]
+    report: dict[str, Any] = json.loads((data / "guests" / uid / "report.json").read_text())
+    return report
+
+
+def time_bare(pid: int, directory: pathlib.Path) -> float:
+    """Start the QEMU of a guest once more, with sockets of its own and no launcher; seconds until its guest runs."""
+    directory.mkdir()
+    words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
+    command = make_bare(words, directory)
+    monitor = directory / "charmonitor"
+    begin = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while not is_running(monitor):
+            if process.poll() is not None or time.perf_counter() > begin + PATIENCE_SECONDS:
+                raise RuntimeError(f"QEMU does not start: {' '.join(command)}")
+            time.sleep(0.002)
+        return time.perf_counter() - begin
+    finally:
+        process.kill()
+        process.wait()
+
+
+def make_bare(words: list[str], directory: pathlib.Path) -> list[str]:
+    """The same command line, with files in place of what libvirt hands to QEMU, and disks that lock nothing."""
+    command: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "-S":
+            continue
+        if word in ("-add-fd", "-object", "-vnc", "-sandbox"):
+            value = next(rest)
+            if word == "-object" and '"secret"' not in value:
+                command += [word, value]
+            elif word == "-vnc":
+                command += [word, f"vnc=unix:{directory}/vnc"]
+            elif word == "-sandbox":
+                command += [word, value]
+            continue
+        word = re.sub(r"^socket,id=(\w+),fd=\d+(.*?)(,logfile=.*)?$", rf"socket,id=\1,path={directory}/\1\2", word)
+        word = re.sub(r",audiodev=\w+", "", word)
+        if '"driver":"file"' in word:
+            word = word.replace('"driver":"file"', '"driver":"file","locking":"off"')
+        command.append(word)
+    return command
+
+
+def is_running(monitor: pathlib.Path) -> bool:
+    """Whether QEMU says over its monitor that its guest runs."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(str(monitor))
+        except OSError:
+            return False
+        answers = connection.makefile("rw")
+        answers.readline()
+        for command in ("qmp_capabilities", "query-status"):
+            answers.write(json.dumps({"execute": command}) + "\n")
+            answers.flush()
+            answer = answers.readline()
+        return '"running": true' in answer
+
+
+def private_megabytes(pid: int) -> float:
+    """How much memory a process holds, of what it shares with others its part."""
+    found = re.search(r"^Pss:\s+(\d+)", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def measure_many(caller: Caller, data: pathlib.Path) -> Iterator[str]:
+    """Many guests at once: until all run, and until all have booted."""
+    names = [f"guest-{number:02d}" for number in range(AT_ONCE)]
+    begin = time.perf_counter()
+    for name in names:
+        caller.post(f"{NAMESPACE}/virtualmachines", build_vm(name, "Always"))
+    wait_for(lambda: count_running(caller) >= AT_ONCE, "all guests to run")
+    running = time.perf_counter() - begin
+    logs = [data / "guests" / uid / "serial0.log" for uid in list_uids(caller)]
+    wait_for(lambda: all('{"sockets"' in log.read_text(errors="replace") for log in logs), "all guests to boot")
+    booted = time.perf_counter() - begin
+    failures = AT_ONCE - count_running(caller)
+    memory = [private_megabytes(read_report(caller, data, name)["launcher_pid"]) for name in names]
+    cores = os.cpu_count()
+    words = f"{failures} failures; all run after {running:.1f} s, all have booted after {booted:.0f} s"
+    yield f"| {AT_ONCE} guests of 128 MiB at once, on {cores} cores | no failure | **{words}** |"
+    yield f"| memory of their launcher processes, each | 45 MB | **{statistics.median(memory):.0f} MB** |"
+    remove_all(caller)
+
+
+def count_running(caller: Caller) -> int:
+    """How many instances run that were never started again."""
+    items = caller.ask("GET", f"{NAMESPACE}/virtualmachineinstances")["items"]
+    failed = [
+        one for one in caller.ask("GET", "/api/v1/namespaces/default/events")["items"] if one["reason"] == "Failed"
+    ]
+    if failed:
+        raise RuntimeError(f"a guest failed: {failed[0]['message']}")
+    return sum(one.get("status", {}).get("phase") == "Running" for one in items)
+
+
+def list_uids(caller: Caller) -> list[str]:
+    """The uids of all instances."""
+    items = caller.ask("GET", f"{NAMESPACE}/virtualmachineinstances")["items"]
+    return [one["metadata"]["uid"] for one in items]
+
+
+def measure_clones(caller: Caller, scratch: pathlib.Path, data: pathlib.Path) -> Iterator[str]:
+    """The clone of a claim of 1 GiB, with a tenth of it written and with all of it."""
+    for name, filled, words in (("tenth", GIB // 10, "a tenth of it data"), ("whole", GIB, "all of it data")):
+        image = scratch / f"{name}.img"
+        write_image(image, filled)
+        subprocess.run(
+            [COMMANDS / "virtshape", "image", "add", name, image, "--data-dir", data], check=True, capture_output=True
+        )
+        os.sync()  # what the image left to be written is not the clone's
+        seconds = min(clone_once(caller, name, number) for number in range(3))
+        yield f"| clone of a claim of 1 GiB, {words} | 1 s | **{seconds:.2f} s** |"
+
+
+def write_image(image: pathlib.Path, filled: int) -> None:
+    """Write an image of 1 GiB whose beginning is data that nothing can compress."""
+    with image.open("wb") as file:
+        for _ in range(0, filled, 4 * MIB):
+            file.write(os.urandom(4 * MIB))
+        file.truncate(GIB)
+
+
+def clone_once(caller: Caller, source: str, number: int) -> float:
+    """Clone a claim; seconds until it is ready."""
+    name = f"{source}-{number}"
+    body = {
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataVolume",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"source": {"pvc": {"name": source, "namespace": "default"}}, "storage": {}},
+    }
+    begin = time.perf_counter()
+    caller.post(f"{CDI}/datavolumes", body)
+    wait_for(
+        lambda: caller.ask("GET", f"{CDI}/datavolumes/{name}").get("status", {}).get("phase") == "Succeeded", name, 0.01
+    )
+    seconds = time.perf_counter() - begin
+    caller.ask("DELETE", f"{CDI}/datavolumes/{name}")
+    return seconds
+
+
+def stop(caller: Caller, name: str) -> None:
+    """Stop a VM, and wait until nothing is left of its instance."""
+    caller.ask("PUT", f"{ACTIONS}/virtualmachines/{name}/stop")
+    wait_for(lambda: not list_uids(caller), "the guest to stop")
+
+
+def remove_all(caller: Caller) -> None:
+    """Remove all VMs, and wait until nothing is left of their instances."""
+    for vm in caller.ask("GET", f"{NAMESPACE}/virtualmachines")["items"]:
+        caller.ask("DELETE", f"{NAMESPACE}/virtualmachines/{vm['metadata']['name']}")
+    wait_for(lambda: not list_uids(caller), "all guests to go")
+
+
+def wait_for(holds: Callable[[], Any], words: str, pause: float = 0.05) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"waited too long for {words}")
+        time.sleep(pause)
