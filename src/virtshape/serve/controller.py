@@ -56,8 +56,9 @@ class Ready(Struct, frozen=True):
 
 async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
     """Control whenever it is this process's turn, until cancelled."""
-    async with connected(access, MANAGER) as line:
-        post = Post(line.client, settings)
+    # A line of its own for the lease, so that signs of life never wait for work.
+    async with connected(access, MANAGER) as line, connected(access, MANAGER) as quick:
+        post = Post(line.client, quick.client, settings)
         monitor = Monitor(post.list_checks, post.list_figures)
         ports = settings.ports
         async with monitored(monitor, ports.host, ports.health, ports.metrics) as (health, metrics):
@@ -68,11 +69,11 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
 class Post:
     """The work that one process at a time does."""
 
-    def __init__(self, client: Client, settings: Settings, identity: str = "") -> None:
+    def __init__(self, client: Client, lease_client: Client, settings: Settings, identity: str = "") -> None:
         self._client = client
         self._settings = settings
         identity = identity or f"{platform.node()}_{uuid.uuid4()}"
-        self._elector = Elector(client, LEASE, settings.namespace, identity, settings.terms)
+        self._elector = Elector(lease_client, LEASE, settings.namespace, identity, settings.terms)
         self._controllers: Controllers | None = None
         self._is_at_work = False
 
