@@ -34,9 +34,11 @@ _COMING: Final = frozenset({"Provisioning", "Running", "Starting", "WaitingForVo
 async def attach(session: Session, name: str, minutes: int) -> None:
     """Connect to the console of a guest until either leaves."""
     socket = await wait_for_console(session, name, minutes)
-    click.echo(f"Successfully connected to {name} console. Press Ctrl+] or Ctrl+5 to exit console.", err=True)
     try:
         with raw_terminal(), _ending_on_signals():
+            # Said when every key reaches the guest, and not before: whoever reads this begins to type.
+            words = f"Successfully connected to {name} console. Press Ctrl+] or Ctrl+5 to exit console."
+            click.echo(words + ("\r" if sys.stdin.isatty() else ""), err=True)
             await relay(Stdio(has_escape=True), socket, linger=LAST_WORDS_SECONDS)
     except Escaped:
         click.echo(err=True)

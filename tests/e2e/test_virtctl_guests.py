@@ -1,0 +1,292 @@
+"""virtctl with guests that really run: their consoles, screens and ports, what becomes of them, and their disks."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.build import Tree
+from tests.demo import PROMPT, give_up
+from tests.e2e.guests import Guests, build_guest, eventually
+from tests.e2e.kubectl import Ran
+from tests.e2e.sshd import START, build_sshd
+from tests.terminals import Terminal
+
+from virtshape.launcher.images.demo.build import DemoGuest
+from virtshape.launcher.images.errors import ImageError
+
+VIRTCTL = Path(sys.executable).parent / "virtctl"
+PATIENCE = 120.0
+NAME = "visited"
+
+
+class Virtctl:
+    """virtctl at one system, run to its end, beside the test, or in a terminal."""
+
+    def __init__(self, kubeconfig: Path, home: Path) -> None:
+        self.environment = {
+            "HOME": str(home),
+            "KUBECONFIG": str(kubeconfig),
+            "PATH": f"{VIRTCTL.parent}:{os.environ['PATH']}",
+        }
+
+    def __call__(self, *words: str | Path, said: str = "") -> Ran:
+        ran = subprocess.run(
+            [VIRTCTL, *words],
+            input=said,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=self.environment,
+            timeout=PATIENCE,
+        )
+        return Ran(ran.returncode, ran.stdout.replace("\r\n", "\n"), ran.stderr)
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [VIRTCTL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
+        )
+
+    def open(self, *words: str) -> Terminal:
+        return Terminal([VIRTCTL, *words], self.environment)
+
+    def type(self, line: str) -> str:
+        """What the guest answers to a line that is typed at its console."""
+        return self("console", NAME, said=f"{line}\n").out
+
+
+@pytest.fixture(scope="module")
+def virtctl(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Virtctl:
+    return Virtctl(guests.system.kubeconfig, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def visited(guests: Guests) -> Iterator[str]:
+    """A VM whose guest has said all that it says by itself."""
+    guests.create(build_guest(NAME))
+    guests.wait_for_words(NAME, PROMPT)
+    yield NAME
+    guests.delete(NAME)
+
+
+def test_a_user_runs_a_command_in_the_guest_and_leaves_it_running(virtctl: Virtctl, visited: str) -> None:
+    with virtctl.open("console", visited) as terminal:
+        terminal.wait_for(rb"Successfully connected to visited console\. Press Ctrl\+\] or Ctrl\+5 to exit console\.")
+        terminal.type(b"\r")
+        terminal.wait_for(rb"demo# ")
+        terminal.type(b"echo $((6 * 7)) > /tmp/answer; cat /tmp/answer /proc/sys/kernel/ostype\r")
+        terminal.wait_for(rb"\r\n42\r\nLinux\r\n")
+        terminal.type(b"echo asleep; sleep 600\r")
+        terminal.wait_for(rb"\r\nasleep\r\n")
+        terminal.type(b"\x03")  # which is the guest's, not ours
+        terminal.wait_for(rb"demo# ")
+        terminal.type(b"\x1d")
+        assert terminal.end() == 0
+        assert terminal.is_as_before()
+    eventually(lambda: "\n42\n" in virtctl.type("cat /tmp/answer") or None, lambda: "the guest is not as it was left")
+
+
+def test_what_the_console_has_shown_is_kept(virtctl: Virtctl, visited: str) -> None:
+    ran = virtctl("console", visited, "--log")
+    assert (ran.status, ran.err) == (0, "")
+    (line,) = [line for line in ran.out.splitlines() if line.startswith('{"sockets"')]
+    assert json.loads(line)["memoryMiB"] == 192
+
+
+def test_the_screen_answers_as_a_vnc_server_does(virtctl: Virtctl, visited: str) -> None:
+    process = virtctl.start("vnc", visited, "--proxy-only")
+    assert process.stdout is not None
+    port = json.loads(process.stdout.readline())["port"]
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as viewer:
+        version = viewer.recv(12)
+        assert re.fullmatch(rb"RFB 003\.\d{3}\n", version)
+        viewer.sendall(version)
+        count, *types = viewer.recv(256)
+        assert (count, 1 in types) == (len(types), True), "it lets one in without a password"
+    assert process.wait(PATIENCE) == 0
+    process.communicate()
+
+
+def forward(virtctl: Virtctl, *words: str) -> tuple["subprocess.Popen[str]", list[int]]:
+    """Ports that are forwarded until the process ends."""
+    process = virtctl.start("port-forward", f"vm/{NAME}", *words)
+    assert process.stdout is not None
+    lines = [process.stdout.readline() for _ in words]
+    return process, [int(re.search(r":(\d+) to", line)[1]) for line in lines]  # type: ignore[index]  # or it fails
+
+
+def end(process: "subprocess.Popen[str]") -> tuple[int, str]:
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, err
+
+
+def test_ports_lead_into_the_guest(guests: Guests, virtctl: Virtctl, visited: str) -> None:
+    process, (web, echo) = forward(virtctl, "0:80", "0:7")
+
+    def look() -> Tree | None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{web}/shape.json", timeout=PATIENCE) as answer:
+                shape: Tree = json.load(answer)
+                return shape
+        except OSError:  # the guest is still joining its network
+            return None
+
+    assert eventually(look, lambda: "nobody answers") == guests.read_shape(visited)
+    with socket.create_connection(("127.0.0.1", echo), timeout=PATIENCE) as connection:
+        for word in (b"there", b"and back"):
+            connection.sendall(word)
+            assert connection.recv(100) == word
+    assert end(process)[0] == 0
+
+
+def test_standard_input_and_output_lead_into_the_guest(virtctl: Virtctl, visited: str) -> None:
+    ran = virtctl(
+        "port-forward", "--stdio=true", f"vmi/{visited}/default", "80", said="GET /shape.json HTTP/1.0\r\n\r\n"
+    )
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith("HTTP/1.")
+    assert '"memoryMiB":192' in ran.out.replace(" ", "")
+
+
+def test_a_guest_is_held_goes_on_and_is_reset(guests: Guests, virtctl: Virtctl, visited: str) -> None:
+    assert virtctl("pause", "vm", visited) == (0, f"VMI {visited} was scheduled to pause\n", "")
+    guests.wait_for_status(visited, "Paused")
+    refused = virtctl("pause", "vmi", visited)
+    assert (refused.status, "VMI is already paused\nSee how it is: kubectl get vmi" in refused.err) == (1, True)
+    assert "VMI is paused" in virtctl("port-forward", "--stdio", f"vm/{visited}", "80").err
+    assert virtctl("unpause", "vm", visited).status == 0
+    guests.wait_for_status(visited, "Running")
+    assert "VMI is not paused" in virtctl("unpause", "vmi", visited).err
+    uid = (guests.vmi(visited) or {})["metadata"]["uid"]
+    boots = count_boots(guests, visited)
+    assert virtctl("reset", visited) == (0, f"VMI {visited} was scheduled to reset\n", "")
+    wait_for_boot(guests, visited, boots + 1)
+    assert (guests.vmi(visited) or {})["metadata"]["uid"] == uid, "it is the same instance"
+
+
+def test_a_guest_is_asked_to_reboot(guests: Guests, virtctl: Virtctl, visited: str) -> None:
+    boots = count_boots(guests, visited)
+    ran = virtctl("soft-reboot", visited)
+    assert (ran.status, ran.out) == (0, f"VMI {visited} was scheduled to soft-reboot\n"), ran.err
+    wait_for_boot(guests, visited, boots + 1)
+
+
+def count_boots(guests: Guests, name: str) -> int:
+    """How often the guest has come as far as its prompt."""
+    return len(re.findall(r'\{"sockets".*?demo# ', guests.read_console(name), re.DOTALL))
+
+
+def wait_for_boot(guests: Guests, name: str, count: int) -> None:
+    eventually(lambda: count_boots(guests, name) >= count or None, lambda: guests.read_console(name)[-2000:])
+
+
+def test_a_vm_is_stopped_started_and_restarted(guests: Guests, virtctl: Virtctl) -> None:
+    guests.create(build_guest("stopped", runStrategy="Halted"))
+    guests.wait_for_status("stopped", "Stopped")
+    assert virtctl("console", "stopped").err == (
+        "error: VM stopped does not run\nStart it: virtctl start stopped -n default\n"
+    )
+    assert virtctl("start", "stopped").out == "VM stopped was scheduled to start\n"
+    first = guests.wait_for_phase("stopped", "Running")
+    guests.wait_for_words("stopped", PROMPT)
+    assert "VM is already running" in virtctl("start", "stopped").err
+    assert virtctl("restart", "stopped").out == "VM stopped was scheduled to restart\n"
+    guests.wait_for_phase("stopped", "Running", other_than=first["metadata"]["uid"])
+    assert virtctl("stop", "stopped", "--force", "--grace-period", "0").out == "VM stopped was scheduled to stop\n"
+    guests.wait_for_status("stopped", "Stopped")
+    assert "Halted does not support manual restart requests" in virtctl("restart", "stopped").err
+    guests.delete("stopped")
+
+
+REFUSED = [
+    (["guestosinfo", NAME], "VMI does not have guest agent connected\nSee how it is: kubectl get vmi visited"),
+    (["userlist", NAME], "VMI does not have guest agent connected"),
+    (["fslist", NAME], "VMI does not have guest agent connected"),
+    (["console", "visitet"], 'there is no guest "visitet" in namespace default; did you mean "visited"?'),
+    (["vnc", NAME], "no VNC viewer is found\nInstall virt-viewer"),
+    (["reset", "nobody"], 'there is no guest "nobody" in namespace default\nSee which ones there are'),
+    (["port-forward", "vmi/nobody", "0:80"], 'there is no guest "nobody"'),
+    (["stop", "nobody"], 'there is no VM "nobody" in namespace default'),
+]
+
+
+@pytest.mark.parametrize(("words", "error"), REFUSED, ids=[" ".join(words) for words, _ in REFUSED])
+def test_what_cannot_be_done_is_told_with_the_next_step(
+    virtctl: Virtctl, visited: str, words: list[str], error: str
+) -> None:
+    assert visited == NAME
+    ran = virtctl(*words)
+    assert (ran.status, ran.out, error in ran.err) == (1, "", True), ran.err
+    assert len(ran.err.splitlines()) >= 2
+
+
+def run(program: str, *words: str | Path) -> None:
+    """Run one of the system's programs."""
+    path = shutil.which(program)
+    if path is None:
+        give_up(f"there is no {program} here")
+    subprocess.run([str(path), *words], check=True)
+
+
+@pytest.fixture(scope="module")
+def qcow2(demo: DemoGuest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo guest as people pass images around."""
+    target = tmp_path_factory.mktemp("image") / "demo.qcow2"
+    run("qemu-img", "convert", "-f", "raw", "-O", "qcow2", "-c", demo.disk, target)
+    return target
+
+
+@pytest.mark.parametrize("kind", ["pvc", "dv"])
+def test_a_vm_boots_from_what_was_uploaded(guests: Guests, virtctl: Virtctl, qcow2: Path, kind: str) -> None:
+    name = f"uploaded-{kind}"
+    words = ["--default-instancetype", "u1.nano", "--default-preference", "linux"]
+    ran = virtctl("image-upload", kind, name, "--size", "128Mi", "--image-path", qcow2, *words)
+    assert ran.status == 0, ran.err
+    assert ran.out.endswith(f"Processing completed successfully\nUploading {qcow2} completed successfully\n")
+    source: Tree = {"dataVolume": {"name": name}} if kind == "dv" else {"persistentVolumeClaim": {"claimName": name}}
+    tree = build_guest(name, instancetype={"inferFromVolume": "root"}, preference={"inferFromVolume": "root"})
+    tree["spec"]["template"]["spec"]["volumes"] = [{"name": "root", **source}]
+    del tree["spec"]["template"]["spec"]["domain"]["memory"]
+    guests.create(tree)
+    guests.wait_for_words(name, PROMPT)
+    shape = guests.read_shape(name)
+    assert shape["memoryMiB"] == 512, "what u1.nano has"
+    assert guests.vm(name)["spec"]["instancetype"]["name"] == "u1.nano"
+    guests.delete(name)
+
+
+def test_a_user_logs_in_with_ssh_and_copies_files(guests: Guests, virtctl: Virtctl, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+    try:
+        archive = build_sshd(tmp_path / "sshd", key.with_suffix(".pub").read_text())
+    except ImageError as error:
+        give_up(str(error))
+        raise
+    assert virtctl("image-upload", "pvc", "sshd", "--size", "16Mi", "--image-path", archive).status == 0
+    volumes = [
+        {"name": "sshd", "persistentVolumeClaim": {"claimName": "sshd"}},
+        {"name": "seed", "cloudInitNoCloud": {"userData": START}},
+    ]
+    disks = [{"name": name, "disk": {"bus": "virtio"}} for name in ("root", "sshd", "seed")]
+    domain = {"memory": {"guest": "256Mi"}, "devices": {"disks": disks}}
+    guests.create(build_guest("served", domain=domain, volumes=volumes))
+    guests.wait_for_words("served", "the ssh server runs")
+    options: list[str | Path] = ["-i", key, "-t", "-o StrictHostKeyChecking=no", "--known-hosts", tmp_path / "known"]
+    ran = virtctl("ssh", "root@vmi/served", *options, "-c", "cat /proc/sys/kernel/ostype; exit 7")
+    assert (ran.status, ran.out) == (7, "Linux\n"), ran.err
+    (tmp_path / "letter").write_text("dear guest\n")
+    sent = virtctl("scp", *options, "-t", "-O", tmp_path / "letter", "root@vm/served:/root/letter")
+    assert sent.status == 0, sent.err
+    fetched = virtctl("scp", *options, "-t", "-O", "root@vmi/served:/root/letter", tmp_path / "back")
+    assert (fetched.status, (tmp_path / "back").read_text()) == (0, "dear guest\n"), fetched.err
+    guests.delete("served")
