@@ -24,7 +24,13 @@ _log = logging.getLogger(__name__)
     "apiserver",
     cls=Command,
     short_help="Serve what can be done with VMs, as a part of a cluster's API.",
-    examples=[Example("Run it as a pod does", "virtshape apiserver --aggregated")],
+    examples=[
+        Example("Run it as a pod does", "virtshape apiserver --aggregated"),
+        Example(
+            "Run it here, for the cluster of a kubeconfig",
+            "virtshape apiserver --aggregated --kubeconfig ~/.kube/config --log-format text",
+        ),
+    ],
 )
 @click.option("--aggregated", is_flag=True, help="Serve behind a cluster's own API server; there is no other way yet.")
 @component_options
