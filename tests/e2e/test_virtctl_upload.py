@@ -110,6 +110,35 @@ def test_what_goes_with_the_image_is_said_of_the_claim_and_of_its_data_source(
     assert "Updated an existing DataSource default/fedora\n" in again.out, again.err
 
 
+def test_a_vm_infers_its_size_from_annotations_that_the_claim_is_given_later(
+    uploader: Uploader, virtctl: Virtctl, image: str
+) -> None:
+    assert virtctl("pvc", "cirros", "--size=8Mi", f"--image-path={image}").status == 0
+    key = "instancetype.kubevirt.io/default"
+    marks = {f"{key}Instancetype": "u1.nano", f"{key}Preference": "cirros"}
+    merge = {"Content-Type": "application/merge-patch+json"}
+    assert uploader.system.ask("PATCH", f"{CLAIMS}/cirros", {"metadata": {"annotations": marks}}, **merge)[0] == 200
+    vm = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "cirros"},
+        "spec": {
+            "instancetype": {"inferFromVolume": "cirros-disk"},
+            "preference": {"inferFromVolume": "cirros-disk"},
+            "running": False,
+            "template": {
+                "spec": {
+                    "domain": {"devices": {}},
+                    "volumes": [{"name": "cirros-disk", "persistentVolumeClaim": {"claimName": "cirros"}}],
+                }
+            },
+        },
+    }
+    code, made = uploader.system.ask("POST", "/apis/kubevirt.io/v1/namespaces/default/virtualmachines", vm)
+    assert code == 201, made
+    assert (made["spec"]["instancetype"]["name"], made["spec"]["preference"]["name"]) == ("u1.nano", "cirros")
+
+
 def test_a_claim_that_is_there_is_used_and_anew_only_if_that_is_meant(
     uploader: Uploader, virtctl: Virtctl, image: str, tmp_path: Path
 ) -> None:

@@ -20,6 +20,7 @@ SAID = [
     (["pause", "vmi", "web", "--dry-run"], "Dry Run execution\nVMI web was scheduled to pause\n"),
     (["reset", "web"], "VMI web was scheduled to reset\n"),
     (["reset", "vmi/web"], "VMI web was scheduled to reset\n"),
+    (["reset", "web", "-o", "name"], "virtualmachineinstance.kubevirt.io/web\n"),
     (["soft-reboot", "web"], "VMI web was scheduled to soft-reboot\n"),
     (["guestosinfo", "web"], '{\n  "hostname": "web",\n  "asked": "guestosinfo"\n}\n'),
     (["userlist", "web", "-o", "yaml"], "hostname: web\nasked: userlist\n"),
@@ -31,6 +32,11 @@ SAID = [
 def test_it_says_what_was_done(guests: Guests, words: list[str], out: str) -> None:
     ran = guests.call(*words)
     assert (ran.status, ran.out.decode(), ran.err) == (0, out, "")
+
+
+def test_the_instance_is_printed_for_programs(guests: Guests) -> None:
+    ran = guests.call("reset", "web", "-o", "json")
+    assert (ran.status, json.loads(ran.out)["metadata"]["name"]) == (0, "web"), ran.err
 
 
 REFUSED = [

@@ -42,6 +42,12 @@ def complete_place(ctx: click.Context, param: click.Parameter, incomplete: str) 
 instance_argument = click.argument("name", metavar="NAME", shell_complete=complete_vmi)
 kind_argument = click.argument("kind", metavar="vm|vmi", shell_complete=complete_kind)
 dry_run_option = switch("--dry-run", default=False, help="Have the server check the request, and change nothing.")
+instance_output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["name", "yaml", "json"]),
+    help="Print the instance as it is then, in place of the words.",
+)
 
 
 def read_kind(word: str) -> str:
@@ -61,11 +67,14 @@ def read_instance(text: str) -> str:
     return name
 
 
-def act_on_instance(target: Target, text: str, command: str, action: str, *, dry_run: bool = False) -> None:
+def act_on_instance(
+    target: Target, text: str, command: str, action: str, *, dry_run: bool = False, output: str | None = None
+) -> None:
     """Ask a server to do something with a guest, and say that it was taken on."""
     name = read_instance(text)
 
-    async def ask(session: Session) -> None:
+    async def ask(session: Session) -> Any:
+        from virtshape.api.kubevirt.instance import VirtualMachineInstance
         from virtshape.api.status import StatusError
         from virtshape.client.actions import act
 
@@ -74,11 +83,21 @@ def act_on_instance(target: Target, text: str, command: str, action: str, *, dry
             await act(session.client, session.namespace, "virtualmachineinstances", name, action, options)
         except StatusError as error:
             raise await explain_refusal(session, name, error) from error
+        if output in ("yaml", "json"):
+            return await session.client.get(VirtualMachineInstance, name, session.namespace)
+        return None
 
-    run_session(target, ask)
-    if dry_run:
-        click.echo("Dry Run execution")
-    click.echo(f"VMI {name} was scheduled to {command}")
+    vmi = run_session(target, ask)
+    if vmi is not None:
+        from virtshape.cli.output import print_object
+
+        print_object(vmi, output or "yaml")
+    elif output == "name":
+        click.echo(f"virtualmachineinstance.kubevirt.io/{name}")
+    else:
+        if dry_run:
+            click.echo("Dry Run execution")
+        click.echo(f"VMI {name} was scheduled to {command}")
 
 
 async def explain_refusal(session: Session, name: str, error: "StatusError") -> "Refusal | StatusError":

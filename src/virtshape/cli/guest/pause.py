@@ -8,7 +8,14 @@ import click
 
 from virtshape.cli.command import Command, Example
 from virtshape.cli.connection import Target, connection_options
-from virtshape.cli.guest.instance import act_on_instance, dry_run_option, instance_argument, kind_argument, read_kind
+from virtshape.cli.guest.instance import (
+    act_on_instance,
+    dry_run_option,
+    instance_argument,
+    instance_output_option,
+    kind_argument,
+    read_kind,
+)
 
 
 @click.command(
@@ -23,12 +30,13 @@ from virtshape.cli.guest.instance import act_on_instance, dry_run_option, instan
 @kind_argument
 @instance_argument
 @dry_run_option
+@instance_output_option
 @connection_options
-def command(*, kind: str, name: str, dry_run: bool, target: Target) -> None:
+def command(*, kind: str, name: str, dry_run: bool, output: str | None, target: Target) -> None:
     """
     Pause the guest of the VM or instance NAME: its vCPUs stand still, its memory stays.
 
     `virtctl unpause` lets it go on.
     """
     read_kind(kind)
-    act_on_instance(target, name, "pause", "pause", dry_run=dry_run)
+    act_on_instance(target, name, "pause", "pause", dry_run=dry_run, output=output)

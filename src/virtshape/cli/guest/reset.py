@@ -8,7 +8,7 @@ import click
 
 from virtshape.cli.command import Command, Example
 from virtshape.cli.connection import Target, connection_options
-from virtshape.cli.guest.instance import act_on_instance, instance_argument
+from virtshape.cli.guest.instance import act_on_instance, instance_argument, instance_output_option
 
 
 @click.command(
@@ -21,11 +21,12 @@ from virtshape.cli.guest.instance import act_on_instance, instance_argument
     ],
 )
 @instance_argument
+@instance_output_option
 @connection_options
-def command(*, name: str, target: Target) -> None:
+def command(*, name: str, output: str | None, target: Target) -> None:
     """
     Reset the guest of the instance NAME, as a reset button would; what it has not written is lost.
 
     The instance stays the same. `virtctl soft-reboot` asks the guest instead.
     """
-    act_on_instance(target, name, "reset", "reset")
+    act_on_instance(target, name, "reset", "reset", output=output)

@@ -8,7 +8,7 @@ import click
 
 from virtshape.cli.command import Command, Example
 from virtshape.cli.connection import Target, connection_options
-from virtshape.cli.guest.instance import act_on_instance, instance_argument
+from virtshape.cli.guest.instance import act_on_instance, instance_argument, instance_output_option
 
 
 @click.command(
@@ -21,11 +21,12 @@ from virtshape.cli.guest.instance import act_on_instance, instance_argument
     ],
 )
 @instance_argument
+@instance_output_option
 @connection_options
-def command(*, name: str, target: Target) -> None:
+def command(*, name: str, output: str | None, target: Target) -> None:
     """
     Ask the guest of the instance NAME to reboot, through its agent or by ACPI.
 
     The instance stays the same; `virtctl restart` makes a new one, `virtctl reset` does not ask the guest.
     """
-    act_on_instance(target, name, "soft-reboot", "softreboot")
+    act_on_instance(target, name, "soft-reboot", "softreboot", output=output)
