@@ -29,6 +29,12 @@ def site(request: pytest.FixtureRequest, plane: Plane, tmp_path_factory: pytest.
 
 
 @pytest.fixture(scope="session")
+def cluster(site: Site) -> Kubectl:
+    """The admin of this plane, not of the one that the other tests share."""
+    return site.kubectl
+
+
+@pytest.fixture(scope="session")
 def webhook(site: Site) -> Iterator[Worker]:
     """The webhooks, believed by the API server, and the catalogue that they have let in."""
     with site.running("webhook") as worker:
