@@ -2,6 +2,7 @@
 # make tour   set up everything and walk through the offline commands
 # make test   set up everything and run all tests
 # make lint   format check, lint, types, layers
+# make docs   write what is derived: the reference, the kustomize base and the Helm chart
 # make bench  measure; BENCH=expand runs one alone
 
 SHELL := /bin/bash
@@ -39,6 +40,7 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
+	$(BIN)/python deploy/generate.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.cluster.installing import print_manifests, read_lines, silence, wait_for_kinds
+from tests.cluster.installing import print_manifests, read_lines, retry, silence, wait_for_kinds
 from tests.e2e.kubectl import Kubectl
 
 from virtshape.api.yaml import write_yaml
@@ -88,6 +88,28 @@ def test_what_goes_beside_kubevirt_needs_no_kind_of_ours(quiet: Kubectl) -> None
     assert (ran.status, ran.err) == (0, "")
     kinds = {name.partition("/")[0].partition(".")[0] for name in read_lines(ran.out)}
     assert kinds == {"namespace", "serviceaccount", "clusterrole", "clusterrolebinding"}
+
+
+FLOWS = {
+    "a lease": ("controller", "/apis/coordination.k8s.io/v1/namespaces/virtshape-system/leases/a", "virtshape-leases"),
+    "a list": ("controller", "/apis/kubevirt.io/v1/virtualmachines", "virtshape"),
+    "a lookup": ("webhook", "/api/v1/namespaces/default/persistentvolumeclaims/a", "virtshape"),
+}
+
+
+@pytest.mark.parametrize(("component", "path", "flow"), FLOWS.values(), ids=FLOWS.keys())
+def test_our_components_do_not_queue_with_everybody(quiet: Kubectl, component: str, path: str, flow: str) -> None:
+    quiet("apply", "-f", "-", stdin=print_manifests())
+    account = f"--as=system:serviceaccount:virtshape-system:virtshape-{component}"
+
+    def check() -> None:  # a schema is in force a moment after it is there
+        schema = quiet.get("flowschema", flow)
+        conditions = {each["type"]: each["status"] for each in schema["status"]["conditions"]}
+        assert conditions == {"Dangling": "False"}
+        asked = quiet.run("get", "--raw", path, account, "--as-group=system:serviceaccounts", "-v=8")
+        assert schema["metadata"]["uid"] in asked.err, asked.err
+
+    retry(check)
 
 
 def test_pods_are_admitted_to_a_namespace_with_the_strictest_rules(quiet: Kubectl) -> None:

@@ -128,6 +128,30 @@ def test_nobody_but_the_system_changes_an_instance(kubectl: Kubectl) -> None:
     assert "update of VMI object is restricted" in kubectl.refused("patch", "vmi", "vmi1", "--type=merge", "-p", patch)
 
 
+def test_labels_by_which_the_system_finds_instances_are_its_own(kubectl: Kubectl) -> None:
+    vmi = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": "labelled"},
+        "spec": {"domain": {"devices": {}, "memory": {"guest": "64Mi"}}},
+    }
+    kubectl.apply(vmi)
+    kubectl("label", "vmi", "labelled", "team=a")
+    told = kubectl.refused("label", "vmi", "labelled", "kubevirt.io/nodeName=elsewhere")
+    assert "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited" in told
+
+
+def test_settings_are_checked_and_unknown_ones_warned_of(site: Site) -> None:
+    kubectl = site.kubectl.within("kubevirt")
+    tree: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "trial"}}
+    unknown = {**tree, "spec": {"configuration": {"vmRolloutStrategie": "Stage"}}}
+    ran = kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(unknown))
+    assert (ran.status, "spec.configuration.vmRolloutStrategie" in ran.err) == (0, True), ran.err
+    wrong = {**tree, "spec": {"configuration": {"instancetype": {"referencePolicy": "always"}}}}
+    told = kubectl.refused("create", "--dry-run=server", "-f", "-", stdin=json.dumps(wrong))
+    assert "spec.configuration.instancetype.referencePolicy" in told
+
+
 VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
 
 

@@ -24,6 +24,13 @@ _CHANGED: Final = {
         "request.operation == 'CREATE' || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec"
     ),
 }
+_RELABELLED: Final = {
+    "name": "spec-or-labels-changed",
+    "expression": (
+        f"{_CHANGED['expression']} || object.metadata.?labels.orValue({{}}) != oldObject.metadata.?labels.orValue({{}})"
+    ),
+}
+"""Some labels of an instance are the system's own."""
 _LIVING: Final = {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
 
 
@@ -48,7 +55,8 @@ def _list_mutating(options: Options) -> list[Tree]:
 def _list_validating(options: Options) -> list[Tree]:
     checks = [
         ("vm.validate", _rule("kubevirt.io", "virtualmachines"), (_CHANGED, _LIVING)),
-        ("vmi.validate", _rule("kubevirt.io", "virtualmachineinstances"), (_CHANGED,)),
+        ("vmi.validate", _rule("kubevirt.io", "virtualmachineinstances"), (_RELABELLED,)),
+        ("configuration.validate", _rule("kubevirt.io", "kubevirts"), (_CHANGED,)),
         ("instancetype.validate", _rule("instancetype.kubevirt.io"), (_CHANGED,)),
         ("flavor.validate", _rule("flavor.kubevirt.io"), (_CHANGED,)),
     ]

@@ -13,6 +13,7 @@ from virtshape.serve.manifests.namespaces import build_namespaces
 from virtshape.serve.manifests.naming import Tree
 from virtshape.serve.manifests.network import build_api_services, build_monitors, build_policies, build_services
 from virtshape.serve.manifests.options import Options
+from virtshape.serve.manifests.priorities import build_priorities
 from virtshape.serve.manifests.rbac import build_rights
 from virtshape.serve.manifests.tools import build_tools
 from virtshape.serve.manifests.userroles import build_user_roles
@@ -32,6 +33,7 @@ def build_parts(options: Options) -> dict[str, list[Tree]]:
         "crds": build_definitions(options),
         "guards": build_guards(options),
         "rbac": [*build_user_roles(options), *build_rights(options)],
+        "priorities": build_priorities(options),
         "certificates": build_certificates(options),
         "network": [*build_services(options), *build_policies(options)],
         "deployments": build_deployments(options),
