@@ -242,7 +242,8 @@ def _fill_in(text: str) -> str:
     """Put Helm's expressions where the sentinels stand; a whole value is quoted, lest it read as a number."""
     for sentinel, expression in EXPRESSIONS.items():
         if sentinel in (SENTINELS.namespace, SENTINELS.image):
-            text = text.replace(f": {sentinel}\n", f": {{{{ {expression} | quote }}}}\n")
+            for before in (": ", "- "):
+                text = text.replace(f"{before}{sentinel}\n", f"{before}{{{{ {expression} | quote }}}}\n")
         text = text.replace(sentinel, f"{{{{ {expression} }}}}")
     return text
 
