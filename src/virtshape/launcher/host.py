@@ -5,11 +5,12 @@ Plain facts, found elsewhere; nothing here looks at the machine.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
 Architecture = Literal["amd64", "arm64", "s390x"]
+LOOPBACK: Final = "127.0.0.1"
 
 
 class Firmware(Struct, frozen=True):
@@ -70,6 +71,8 @@ class Host(Struct, frozen=True, kw_only=True):
     firmwares: tuple[Firmware, ...] = ()
     tpm: bool = False
     """Whether a TPM can be emulated."""
+    port_address: str = LOOPBACK
+    """Where ports that instances name are opened; elsewhere than on loopback, also those below 1024."""
     tap: bool = False
     """Whether guests may have tap devices."""
     vhost_net: bool = False

@@ -27,6 +27,8 @@ from virtshape.launcher.pod.paths import INSTANCE_VARIABLE, LAST_WORDS, ROOT, RU
 from virtshape.launcher.report import Report
 
 DEFAULT_GRACE_SECONDS: Final = 30
+POD_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - the pod's own network, which policies of the cluster guard
+"""Where the guest's ports are: Services and other pods reach them."""
 SUCCEEDED: Final = 0
 FAILED: Final = 1
 _log = logging.getLogger(__name__)
@@ -40,7 +42,7 @@ async def run() -> int:
         host = await probe_host(places)
     except ProbeError as error:
         return finish(Report(state="failed", reason="NotStarted", message=str(error)))
-    host = replace(host, devices=read_devices(vmi, os.environ))
+    host = replace(host, devices=read_devices(vmi, os.environ), port_address=POD_ADDRESS)
     return finish(await follow(Guests(places, host), vmi, host))
 
 

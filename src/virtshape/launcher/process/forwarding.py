@@ -1,7 +1,8 @@
 """
 Ports of the machine that lead into a guest with user-mode networking, opened through QEMU's monitor.
 
-Only on the loopback address, and only while the guest runs.
+On the loopback address, unless the ports that an instance names are to be reached from outside; only while the guest
+runs.
 """
 
 import contextlib
@@ -10,11 +11,11 @@ import socket
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal
 
+from virtshape.launcher.host import LOOPBACK
 from virtshape.launcher.process.plan import Plan
 from virtshape.launcher.report import OpenPort
 
 _TRIES: Final = 5
-_LOOPBACK: Final = "127.0.0.1"
 _FIRST_ORDINARY: Final = 1024
 """Those below are for the machine's own services."""
 _log = logging.getLogger(__name__)
@@ -34,6 +35,7 @@ class Forwarding:
         """`ports` are open already."""
         self._netdevs = plan.netdevs
         self._forwards = plan.forwards
+        self._address = plan.port_address
         self._tell = tell
         self._open = {(one.interface, one.protocol, one.port): one.here for one in ports}
 
@@ -43,19 +45,21 @@ class Forwarding:
             for forward in forwards:
                 for port in forward.ports:
                     try:
-                        here = self.open(port, forward.protocol, interface, alike=True)
+                        here = self.open(port, forward.protocol, interface, named=True)
                     except ForwardError as error:
                         _log.warning("%s", error)
                         continue
                     yield OpenPort(interface=interface, protocol=forward.protocol, port=port, here=here)
 
-    def open(self, port: int, protocol: Literal["tcp", "udp"], interface: str = "", *, alike: bool = False) -> int:
-        """Open a port that leads to this one of the guest; its number, which is the same if it is to be and can be."""
+    def open(self, port: int, protocol: Literal["tcp", "udp"], interface: str = "", *, named: bool = False) -> int:
+        """Open a port that leads to this one of the guest; its number, the same if it is a named one and can be."""
         interface = self._choose(interface)
         self._check(interface, protocol, port)
         key = (interface, protocol, port)
         if key not in self._open:
-            self._open[key] = self._add(self._netdevs[interface], protocol, port, alike=alike)
+            address = self._address if named else LOOPBACK
+            candidates = _list_candidates(protocol, address, port if named else 0)
+            self._open[key] = self._add(f"{self._netdevs[interface]} {protocol}:{address}", port, candidates)
         return self._open[key]
 
     def _choose(self, interface: str) -> str:
@@ -72,28 +76,29 @@ class Forwarding:
             listed = ", ".join(_describe(one.protocol, one.first, one.last) for one in named)
             raise ForwardError(f"the interface {interface} lets in {listed} alone, not {protocol} {port}")
 
-    def _add(self, netdev: str, protocol: str, port: int, *, alike: bool) -> int:
+    def _add(self, where: str, port: int, candidates: Iterable[int]) -> int:
         said = ""
-        for chosen in _list_candidates(protocol, port if alike else 0):
-            said = self._tell(f"hostfwd_add {netdev} {protocol}:{_LOOPBACK}:{chosen}-:{port}")
+        for chosen in candidates:
+            said = self._tell(f"hostfwd_add {where}:{chosen}-:{port}")
             if not said:
                 return chosen
         raise ForwardError(f"port {port} could not be opened: {said}")
 
 
-def _list_candidates(protocol: str, wanted: int) -> Iterator[int]:
+def _list_candidates(protocol: str, address: str, wanted: int) -> Iterator[int]:
     """The one that is wanted if it is free, then others; another program may take one that was free a moment ago."""
-    if wanted >= _FIRST_ORDINARY and _find_free_port(protocol, wanted) is not None:
+    is_ours = wanted >= _FIRST_ORDINARY or (wanted > 0 and address != LOOPBACK)
+    if is_ours and _find_free_port(protocol, address, wanted) is not None:
         yield wanted
     for _ in range(_TRIES):
-        yield _find_free_port(protocol) or 0
+        yield _find_free_port(protocol, address) or 0
 
 
-def _find_free_port(protocol: str, wanted: int = 0) -> int | None:
+def _find_free_port(protocol: str, address: str, wanted: int = 0) -> int | None:
     kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
     with contextlib.closing(socket.socket(socket.AF_INET, kind)) as probe:
         try:
-            probe.bind((_LOOPBACK, wanted))
+            probe.bind((address, wanted))
         except OSError:
             return None
         port: int = probe.getsockname()[1]

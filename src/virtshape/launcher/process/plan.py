@@ -10,6 +10,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from virtshape.launcher.domain.devices.interface import Forward
+from virtshape.launcher.host import LOOPBACK
 from virtshape.launcher.note import Note
 
 DEFAULT_GRACE: Final = 30.0
@@ -31,5 +32,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     """What user-mode networking hands out, by the name of the interface."""
     netdevs: Mapping[str, str] = {}
     """The interfaces whose ports can be opened, and what QEMU's monitor calls their host side."""
+    port_address: str = LOOPBACK
+    """Where the ports that the instance names are opened."""
     forwards: Mapping[str, tuple[Forward, ...]] = {}
     """The ports of these interfaces that are to be open; no others can be. Interfaces that are absent have no limit."""

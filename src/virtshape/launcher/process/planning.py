@@ -11,6 +11,7 @@ from virtshape.api.codec import decode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.design.whole import Design, design_domain
 from virtshape.launcher.domain.devices.interface import Interface
+from virtshape.launcher.host import LOOPBACK
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.order import Order
 from virtshape.launcher.process.plan import DEFAULT_GRACE, Plan
@@ -43,7 +44,7 @@ def make_plan(directory: Path) -> Plan | Report:
         return refuse(design.refusals)
     if design.domain.devices.tpm is not None and design.domain.devices.tpm.persistent:
         _keep_tpm(Layout(directory), order)
-    return plan_domain(order.vmi, design)
+    return plan_domain(order.vmi, design, order.host.port_address)
 
 
 def refuse(refusals: tuple[Refusal, ...]) -> Report:
@@ -52,7 +53,7 @@ def refuse(refusals: tuple[Refusal, ...]) -> Report:
     return Report(state="failed", reason="NotPossibleHere", message=words, refusals=refusals)
 
 
-def plan_domain(vmi: VirtualMachineInstance, design: Design) -> Plan:
+def plan_domain(vmi: VirtualMachineInstance, design: Design, port_address: str = LOOPBACK) -> Plan:
     """The plan for a domain that nothing stands in the way of."""
     domain, grace = design.domain, vmi.spec.termination_grace_period_seconds
     by_user = [interface for interface in domain.devices.interfaces if interface.kind == "user"]
@@ -65,6 +66,7 @@ def plan_domain(vmi: VirtualMachineInstance, design: Design) -> Plan:
         notes=design.notes,
         addresses={interface.name: _list_addresses(interface) for interface in by_user},
         netdevs={interface.name: interface.netdev for interface in by_user},
+        port_address=port_address,
         forwards={interface.name: interface.forwards for interface in by_user if interface.forwards},
     )
 

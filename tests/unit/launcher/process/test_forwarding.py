@@ -51,6 +51,22 @@ def test_a_port_is_opened_once_on_any_port_of_the_loopback_address(free: int) ->
     assert re.fullmatch(rf"hostfwd_add hostua-other udp:127.0.0.1:\d+-:{free}", monitor.told[1])
 
 
+def test_ports_that_are_named_can_be_opened_to_others(free: int) -> None:
+    monitor = Monitor()
+    named = Plan(
+        name="guest",
+        xml="",
+        netdevs=NETDEVS,
+        forwards={"default": (Forward("tcp", free, free),)},
+        port_address="0.0.0.0",  # noqa: S104 - as in a pod
+    )
+    forwarding = Forwarding(named, monitor)
+    assert [one.here for one in forwarding.open_named()] == [free]
+    forwarding.open(free + 1, "tcp", "other")
+    assert monitor.told[0] == f"hostfwd_add hostua-default tcp:0.0.0.0:{free}-:{free}"
+    assert monitor.told[1].startswith("hostfwd_add hostua-other tcp:127.0.0.1:")
+
+
 def test_ports_that_are_named_are_opened_under_their_own_numbers_where_they_can_be(free: int) -> None:
     monitor = Monitor()
     forwarding = Forwarding(plan(default=(Forward("tcp", 80, 80), Forward("tcp", free, free))), monitor)
