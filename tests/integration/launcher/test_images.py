@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.containers import MANIFEST, build_index, build_layer, build_manifest, digest, pack
+from tests.debian import ensure_program
 from tests.demo import find_port, give_up
 
 from virtshape.launcher.images.clone import clone_image
 from virtshape.launcher.images.containers import ContainerImages
-from virtshape.launcher.images.errors import RefusedImageError, TransferError
+from virtshape.launcher.images.errors import ImageError, RefusedImageError, TransferError
 from virtshape.launcher.images.inspection import inspect_image
 from virtshape.launcher.images.qcow2 import convert, grow, make_blank, make_overlay
 
@@ -54,12 +55,15 @@ class Registry:
 
 
 @pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    if shutil.which("docker-registry") is None:
-        pytest.skip("docker-registry is not installed; the protocol is tested without it, too")
+def registry(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    try:
+        program = ensure_program(pytestconfig, "docker-registry", "docker-registry")
+    except ImageError as error:
+        give_up(str(error))
+        raise
     directory, port = tmp_path_factory.mktemp("registry"), find_port()
     (directory / "config.yml").write_text(CONFIG.format(directory=directory / "data", port=port))
-    command = ["docker-registry", "serve", str(directory / "config.yml")]
+    command = [str(program), "serve", str(directory / "config.yml")]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         running = Registry(f"127.0.0.1:{port}")
         deadline = time.monotonic() + 20

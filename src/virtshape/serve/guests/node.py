@@ -42,14 +42,13 @@ def describe_node(host: Host, name: str, now: str) -> Node:
 
 
 def _label(host: Host, name: str) -> dict[str, str]:
-    models = host.cpu_models if host.kvm else ()
-    machines = (host.machine_types | host.machine_aliases.keys()) or ()
+    machines = host.machine_types | host.machine_aliases.keys()
     return {
         "kubernetes.io/hostname": name,
         "kubernetes.io/arch": host.architecture,
         "kubernetes.io/os": "linux",
         SCHEDULABLE_LABEL: "true",
         CPU_MANAGER_LABEL: "true",
-        **{f"{_MODEL_LABEL}{model}": "true" for model in sorted(models)},
+        **{f"{_MODEL_LABEL}{model}": "true" for model in sorted(host.cpu_models)},
         **{f"{_MACHINE_LABEL}{machine}": "true" for machine in sorted(machines)},
     }

@@ -62,9 +62,9 @@ def test_a_machine_offers_what_it_has() -> None:
     }
 
 
-def test_a_machine_without_kvm_says_so_and_offers_no_models() -> None:
+def test_a_machine_without_kvm_says_so_and_offers_the_models_that_it_can_emulate() -> None:
     node = describe_node(Host(cpus=(0,), cpu_models=frozenset({"Westmere"})), "here", STAMP)
     assert node.metadata is not None
     assert node.metadata.annotations == {"virtshape.io/description": "guests are emulated: KVM does not work here"}
-    assert not any(label.startswith("cpu-model.") for label in node.metadata.labels or ())
+    assert "cpu-model.node.kubevirt.io/Westmere" in (node.metadata.labels or {})
     assert "devices.kubevirt.io/kvm" not in ((node.status and node.status.capacity) or {})

@@ -1,0 +1,88 @@
+"""A guest with QEMU's agent in it: what it tells is in the instance and in answers, and it does what it is asked."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.demo import give_up
+from tests.e2e.agent import START, build_agent
+from tests.e2e.guests import ACTIONS, Guests, build_guest, eventually
+from tests.e2e.system import call_virtshape
+
+from virtshape.launcher.images.errors import ImageError
+
+NAME = "told"
+
+
+@pytest.fixture(scope="module")
+def told(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
+    """An instance whose guest's agent has told of itself."""
+    try:
+        archive = build_agent(tmp_path_factory.mktemp("agent"))
+    except ImageError as error:
+        give_up(str(error))
+        raise
+    added = call_virtshape("image", "add", "agent", archive, "--data-dir", guests.system.directory)
+    assert added.returncode == 0, added.stderr
+    volumes: list[Tree] = [
+        {"name": "agent", "persistentVolumeClaim": {"claimName": "agent"}},
+        {"name": "seed", "cloudInitNoCloud": {"userData": START}},
+    ]
+    disks = [{"name": name, "disk": {"bus": "virtio"}} for name in ("root", "agent", "seed")]
+    domain = {"memory": {"guest": "256Mi"}, "devices": {"disks": disks}}
+    guests.create(build_guest(NAME, domain=domain, volumes=volumes, grace=120))
+    guests.wait_for_words(NAME, "the agent runs")
+    yield eventually(lambda: _find_told(guests), lambda: json.dumps(guests.vmi(NAME), indent=1))
+    guests.delete(NAME)
+
+
+def _find_told(guests: Guests) -> Tree | None:
+    vmi = guests.vmi(NAME) or {}
+    status = vmi.get("status", {})
+    named = any(one.get("interfaceName") == "eth0" for one in status.get("interfaces", []))
+    return vmi if named and status.get("guestOSInfo") else None
+
+
+def ask(guests: Guests, question: str) -> Any:
+    code, answer = guests.system.ask("GET", f"{ACTIONS}/virtualmachineinstances/{NAME}/{question}")
+    assert code == 200, answer
+    return answer
+
+
+def test_the_instance_has_what_the_agent_tells(guests: Guests, told: Tree) -> None:
+    assert guests.conditions(NAME)["AgentConnected"]["status"] == "True"
+    found = told["status"]["guestOSInfo"]
+    kernel = guests.read_shape(NAME)["kernel"]
+    assert {
+        name: found.get(name) for name in ("id", "name", "prettyName", "versionId", "kernelRelease", "machine")
+    } == {
+        "id": "demo",
+        "name": "Demo",
+        "prettyName": "The demo guest 1",
+        "versionId": "1",
+        "kernelRelease": kernel,
+        "machine": "x86_64",
+    }
+    (card,) = told["status"]["interfaces"]
+    assert (card["name"], card["interfaceName"], card["infoSource"]) == ("default", "eth0", "domain, guest-agent")
+    assert "10.0.2.15" in card["ipAddresses"]
+
+
+def test_the_agent_is_asked_through_the_api(guests: Guests, told: Tree) -> None:
+    assert told["metadata"]["name"] == NAME
+    assert ask(guests, "guestosinfo")["os"]["prettyName"] == "The demo guest 1"
+    assert ask(guests, "userlist")["items"] == []
+    (seed,) = [one for one in ask(guests, "filesystemlist")["items"] if one["mountPoint"] == "/run/seed.d"]
+    assert (seed["fileSystemType"], seed["diskName"]) == ("iso9660", "vdc")
+
+
+def test_the_guest_restarts_and_shuts_down_by_its_agent(guests: Guests, told: Tree) -> None:
+    guests.act("virtualmachineinstances", NAME, "softreboot")
+    guests.wait_for_words(NAME, "the agent was asked to reboot")
+    eventually(lambda: guests.read_console(NAME).count("the agent runs") == 2 or None, lambda: guests.read_story(NAME))
+    eventually(lambda: guests.conditions(NAME).get("AgentConnected"), lambda: str(guests.vmi(NAME)))
+    assert (guests.vmi(NAME) or {})["metadata"]["uid"] == told["metadata"]["uid"], "it is the same instance"
+    guests.act("virtualmachines", NAME, "stop")
+    guests.wait_for_status(NAME, "Stopped")
