@@ -4,12 +4,18 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tests.build import Tree
-from tests.e2e.guests import FULL_DEMO, INSTANCETYPES, Guests, build_guest, build_sizing, eventually
-from tests.e2e.system import System
+from tests.demo import PROMPT
+from tests.e2e.guests import FULL_DEMO, INSTANCETYPES, KUBEVIRT, Guests, build_guest, build_sizing, eventually
+from tests.e2e.system import COMMAND, PATIENCE, System
+
+from virtshape.api.quantity import Quantity
+from virtshape.launcher.machine.hardware import measure_memory
 
 TOPOLOGIES: dict[str, tuple[Tree, Tree | None, tuple[int, int, int]]] = {
     "three-two-one": ({"topology": {"sockets": 3, "cores": 2, "threads": 1}}, None, (3, 2, 1)),
@@ -42,7 +48,7 @@ def test_a_guest_has_the_topology_that_it_was_given(
     guests.delete(name)
 
 
-@pytest.mark.parametrize(("preferred", "shape"), [("cores", (1, 3, 1)), ("sockets", (3, 1, 1))])
+@pytest.mark.parametrize(("preferred", "shape"), [("cores", (1, 3, 1)), ("threads", (1, 1, 3)), ("sockets", (3, 1, 1))])
 def test_a_guest_has_the_vcpus_that_its_own_template_asks_for(
     guests: Guests, preferred: str, shape: tuple[int, int, int]
 ) -> None:
@@ -104,12 +110,19 @@ WINDOWS_LIKE: Tree = {
 }
 
 
+LOOK_FOR_TIMERS = """\
+#!/bin/sh
+[ -e /sys/firmware/acpi/tables/HPET ] && echo "hpet: yes" || echo "hpet: no"
+"""
+
+
 def test_a_guest_that_likes_what_windows_likes_gets_it(guests: Guests) -> None:
     guests.create(build_sizing("Preference", "windows-like", **WINDOWS_LIKE))
     guests.create(build_sizing("Instancetype", "windows-like", cpu={"guest": 2}, memory={"guest": "512Mi"}))
     tree = build_guest(
         "windows-like",
         FULL_DEMO,
+        volumes=[{"name": "seed", "cloudInitNoCloud": {"userData": LOOK_FOR_TIMERS}}],
         instancetype={"kind": "VirtualMachineInstancetype", "name": "windows-like"},
         preference={"kind": "VirtualMachinePreference", "name": "windows-like"},
     )
@@ -119,7 +132,10 @@ def test_a_guest_that_likes_what_windows_likes_gets_it(guests: Guests) -> None:
     assert (found["sockets"], found["cores"], found["threads"]) == (1, 2, 1)
     assert (found["efi"], found["secureBoot"], found["tpm"], found["tpmVersion"]) == (True, True, True, 2)
     assert [nic["driver"] for nic in found["nics"]] == ["e1000"]
-    assert [disk["driver"] for disk in found["disks"]] == ["ahci"]
+    assert [disk["driver"] for disk in found["disks"]] == ["ahci", "ahci"]
+    behind = datetime.now(UTC) - datetime.fromisoformat(found["clock"]["rtc"]).replace(tzinfo=UTC)
+    assert timedelta() <= behind < timedelta(minutes=10), "its clock shows UTC"
+    assert "hpet: no" in guests.wait_for_words("windows-like", "hpet: ")
     guests.delete("windows-like")
 
 
@@ -171,6 +187,45 @@ def test_a_guest_whose_qemu_is_killed_is_run_again_after_a_failure_only(guests: 
     guests.wait_for_phase("fragile", "Running", other_than=uid)
     assert "QEMU was killed by SIGKILL" in guests.read_story("fragile")
     guests.delete("fragile")
+
+
+def test_the_run_strategy_says_what_follows_a_panic_and_a_shutdown(guests: Guests) -> None:
+    domain: Tree = {"memory": {"guest": "256Mi"}, "devices": {"panicDevices": [{"model": "isa"}]}}
+    guests.create(build_guest("moody", FULL_DEMO, domain=domain, runStrategy="RerunOnFailure"))
+    first = _do_inside(guests, "moody", "echo c >/proc/sysrq-trigger")
+    guests.wait_for_phase("moody", "Running", other_than=first)
+    assert "the guest's system has panicked" in guests.read_story("moody")
+    _do_inside(guests, "moody", "poweroff -f")
+    guests.wait_for_status("moody", "Stopped")
+    assert guests.vmi("moody") is None
+    guests.patch(f"{KUBEVIRT}/virtualmachines/moody", spec={"runStrategy": "Always"})
+    third = _do_inside(guests, "moody", "poweroff -f")
+    guests.wait_for_phase("moody", "Running", other_than=third)
+    guests.delete("moody")
+
+
+def _do_inside(guests: Guests, name: str, line: str) -> str:
+    """Type a line at the console of a guest, once it has a prompt; the uid of its instance."""
+    uid: str = guests.wait_for_phase(name, "Running")["metadata"]["uid"]
+    guests.wait_for_words(name, PROMPT)
+    environment = {**os.environ, "KUBECONFIG": str(guests.system.kubeconfig)}
+    command = [str(COMMAND.with_name("virtctl")), "console", name]
+    subprocess.run(command, input=f"{line}\n", text=True, capture_output=True, env=environment, timeout=PATIENCE)
+    return uid
+
+
+def test_the_node_offers_what_the_machine_has(guests: Guests) -> None:
+    (node,) = guests.system.ask("GET", "/api/v1/nodes")[1]["items"]
+    offered = node["status"]["capacity"]
+    assert (offered["cpu"], Quantity(offered["memory"]).value()) == (
+        str(len(os.sched_getaffinity(0))),
+        measure_memory(),
+    )
+    offers = {label.rpartition("/")[0] for label in node["metadata"]["labels"]}
+    assert {"machine-type.node.kubevirt.io", "cpu-model.node.kubevirt.io"} <= offers
+    assert "machine-type.node.kubevirt.io/q35" in node["metadata"]["labels"]
+    (ready,) = [one for one in node["status"]["conditions"] if one["type"] == "Ready"]
+    assert ("KVM does not work here" in ready["message"]) is not ("devices.kubevirt.io/kvm" in offered)
 
 
 def _read_qemu_pid(data: Path, uid: str) -> int:
