@@ -1,7 +1,8 @@
 """
 Admits VMs: completes them, then finds everything that stands against them, and refuses for all of it at once.
 
-A change that leaves the spec alone always passes, and so does any change to a VM that is being deleted.
+A change that leaves the spec alone, once it is completed, always passes, and so does any change to a VM that is being
+deleted.
 """
 
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest, check_instance
 from virtshape.admission.rules.machine import check_machine, check_machine_alone
 from virtshape.admission.violation import Verdict, split
-from virtshape.admission.vm import Trial, describe_unmet, try_vm
+from virtshape.admission.vm import Trial, describe_unmet, use_up
 from virtshape.admission.world import Admitted, Tree, World
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -38,10 +39,13 @@ def admit_vm(new: Tree, old: Tree | None, world: World) -> Admitted:
     if _is_settled(new, old):
         return Admitted(new, [])
     draft = _draft(new, old, world)
-    verdict = _judge(draft.vm, draft.before, world)
+    admitted = draft.write(new)
+    if draft.before is not None and draft.vm.spec == draft.before.spec:
+        return Admitted(admitted, draft.warnings)
+    verdict = _judge(admitted, draft, world)
     if verdict.causes:
         refuse(verdict.causes, draft.warnings + verdict.warnings)
-    return Admitted(draft.write(new), draft.warnings + verdict.warnings)
+    return Admitted(admitted, draft.warnings + verdict.warnings)
 
 
 def complete_vm(new: Tree, old: Tree | None, world: World) -> Admitted:
@@ -107,18 +111,21 @@ def _complete(vm: VirtualMachine, before: VirtualMachine | None, world: World) -
     return warnings
 
 
-def _judge(vm: VirtualMachine, before: VirtualMachine | None, world: World) -> Verdict:
+def _judge(admitted: Tree, draft: _Draft, world: World) -> Verdict:
+    """What stands against a VM that would be stored as this tree; its draft is used up."""
+    vm, configuration = draft.vm, world.configuration
     verdict = split(check_machine_alone(vm))
-    found = _find_shape(vm, before, world, verdict)
+    found = _find_shape(vm, draft.before, world, verdict)
     if vm.spec.template.spec is None:
         return verdict
-    trial = try_vm(vm, found.shape, world.configuration, world.architecture)
+    trial = use_up(vm, found.shape, configuration, world.architecture)
     if trial.conflicts or trial.unmet:
-        verdict.causes.extend(conflict.cause for conflict in _tell_misfits(vm, found, trial, world))
+        misfits = _tell_misfits(from_tree(admitted, VirtualMachine), found, trial, world)
+        verdict.causes.extend(conflict.cause for conflict in misfits)
     is_sized = found.is_complete and not trial.conflicts
     guest = split((check_guest if is_sized else check_instance)(trial.spec, TEMPLATE_ROOT))
     if is_sized:
-        ruled_out = check_configured(trial.spec, TEMPLATE_ROOT, world.configuration)
+        ruled_out = check_configured(trial.spec, TEMPLATE_ROOT, configuration)
         guest.causes.extend(violation.cause for violation in ruled_out)
     return Verdict(verdict.causes + guest.causes, verdict.warnings + guest.warnings)
 

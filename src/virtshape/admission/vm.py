@@ -1,7 +1,7 @@
 """
 Whether a VM fits its instance type and preference: all of it at once, as it would be started.
 
-Never changes the VM it is given.
+Changes no VM but one that it is given to use up.
 """
 
 from contextlib import suppress
@@ -54,7 +54,12 @@ def check_vm(
 
 def try_vm(vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None, architecture: str) -> Trial:
     """Make of a copy of the VM what would be started."""
-    draft = draft_template(duplicate(vm))
+    return use_up(duplicate(vm), shape, configuration, architecture)
+
+
+def use_up(vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None, architecture: str) -> Trial:
+    """Make of the VM itself what would be started; it is good for nothing else then."""
+    draft = draft_template(vm)
     domain = draft.spec.domain
     own_vcpus = domain.cpu.guest if domain.cpu else None
     given = shape.instancetype.cpu if shape.instancetype else None

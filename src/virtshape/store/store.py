@@ -133,7 +133,7 @@ class Store:
         """Make changes in one commit; each that cannot be made has its error as its outcome."""
         done: asyncio.Future[Sequence[Outcome]] = self._loop.create_future()
         self._writer.submit(writes, lambda outcomes: self._finish(done, outcomes))
-        return await asyncio.shield(done)
+        return await done
 
     def _finish(self, done: "asyncio.Future[Sequence[Outcome]]", outcomes: Sequence[Outcome]) -> None:
         events = [outcome for outcome in outcomes if isinstance(outcome, Event)]

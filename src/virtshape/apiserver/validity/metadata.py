@@ -94,7 +94,9 @@ def check_version_given(metadata: Tree, kind: Kind) -> list[Cause]:
 
 def find_finalizer_warnings(metadata: Tree, old: Tree, kind: Kind) -> list[str]:
     """Warnings of new finalizers that others might use as well; Kubernetes' own kinds refuse those."""
-    added = set(metadata.get("finalizers") or ()) - set(old.get("finalizers") or ())
+    if not metadata.get("finalizers"):
+        return []
+    added = set(metadata["finalizers"]) - set(old.get("finalizers") or ())
     advice = "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
     return [
         f"metadata.finalizers: {show_value(finalizer)}: {advice}"
