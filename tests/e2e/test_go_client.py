@@ -1,0 +1,221 @@
+"""
+Requests of clients written in Go, made with the libraries that KubeVirt's own are made of.
+
+`tools/goclient` makes them. What is asked, and how the answers are read, is what KubeVirt's virtctl does.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.demo import PROMPT
+from tests.e2e.guests import ACTIONS, CORE, Guests, build_guest, eventually
+from tests.e2e.kubectl import CACHE, Ran
+from tests.e2e.system import call_virtshape
+from tests.terminals import Terminal
+
+VMS = f"{ACTIONS}/virtualmachines"
+VMIS = f"{ACTIONS}/virtualmachineinstances"
+NAME = "asked-in-go"
+PATIENCE = 120.0
+CONFLICT = f'Operation cannot be fulfilled on virtualmachineinstance.kubevirt.io "{NAME}"'
+MIB = 1 << 20
+MOST_READ_OF_A_REFUSAL = 1024
+
+
+class GoClient:
+    """The client, with a kubeconfig."""
+
+    def __init__(self, path: Path, kubeconfig: Path) -> None:
+        self.path = path
+        self.environment = {"HOME": str(kubeconfig.parent), "KUBECONFIG": str(kubeconfig), "PATH": os.environ["PATH"]}
+
+    def __call__(self, *words: str | Path, said: bytes = b"") -> Ran:
+        ran = subprocess.run(
+            [self.path, *words],
+            input=said,
+            capture_output=True,
+            check=False,
+            env=self.environment,
+            timeout=PATIENCE,
+        )
+        return Ran(ran.returncode, ran.stdout.decode(errors="replace"), ran.stderr.decode())
+
+    def put(self, path: str, *body: str) -> Ran:
+        return self("put", path, *body)
+
+
+@pytest.fixture(scope="module")
+def path() -> Path:
+    """Where the client is; without it these tests are skipped, or fail where `CI` is set."""
+    built = sorted(CACHE.glob("goclient-*"), key=lambda path: path.stat().st_mtime)
+    if built:
+        return built[-1]
+    reason = "no Go client: tools/goclient/build.sh makes one with Go"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def client(path: Path, guests: Guests) -> GoClient:
+    return GoClient(path, guests.system.kubeconfig)
+
+
+@pytest.fixture(scope="module")
+def asked(guests: Guests, client: GoClient) -> Iterator[str]:
+    """A VM that the client has started, once its guest waits to be told something."""
+    guests.create(build_guest(NAME, runStrategy="Halted"))
+    guests.wait_for_status(NAME, "Stopped")
+    assert client.put(f"{VMS}/{NAME}/start", "{}") == (0, "202\n", "")
+    guests.wait_for_words(NAME, PROMPT)
+    yield NAME
+    guests.delete(NAME)
+
+
+def test_the_version_is_found_by_way_of_the_group(client: GoClient) -> None:
+    assert client("version").out.startswith("subresources.kubevirt.io/v1 v")
+
+
+REFUSALS: dict[str, tuple[str, str, str]] = {
+    "an unknown VM": ("put", f"{VMS}/nobody/start", 'virtualmachine.kubevirt.io "nobody" not found\n'),
+    "an unknown console": (
+        "stream",
+        f"{VMIS}/nobody/console",
+        '404: virtualmachineinstance.kubevirt.io "nobody" not found\n',
+    ),
+    "a port that is none": (
+        "stream",
+        f"{VMIS}/{NAME}/portforward/70000/tcp",
+        "400: 70000 is no port: ports are from 1 to 65535\n",
+    ),
+    "an unknown protocol": (
+        "stream",
+        f"{VMIS}/{NAME}/portforward/80/sctp",
+        '400: "sctp" cannot be forwarded: tcp and udp can\n',
+    ),
+    "no agent": (
+        "get",
+        f"{VMIS}/{NAME}/guestosinfo",
+        f"{CONFLICT}: VMI does not have guest agent connected\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("verb", "where", "words"), REFUSALS.values(), ids=REFUSALS)
+@pytest.mark.usefixtures("asked")
+def test_the_words_of_a_refusal_arrive(client: GoClient, verb: str, where: str, words: str) -> None:
+    assert client(verb, where) == (1, "", words)
+
+
+def test_a_long_refusal_of_a_stream_fits_into_what_clients_read_of_it(client: GoClient) -> None:
+    name = ".".join(["n" * 60] * 4)
+    where = f"/apis/subresources.kubevirt.io/v1/namespaces/{'n' * 63}/virtualmachineinstances/{name}/console"
+    refused = client("stream", where)
+    assert refused.err.startswith("404: ")
+    assert name in refused.err
+    assert len(refused.err) < MOST_READ_OF_A_REFUSAL
+
+
+def test_a_console_that_is_not_there_yet_says_so_with_the_code_that_clients_wait_at(
+    guests: Guests, client: GoClient
+) -> None:
+    tree = build_guest("never")
+    tree["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "elsewhere"}
+    guests.create(tree)
+    eventually(lambda: guests.vmi("never"), lambda: "it never has an instance")
+    assert client("stream", f"{VMIS}/never/console") == (1, "", "400: VMI is not running\n")
+    guests.delete("never")
+
+
+def test_a_guest_is_worked_with_at_its_console(client: GoClient, asked: str) -> None:
+    with Terminal([client.path, "stream", f"{VMIS}/{asked}/console"], client.environment) as terminal:
+        terminal.type(b"\r")
+        terminal.wait_for(rb"demo# ")
+        terminal.type(b"echo $((6 * 7)) > /tmp/answer; cat /tmp/answer\r")
+        terminal.wait_for(rb"\n42\r")
+
+
+def test_the_screen_is_a_vnc_server(client: GoClient, asked: str) -> None:
+    process = subprocess.Popen(
+        [client.path, "stream", f"{VMIS}/{asked}/vnc"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=client.environment,
+    )
+    assert process.stdout is not None
+    assert process.stdout.read(12) == b"RFB 003.008\n"
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("kind", [VMS, VMIS], ids=["of a VM", "of an instance"])
+def test_a_port_answers_and_the_end_of_its_answer_is_the_end_of_the_stream(
+    client: GoClient, asked: str, kind: str
+) -> None:
+    def look() -> Ran | None:
+        ran = client("stream", f"{kind}/{asked}/portforward/80/tcp", said=b"GET /shape.json HTTP/1.0\r\n\r\n")
+        return ran if ran.out else None  # the guest may still be joining its network
+
+    ran = eventually(look, lambda: "nobody answers")
+    assert (ran.status, ran.err) == (0, "")
+    assert '"memoryMiB":192' in ran.out
+
+
+def test_actions_are_taken_without_a_word_on_the_form_of_their_options(
+    guests: Guests, client: GoClient, asked: str
+) -> None:
+    assert client.put(f"{VMIS}/{asked}/pause", "{}") == (0, "202\n", "")
+    guests.wait_for_status(asked, "Paused")
+    assert client.put(f"{VMIS}/{asked}/pause", "{}").err == f"{CONFLICT}: VMI is already paused\n"
+    assert client.put(f"{VMIS}/{asked}/unpause", "{}") == (0, "202\n", "")
+    guests.wait_for_status(asked, "Running")
+    assert client.put(f"{VMIS}/{asked}/softreboot") == (0, "202\n", "")
+    assert client.put(f"{VMIS}/{asked}/reset") == (0, "202\n", "")
+    before = guests.wait_for_phase(asked, "Running")["metadata"]["uid"]
+    assert client.put(f"{VMS}/{asked}/restart", "{}") == (0, "202\n", "")
+    guests.wait_for_phase(asked, "Running", other_than=before)
+
+
+def test_a_vm_is_expanded(client: GoClient, asked: str) -> None:
+    assert client("get", f"{VMS}/{asked}/expand-spec").tree["metadata"]["name"] == asked
+    text = client("get", f"/apis/kubevirt.io/v1/namespaces/default/virtualmachines/{asked}").out
+    assert client.put(f"{ACTIONS}/expand-vm-spec", text) == (0, "200\n", "")
+
+
+@pytest.mark.parametrize("kind", ["pvc", "dv"])
+def test_a_claim_is_filled(guests: Guests, client: GoClient, tmp_path: Path, kind: str) -> None:
+    disk = tmp_path / "disk.raw"
+    disk.write_bytes(os.urandom(3 * MIB))
+    assert client("upload", kind, f"go-{kind}", "8Mi", disk) == (0, "", "")
+    _, claim = guests.system.ask("GET", f"{CORE}/persistentvolumeclaims/go-{kind}")
+    kept = guests.system.directory / "volumes" / claim["spec"]["volumeName"] / "disk.img"
+    assert kept.read_bytes() == disk.read_bytes().ljust(8 * MIB, b"\0")
+
+
+def test_a_stream_is_for_who_may_have_it(guests: Guests, path: Path, asked: str, tmp_path: Path) -> None:
+    def add(name: str, role: str) -> GoClient:
+        words = ("user", "add", name, "--namespace", "default", "--role", role)
+        ran = call_virtshape(*words, "--data-dir", guests.system.directory)
+        assert ran.returncode == 0, ran.stderr
+        (tmp_path / name).write_text(ran.stdout)
+        return GoClient(path, tmp_path / name)
+
+    port = f"{VMIS}/{asked}/portforward/80/tcp"
+    assert add("editor", "edit")("stream", port, said=b"GET / HTTP/1.0\r\n\r\n").err == "", "by its certificate"
+    refused = add("onlooker", "view")("stream", port)
+    assert refused.err.startswith("403: ")
+    assert 'User "onlooker" cannot get resource "virtualmachineinstances/portforward"' in refused.err
+
+
+def test_a_stream_ends_with_its_guest(guests: Guests, client: GoClient, asked: str) -> None:
+    guests.wait_for_status(asked, "Running")
+    with Terminal([client.path, "stream", f"{VMIS}/{asked}/console"], client.environment) as terminal:
+        terminal.type(b"\r")
+        terminal.wait_for(rb"\S")
+        assert client.put(f"{VMS}/{asked}/stop", '{"gracePeriod":0}') == (0, "202\n", "")
+        assert terminal.end() == 0
+    guests.wait_for_status(asked, "Stopped")
+    assert "Halted does not support manual restart requests" in client.put(f"{VMS}/{asked}/restart", "{}").err
