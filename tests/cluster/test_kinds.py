@@ -112,7 +112,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown field": ({"cpus": 1}, 'unknown field "spec.cpus"'),
     "a wrong type": ({"cpu": {"guest": "two"}}, "spec.cpu.guest"),
     "no amount": ({"memory": {"guest": "much"}}, "spec.memory.guest"),
-    "what excludes each other": ({"cpu": {"guest": 4, "topology": {"cores": 4}}}, "exclude each other"),
+    "what excludes each other": ({"cpu": {"guest": 4, "topology": {"cores": 4}}}, "are mutually exclusive"),
 }
 
 

@@ -50,8 +50,12 @@ _ATOMIC_STRUCTS = frozenset(
     }
 )
 
-_RULES: dict[str, tuple[str, str]] = {
-    "CPUInstancetype": ("!(has(self.guest) && has(self.topology))", "guest and topology exclude each other"),
+_RULES: dict[str, Schema] = {
+    "CPUInstancetype": {
+        "rule": "!(has(self.guest) && has(self.topology))",
+        "message": "spec.cpu.guest and spec.cpu.topology are mutually exclusive: keep one of them",
+        "fieldPath": ".topology",
+    },
 }
 
 
@@ -94,7 +98,7 @@ def write_struct(struct: inspect.StructType, write_nested: WriteStruct) -> Schem
     if struct.cls.__name__ in _ATOMIC_STRUCTS:
         schema["x-kubernetes-map-type"] = "atomic"
     if rule := _RULES.get(struct.cls.__name__):
-        schema["x-kubernetes-validations"] = [{"rule": rule[0], "message": rule[1]}]
+        schema["x-kubernetes-validations"] = [dict(rule)]
     return schema
 
 

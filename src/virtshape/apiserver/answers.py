@@ -38,8 +38,8 @@ def answer_bytes(
 
 
 def add_warning(answer: Response | Stream | Upgrade, text: str) -> None:
-    """Have the client told something beside the answer."""
-    answer.headers = (*answer.headers, ("warning", format_warning(text)))
+    """Have the client told something of its request, before all that is told of the object."""
+    answer.headers = (("warning", format_warning(text)), *answer.headers)
 
 
 def format_warning(text: str) -> str:

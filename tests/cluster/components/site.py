@@ -88,16 +88,17 @@ class Worker:
 class Site:
     """An installation on a plane."""
 
-    def __init__(self, plane: Plane, kubectl: Kubectl, directory: Path) -> None:
+    def __init__(self, plane: Plane, kubectl: Kubectl, directory: Path, *, cdi: bool = False) -> None:
         self.plane = plane
         self.kubectl = kubectl
         self._directory = directory
+        self._options = Options(cdi=cdi, catalog=True)
         self._count = 0
         self.https: dict[Component, int] = {"webhook": find_port(), "apiserver": find_port()}
 
     def install(self) -> None:
         """Apply everything but what needs nodes."""
-        parts = build_parts(Options(cdi=False, catalog=True))
+        parts = build_parts(self._options)
         for name, trees in parts.items():
             if name not in LEFT_OUT:
                 self.add(*(self._route(tree) for tree in trees))

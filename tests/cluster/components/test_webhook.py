@@ -61,7 +61,6 @@ def test_causes_come_through_for_programs(site: Site, kubectl: Kubectl) -> None:
     assert (code, status["reason"]) == (422, "Invalid")
     fields = [cause["field"] for cause in status["details"]["causes"]]
     assert fields == ["spec.template.spec.domain.cpu.cores", "spec.template.spec.domain.memory.guest"]
-    assert status["details"]["kind"] == "virtualmachines"
 
 
 def test_warnings_come_through(kubectl: Kubectl) -> None:

@@ -12,8 +12,6 @@ import sys
 import time
 from pathlib import Path
 
-from tests.e2e.system import System
-
 PATIENCE = 20.0
 
 _NAMES = {
@@ -27,6 +25,7 @@ _MASKS = {
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ": "TIME",
     r'(?<="resourceVersion": )"\d+"': '"N"',
     r" from \w+ namespace$": "",  # which only newer kubectls say
+    r'admission webhook "[\w.]+" denied the request: ': "",  # as a cluster begins what our webhook says
 }
 _WORD = re.compile(r"[\w.-]+")
 
@@ -34,7 +33,7 @@ _WORD = re.compile(r"[\w.-]+")
 class Terminal:
     """A shell of a user who has just set up the system."""
 
-    def __init__(self, directory: Path, system: System, kubectl: Path) -> None:
+    def __init__(self, directory: Path, kubeconfig: Path, kubectl: Path) -> None:
         self.directory = directory
         self._seen: dict[str, str] = {}
         programs = {"kubectl": kubectl, "virtctl": Path(sys.executable).parent / "virtctl"}
@@ -45,7 +44,7 @@ class Terminal:
         self._environment = {
             **os.environ,
             "PATH": f"{directory / 'bin'}:{os.environ['PATH']}",
-            "KUBECONFIG": str(system.kubeconfig),
+            "KUBECONFIG": str(kubeconfig),
             "HOME": str(directory),
         }
 

@@ -57,7 +57,7 @@ def open_terminal(kubectl: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 def opened(document: str, kubectl: Path, directory: Path) -> Iterator[Terminal]:
     shutil.copytree(HERE / document, directory / "home")
     with System(directory / "data", "--launcher", "simulate") as system:
-        yield Terminal(directory / "home", system, kubectl)
+        yield Terminal(directory / "home", system.kubeconfig, kubectl)
     log = system.log.read_text()
     assert "ERROR" not in log, log
     assert "Traceback" not in log, log

@@ -5,6 +5,7 @@ A line goes on behind a backslash, and until EOF if it says so.
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,8 +38,9 @@ def _read_step(part: str) -> Step:
     return Step("".join(lines[:end]), "".join(lines[end:]))
 
 
-def play(terminal: Terminal, path: Path) -> None:
-    """Type a transcript; every line shows what is written there."""
-    for line, shows in read_steps(path):
+def play(terminal: Terminal, path: Path, otherwise: Mapping[str, str] = {}) -> None:
+    """Type a transcript; every line shows what is written there, or what is shown in place of that."""
+    for line, written in read_steps(path):
+        shows = otherwise.get(written, written)
         shown = terminal.wait(line, shows) if _READS.search(line) else terminal.type(line)
         assert shown == shows, f"$ {line}{shown}"

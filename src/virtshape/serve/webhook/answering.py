@@ -101,7 +101,7 @@ class Webhook:
         try:
             return "allowed", allow(question, await decide(question, kind))
         except StatusError as error:
-            return "denied", deny(question, _say_of_what(error, question, kind))
+            return "denied", deny(question, error)
         except (UnreachableError, ConfigError) as error:
             _log.error("%s %s %s/%s: %s", question.operation, kind.kind, question.namespace, question.name, error)
             words = f"what the {kind.kind} refers to cannot be looked up: {error}"
@@ -134,10 +134,3 @@ class Webhook:
             if not any([(await self._authorizer.authorize(user, wanted)).allowed for user in users]):
                 words = explain_forbidden_copy([user.name for user in users], namespace)
                 raise refuse(kind.group, kind.plural, question.name, words)
-
-
-def _say_of_what(error: StatusError, question: Question, kind: Kind) -> StatusError:
-    """The refusal, saying what it is about unless it does already."""
-    if error.details.kind is not None:
-        return error
-    return error.about(kind.group, kind.plural, question.name or (question.new or {})["metadata"].get("name") or "")

@@ -1,0 +1,85 @@
+"""
+What a cluster has beyond its control plane, played: a scheduler, kubelets, and CDI where its kinds are.
+
+Pods are placed and run, pods that are to go are gone, DataVolumes become claims and are full. It ends with its block.
+"""
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tests.cluster.plane import Plane
+
+Tree = dict[str, Any]
+NODE = "simulated"
+PODS = "/api/v1/pods?labelSelector=kubevirt.io%3Dvirt-launcher"
+VOLUMES = "/apis/cdi.kubevirt.io/v1beta1/datavolumes"
+PAUSE = 0.1
+
+
+class Nodes:
+    """Looks after all pods and DataVolumes of a plane, again and again."""
+
+    def __init__(self, plane: Plane) -> None:
+        self._plane = plane
+
+    def look(self) -> None:
+        """Bring everything one step further."""
+        for path, treat in ((PODS, self._treat_pod), (VOLUMES, self._treat_volume)):
+            code, listing = self._plane.ask("GET", path)
+            for item in listing["items"] if code == 200 else ():
+                treat(item)
+
+    def _treat_pod(self, pod: Tree) -> None:
+        path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
+        if pod["metadata"].get("deletionTimestamp"):
+            self._plane.ask("DELETE", path, {"gracePeriodSeconds": 0})
+        elif not pod["spec"].get("nodeName"):
+            target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
+            self._plane.ask(
+                "POST", f"{path}/binding", {"metadata": {"name": pod["metadata"]["name"]}, "target": target}
+            )
+        elif pod["status"].get("phase") == "Pending":
+            container = {"name": "compute", "image": "", "imageID": "", "restartCount": 0, "ready": True}
+            state = {"running": {"startedAt": "2027-01-15T08:00:00Z"}}
+            status = {"phase": "Running", "podIP": "10.1.2.3", "containerStatuses": [{**container, "state": state}]}
+            self._patch(f"{path}/status", {"status": status})
+
+    def _treat_volume(self, volume: Tree) -> None:
+        metadata, spec = volume["metadata"], volume["spec"]
+        if (volume.get("status") or {}).get("phase") == "Succeeded":
+            return
+        namespace, name = metadata["namespace"], metadata["name"]
+        owner = {key: volume[key] for key in ("apiVersion", "kind")} | {"name": name, "uid": metadata["uid"]}
+        wanted = {**(spec.get("pvc") or spec.get("storage") or {})}
+        wanted.setdefault("accessModes", ["ReadWriteOnce"])
+        wanted.setdefault("resources", {"requests": {"storage": "1Gi"}})
+        claim = {"metadata": {"name": name, "ownerReferences": [{**owner, "controller": True}]}, "spec": wanted}
+        self._plane.ask("POST", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims", claim)
+        path = f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{namespace}/datavolumes/{name}"
+        self._patch(f"{path}/status", {"status": {"phase": "Succeeded", "progress": "100.0%"}})
+
+    def _patch(self, path: str, patch: Tree) -> None:
+        self._plane.ask("PATCH", path, patch, **{"Content-Type": "application/merge-patch+json"})
+
+
+@contextlib.contextmanager
+def played_nodes(plane: Plane) -> Iterator[None]:
+    """Nodes at work until the block ends."""
+    plane.ask("POST", "/api/v1/nodes", {"metadata": {"name": NODE}})
+    ending = threading.Event()
+    worker = threading.Thread(target=_repeat, args=(Nodes(plane).look, ending), name="nodes")
+    worker.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        worker.join()
+
+
+def _repeat(look: Callable[[], None], ending: threading.Event) -> None:
+    while not ending.wait(PAUSE):
+        with contextlib.suppress(OSError, json.JSONDecodeError):  # an API server that is being restarted
+            look()

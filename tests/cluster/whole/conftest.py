@@ -1,0 +1,28 @@
+"""One control plane with all of our installation on it, its components at work, and nodes that are played."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.cluster.binaries import require_binaries
+from tests.cluster.components.site import Site
+from tests.cluster.plane import Plane
+from tests.e2e.kubectl import Kubectl, list_kubectls
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+    """A plane of its own, with the kinds of CDI."""
+    with Plane(require_binaries(), tmp_path_factory.mktemp("whole")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session", params=list_kubectls()[-1:])
+def site(request: pytest.FixtureRequest, plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The installation, with all that answers the API server at work."""
+    kubectl = Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"), namespace="")
+    site = Site(plane, kubectl, tmp_path_factory.mktemp("workers"), cdi=True)
+    site.install()
+    with site.running("webhook"), site.running("apiserver"):
+        site.wait_until_trusted()
+        kubectl("wait", "apiservice", "v1.subresources.kubevirt.io", "--for=condition=Available", "--timeout=60s")
+        yield site

@@ -1,0 +1,65 @@
+"""
+What the documents of the design show being typed, typed beside a real control plane.
+
+The same lines and the same outputs as beside `virtshape up`; guests are pods, and nodes are played.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from tests.cluster.components.nodes import played_nodes
+from tests.cluster.components.site import Site
+from tests.cluster.installing import retry
+from tests.deploy.rendering import find_kubectl
+from tests.seeds.transcripts.terminal import Terminal
+from tests.seeds.transcripts.test_transcripts import HERE, TRANSCRIPTS
+from tests.seeds.transcripts.transcript import play
+
+LEFT = "vm,vmi,dv,datasource,pvc,vminstancetype,vmpref,virtualmachineflavors,virtualmachineflavorpreferences"
+
+
+BY_SCHEMA = {
+    "The request is invalid: spec.cpu.topology: spec.cpu.guest and spec.cpu.topology are mutually exclusive: "
+    "keep one of them\n": (
+        'The VirtualMachineInstancetype "bad" is invalid: spec.cpu.topology: Invalid value: spec.cpu.guest and '
+        "spec.cpu.topology are mutually exclusive: keep one of them\n"
+    ),
+    'The VirtualMachineInstancetype "bad" is invalid: spec.memory.guest: Required value\n': (
+        'The VirtualMachineInstancetype "bad" is invalid: \n'
+        "* spec.memory.guest: Required value\n"
+        "* <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; "
+        "correct the existing errors to complete validation\n"
+    ),
+}
+"""What a cluster's API server refuses by the schema itself, before it asks anybody, and so in its own words."""
+
+
+@pytest.fixture(scope="module")
+def furnished(site: Site) -> Iterator[Site]:
+    """The controllers at work, the catalogue there, and nodes to run guests."""
+    with played_nodes(site.plane), site.running("controller", "--catalog"):
+        retry(lambda: site.kubectl("get", "vmcf", "u1.small"))
+        retry(lambda: site.kubectl("get", "vmcp", "windows.11"))
+        yield site
+
+
+@pytest.fixture(scope="module")
+def open_terminal(furnished: Site, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Terminal]:
+    """Opens the terminal of a document, with nothing left of the one before, or the one that is open already."""
+
+    @cache
+    def open_(document: str) -> Terminal:
+        furnished.kubectl.within("default")("delete", LEFT, "--all", "--timeout=60s")
+        home = tmp_path_factory.mktemp(document) / "home"
+        shutil.copytree(HERE / document, home)
+        return Terminal(home, furnished.plane.kubeconfig, find_kubectl())
+
+    return open_
+
+
+@pytest.mark.parametrize("transcript", TRANSCRIPTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_line_shows_what_the_transcript_shows(open_terminal: Callable[[str], Terminal], transcript: Path) -> None:
+    play(open_terminal(transcript.parent.name), transcript, BY_SCHEMA)
