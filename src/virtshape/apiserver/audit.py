@@ -7,12 +7,12 @@ number and a new one begun. A log that cannot be written is reported, and stops 
 
 import logging
 import os
+from datetime import datetime
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
-from virtshape.api.moment import format_moment
 from virtshape.apiserver.access.privatefile import FILE_MODE, make_private_directory
 
 LARGEST_FILE = 100 * 1024 * 1024
@@ -25,8 +25,8 @@ _log = logging.getLogger(__name__)
 class Audited(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One write: who, what, to which object, with what result."""
 
-    time: str
-    """When the request came, in RFC 3339 with microseconds."""
+    time: datetime
+    """When the request came, in UTC, to the microsecond."""
     user: str
     """The user's name."""
     groups: tuple[str, ...] = ()
@@ -114,12 +114,6 @@ class AuditLog:
 
     def _numbered(self, number: int) -> Path:
         return self._path.with_name(f"{self._path.name}.{number}")
-
-
-def format_time(seconds: float) -> str:
-    """Write seconds since 1970 as the log does."""
-    whole = int(seconds)
-    return f"{format_moment(whole)[:-1]}.{int((seconds - whole) * 1_000_000):06d}Z"
 
 
 def shorten(text: str) -> str:

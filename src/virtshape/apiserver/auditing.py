@@ -5,11 +5,12 @@ Only says what happened; whether the line is kept is the log's business.
 """
 
 import time
+from datetime import UTC, datetime
 
 import msgspec
 
 from virtshape.apiserver.access.authentication import User
-from virtshape.apiserver.audit import Audited, format_time, shorten
+from virtshape.apiserver.audit import Audited, shorten
 from virtshape.apiserver.message import JSON, Request, Response
 from virtshape.apiserver.route import Route
 
@@ -43,7 +44,7 @@ def describe_write(request: Request, route: Route, asker: Asker, answer: Respons
     """The line about a write; the answer is only a code where there was none. `began` is in seconds since 1970."""
     said = _read(answer)
     return Audited(
-        time=format_time(began),
+        time=datetime.fromtimestamp(began, UTC),
         user=asker.user.name,
         groups=asker.user.groups,
         impersonated_by=asker.impersonator,

@@ -58,6 +58,7 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[_Turn] = deque()
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._deadline = 0.0
         self._writable = asyncio.Event()
         self._writable.set()
         self._closing = False
@@ -267,8 +268,11 @@ class Connection(asyncio.Protocol):
         self._transport.close()
 
     def _watch_clock(self, seconds: float) -> None:
-        self._stop_clock()
-        self._timer = self._loop.call_later(seconds, self._time_out)
+        """Hang up after so long without a request; a timer that is set already finds out for itself."""
+        self._deadline = self._loop.time() + seconds
+        if self._timer is None or self._timer.when() > self._deadline:
+            self._stop_clock()
+            self._timer = self._loop.call_at(self._deadline, self._time_out)
 
     def _stop_clock(self) -> None:
         if self._timer is not None:
@@ -276,7 +280,12 @@ class Connection(asyncio.Protocol):
             self._timer = None
 
     def _time_out(self) -> None:
-        if not self._busy:
+        self._timer = None
+        if self._busy:
+            return
+        if self._loop.time() < self._deadline:
+            self._timer = self._loop.call_at(self._deadline, self._time_out)
+        else:
             self.close()
 
 

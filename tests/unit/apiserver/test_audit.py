@@ -1,17 +1,18 @@
 import json
 import os
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from virtshape.apiserver.audit import Audited, AuditLog, format_time, shorten
+from virtshape.apiserver.audit import Audited, AuditLog, shorten
 
 
 def build_entry(name: str = "vm1", **rest: Any) -> Audited:
     return Audited(
-        time=format_time(1_800_000_000.25),
+        time=datetime.fromtimestamp(1_800_000_000.25, UTC),
         user="bob",
         verb="create",
         group="kubevirt.io",
