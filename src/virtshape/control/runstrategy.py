@@ -54,10 +54,10 @@ def is_going(vmi: VirtualMachineInstance) -> bool:
 
 
 def drop_done_requests(
-    requests: Sequence[VirtualMachineStateChangeRequest], vmi: VirtualMachineInstance | None
+    requests: Sequence[VirtualMachineStateChangeRequest], vmi: VirtualMachineInstance | None, strategy: str
 ) -> list[VirtualMachineStateChangeRequest]:
     """The requests that still have to be carried out: a stop until its instance is gone, a start until one is there."""
-    left = list(requests)
+    left = [request for request in requests if not _is_called_off(request, strategy)]
     while left and _is_done(left[0], vmi):
         del left[0]
     return left
@@ -67,6 +67,11 @@ def _is_done(request: VirtualMachineStateChangeRequest, vmi: VirtualMachineInsta
     if request.action == STOP:
         return vmi is None or (request.uid is not None and request.uid != _uid(vmi))
     return vmi is not None
+
+
+def _is_called_off(request: VirtualMachineStateChangeRequest, strategy: str) -> bool:
+    """Whether it is what is left of a restart: of a halted VM, only a start that pauses its guest is asked for so."""
+    return strategy == HALTED and request.action == START and (request.data or {}).get("paused") != "true"
 
 
 def decide_run(

@@ -161,7 +161,8 @@ class VmReconciler:
     async def _run(
         self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
     ) -> Result:
-        requests = drop_done_requests((vm.status.state_change_requests if vm.status else None) or (), vmi)
+        asked = (vm.status.state_change_requests if vm.status else None) or ()
+        requests = drop_done_requests(asked, vmi, run_strategy(vm.spec))
         now = self._clock()
         decision = decide_run(vm, vmi, requests, now)
         if decision.action == "stop" and vmi is not None and needs_rerun(vm, vmi) and not requests:

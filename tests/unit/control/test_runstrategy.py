@@ -10,6 +10,7 @@ from virtshape.api.kubevirt.machine import VirtualMachineStateChangeRequest
 from virtshape.control.runstrategy import decide_run, drop_done_requests, needs_rerun, run_strategy
 
 START: Tree = {"action": "Start"}
+PAUSED: Tree = {"action": "Start", "data": {"paused": "true"}}
 STOP: Tree = {"action": "Stop", "uid": "i1"}
 STARTING = build_vmi("Pending", "Scheduling")
 RUNNING = build_vmi("Running")
@@ -48,7 +49,7 @@ def test_a_vm_states_its_strategy_in_either_form(spec: Tree, strategy: str) -> N
         ("Always", RUNNING, [STOP, START], "stop"),
         ("Always", None, [START], "start"),
         ("Halted", None, [], "nothing"),
-        ("Halted", None, [START], "switch on"),
+        ("Halted", None, [PAUSED], "switch on"),
         ("Halted", RUNNING, [], "stop"),
         ("Halted", ENDED, [], "stop"),
         ("Halted", GOING, [], "nothing"),
@@ -125,7 +126,18 @@ def test_a_vm_being_deleted_stops_and_never_starts() -> None:
 def test_requests_are_dropped_once_carried_out(
     asked: list[Tree], vmi: VirtualMachineInstance | None, left: list[Tree]
 ) -> None:
-    assert to_tree(drop_done_requests(requests(*asked), vmi)) == left
+    assert to_tree(drop_done_requests(requests(*asked), vmi, "Manual")) == left
+
+
+@pytest.mark.parametrize(
+    ("asked", "vmi", "left"),
+    [([STOP, START], GOING, [STOP]), ([START], None, []), ([PAUSED], None, [PAUSED])],
+    ids=["while it ends", "once it has ended", "a start that pauses it"],
+)
+def test_a_vm_that_is_halted_while_it_restarts_stays_so(
+    asked: list[Tree], vmi: VirtualMachineInstance | None, left: list[Tree]
+) -> None:
+    assert to_tree(drop_done_requests(requests(*asked), vmi, "Halted")) == left
 
 
 @pytest.mark.parametrize(
