@@ -20,7 +20,7 @@ for disk in /sys/block/vd*; do
     name=$(cat $disk/serial)
     device=/dev/${disk##*/}
     case $name in
-    settings | keys | account | facts)
+    settings | keys | account | facts | answers)
         mkdir -p /run/$name && mount -t iso9660 -o ro $device /run/$name
         for file in $(cd /run/$name && find * -type f); do echo "$name/$file=$(head -n 1 /run/$name/$file)"; done
         ;;
@@ -66,6 +66,7 @@ def test_every_kind_of_volume_is_there_inside_the_guest(guests: Guests, settings
     guests.create(
         build_core("ConfigMap", "settings", data={"colour": "green"}),
         build_core("Secret", "keys", stringData={"word": "sesame"}),
+        build_core("ConfigMap", "answers", data={"Autounattend.xml": "<unattend/>"}),
         build_core("ServiceAccount", "robot"),
         build_claim("base"),
     )
@@ -77,6 +78,7 @@ def test_every_kind_of_volume_is_there_inside_the_guest(guests: Guests, settings
         {"name": "keys", "secret": {"secretName": "keys"}},
         {"name": "account", "serviceAccount": {"serviceAccountName": "robot"}},
         {"name": "facts", "downwardAPI": {"fields": fields}},
+        {"name": "answers", "sysprep": {"configMap": {"name": "answers"}}},
         {"name": "empty", "emptyDisk": {"capacity": "16Mi"}},
         {"name": "passing", "ephemeral": {"persistentVolumeClaim": {"claimName": "base"}}},
         {"name": "hosted", "hostDisk": host_disk},
@@ -87,9 +89,8 @@ def test_every_kind_of_volume_is_there_inside_the_guest(guests: Guests, settings
     tree["spec"]["template"]["metadata"] = {"labels": {"tier": "front"}}
     guests.create(tree)
     written = guests.wait_for_words("volumes", "all is read").splitlines()
-    assert {"settings/colour=green", "keys/word=sesame", "facts/labels=front", "account/namespace=default"} <= {
-        *written
-    }
+    files = ["settings/colour=green", "keys/word=sesame", "facts/labels=front", "account/namespace=default"]
+    assert {*files, "answers/Autounattend.xml=<unattend/>"} <= {*written}
     assert {"empty holds 16 MiB: ", "passing holds 8 MiB: ", "hosted holds 32 MiB: "} <= {*written}
     assert any(line.startswith("account/token=ey") for line in written)
     uid = guests.wait_for_phase("volumes", "Running")["metadata"]["uid"]

@@ -40,6 +40,8 @@ class MachineConfiguration(Model):
     """Where other container images may come from."""
     host_disks: HostDisks | None = None
     """Disk images of the machine that instances may use by their path."""
+    networks: dict[str, str] | None = None
+    """Networks, as Multus names them or `pod`, and the bridge of this machine that each stands for."""
 
 
 class ConfigurationError(Exception):

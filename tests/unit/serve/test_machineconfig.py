@@ -20,19 +20,21 @@ def test_nothing_need_be_said(tmp_path: Path, text: str | None) -> None:
     assert read_configuration(tmp_path) in (MachineConfiguration(), MachineConfiguration(images={}))
 
 
-def test_images_registries_and_disks_are_read(tmp_path: Path) -> None:
+def test_images_registries_disks_and_networks_are_read(tmp_path: Path) -> None:
     text = """
 images:
   quay.io/a/b:1: /images/b.qcow2
   demo: demo.img
 registries: {enabled: false, plain: ["registry.lan:5000"]}
 hostDisks: {roots: [/srv/disks, disks]}
+networks: {pod: br0}
 """
     (tmp_path / "config.yaml").write_text(text)
     assert read_configuration(tmp_path) == MachineConfiguration(
         images={"quay.io/a/b:1": "/images/b.qcow2", "demo": str(tmp_path / "demo.img")},
         registries=Registries(enabled=False, plain=["registry.lan:5000"]),
         host_disks=HostDisks(roots=["/srv/disks", str(tmp_path / "disks")]),
+        networks={"pod": "br0"},
     )
 
 

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from virtshape.api.codec import encode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.host import Host
@@ -23,6 +25,7 @@ from virtshape.launcher.machine.handing import hand_over, list_reach
 from virtshape.launcher.machine.places import Places
 from virtshape.launcher.machine.remains import bury, find_order, find_qemu, find_report, is_alive
 from virtshape.launcher.machine.spawning import reap
+from virtshape.launcher.machine.taps import list_taps, make_taps, remove_tap
 from virtshape.launcher.order import Order
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import Answer, Kill, Request, Stop
@@ -88,20 +91,22 @@ class Guests:
         assigned_cpus: tuple[int, ...] = (),
         state_directory: str | None = None,
         host_disk_roots: tuple[str, ...] = (),
+        bridges: Mapping[str, str] | None = None,
     ) -> None:
-        """Start a guest, unless that was done before."""
+        """Start a guest, unless that was done before; TapError if there is no way to its networks."""
         if uid in self._reports:
             return
         order = Order(
             vmi=vmi,
             mounts=mounts,
-            host=self._host,
+            host=replace(self._host, bridges=bridges or {}),
             assigned_cpus=assigned_cpus,
             state_directory=state_directory,
             host_disk_roots=host_disk_roots,
         )
         layout = self._places.make(uid)
         hand_over(order, self._places.data, self._places.account)
+        make_taps(list_taps(vmi, order.host), self._places.account)
         self._places.write(layout.order, encode(order))
         self._reports[uid] = Report()
         self._tasks[uid] = asyncio.create_task(self._begin(uid, layout, order), name=f"guest {uid}")
@@ -127,9 +132,11 @@ class Guests:
             task = self._tasks.pop(uid)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(task, PATIENCE_SECONDS)
-        layout = self._places.find(uid)
+        layout, order = self._places.find(uid), self.find_order(uid)
         _kill(self._reports.pop(uid, Report()).launcher_pid, layout)
         _kill(find_qemu(layout), layout)
+        for interface in list_taps(order.vmi, order.host) if order is not None else ():
+            remove_tap(interface.device or "")
         self._places.remove(uid)
 
     async def close(self) -> None:

@@ -32,6 +32,7 @@ from virtshape.launcher.machine.lacks import find_emulator
 from virtshape.launcher.machine.limits import may_be_urgent, may_lock_memory
 from virtshape.launcher.machine.places import Places
 from virtshape.launcher.machine.spawning import confine_to, spawn
+from virtshape.launcher.machine.taps import may_make_taps
 
 PATIENCE_SECONDS: Final = 120.0
 _PAUSE_SECONDS: Final = 0.02
@@ -72,6 +73,7 @@ async def probe_host(places: Places) -> Host:
         cpu_features=capability.cpu_features,
         firmwares=find_firmwares(platform.machine(), capability.machine_aliases.get("q35", "virt")),
         tpm=shutil.which("swtpm") is not None and shutil.which("swtpm_setup") is not None,
+        tap=may_make_taps(),
         vhost_net=account.may(Path("/dev/vhost-net"), 6),
         vsock=account.may(Path("/dev/vhost-vsock"), 6),
         sev=capability.sev,

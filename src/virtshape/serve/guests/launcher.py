@@ -20,11 +20,13 @@ from virtshape.control.vmstatus import measure
 from virtshape.launcher.host import Host
 from virtshape.launcher.machine.guests import Guests
 from virtshape.launcher.machine.places import Places
+from virtshape.launcher.machine.taps import TapError
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import SetMemory, SetVcpus
 from virtshape.serve.guests.cpus import choose_cpus, count_cpus
 from virtshape.serve.guests.files import write_mounts
 from virtshape.serve.guests.hostdisks import find_host_disks
+from virtshape.serve.guests.networks import find_bridges
 from virtshape.serve.guests.node import describe_node
 from virtshape.serve.guests.reading import read_report
 from virtshape.serve.guests.states import States
@@ -107,12 +109,15 @@ class QemuLauncher:
     async def _start(self, uid: str, vmi: VirtualMachineInstance) -> None:
         mounts = await self._gather(vmi)
         hosted = await asyncio.to_thread(find_host_disks, vmi, self._places.data)
+        bridges = await asyncio.to_thread(find_bridges, vmi, self._places.data)
         cpus = self._assign_cpus(uid, vmi.spec)
         layout = self._places.make(uid)
         try:
             written = await asyncio.to_thread(write_mounts, layout.directory / "mounts", {**mounts, **hosted})
             state = self._states.ensure(vmi)
-            await self._guests.start(uid, vmi, written, assigned_cpus=cpus, state_directory=state)
+            await self._guests.start(uid, vmi, written, assigned_cpus=cpus, state_directory=state, bridges=bridges)
+        except TapError as error:
+            raise NotReadyError("NetworkNotReady", str(error)) from error
         except (OSError, ValueError) as error:
             raise NotReadyError("VolumesNotWritten", f"volumes could not be made ready: {error}") from error
 

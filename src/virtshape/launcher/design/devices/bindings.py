@@ -5,11 +5,13 @@ Pure: no I/O, no clock, no logging. Cables, NAT and switches of a cluster are us
 of the machine where it offers one.
 """
 
+import hashlib
 from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from typing import Final, Literal
 
 from msgspec import Struct
 
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.network import Interface, Network, PodNetwork
 from virtshape.launcher.design.devices.brief import Brief
 from virtshape.launcher.domain.devices.interface import Subnet
@@ -29,7 +31,8 @@ _GONE: Final = {
 class Connection(Struct, frozen=True, kw_only=True):
     """One end of the cable."""
 
-    kind: Literal["user", "bridge"] = "user"
+    kind: Literal["user", "tap"] = "user"
+    device: str | None = None
     bridge: str | None = None
     subnets: tuple[Subnet, ...] = ()
     guest_address: str | None = None
@@ -63,7 +66,7 @@ def _connect_to(brief: Brief, interface: Interface, network: Network, at: str, a
         return None
     bridge = None if interface.masquerade is not None else find_bridge(brief, network)
     if bridge is not None:
-        return Connection(kind="bridge", bridge=bridge)
+        return Connection(kind="tap", device=name_tap(brief.vmi, interface.name), bridge=bridge)
     if network.multus is not None:
         words = "it needs a bridge for that, and guests that may have tap devices"
         brief.refuse(f"{at_network}.multus", f"this host has no network {network.multus.network_name!r}: {words}")
@@ -80,6 +83,12 @@ def find_bridge(brief: Brief, network: Network) -> str | None:
     if not brief.host.tap:
         return None
     return brief.host.bridges.get(network.multus.network_name if network.multus is not None else "pod")
+
+
+def name_tap(vmi: VirtualMachineInstance, interface: str) -> str:
+    """What the tap device of an interface is called: always the same, and short enough for the kernel."""
+    uid = (vmi.metadata.uid if vmi.metadata else None) or ""
+    return f"vs{hashlib.sha256(f'{uid}/{interface}'.encode()).hexdigest()[:12]}"
 
 
 def _connect_by_user_mode(brief: Brief, pod: PodNetwork, at: str) -> Connection:

@@ -44,12 +44,13 @@ def design_interfaces(brief: Brief) -> tuple[Interface, ...]:
 def _design_interface(brief: Brief, interface: api.Interface, connection: Connection, at: str) -> Interface:
     model = _choose_model(brief, interface, at)
     virtio = model == brief.virtio
-    tap = connection.kind == "bridge"
+    tap = connection.kind == "tap"
     several = virtio and brief.devices.network_interface_multiqueue
     queues = min(lay_out_vcpus(brief.spec.domain).vcpus, _MOST_QUEUES) if several else 1
     return Interface(
         name=interface.name,
         kind=connection.kind,
+        device=connection.device,
         bridge=connection.bridge,
         subnets=connection.subnets,
         guest_address=connection.guest_address,

@@ -37,9 +37,11 @@ class Interface(Struct, frozen=True, kw_only=True):
 
     name: str
     """The network it is on."""
-    kind: Literal["user", "bridge"] = "user"
+    kind: Literal["user", "tap"] = "user"
+    device: str | None = None
+    """Tap device of the host that is its other end."""
     bridge: str | None = None
-    """Bridge of the host that it is plugged into."""
+    """Bridge of the host that the tap device is plugged into; not part of the XML, since that is done before."""
     subnets: tuple[Subnet, ...] = ()
     guest_address: str | None = None
     """IPv4 address that user-mode networking offers to the guest."""

@@ -14,11 +14,11 @@ from virtshape.launcher.render.writing import add
 
 def render_interface(parent: Element, interface: Interface) -> None:
     """Write one interface."""
-    element = add(parent, "interface", {"type": interface.kind})
+    element = add(parent, "interface", {"type": "ethernet" if interface.kind == "tap" else interface.kind})
     if interface.mac is not None:
         add(element, "mac", {"address": interface.mac})
-    if interface.bridge is not None:
-        add(element, "source", {"bridge": interface.bridge})
+    if interface.device is not None:
+        add(element, "target", {"dev": interface.device, "managed": "no"})
     for subnet in interface.subnets:
         add(element, "ip", {"family": subnet.family, "address": subnet.address, "prefix": subnet.prefix})
     add(element, "model", {"type": interface.model})

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.equipment import POD, Tree, card, equip, list_refusals
+from tests.equipment import POD, Tree, build_instance, card, equip, list_refusals
 
+from virtshape.launcher.design.devices.bindings import name_tap
 from virtshape.launcher.domain.devices.address import PciAddress
 from virtshape.launcher.domain.devices.interface import Forward, Interface, Subnet
 from virtshape.launcher.host import Host
@@ -18,7 +19,14 @@ PLAIN = Interface(
     model="virtio-non-transitional",
     option_rom=False,
 )
-BRIDGED = Interface(name="default", kind="bridge", bridge="br0", model="virtio-non-transitional", option_rom=False)
+BRIDGED = Interface(
+    name="default",
+    kind="tap",
+    device=name_tap(build_instance(), "default"),
+    bridge="br0",
+    model="virtio-non-transitional",
+    option_rom=False,
+)
 TAPS = Host(tap=True, bridges={"pod": "br0", "blue": "br1"})
 BLUE: dict[str, Any] = {"networks": [{"name": "default", "multus": {"networkName": "blue"}}]}
 STAND_IN = "user-mode networking stands in: the guest has an address of its own behind the host's"

@@ -108,7 +108,8 @@ INTERFACES = [
     pytest.param(
         Interface(
             name="default",
-            kind="bridge",
+            kind="tap",
+            device="tap0",
             bridge="br0",
             subnets=(Subnet("ipv4", "10.0.2.0", 24), Subnet("ipv6", "fd10::", 64)),
             guest_address="10.0.2.15",
@@ -124,7 +125,7 @@ INTERFACES = [
             acpi_index=7,
             link_up=False,
         ),
-        '<interface type="bridge"><mac address="02:00:5e:10:00:01" /><source bridge="br0" />'
+        '<interface type="ethernet"><mac address="02:00:5e:10:00:01" /><target dev="tap0" managed="no" />'
         '<ip family="ipv4" address="10.0.2.0" prefix="24" /><ip family="ipv6" address="fd10::" prefix="64" />'
         '<model type="virtio-non-transitional" /><driver name="vhost" queues="4" iommu="on" />'
         '<link state="down" /><boot order="1" /><rom enabled="no" /><acpi index="7" /><alias name="ua-default" />'

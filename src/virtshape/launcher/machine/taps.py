@@ -1,0 +1,99 @@
+"""
+Tap devices: made by root for a guest's user, plugged into a bridge of the machine, and removed behind the guest.
+
+Who opens one is the guest's user; the bridge is the machine's own and stays as it is.
+"""
+
+import contextlib
+import fcntl
+import os
+import socket
+import stat
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.devices.interfaces import design_interfaces
+from virtshape.launcher.domain.devices.interface import Interface
+from virtshape.launcher.host import Host
+from virtshape.launcher.machine.account import Account
+
+DEVICE: Final = Path("/dev/net/tun")
+NETWORKS: Final = Path("/sys/class/net")
+_TUNSETIFF, _TUNSETPERSIST, _TUNSETOWNER = 0x400454CA, 0x400454CB, 0x400454CC
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _SIOCBRADDIF = 0x8913, 0x8914, 0x89A2
+_IFF_UP, _IFF_TAP, _IFF_MULTI_QUEUE, _IFF_NO_PI, _IFF_VNET_HDR = 0x1, 0x2, 0x100, 0x1000, 0x4000
+
+
+class TapError(Exception):
+    """A tap device that cannot be had, and why."""
+
+
+def may_make_taps() -> bool:
+    """Whether this process is root's, on a machine with tap devices."""
+    return os.geteuid() == 0 and DEVICE.exists()
+
+
+def list_taps(vmi: VirtualMachineInstance, host: Host) -> list[Interface]:
+    """The interfaces of an instance that are plugged into bridges of the machine."""
+    brief = Brief(vmi=vmi, host=host, sources={}, directory="")
+    return [interface for interface in design_interfaces(brief) if interface.device is not None]
+
+
+def make_taps(interfaces: Iterable[Interface], account: Account) -> None:
+    """Make the devices of these interfaces, whatever there is of their names."""
+    for interface in interfaces:
+        device, bridge = interface.device or "", interface.bridge or ""
+        if not (NETWORKS / bridge / "bridge").exists():
+            raise TapError(f"the network of the interface {interface.name}: this machine has no bridge {bridge}")
+        remove_tap(device)
+        try:
+            _lend(account)
+            _make(device, account, several=interface.queues is not None)
+            _plug(device, bridge)
+        except OSError as error:
+            remove_tap(device)
+            words = f"no tap device can be plugged into {bridge}: {error.strerror}"
+            raise TapError(f"the network of the interface {interface.name}: {words}") from error
+
+
+def remove_tap(device: str) -> None:
+    """Remove a device, if it is there."""
+    try:
+        flags = int((NETWORKS / device / "tun_flags").read_text(), 16)
+    except OSError:
+        return
+    with contextlib.suppress(OSError), DEVICE.open("r+b", buffering=0) as handle:
+        fcntl.ioctl(handle, _TUNSETIFF, _name(device, flags & _IFF_MULTI_QUEUE | _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR))
+        fcntl.ioctl(handle, _TUNSETPERSIST, 0)
+
+
+def _lend(account: Account) -> None:
+    """Let guests open what all tap devices are opened by; which of them they get is the kernel's decision."""
+    if not account.may(DEVICE, 6):
+        os.chown(DEVICE, -1, account.group)
+        DEVICE.chmod(stat.S_IMODE(DEVICE.stat().st_mode) | stat.S_IRGRP | stat.S_IWGRP)
+
+
+def _make(device: str, account: Account, *, several: bool) -> None:
+    flags = _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR | (_IFF_MULTI_QUEUE if several else 0)
+    with DEVICE.open("r+b", buffering=0) as handle:
+        fcntl.ioctl(handle, _TUNSETIFF, _name(device, flags))
+        fcntl.ioctl(handle, _TUNSETOWNER, account.user)
+        fcntl.ioctl(handle, _TUNSETPERSIST, 1)
+
+
+def _plug(device: str, bridge: str) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        fcntl.ioctl(
+            handle, _SIOCBRADDIF, struct.pack("16si", bridge.encode(), socket.if_nametoindex(device)) + bytes(20)
+        )
+        (_, flags) = struct.unpack_from("16sH", fcntl.ioctl(handle, _SIOCGIFFLAGS, _name(device, 0)))
+        fcntl.ioctl(handle, _SIOCSIFFLAGS, _name(device, flags | _IFF_UP))
+
+
+def _name(device: str, flags: int) -> bytes:
+    return struct.pack("16sH", device.encode(), flags) + bytes(22)

@@ -1,0 +1,22 @@
+"""
+Networks that instances are to be plugged into, as far as this machine's configuration names bridges for them.
+
+Only reads.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.control.storage.files import NotReadyError
+from virtshape.serve.machineconfig import ConfigurationError, read_configuration
+
+
+def find_bridges(vmi: VirtualMachineInstance, directory: Path) -> Mapping[str, str]:
+    """The bridges of this machine by their networks; nothing for an instance that wants none."""
+    if all(interface.masquerade is not None for interface in vmi.spec.domain.devices.interfaces or ()):
+        return {}
+    try:
+        return read_configuration(directory).networks or {}
+    except ConfigurationError as error:
+        raise NotReadyError("ConfigurationInvalid", str(error)) from error

@@ -1,0 +1,50 @@
+"""A bridge of this machine for tests, with an address, for as long as they last."""
+
+import contextlib
+import errno
+import fcntl
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+_SIOCBRADDBR, _SIOCBRDELBR = 0x89A0, 0x89A1
+_SIOCSIFFLAGS, _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8914, 0x8916, 0x891C
+_FORBIDDEN: Final = {errno.EPERM, errno.ENOPKG, errno.ENOTTY}
+_UP: Final = struct.pack("=H", 1)
+
+
+@contextlib.contextmanager
+def bridging(bridge: str, address: str) -> Iterator[None]:
+    """Have a bridge; skips where there can be none, which is the machine's decision and not a lack of anything."""
+    try:
+        _configure(bridge, _SIOCBRADDBR)
+    except OSError as error:
+        if error.errno in _FORBIDDEN:
+            pytest.skip(f"nobody can make bridges on this machine: {error.strerror}")
+        raise
+    try:
+        _configure(bridge, _SIOCSIFADDR, _write_address(address))
+        _configure(bridge, _SIOCSIFNETMASK, _write_address("255.255.255.0"))
+        _configure(bridge, _SIOCSIFFLAGS, _UP)
+        yield
+    finally:
+        _configure(bridge, _SIOCSIFFLAGS)
+        _configure(bridge, _SIOCBRDELBR)
+
+
+def list_plugged(bridge: str) -> list[str]:
+    """The devices that are plugged into a bridge."""
+    return sorted(path.name for path in Path(f"/sys/class/net/{bridge}/brif").iterdir())
+
+
+def _configure(bridge: str, request: int, value: bytes = b"") -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        fcntl.ioctl(handle, request, struct.pack("16s", bridge.encode()) + value.ljust(24, b"\0"))
+
+
+def _write_address(address: str) -> bytes:
+    return struct.pack("=HH4s", socket.AF_INET, 0, socket.inet_aton(address))

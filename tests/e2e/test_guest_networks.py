@@ -1,0 +1,73 @@
+"""Guests on a bridge of the machine: reached like any other machine there, and nothing is left of them behind."""
+
+import json
+import os
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.bridges import bridging, list_plugged
+from tests.build import Tree
+from tests.e2e.guests import Guests, build_guest, eventually
+
+BRIDGE = "vstest0"
+HERE, THERE = "10.213.7.1", "10.213.7.2"
+PLUGGED = f"""\
+#!/bin/sh
+ip addr add {THERE}/24 dev eth0
+echo "eth0 is on the bridge"
+"""
+
+
+def build_plugged(name: str) -> Tree:
+    """A guest whose only interface has several queues and is on a network of the machine's."""
+    tree = build_guest(
+        name,
+        domain={
+            "cpu": {"cores": 2},
+            "memory": {"guest": "192Mi"},
+            "devices": {
+                "disks": [{"name": name, "disk": {"bus": "virtio"}} for name in ("root", "seed")],
+                "networkInterfaceMultiqueue": True,
+                "interfaces": [{"name": "lan", "bridge": {}, "macAddress": "02:00:5e:10:00:07"}],
+            },
+        },
+        volumes=[{"name": "seed", "cloudInitNoCloud": {"userData": PLUGGED}}],
+    )
+    tree["spec"]["template"]["spec"]["networks"] = [{"name": "lan", "multus": {"networkName": "office"}}]
+    return tree
+
+
+@pytest.fixture
+def settings(guests: Guests) -> Iterator[Path]:
+    """The machine's own settings."""
+    path = guests.system.directory / "config.yaml"
+    path.write_text(json.dumps({"networks": {"office": BRIDGE}}))
+    yield path
+    path.unlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make tap devices")
+@pytest.mark.usefixtures("settings")
+def test_a_guest_is_plugged_into_a_bridge_once_it_is_there(guests: Guests) -> None:
+    guests.create(build_plugged("plugged"))
+    words = f"the network of the interface lan: this machine has no bridge {BRIDGE}"
+    told = eventually(lambda: guests.conditions("plugged").get("Synchronized"), lambda: str(guests.vmi("plugged")))
+    assert (told["reason"], told["message"]) == ("NetworkNotReady", words)
+    with bridging(BRIDGE, HERE):
+        guests.wait_for_words("plugged", "eth0 is on the bridge")
+        with urllib.request.urlopen(f"http://{THERE}/shape.json", timeout=60) as answer:
+            (card,) = json.load(answer)["nics"]
+        assert (card["driver"], card["mac"], card["queues"]) == ("virtio_net", "02:00:5e:10:00:07", 2)
+        (device,) = list_plugged(BRIDGE)
+        guests.delete("plugged")
+        eventually(lambda: None if Path(f"/sys/class/net/{device}").exists() else True, lambda: f"{device} is left")
+
+
+def test_a_network_that_the_machine_has_no_bridge_for_is_refused(guests: Guests) -> None:
+    guests.create(build_plugged("unplugged"))
+    told = eventually(lambda: guests.conditions("unplugged").get("Synchronized"), lambda: str(guests.vmi("unplugged")))
+    assert told["reason"] == "NotPossibleHere"
+    assert "spec.networks[0].multus: this host has no network 'office'" in told["message"]
+    guests.delete("unplugged")

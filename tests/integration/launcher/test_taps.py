@@ -1,0 +1,53 @@
+"""Tap devices as the kernel makes them: the guest's own, on their bridge, and gone when they are to be."""
+
+import os
+
+import pytest
+from tests.bridges import bridging, list_plugged
+from tests.equipment import POD, build_instance, card
+
+from virtshape.launcher.host import Host
+from virtshape.launcher.machine.account import choose_account
+from virtshape.launcher.machine.taps import DEVICE, NETWORKS, TapError, list_taps, make_taps, remove_tap
+
+BRIDGE = "vstest1"
+HOST = Host(tap=True, bridges={"pod": BRIDGE})
+SEVERAL = {**card(bridge={}), "networkInterfaceMultiqueue": True}
+
+
+def read(device: str, name: str) -> str:
+    return (NETWORKS / device / name).read_text().strip()
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not DEVICE.exists(), reason="only root can make tap devices")
+@pytest.mark.parametrize(
+    ("devices", "cores"),
+    [pytest.param(card(bridge={}), 1, id="one queue"), pytest.param(SEVERAL, 2, id="several queues")],
+)
+def test_a_device_is_the_guests_is_plugged_in_and_goes(devices: dict[str, object], cores: int) -> None:
+    interfaces = list_taps(build_instance(devices, domain={"cpu": {"cores": cores}}, **POD), HOST)
+    (device,) = [interface.device or "" for interface in interfaces]
+    account = choose_account()
+    with bridging(BRIDGE, "10.213.8.1"):
+        for _ in range(2):  # what an earlier attempt left is no obstacle
+            make_taps(interfaces, account)
+        assert list_plugged(BRIDGE) == [device]
+        assert int(read(device, "owner")) == account.user
+        assert bool(int(read(device, "tun_flags"), 16) & 0x100) is (cores > 1)
+        assert int(read(device, "flags"), 16) & 1
+        assert account.may(DEVICE, 6)
+        for _ in range(2):
+            remove_tap(device)
+        assert list_plugged(BRIDGE) == []
+        assert not (NETWORKS / device).exists()
+
+
+def test_a_bridge_that_is_not_there_is_named() -> None:
+    interfaces = list_taps(build_instance(card(bridge={}), **POD), Host(tap=True, bridges={"pod": "nowhere0"}))
+    with pytest.raises(TapError, match="the network of the interface default: this machine has no bridge nowhere0"):
+        make_taps(interfaces, choose_account())
+
+
+@pytest.mark.parametrize("host", [Host(), Host(bridges=HOST.bridges), Host(tap=True)], ids=["nothing", "tap", "bridge"])
+def test_no_device_is_made_where_something_is_missing(host: Host) -> None:
+    assert list_taps(build_instance(card(bridge={}), **POD), host) == []
