@@ -6,17 +6,19 @@ beyond that stands in the tables here. Never validates anything.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, inspect
 
-from virtshape.api.description import describe
+from virtshape.api.description import Description, describe
 from virtshape.api.model import Settings
 from virtshape.api.quantity import Quantity
 
 Schema = dict[str, Any]
 WriteStruct = Callable[[inspect.StructType], Schema]
 
+_NO_TEXTS = Description("", {})
 _INT_OR_STRING: Schema = {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}
 _ANY_OBJECT: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _QUANTITY = (
@@ -73,6 +75,7 @@ def write_kind(kind: type[Struct], write_nested: WriteStruct) -> Schema:
     return schema | ({"required": required} if required else {})
 
 
+@lru_cache(maxsize=1)  # whoever asks often asks for the same
 def inspect_struct(struct: type[Struct]) -> inspect.StructType:
     """Take a struct apart into its fields and their types."""
     info = inspect.type_info(struct)
@@ -81,9 +84,9 @@ def inspect_struct(struct: type[Struct]) -> inspect.StructType:
     return info
 
 
-def write_struct(struct: inspect.StructType, write_nested: WriteStruct) -> Schema:
+def write_struct(struct: inspect.StructType, write_nested: WriteStruct, *, texts: bool = True) -> Schema:
     """Write the schema of a struct; `write_nested` decides whether the structs in its fields stand in place."""
-    description = describe(struct.cls)
+    description = describe(struct.cls) if texts else _NO_TEXTS
     schema: Schema = {"description": description.summary} if description.summary else {}
     schema["type"] = "object"
     if struct.fields:

@@ -172,5 +172,5 @@ def _read_type(schema: Schema, *, built_in: bool) -> FieldType:
 
 def _schema(struct: StructType) -> Schema:
     if struct.cls not in _schemas:
-        _schemas[struct.cls] = write_struct(struct, lambda nested: {"$struct": nested})
+        _schemas[struct.cls] = write_struct(struct, lambda nested: {"$struct": nested}, texts=False)
     return _schemas[struct.cls]

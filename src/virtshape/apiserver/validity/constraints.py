@@ -7,7 +7,7 @@ Compiled from the structs once a kind, so that an object is only looked at where
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from msgspec import Struct, inspect
+from msgspec import inspect
 
 from virtshape.api.kinds import Kind
 from virtshape.api.meta import ObjectMeta
@@ -75,7 +75,7 @@ _nodes: dict[type, _Node] = {}
 
 def check_constraints(tree: Tree, kind: Kind, found: list[Cause]) -> list[Cause]:
     """All violations of a custom object, after those found already."""
-    node = _find_node(kind.struct)
+    node = _nodes.get(kind.struct) or _find_node(inspect_struct(kind.struct))
     causes, broken = list(found), list[Cause]()
     _check(tree, node, (), causes, broken)
     if node.has_rules and any(cause.type in _BLOCKING for cause in causes):
@@ -119,29 +119,29 @@ def _check_items(items: list[Any], keys: tuple[str, ...], at: Path) -> Iterator[
         seen.add(text)
 
 
-def _find_node(struct: type[Struct]) -> _Node:
-    node = _nodes.get(struct)
+def _find_node(struct: inspect.StructType) -> _Node:
+    node = _nodes.get(struct.cls)
     if node is None:
-        _nodes[struct] = _NOTHING  # for a struct that contains itself: nothing is checked in its inner ones
-        node = _nodes[struct] = _NOTHING if struct is ObjectMeta else _compile(struct)
+        _nodes[struct.cls] = _NOTHING  # for a struct that contains itself: nothing is checked in its inner ones
+        node = _nodes[struct.cls] = _NOTHING if struct.cls is ObjectMeta else _compile(struct)
     return node
 
 
-def _compile(struct: type[Struct]) -> _Node:
+def _compile(struct: inspect.StructType) -> _Node:
     fields = {}
-    for name, schema in write_struct(inspect_struct(struct), _refer).get("properties", {}).items():
+    for name, schema in write_struct(struct, _refer, texts=False).get("properties", {}).items():
         nested = schema.get("items", schema).get(_STRUCT)
         field = _Field(_read_keys(schema), _find_node(nested) if nested is not None else _NOTHING)
         if field.keys is not None or field.node is not _NOTHING:
             fields[name] = field
-    rules, choices = _RULES.get(struct.__name__, ()), _CHOICES.get(struct.__name__, {})
+    rules, choices = _RULES.get(struct.cls.__name__, ()), _CHOICES.get(struct.cls.__name__, {})
     if not (rules or choices or fields):
         return _NOTHING
     return _Node(rules, choices, fields, bool(rules) or any(field.node.has_rules for field in fields.values()))
 
 
 def _refer(struct: inspect.StructType) -> Schema:
-    return {_STRUCT: struct.cls}
+    return {_STRUCT: struct}
 
 
 def _read_keys(schema: Schema) -> tuple[str, ...] | None:
