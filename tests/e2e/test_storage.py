@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import lzma
 import subprocess
 import threading
 import time
@@ -12,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.containers import build_layer, build_manifest, digest
+from tests.containers import pack as pack_layer
 from tests.e2e.system import PATIENCE, System, call_virtshape
+from tests.webserver import Answer, Request, serve, serve_file
 
 MIB = 1 << 20
 CONTENT = b"guest" * 1000 + bytes(4 * MIB)
@@ -80,6 +84,43 @@ def test_a_file_becomes_an_image_and_goes_again(
     assert list_images(running) == []
     wait_until(lambda: not list((running.directory / "volumes").iterdir()), "bytes are left")
     assert list((running.directory / "uploads").iterdir()) == []
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
+def test_an_address_becomes_an_image(running: System, pack: Callable[[bytes], bytes]) -> None:
+    content = pack(CONTENT)
+    with serve(serve_file(content)) as server:
+        right, wrong = (f"sha256:{hashlib.sha256(one).hexdigest()}" for one in (content, b"something else"))
+        refused = call(running, "add", "fetched", f"{server.url}/disk", "--checksum", wrong)
+        assert (refused.returncode, "the file's checksum is sha256:" in refused.stderr) == (1, True), refused.stderr
+        assert list_images(running) == []
+        added = call(running, "add", "fetched", f"{server.url}/disk", "--checksum", right)
+    assert added.returncode == 0, added.stderr
+    assert added.stdout.splitlines()[1].split()[:4] == ["fetched", "default", "5Mi", "Ready"]
+    assert find_disk(running, "fetched").read_bytes()[: len(CONTENT)] == CONTENT
+    assert call(running, "rm", "fetched").returncode == 0
+
+
+def test_a_container_image_becomes_an_image(running: System) -> None:
+    manifest, blobs = build_manifest([pack_layer(build_layer({"disk/disk.img": CONTENT}))])
+    held = {"manifests/v1": manifest, f"manifests/{digest(manifest)}": manifest}
+    held |= {f"blobs/{name}": content for name, content in blobs.items()}
+
+    def respond(request: Request) -> Answer:
+        content = held.get(request.path.removeprefix("/v2/team/disk/"))
+        return Answer(status=404) if content is None else Answer(content)
+
+    with serve(respond) as server:
+        added = call(running, "add", "contained", f"docker://{server.address}/team/disk:v1")
+        assert added.returncode == 0, added.stderr
+    assert find_disk(running, "contained").read_bytes()[: len(CONTENT)] == CONTENT
+    assert call(running, "rm", "contained").returncode == 0
+
+
+def find_disk(system: System, claim: str) -> Path:
+    """The bytes of a claim."""
+    found: str = get(system, f"{CLAIMS}/{claim}")["spec"]["volumeName"]
+    return system.directory / "volumes" / found / "disk.img"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import base64
 import gzip
 import hashlib
 import lzma
+import ssl
 import subprocess
 import tarfile
 import threading
@@ -23,6 +24,7 @@ from tests.worlds import run
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.apiserver.access.certificates import Authority, make_key
 
 CONTENT = b"guest".ljust(64 << 10, b"x") + bytes(MIB) + b"end".ljust(512, b"y")
 
@@ -30,7 +32,7 @@ CONTENT = b"guest".ljust(64 << 10, b"x") + bytes(MIB) + b"end".ljust(512, b"y")
 class Web:
     """A server with some files; `allowance` is how many bytes it sends until it breaks off, once."""
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: ssl.SSLContext | None = None) -> None:
         self.files: dict[str, bytes] = {}
         self.allowance: list[int] = []
         self.requests: list[dict[str, str]] = []
@@ -49,10 +51,19 @@ class Web:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
+        self.scheme = "http"
+        if secrets is not None:
+            self.scheme = "https"
+            self.server.socket = secrets.wrap_socket(self.server.socket, server_side=True)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def url(self, name: str) -> str:
-        return f"http://127.0.0.1:{self.server.server_address[1]}/{name}"
+        return f"{self.scheme}://127.0.0.1:{self.server.server_address[1]}/{name}"
+
+    def close(self) -> None:
+        self.gate.set()
+        self.server.shutdown()
+        self.server.server_close()
 
     def answer(self, asked: BaseHTTPRequestHandler) -> None:
         self.requests.append({key.lower(): value for key, value in asked.headers.items()})
@@ -82,9 +93,7 @@ class Web:
 def web() -> Iterator[Web]:
     serving = Web()
     yield serving
-    serving.gate.set()
-    serving.server.shutdown()
-    serving.server.server_close()
+    serving.close()
 
 
 def http_tree(url: str, size: str | None = "8Mi", *, spec: Tree | None = None, **http: Any) -> Tree:
@@ -157,6 +166,52 @@ def test_headers_and_passwords_go_along(tmp_path: Path, web: Web) -> None:
             assert (asked["x-a"], asked["x-b"]) == ("1", "2")
 
     web.files["disk"] = CONTENT
+    run(scenario())
+
+
+@pytest.fixture
+def authority() -> Authority:
+    return Authority.create(make_key(), "an authority of the house")
+
+
+@pytest.fixture
+def secure(authority: Authority, tmp_path: Path) -> Iterator[Web]:
+    """A server that only those trust who know its authority."""
+    credential = authority.issue_server(["127.0.0.1"])
+    pem = tmp_path / "server.pem"
+    pem.write_bytes(credential.key + credential.certificate)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem)
+    serving = Web(context)
+    yield serving
+    serving.close()
+
+
+def test_a_server_is_believed_whose_authority_is_named(tmp_path: Path, secure: Web, authority: Authority) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path / "data") as place, place.controlling("none"):
+            metadata = {"name": "trust", "namespace": "default"}
+            data = {"ca.pem": authority.pem.decode()}
+            await place.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+            await place.create(http_tree(secure.url("disk"), certConfigMap="trust"))
+            await wait_for_volume(place)
+            assert (await find_image(place, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+
+    secure.files["disk"] = CONTENT
+    (tmp_path / "data").mkdir()
+    run(scenario())
+
+
+def test_a_server_that_nobody_vouches_for_is_not_believed(tmp_path: Path, secure: Web) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path / "data") as place, place.controlling("none"):
+            await place.create(http_tree(secure.url("disk")))
+            volume = await wait_until(place, DataVolume, "dv1", lambda one: one.status and one.status.restart_count)
+            assert "certificate verify failed" in to_tree(volume.status)["conditions"][2]["message"]
+            assert secure.requests == []
+
+    secure.files["disk"] = CONTENT
+    (tmp_path / "data").mkdir()
     run(scenario())
 
 
