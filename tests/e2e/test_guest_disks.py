@@ -173,3 +173,28 @@ def test_a_claim_for_one_writer_is_not_given_to_a_second_guest(guests: Guests) -
     guests.delete("first")
     guests.wait_for_phase("second", "Running")
     guests.delete("second")
+
+
+WRITE = (
+    "#!/bin/sh\nprintf 'from one to the other' | dd of=/dev/vdb conv=notrunc,fsync 2>/dev/null && echo it is written\n"
+)
+READ = "#!/bin/sh\necho it says: $(head -c 21 /dev/vdb)\n"
+
+
+def test_two_guests_share_a_claim_for_many_writers(guests: Guests) -> None:
+    claim = build_claim("common")
+    claim["spec"]["accessModes"] = ["ReadWriteMany"]
+    guests.create(claim)
+    words = {"writer": (WRITE, "it is written"), "reader": (READ, "it says: from one to the other")}
+    for name, (script, said) in words.items():
+        volumes: list[Tree] = [
+            {"name": "common", "persistentVolumeClaim": {"claimName": "common"}},
+            {"name": "seed", "cloudInitNoCloud": {"userData": script}},
+        ]
+        disks: list[Tree] = [{"name": one, "disk": {"bus": "virtio"}} for one in ("root", "common", "seed")]
+        disks[1]["shareable"] = True
+        domain = {"memory": {"guest": "192Mi"}, "devices": {"disks": disks}}
+        guests.create(build_guest(name, grace=0, domain=domain, volumes=volumes))
+        guests.wait_for_words(name, said)
+    guests.wait_for_status("writer", "Running")
+    guests.delete(*words)

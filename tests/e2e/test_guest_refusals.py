@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from tests.build import Tree
 from tests.e2e.guests import Guests, build_guest, eventually
+from tests.e2e.system import System
 
 MACHINES = "virtualmachines"
 INSTANCES = "virtualmachineinstances"
@@ -202,3 +204,23 @@ def test_what_stands_in_for_something_is_told(guests: Guests) -> None:
     assert ("host-passthrough needs KVM" in words) is not has_kvm
     assert guests.conditions("standing-in", MACHINES).get("StandIn", {}).get("message", "") == words
     guests.delete("standing-in")
+
+
+def test_a_machine_without_qemu_says_so_in_one_line_and_instances_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    words = (
+        "no guest can run here: qemu-system-x86 and qemu-utils missing (apt-get install qemu-system-x86 qemu-utils, "
+    )
+    with System(tmp_path / "data", "--launcher", "qemu") as system:
+        waiting = Guests(system)
+        waiting.create(build_guest("waiting"))
+        told = eventually(lambda: waiting.conditions("waiting").get("PodScheduled"), lambda: str(waiting.vm("waiting")))
+        assert (told["status"], told["reason"]) == ("False", "Unschedulable")
+        assert f"no node runs instances: {words}" in told["message"]
+        assert (waiting.vmi("waiting") or {})["status"]["phase"] == "Scheduling"
+        eventually(lambda: words in waiting.read_story("waiting") or None, lambda: waiting.read_story("waiting"))
+        waiting.delete("waiting")
+    (line,) = [line for line in system.log.read_text().splitlines() if "no guest can run here" in line]
+    assert words in line
