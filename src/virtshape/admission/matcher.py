@@ -35,25 +35,25 @@ def check_matchers(vm: VirtualMachine, old: VirtualMachine | None = None) -> lis
 
 
 def _check_matcher(matcher: Matcher, role: Role) -> Iterator[Cause]:
-    field, label = f"spec.{role}", KINDS[role].label
     if isinstance(matcher, FlavorMatcher):
         if not matcher.name:
-            yield Cause("FieldValueNotFound", f"Name should be provided within the {label}", field)
+            message = f"Name should be provided within the {KINDS[role].label}"
+            yield Cause("FieldValueNotFound", message, f"spec.{role}")
         return
     if not matcher.name and not matcher.infer_from_volume:
-        message = f"Either Name or InferFromVolume should be provided within the {label}"
-        yield Cause("FieldValueNotFound", message, field)
+        message = f"Either Name or InferFromVolume should be provided within the {KINDS[role].label}"
+        yield Cause("FieldValueNotFound", message, f"spec.{role}")
     if matcher.infer_from_volume:
         if matcher.name:
             message = "Name already set, should be cleared before setting inferFromVolume"
-            yield Cause("FieldValueNotSupported", message, f"{field}.name")
+            yield Cause("FieldValueNotSupported", message, f"spec.{role}.name")
         if matcher.kind:
             message = "Kind already set, should be cleared before setting inferFromVolume"
-            yield Cause("FieldValueNotSupported", message, f"{field}.kind")
+            yield Cause("FieldValueNotSupported", message, f"spec.{role}.kind")
     policy = matcher.infer_from_volume_failure_policy
     if policy is not None and policy not in _POLICIES:
         message = f"Invalid value '{policy}' for InferFromVolumeFailurePolicy, use {' or '.join(_POLICIES)}"
-        yield Cause("FieldValueInvalid", message, f"{field}.inferFromVolumeFailurePolicy")
+        yield Cause("FieldValueInvalid", message, f"spec.{role}.inferFromVolumeFailurePolicy")
 
 
 def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator[Cause]:

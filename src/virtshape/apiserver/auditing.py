@@ -37,12 +37,13 @@ class _Answered(msgspec.Struct):
     reason: str = ""
 
 
+_NOTHING = _Answered()
 _read_answer = msgspec.json.Decoder(_Answered).decode
 
 
 def describe_write(request: Request, route: Route, asker: Asker, answer: Response | int, began: float) -> Audited:
     """The line about a write; the answer is only a code where there was none. `began` is in seconds since 1970."""
-    said = _read(answer)
+    said = _NOTHING if route.name and _has_worked(answer) else _read(answer)
     return Audited(
         time=datetime.fromtimestamp(began, UTC),
         user=asker.user.name,
@@ -63,10 +64,14 @@ def describe_write(request: Request, route: Route, asker: Asker, answer: Respons
     )
 
 
+def _has_worked(answer: Response | int) -> bool:
+    return isinstance(answer, Response) and answer.status < 300
+
+
 def _read(answer: Response | int) -> _Answered:
     if isinstance(answer, int) or answer.content_type != JSON:
-        return _Answered()
+        return _NOTHING
     try:
         return _read_answer(answer.body)
     except (msgspec.DecodeError, UnicodeDecodeError):  # a compressed answer
-        return _Answered()
+        return _NOTHING
