@@ -43,6 +43,12 @@ class Child:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(self._line, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
 
+    @property
+    def pid(self) -> int:
+        """Its id, while it runs."""
+        assert self._process is not None, f"{self.name} does not run"
+        return self._process.pid
+
     def stop(self, number: int = signal.SIGTERM) -> None:
         """End it with a signal, and with a harder one if that does not help."""
         process, self._process = self._process, None
@@ -69,7 +75,9 @@ class Child:
 class Plane:
     """A control plane, from the beginning of its `with` block to its end."""
 
-    def __init__(self, binaries: Binaries, directory: Path, *, with_controllers: bool = True) -> None:
+    def __init__(
+        self, binaries: Binaries, directory: Path, *, with_controllers: bool = True, durable: bool = False
+    ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         self.authority = Authority.create(make_key(), "test-cluster")
@@ -78,7 +86,7 @@ class Plane:
         self.url = f"https://{HOST}:{self.port}"
         self._write_files()
         self.kubeconfig = self.write_kubeconfig("admin", "system:masters")
-        self.etcd = self._child(binaries.etcd, self._list_etcd_words(etcd_peer_port))
+        self.etcd = self._child(binaries.etcd, self._list_etcd_words(etcd_peer_port, durable=durable))
         self.apiserver = self._child(binaries.apiserver, self._list_apiserver_words())
         words = self._list_controller_words(controllers_port)
         self.controllers = self._child(binaries.controller_manager, words) if with_controllers else None
@@ -172,7 +180,7 @@ class Plane:
         path.touch(mode=0o600)
         path.write_bytes(content)
 
-    def _list_etcd_words(self, peer_port: int) -> list[str]:
+    def _list_etcd_words(self, peer_port: int, *, durable: bool) -> list[str]:
         client, peer = f"http://{HOST}:{self._etcd_port}", f"http://{HOST}:{peer_port}"
         return _write_flags(
             {
@@ -184,7 +192,7 @@ class Plane:
                 "initial-advertise-peer-urls": peer,
                 "initial-cluster": f"test={peer}",
                 "log-level": "warn",
-                "unsafe-no-fsync": "true",
+                "unsafe-no-fsync": str(not durable).lower(),
                 "watch-progress-notify-interval": "500ms",
             }
         )
