@@ -14,6 +14,7 @@ from msgspec import inspect
 
 from virtshape.api.description import describe
 from virtshape.api.kinds import Kind, find_kind
+from virtshape.cli.options import any_command, describe_flags
 from virtshape.cli.virtctl import virtctl
 from virtshape.cli.virtshape import virtshape
 
@@ -60,7 +61,8 @@ def _read(path: Path) -> str | None:
 
 def write_pages() -> Iterator[tuple[str, str]]:
     """Each page's name and text."""
-    yield "virtctl", "\n".join([VIRTCTL, write_contents("virtctl", virtctl), *write_commands("virtctl", virtctl)])
+    contents = write_contents("virtctl", virtctl)
+    yield "virtctl", "\n".join([VIRTCTL, contents, write_flags(), *write_commands("virtctl", virtctl)])
     yield "reference/virtshape", "\n".join(["# virtshape\n", *write_commands("virtshape", virtshape)])
     for api_version, name in KINDS:
         kind = find_kind(api_version, name)
@@ -78,6 +80,12 @@ def write_contents(program: str, group: click.Group) -> str:
     return "\n".join(["| command | |", "| --- | --- |", *rows, ""])
 
 
+def write_flags() -> str:
+    """The flags of virtctl that every command takes, also those that their help leaves out."""
+    (context,) = _walk_commands("options", any_command)
+    return f"Every command takes these flags, before or behind its name:\n\n```text\n{describe_flags(context)}```\n"
+
+
 def write_commands(program: str, group: click.Group) -> Iterator[str]:
     """The help of a program and of all its commands."""
     for context in _walk_commands(program, group):
@@ -88,7 +96,13 @@ def write_commands(program: str, group: click.Group) -> Iterator[str]:
 
 def _walk_commands(name: str, command: click.Command, parent: click.Context | None = None) -> Iterator[click.Context]:
     context = click.Context(
-        command, parent=parent, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH, resilient_parsing=True
+        command,
+        parent=parent,
+        info_name=name,
+        resilient_parsing=True,
+        terminal_width=WIDTH,
+        max_content_width=WIDTH,
+        help_option_names=["-h", "--help"],
     )
     yield context
     if isinstance(command, click.Group):

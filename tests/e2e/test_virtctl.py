@@ -106,6 +106,16 @@ def test_a_user_shows_who_is_asking(acting: System, virtctl: Virtctl, tmp_path: 
     assert virtctl("--kubeconfig", str(config), "-n", "default", "start", "web", "--dry-run").status == 0
 
 
+def test_flags_are_said_in_place_of_a_kubeconfig(acting: System, virtctl: Virtctl) -> None:
+    wait_for(acting, "Stopped")
+    there = ["--server", acting.url, "--token", acting.config["token"]]
+    assert "certificate" in virtctl("start", "web", "--dry-run", *there).err
+    assert virtctl("start", "web", "--dry-run", *there, "--insecure-skip-tls-verify").status == 0
+    known = {"KUBECONFIG": str(acting.kubeconfig)}
+    assert 'User "jdoe" cannot update' in virtctl("start", "web", "--dry-run", "--as", "jdoe", **known).err
+    assert virtctl("start", "web", "--dry-run", "--as=jdoe", "--as-group=system:masters", **known).status == 0
+
+
 def test_who_may_not_is_told_so(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
     viewer = add_user(acting, tmp_path / "viewer.yaml", "--namespace", "default", "--role", "view")
     refused = virtctl("start", "web", KUBECONFIG=str(viewer))

@@ -48,10 +48,7 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; a boolean flag alone never takes the next word for its value."""
-        switches = {name for parameter in self.params if is_switch(parameter) for name in parameter.opts}
-        end = args.index("--") if "--" in args else len(args)
-        flags = [give_value(word) if word in switches else word for word in args[:end]]
-        return super().parse_args(ctx, flags + args[end:])
+        return super().parse_args(ctx, give_values(self.params, args))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, ready to be pasted."""
@@ -140,6 +137,13 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg] # as above
         if not self.least <= number <= self.most:
             self.fail(f"{value} is not between {self.least} and {self.most}.", param, ctx)
         return number
+
+
+def give_values(parameters: Sequence[click.Parameter], args: list[str]) -> list[str]:
+    """The arguments with a value for each switch that stands alone."""
+    switches = {name for parameter in parameters if is_switch(parameter) for name in parameter.opts}
+    end = args.index("--") if "--" in args else len(args)
+    return [give_value(word) if word in switches else word for word in args[:end]] + args[end:]
 
 
 def give_value(word: str) -> str:

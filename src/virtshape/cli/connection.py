@@ -1,14 +1,15 @@
 """
-The server that a command asks: `--kubeconfig`, `--context` and `-n`, as kubectl has them.
+The server that a command asks: `--kubeconfig`, `--context`, `-n` and what overrides them, as kubectl has them.
 
 Where nothing else names a server, it is the `virtshape up` of this user. The flags may stand before the command too.
 """
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import wraps
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -16,6 +17,7 @@ from click.shell_completion import CompletionItem
 
 from virtshape.cli.datadir import default_directory
 from virtshape.cli.errors import Refusal, warn
+from virtshape.cli.overriding import FLAGS, declare_overrides, read_overrides
 
 if TYPE_CHECKING:
     from virtshape.client.access import Access
@@ -42,6 +44,8 @@ class Target(NamedTuple):
     kubeconfig: str = ""
     context: str = ""
     namespace: str = ""
+    overrides: Mapping[str, Any] = MappingProxyType({})
+    """What is said in place of a kubeconfig's words, by the names of the flags."""
 
 
 class Session(NamedTuple):
@@ -53,15 +57,17 @@ class Session(NamedTuple):
     client: "RestClient"
 
 
-def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     # Contexts share this, so that a flag before the command counts until one behind it says otherwise.
-    if value is not None:
+    if value is not None and value != ():
         ctx.meta.setdefault(_META, {})[param.name] = value
 
 
 def current_target(ctx: click.Context) -> Target:
     """What the flags given so far say."""
-    return Target(**ctx.meta.get(_META, {}))
+    said = ctx.meta.get(_META, {})
+    stated = {name: value for name, value in said.items() if name not in FLAGS}
+    return Target(**stated, overrides={name: value for name, value in said.items() if name in FLAGS})
 
 
 def stated_namespace() -> str | None:
@@ -118,8 +124,9 @@ def complete_names(target: Target, kind: Any, incomplete: str, *, everywhere: bo
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 
-def declare_flags(function: F) -> F:
+def declare_flags(function: F, *, hide_overrides: bool = True) -> F:
     """Declare the flags of a connection, for `current_target` to read."""
+    function = declare_overrides(function, _remember, hidden=hide_overrides)
     for option in (
         click.option(
             "-n",
@@ -205,14 +212,24 @@ async def open_session(
 def find_server(target: Target) -> tuple["Access", bool]:
     """The server that is meant, and whether it is this user's own `virtshape up`."""
     from virtshape.client.errors import ConfigError
-    from virtshape.client.kubeconfig import Config, find_access, find_account, list_paths, load_config
+    from virtshape.client.overriding import override_access
 
     try:
-        config = Config() if target.kubeconfig else load_config(list_paths(os.environ))
-        if target.kubeconfig or config.contexts or config.clusters or find_account(os.environ) is not None:
-            return find_access(path=target.kubeconfig, context=target.context), False
+        access, is_own = _find_stated(target)
+        return override_access(access, read_overrides(target.overrides)), is_own
     except ConfigError as error:
         raise Refusal(str(error), next_step=_CHECK_CONFIG) from error
+
+
+def _find_stated(target: Target) -> tuple["Access", bool]:
+    from virtshape.client.access import Access
+    from virtshape.client.kubeconfig import Config, find_access, find_account, list_paths, load_config
+
+    config = Config() if target.kubeconfig else load_config(list_paths(os.environ))
+    if target.kubeconfig or config.contexts or config.clusters or find_account(os.environ) is not None:
+        return find_access(path=target.kubeconfig, context=target.context), False
+    if "server" in target.overrides:
+        return Access(""), False
     stated = os.environ.get("KUBECONFIG")
     if stated:
         raise Refusal(f"$KUBECONFIG names {stated}, and no server stands there", next_step=_CHECK_CONFIG)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from virtshape.cli.command import Example, write_examples
+from virtshape.cli.command import Example, give_values, write_examples
 from virtshape.cli.errors import suggest
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
@@ -38,7 +38,7 @@ class LazyGroup(click.Group):
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help())
             ctx.exit()
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, give_values(self.params, args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """All names, in the table's order."""

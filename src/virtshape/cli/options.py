@@ -4,6 +4,8 @@
 Only their help.
 """
 
+from functools import partial
+
 import click
 
 from virtshape.cli.command import Command, Example
@@ -17,6 +19,7 @@ from virtshape.cli.connection import declare_flags
     examples=[
         Example("All of them", "virtctl options"),
         Example("One of them in use", "virtctl --context staging start web"),
+        Example("Act as somebody else", "virtctl start web --as jdoe --as-group operators"),
     ],
 )
 @click.pass_context
@@ -39,6 +42,6 @@ def describe_flags(ctx: click.Context) -> str:
 
 
 @click.command("any")
-@declare_flags
+@partial(declare_flags, hide_overrides=False)
 def any_command() -> None:
     """Stand for any command: it has the flags that all have."""

@@ -53,7 +53,8 @@ def virtctl() -> None:
     """
     Work with virtual machines, their instance types and their preferences.
 
-    `virtctl` and the kubectl plugin `kubectl virt` are one command by two names.
+    `virtctl` and the kubectl plugin `kubectl virt` are one command by two names. `virtctl options` lists the flags that
+    every command takes.
 
     Exit status: 0 done, 1 refused or failed, 2 command line not understood, 130 interrupted.
     """

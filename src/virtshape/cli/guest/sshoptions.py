@@ -18,6 +18,7 @@ from virtshape.cli.command import WholeNumber, switch
 from virtshape.cli.connection import Target, find_server
 from virtshape.cli.errors import Refusal
 from virtshape.cli.guest.place import Place
+from virtshape.cli.overriding import write_flags
 
 
 class Options(NamedTuple):
@@ -81,6 +82,7 @@ def build_proxy(place: Place, port: int, target: Target, program: str) -> str:
         words.append(f"--kubeconfig={Path(target.kubeconfig).absolute()}")
     if target.context:
         words.append(f"--context={target.context}")
+    words += write_flags(target.overrides)
     words += [f"{place.kind}/{place.name}/{place.namespace}", str(port)]
     return shlex.join(words).replace("%", "%%")
 

@@ -1,0 +1,68 @@
+"""
+What is said in place of a kubeconfig's words: another address, authority, secret, or someone to act as.
+
+Reads the files that it is given the names of; connects to nothing.
+"""
+
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from virtshape.client.access import Access, FixedSecret, Identity, Impersonation, Secret
+from virtshape.client.errors import ConfigError
+
+
+class Overrides(Struct, frozen=True, kw_only=True):
+    """What is said instead; what is empty stays as it is."""
+
+    server: str = ""
+    certificate_authority: str = ""
+    insecure_skip_tls_verify: bool = False
+    tls_server_name: str = ""
+    token: str = ""
+    client_certificate: str = ""
+    client_key: str = ""
+    as_: str = ""
+    as_uid: str = ""
+    as_group: tuple[str, ...] = ()
+
+
+def override_access(access: Access, said: Overrides) -> Access:
+    """The same access with what is said instead; ConfigError where that does not go together."""
+    if said.insecure_skip_tls_verify and said.certificate_authority:
+        raise ConfigError("a server cannot be trusted by its authority and without looking: leave one of them out")
+    access = replace(
+        access,
+        server=said.server or access.server,
+        server_name=said.tls_server_name or access.server_name,
+        acting_as=_override_actor(access.acting_as, said),
+    )
+    if said.certificate_authority:
+        access = replace(access, authority=_read(said.certificate_authority), insecure=False)
+    if said.insecure_skip_tls_verify:
+        access = replace(access, authority=b"", insecure=True)
+    if said.token or said.client_certificate or said.client_key:
+        access = replace(access, secrets=FixedSecret(Secret(said.token.strip(), _find_identity(said))))
+    return access
+
+
+def _override_actor(actor: Impersonation, said: Overrides) -> Impersonation:
+    if not said.as_ and not said.as_uid and not said.as_group:
+        return actor
+    return Impersonation(said.as_ or actor.user, said.as_uid or actor.uid, said.as_group or actor.groups, actor.extra)
+
+
+def _find_identity(said: Overrides) -> Identity | None:
+    if bool(said.client_certificate) != bool(said.client_key):
+        raise ConfigError("a client certificate and its key go together: name both")
+    if not said.client_certificate:
+        return None
+    return Identity(_read(said.client_certificate), _read(said.client_key))
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from error

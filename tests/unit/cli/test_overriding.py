@@ -1,0 +1,78 @@
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from virtshape.cli.command import Command
+from virtshape.cli.connection import Target, connection_options, declare_flags, find_server
+from virtshape.cli.group import Entry, LazyGroup
+from virtshape.cli.overriding import FLAGS, write_flags
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with nothing in it."""
+    for name in ("KUBECONFIG", "VIRTSHAPE_DATA_DIR", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("home")
+def test_a_server_that_is_named_needs_no_kubeconfig() -> None:
+    access, is_own = find_server(Target(overrides={"server": "https://there", "as_": "jdoe"}))
+    assert (access.server, access.acting_as.user, access.namespace, is_own) == (
+        "https://there",
+        "jdoe",
+        "default",
+        False,
+    )
+
+
+WORDS: dict[str, tuple[list[str], dict[str, object]]] = {
+    "behind the command": (["show", "-s", "https://x", "--token=t"], {"server": "https://x", "token": "t"}),
+    "before it": (["--insecure-skip-tls-verify", "show"], {"insecure_skip_tls_verify": True}),
+    "said otherwise behind it": (["--as", "a", "show", "--as", "b"], {"as_": "b"}),
+    "several": (["show", "--as-group", "a", "--as-group=b"], {"as_group": ("a", "b")}),
+    "nothing": (["show"], {}),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), WORDS.values(), ids=WORDS)
+def test_flags_are_read_wherever_they_stand(words: list[str], said: dict[str, object]) -> None:
+    seen: list[Target] = []
+
+    @click.command("show", cls=Command)
+    @connection_options
+    def show(target: Target) -> None:
+        seen.append(target)
+
+    class OneCommand(LazyGroup):
+        def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002 - click's signature
+            return show
+
+    @click.group(cls=OneCommand, entries={"show": Entry("", "")})
+    @declare_flags
+    def group() -> None:
+        """Take flags before the command."""
+
+    result = CliRunner().invoke(group, words)
+    assert result.exit_code == 0, result.output
+    assert seen[0].overrides == said
+
+
+def test_flags_are_written_for_a_command_that_runs_elsewhere() -> None:
+    said = {"server": "https://x", "client_key": "key.pem", "insecure_skip_tls_verify": True, "as_group": ("a", "b")}
+    assert write_flags(said) == [
+        "--server=https://x",
+        f"--client-key={Path('key.pem').absolute()}",
+        "--insecure-skip-tls-verify=true",
+        "--as-group=a",
+        "--as-group=b",
+    ]
+
+
+def test_every_flag_says_what_it_is_for() -> None:
+    assert [name for name, flag in FLAGS.items() if not flag.help.endswith(".")] == []

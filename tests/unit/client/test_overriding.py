@@ -1,0 +1,59 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from virtshape.client.access import Access, FixedSecret, Identity, Impersonation, Secret
+from virtshape.client.errors import ConfigError
+from virtshape.client.overriding import Overrides, override_access
+
+STATED = Access(
+    "https://stated",
+    FixedSecret(Secret("stated")),
+    b"authority",
+    server_name="stated",
+    acting_as=Impersonation("actor", groups=["stated"], extra={"why": ["because"]}),
+)
+
+
+def test_what_is_not_said_stays() -> None:
+    assert override_access(STATED, Overrides()) == STATED
+
+
+def test_another_server_is_asked_in_another_way(tmp_path: Path) -> None:
+    (tmp_path / "ca").write_bytes(b"other")
+    said = Overrides(server="https://other", tls_server_name="name", certificate_authority=str(tmp_path / "ca"))
+    access = override_access(STATED, said)
+    assert (access.server, access.server_name, access.authority) == ("https://other", "name", b"other")
+    trusting = override_access(STATED, Overrides(insecure_skip_tls_verify=True))
+    assert (trusting.authority, trusting.insecure) == (b"", True)
+
+
+def test_another_secret_is_shown(tmp_path: Path) -> None:
+    for name in ("crt", "key"):
+        (tmp_path / name).write_text(name)
+    said = Overrides(
+        token=f" {tmp_path.name}\n", client_certificate=str(tmp_path / "crt"), client_key=str(tmp_path / "key")
+    )
+    access = override_access(STATED, said)
+    assert asyncio.run(access.secrets.fetch()) == Secret(tmp_path.name, Identity(b"crt", b"key"))
+
+
+def test_somebody_else_is_acted_as() -> None:
+    actor = override_access(STATED, Overrides(as_="other", as_uid="7")).acting_as
+    assert actor == Impersonation("other", "7", ["stated"], {"why": ["because"]})
+    assert override_access(STATED, Overrides(as_group=("a", "b"))).acting_as.groups == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (Overrides(client_key="k"), "name both"),
+        (Overrides(certificate_authority="/nowhere/ca"), "/nowhere/ca cannot be read: No such file or directory"),
+        (Overrides(certificate_authority="ca", insecure_skip_tls_verify=True), "leave one of them out"),
+    ],
+    ids=["a key alone", "a file that is not there", "trust in two ways"],
+)
+def test_what_does_not_go_together_is_refused(said: Overrides, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        override_access(STATED, said)
