@@ -13,7 +13,7 @@ from msgspec import Struct
 
 GUEST_USER: Final = 61107
 """In a range that neither distributions nor systemd give out."""
-_DEVICES: Final = ("/dev/kvm", "/dev/vhost-net", "/dev/vhost-vsock", "/dev/sev")
+_DEVICES: Final = ("/dev/kvm", "/dev/vhost-net", "/dev/vhost-vsock", "/dev/sev", "/dev/net/tun")
 
 
 class Account(Struct, frozen=True):
@@ -45,7 +45,7 @@ def choose_account() -> Account:
 
 
 def _list_device_groups() -> set[int]:
-    """The groups that may use devices which guests run faster with; never root's."""
+    """The groups that may use devices which guests can have something from; never root's."""
     groups = set()
     for name in _DEVICES:
         try:

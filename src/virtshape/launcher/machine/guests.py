@@ -64,7 +64,7 @@ class Guests:
                 continue
             report = find_report(self._places.find(uid))
             if report is None:  # it was about to start, and can do so anew
-                self._places.remove(uid)
+                self._clear(uid)
                 continue
             self._places.make(uid)
             self._reports[uid] = report
@@ -106,8 +106,8 @@ class Guests:
         )
         layout = self._places.make(uid)
         hand_over(order, self._places.data, self._places.account)
-        make_taps(list_taps(vmi, order.host), self._places.account)
         self._places.write(layout.order, encode(order))
+        make_taps(list_taps(vmi, order.host), self._places.account)
         self._reports[uid] = Report()
         self._tasks[uid] = asyncio.create_task(self._begin(uid, layout, order), name=f"guest {uid}")
 
@@ -132,12 +132,10 @@ class Guests:
             task = self._tasks.pop(uid)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(task, PATIENCE_SECONDS)
-        layout, order = self._places.find(uid), self.find_order(uid)
+        layout = self._places.find(uid)
         _kill(self._reports.pop(uid, Report()).launcher_pid, layout)
         _kill(find_qemu(layout), layout)
-        for interface in list_taps(order.vmi, order.host) if order is not None else ():
-            remove_tap(interface.device or "")
-        self._places.remove(uid)
+        self._clear(uid)
 
     async def close(self) -> None:
         """Follow the guests no more; they go on."""
@@ -146,6 +144,13 @@ class Guests:
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         self._tasks.clear()
         await self._births.close()
+
+    def _clear(self, uid: str) -> None:
+        """Leave nothing of what a guest had that does not run any more."""
+        order = self.find_order(uid)
+        for interface in list_taps(order.vmi, order.host) if order is not None else ():
+            remove_tap(interface.device or "")
+        self._places.remove(uid)
 
     async def _spawn(self, layout: Layout, order: Order) -> int:
         reach = (str(layout.directory), str(self._places.cache), *list_reach(order))

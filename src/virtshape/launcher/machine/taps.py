@@ -25,6 +25,7 @@ DEVICE: Final = Path("/dev/net/tun")
 NETWORKS: Final = Path("/sys/class/net")
 _TUNSETIFF, _TUNSETPERSIST, _TUNSETOWNER = 0x400454CA, 0x400454CB, 0x400454CC
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _SIOCBRADDIF = 0x8913, 0x8914, 0x89A2
+_RTM_DELLINK, _NLM_F_REQUEST, _NLM_F_ACK, _LINK_REQUEST_BYTES = 17, 0x1, 0x4, 32
 _IFF_UP, _IFF_TAP, _IFF_MULTI_QUEUE, _IFF_NO_PI, _IFF_VNET_HDR = 0x1, 0x2, 0x100, 0x1000, 0x4000
 
 
@@ -61,14 +62,13 @@ def make_taps(interfaces: Iterable[Interface], account: Account) -> None:
 
 
 def remove_tap(device: str) -> None:
-    """Remove a device, if it is there."""
-    try:
-        flags = int((NETWORKS / device / "tun_flags").read_text(), 16)
-    except OSError:
+    """Remove a device, if it is there, even from under a guest."""
+    if not (NETWORKS / device / "tun_flags").exists():
         return
-    with contextlib.suppress(OSError), DEVICE.open("r+b", buffering=0) as handle:
-        fcntl.ioctl(handle, _TUNSETIFF, _name(device, flags & _IFF_MULTI_QUEUE | _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR))
-        fcntl.ioctl(handle, _TUNSETPERSIST, 0)
+    header = struct.pack("=IHHII", _LINK_REQUEST_BYTES, _RTM_DELLINK, _NLM_F_REQUEST | _NLM_F_ACK, 0, 0)
+    with contextlib.suppress(OSError), socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) as handle:
+        handle.send(header + struct.pack("=BxHiII", socket.AF_UNSPEC, 0, socket.if_nametoindex(device), 0, 0))
+        handle.recv(4096)  # it has been done by then
 
 
 def _lend(account: Account) -> None:
