@@ -211,12 +211,16 @@ async def open_session(
 
 def find_server(target: Target) -> tuple["Access", bool]:
     """The server that is meant, and whether it is this user's own `virtshape up`."""
+    from msgspec.structs import replace
+
     from virtshape.client.errors import ConfigError
     from virtshape.client.overriding import override_access
+    from virtshape.client.tunnel import find_proxy
 
     try:
         access, is_own = _find_stated(target)
-        return override_access(access, read_overrides(target.overrides)), is_own
+        access = override_access(access, read_overrides(target.overrides))
+        return replace(access, proxy=access.proxy or find_proxy(access.server, os.environ)), is_own
     except ConfigError as error:
         raise Refusal(str(error), next_step=_CHECK_CONFIG) from error
 

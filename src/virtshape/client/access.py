@@ -90,6 +90,8 @@ class Access(Struct, frozen=True):
     server_name: str = ""
     namespace: str = "default"
     acting_as: Impersonation = Impersonation()
+    proxy: str = ""
+    """The proxy that leads to the server; it is reached directly where there is none."""
 
 
 def build_context(access: Access, identity: Identity | None) -> ssl.SSLContext:

@@ -11,7 +11,7 @@ import ssl
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from virtshape.client.connection import Connection
 from virtshape.client.errors import ConfigError, UnreachableError, read_refusal
 from virtshape.client.feeder import Feeder
 from virtshape.client.transport import Call, Reply
+from virtshape.client.tunnel import open_tunnel
 from virtshape.stream.handshake import PLAIN, answer_key, ask_for_socket, make_key
 from virtshape.stream.websocket import WebSocket
 
@@ -190,8 +191,7 @@ class HttpTransport:
             async with self._limit(self._connect_seconds):
                 transport, connection = await loop.create_connection(
                     Connection,
-                    self._host,
-                    self._port,
+                    **await self._find_way(),
                     ssl=tls,
                     server_hostname=(self._access.server_name or self._host) if tls is not None else None,
                 )
@@ -200,6 +200,11 @@ class HttpTransport:
         # So that a server that is gone without a word is noticed, also by a watch that waits for hours.
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return connection
+
+    async def _find_way(self) -> dict[str, Any]:
+        if self._access.proxy:
+            return {"sock": await open_tunnel(self._access.proxy, self._host, self._port)}
+        return {"host": self._host, "port": self._port}
 
     async def _find_tls(self) -> ssl.SSLContext:
         identity = (await self._access.secrets.fetch()).identity

@@ -154,8 +154,6 @@ def choose_access(config: Config, context: str = "") -> Access:
     chosen, _ = _find(config.contexts, name, "context")
     cluster, cluster_home = _find(config.clusters, chosen.cluster, "cluster")
     user, user_home = _find(config.users, chosen.user, "user") if chosen.user else (User(), Path())
-    if cluster.proxy_url:
-        raise ConfigError(f'cluster "{chosen.cluster}" is behind a proxy (proxy-url), which is not supported')
     authority = _read_either(cluster.certificate_authority_data, cluster.certificate_authority, cluster_home)
     return Access(
         server=cluster.server,
@@ -165,6 +163,7 @@ def choose_access(config: Config, context: str = "") -> Access:
         server_name=cluster.tls_server_name,
         namespace=chosen.namespace or DEFAULT_NAMESPACE,
         acting_as=Impersonation(user.as_, user.as_uid, user.as_groups or (), user.as_user_extra or {}),
+        proxy=cluster.proxy_url,
     )
 
 

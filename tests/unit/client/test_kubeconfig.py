@@ -80,7 +80,6 @@ PROBLEMS: dict[str, tuple[object, str]] = {
     "half a key": (build_config(user={"client-key-data": encoded("k")}), "only one of client certificate and key"),
     "a missing file": (build_config(user={"client-certificate": "c", "client-key": "k"}), "cannot be read"),
     "no base64": (build_config(None, None, **{"certificate-authority-data": "?"}), "cannot be read"),
-    "a proxy": (build_config(None, None, **{"proxy-url": "http://p"}), "behind a proxy"),
     "an auth provider": (build_config(user={"auth-provider": {"name": "gcp"}}), "auth-provider"),
 }
 
@@ -89,6 +88,11 @@ PROBLEMS: dict[str, tuple[object, str]] = {
 def test_a_kubeconfig_that_does_not_work_says_why(tmp_path: Path, tree: object, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         find_access(path=str(write(tmp_path / "config", tree)))
+
+
+def test_a_cluster_may_be_behind_a_proxy(tmp_path: Path) -> None:
+    path = write(tmp_path / "config", build_config(None, None, **{"proxy-url": "http://p"}))
+    assert find_access(path=str(path)).proxy == "http://p"
 
 
 def test_a_named_file_must_be_there(tmp_path: Path) -> None:

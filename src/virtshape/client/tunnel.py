@@ -1,0 +1,99 @@
+"""
+Ways through a proxy: which one leads to a server, and a connection that it makes for us.
+
+Only proxies that are spoken to in plain HTTP and asked to CONNECT; the bytes that follow are not theirs to read.
+"""
+
+import asyncio
+import socket
+from base64 import b64encode
+from collections.abc import Mapping
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from virtshape.client.errors import ConfigError, UnreachableError
+
+LONGEST_ANSWER: Final = 64 * 1024
+
+
+def find_proxy(server: str, environment: Mapping[str, str]) -> str:
+    """The proxy that the environment names for a server; none for this machine itself, and where $NO_PROXY says so."""
+    url = urlsplit(server)
+    host = url.hostname or ""
+    said = {name.lower(): value for name, value in environment.items()}
+    excepted = [part.strip().lower() for part in said.get("no_proxy", "").split(",")]
+    if not host or _is_here(host) or any(_is_meant(host, part) for part in excepted if part):
+        return ""
+    return said.get(f"{url.scheme}_proxy", "")
+
+
+def _is_here(host: str) -> bool:
+    address = _read_address(host)
+    return address.is_loopback if address is not None else host == "localhost"
+
+
+def _is_meant(host: str, part: str) -> bool:
+    """Whether $NO_PROXY names a host: by itself, by its domain, by the network that its address is in, or as all."""
+    address = _read_address(host)
+    if address is not None:
+        try:
+            return address in ip_network(part, strict=False)
+        except ValueError:
+            return part == "*"
+    domain = part.removeprefix("*").removeprefix(".")
+    return domain in ("", host) or host.endswith(f".{domain}")
+
+
+def _read_address(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None
+
+
+async def open_tunnel(proxy: str, host: str, port: int) -> socket.socket:
+    """A connection to a server through a proxy; UnreachableError if it makes none, ConfigError if we cannot ask it."""
+    url = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    if url.scheme != "http" or not url.hostname:
+        raise ConfigError(f"{_hide(proxy)} is a proxy that cannot be asked: those of http://HOST:PORT can")
+    where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    lines = [f"CONNECT {where} HTTP/1.1", f"host: {where}"]
+    if url.username:
+        secret = f"{unquote(url.username)}:{unquote(url.password or '')}"
+        lines.append(f"proxy-authorization: Basic {b64encode(secret.encode()).decode()}")
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(url.hostname, url.port or 80, type=socket.SOCK_STREAM)
+    connection = socket.socket(found[0][0], socket.SOCK_STREAM)
+    connection.setblocking(False)
+    try:
+        await loop.sock_connect(connection, found[0][4])
+        await loop.sock_sendall(connection, "\r\n".join([*lines, "", ""]).encode("latin-1"))
+        _check_status(await _read_status(connection), f"the proxy {_hide(proxy)} refused to connect to {where}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_status(status: str, words: str) -> None:
+    if status.split(" ")[1:2] != ["200"]:
+        raise UnreachableError(f"{words}: {status}")
+
+
+async def _read_status(connection: socket.socket) -> str:
+    """The first line of the answer; not a byte behind its head is taken, which belongs to the server."""
+    loop = asyncio.get_running_loop()
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = await loop.sock_recv(connection, 1)
+        if not byte or len(head) > LONGEST_ANSWER:
+            raise UnreachableError("the proxy gave no answer that can be understood")
+        head += byte
+    return head.split(b"\r\n", 1)[0].decode("latin-1")
+
+
+def _hide(proxy: str) -> str:
+    """The address without who asks there."""
+    scheme, separator, rest = proxy.rpartition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"

@@ -1,0 +1,125 @@
+"""Servers behind proxies: which proxy is taken, and what becomes of a request that goes through it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from virtshape.client.access import Access
+from virtshape.client.errors import ConfigError, UnreachableError
+from virtshape.client.http import HttpTransport
+from virtshape.client.transport import Call
+from virtshape.client.tunnel import find_proxy
+
+GIVEN = {
+    "HTTPS_PROXY": "http://secure",
+    "http_proxy": "plain:3128",
+    "NO_PROXY": "corp.example, .inner.example,10.0.0.0/8",
+}
+ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine"
+
+
+@pytest.mark.parametrize(
+    ("server", "proxy"),
+    [
+        ("https://api.example:6443", "http://secure"),
+        ("http://api.example", "plain:3128"),
+        ("https://corp.example", ""),
+        ("https://api.corp.example", ""),
+        ("https://notcorp.example", "http://secure"),
+        ("https://api.inner.example", ""),
+        ("https://192.0.2.1", "http://secure"),
+        ("https://10.0.0.1:6443", ""),
+        ("https://127.0.0.1:6443", ""),
+        ("https://localhost", ""),
+        ("https://[::1]:6443", ""),
+    ],
+)
+def test_the_environment_names_a_proxy_and_what_it_is_not_for(server: str, proxy: str) -> None:
+    assert find_proxy(server, GIVEN) == proxy
+
+
+def test_without_a_proxy_there_is_none() -> None:
+    assert find_proxy("https://api.example", {"PATH": "/bin"}) == ""
+    for server in ("https://api.example", "https://192.0.2.1"):
+        assert find_proxy(server, {**GIVEN, "NO_PROXY": "*"}) == ""
+
+
+class Proxy:
+    """Answers a CONNECT as it is told to, and every request that follows as a server would."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+        self.heads: list[str] = []
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+            writer.write(self._answer)
+            self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+            writer.write(ANSWER)
+            await reader.read()
+        except asyncio.IncompleteReadError:
+            pass
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def listening(proxy: Proxy) -> AsyncIterator[int]:
+    server = await asyncio.start_server(proxy.talk, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+def ask(proxy: Proxy, user: str = "") -> bytes:
+    async def run() -> bytes:
+        async with listening(proxy) as port:
+            transport = HttpTransport(Access("http://api.example:8080", proxy=f"http://{user}127.0.0.1:{port}"))
+            try:
+                return (await transport.call(Call("GET", "/x"))).body
+            finally:
+                await transport.close()
+
+    return asyncio.run(run())
+
+
+def test_a_request_goes_through_the_proxy() -> None:
+    proxy = Proxy(b"HTTP/1.1 200 Connection established\r\nvia: us\r\n\r\n")
+    assert ask(proxy, "jdoe:p%40ss@") == b"fine"
+    connect, request = proxy.heads
+    assert connect.startswith("CONNECT api.example:8080 HTTP/1.1\r\n")
+    assert "proxy-authorization: Basic amRvZTpwQHNz\r\n" in connect
+    assert request.startswith("GET /x HTTP/1.1\r\nhost: api.example:8080\r\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"HTTP/1.1 407 Who are you\r\n\r\n", "refused to connect to api.example:8080: HTTP/1.1 407 Who are you"),
+        (b"nonsense\r\n\r\n", "refused to connect to api.example:8080: nonsense"),
+    ],
+    ids=["a refusal", "no HTTP"],
+)
+def test_a_proxy_that_makes_no_connection_is_named_without_its_secret(answer: bytes, words: str) -> None:
+    with pytest.raises(UnreachableError, match=words) as refused:
+        ask(Proxy(answer), "jdoe:secret@")
+    assert "secret" not in str(refused.value)
+
+
+def test_a_proxy_of_another_kind_is_refused() -> None:
+    async def run() -> None:
+        transport = HttpTransport(Access("https://api.example", proxy="socks5://jdoe:secret@127.0.0.1"))
+        await transport.call(Call("GET", "/x"))
+
+    with pytest.raises(ConfigError, match=r"^socks5://127\.0\.0\.1 is a proxy that cannot be asked"):
+        asyncio.run(run())
+
+
+def test_a_proxy_that_is_not_there_is_told_of() -> None:
+    async def run() -> None:
+        await HttpTransport(Access("https://api.example", proxy="http://127.0.0.1:1")).call(Call("GET", "/x"))
+
+    with pytest.raises(UnreachableError, match=r"cannot connect to https://api\.example"):
+        asyncio.run(run())
