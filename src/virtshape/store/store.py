@@ -25,10 +25,16 @@ DEFAULT_WINDOW_REVISIONS: Final = 10_000
 _PRESENT = "FROM current c JOIN log l ON l.revision = c.revision WHERE c.resource = :resource"
 _COLUMNS = "c.namespace AS namespace, c.name AS name, c.revision AS revision, l.value AS value"
 # What stood at a revision: what stands unchanged since, and what was replaced only later.
+_REPLACED = "FROM log WHERE until > :at AND revision <= :at AND resource = :resource AND type != 'DELETED'"
 _PAST = (
     f"FROM (SELECT {_COLUMNS} {_PRESENT} AND c.revision <= :at "
-    "UNION ALL SELECT namespace, name, revision, value FROM log "
-    "WHERE until > :at AND revision <= :at AND resource = :resource AND type != 'DELETED') c WHERE TRUE"
+    f"UNION ALL SELECT namespace, name, revision, value {_REPLACED}) c WHERE TRUE"
+)
+# The same without values, so that counting reads no object.
+_PRESENT_NAMES = "FROM current c WHERE c.resource = :resource"
+_PAST_NAMES = (
+    f"FROM (SELECT namespace, name {_PRESENT_NAMES} AND c.revision <= :at "
+    f"UNION ALL SELECT namespace, name {_REPLACED}) c WHERE TRUE"
 )
 _EVERYWHERE = "AND (c.namespace, c.name) > (:after_namespace, :after_name)"
 _IN_NAMESPACE = "AND c.namespace = :namespace AND c.name > :after_name"
@@ -95,7 +101,10 @@ class Store:
             if at is not None:
                 self._check_kept(at, revision)
             where = _EVERYWHERE if namespace is None else _IN_NAMESPACE
-            columns, source = (_COLUMNS, _PRESENT) if at is None or at == revision else ("c.*", _PAST)
+            if at is None or at == revision:
+                columns, source, names = _COLUMNS, _PRESENT, _PRESENT_NAMES
+            else:
+                columns, source, names = "c.*", _PAST, _PAST_NAMES
             query = f"SELECT {columns} {source} {where} ORDER BY c.namespace, c.name LIMIT :limit"
             parameters = {
                 "resource": resource,
@@ -112,7 +121,7 @@ class Store:
             if records and len(records) == limit:
                 last = records[-1].key
                 rest = {**parameters, "after_namespace": last.namespace, "after_name": last.name}
-                (remaining,) = reader.execute(f"SELECT count(*) {source} {where}", rest).fetchone()
+                (remaining,) = reader.execute(f"SELECT count(*) {names} {where}", rest).fetchone()
             return Page(records, at or revision, remaining)
         finally:
             reader.execute("COMMIT")
