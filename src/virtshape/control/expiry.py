@@ -29,13 +29,13 @@ class EventExpiry:
         self._clock = clock
 
     async def run(self) -> None:
-        """Sweep now and then, until cancelled."""
+        """Sweep now and then, until cancelled; not at once, when there is enough to do."""
         while True:
+            await asyncio.sleep(SWEEP_SECONDS)
             try:
                 await self.sweep()
             except (StatusError, UnreachableError) as error:
                 _log.warning("old events are still there: %s", error)
-            await asyncio.sleep(SWEEP_SECONDS)
 
     async def sweep(self) -> int:
         """Delete the events that are too old; how many."""
