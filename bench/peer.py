@@ -1,0 +1,64 @@
+"""
+etcd and kube-apiserver at the same work, on the same machine, in the same minutes: what our figures are held against.
+
+They know our kinds and nothing that has a say in them. Every write is on disk before it is answered, as with ours.
+"""
+
+import json
+import pathlib
+import time
+from typing import Any
+
+from tests.cluster.binaries import Binaries, find_binaries
+from tests.cluster.plane import Plane
+
+from bench.running import aim_load
+from virtshape.serve.manifests.options import Options
+from virtshape.serve.manifests.whole import build_parts
+
+ACCOUNT = "/api/v1/namespaces/default/serviceaccounts"
+BINDING = {
+    "metadata": {"name": "bench"},
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+    "subjects": [{"kind": "ServiceAccount", "name": "bench", "namespace": "default"}],
+}
+
+
+def measure_peer(load: pathlib.Path, directory: pathlib.Path, phases: str) -> dict[str, Any]:
+    """The results of each phase; none where there is no such server to measure."""
+    binaries = find_binaries()
+    if not isinstance(binaries, Binaries):
+        print(f"  not measured beside: {binaries}")
+        return {}
+    results = directory / "peer.json"
+    with Plane(binaries, directory / "peer", with_controllers=False, durable=True) as plane:
+        define_kinds(plane)
+        pids = ",".join(f"{child.name}={child.pid}" for child in (plane.etcd, plane.apiserver))
+        aim_load(load, plane.url, issue_token(plane), pids, "--phases", phases, "--out", str(results))
+    found: dict[str, Any] = json.loads(results.read_text())["results"]
+    return found
+
+
+def define_kinds(plane: Plane) -> None:
+    """Have the server know all our kinds, and wait until it serves them."""
+    for tree in build_parts(Options(cdi=True))["crds"]:
+        plain = {**tree, "spec": {**tree["spec"], "conversion": {"strategy": "None"}}}
+        insist(plane.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", plain))
+    while plane.ask("GET", "/apis/kubevirt.io/v1/virtualmachines")[0] != 200:
+        time.sleep(0.2)
+
+
+def issue_token(plane: Plane) -> str:
+    """A token for someone who may do everything."""
+    insist(plane.ask("POST", ACCOUNT, {"metadata": {"name": "bench"}}))
+    insist(plane.ask("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", BINDING))
+    token: str = insist(plane.ask("POST", f"{ACCOUNT}/bench/token", {"spec": {}}))["status"]["token"]
+    return token
+
+
+def insist(answer: tuple[int, Any]) -> Any:
+    """What was made; an error if it was not."""
+    code, made = answer
+    if code != 201:
+        raise RuntimeError(f"{code}: {made}")
+    return made
