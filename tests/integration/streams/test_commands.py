@@ -230,9 +230,13 @@ while [ $# -gt 0 ]; do
     printf '%s\\n' "$1" >> "$SEEN"
     shift
 done
-printf 'over ssh\\n' | sh -c "exec $proxy" &
-sleep 1.5
+printf 'over ssh\\n' | sh -c "exec $proxy" > "$SEEN.out" &
+for _ in $(seq 200); do
+    [ -s "$SEEN.out" ] && break
+    sleep 0.1
+done
 kill $!
+cat "$SEEN.out"
 exit 7
 """
 
