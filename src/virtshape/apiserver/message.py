@@ -5,7 +5,6 @@ No sockets here.
 """
 
 from collections.abc import AsyncIterator, Mapping
-from functools import cached_property
 from urllib.parse import parse_qs, unquote
 
 from virtshape.apiserver.incoming import Incoming
@@ -38,16 +37,13 @@ class Request:
         self.method = method
         path, _, self.query_text = target.partition("?")
         self.path = unquote(path) if "%" in path else path
+        self.query = parse_qs(self.query_text, keep_blank_values=True) if self.query_text else {}
+        """The parameters behind the question mark; one without a value has an empty one."""
         self.headers = headers
         self.body = body
         self.peer = peer
         self.certificate = certificate
         self.incoming = incoming
-
-    @cached_property
-    def query(self) -> dict[str, list[str]]:
-        """The parameters behind the question mark; one without a value has an empty one."""
-        return parse_qs(self.query_text, keep_blank_values=True) if self.query_text else {}
 
     def parameter(self, name: str, default: str = "") -> str:
         """The first value of a parameter."""

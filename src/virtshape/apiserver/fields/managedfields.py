@@ -5,6 +5,7 @@ Entries stay plain trees. One that a write does not touch is the same object bef
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -33,6 +34,7 @@ class Write(NamedTuple):
     subresource: str = ""
 
 
+@lru_cache(maxsize=256)
 def name_manager(field_manager: str, user_agent: str) -> str:
     """Name the manager of a write: as it asks for, else as its program calls itself."""
     if field_manager:
