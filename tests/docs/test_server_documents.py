@@ -21,7 +21,7 @@ from tests.e2e.system import System
 from virtshape.launcher.machine.lacks import find_lacks
 
 AGE = re.compile(r"\b(?:\d+[smhd])+\b")
-PATIENCE = 180.0
+PATIENCE = 300.0
 _MAY_TAKE = re.compile(r"kubectl get|console .*--log")
 """Commands whose answers take a moment to become what they should."""
 OLDEST = (1, 30)
