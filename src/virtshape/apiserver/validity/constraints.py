@@ -93,10 +93,10 @@ def _check(value: Tree, node: _Node, at: Path, causes: list[Cause], broken: list
         found = value.get(rule.field)
         if isinstance(found, rule.type) and not rule.holds(found):
             broken.append(invalid_value(format_path((*at, rule.field)), found, rule.message))
-    for name, (keys, inner) in node.fields.items():
-        held = value.get(name)
-        if not held:
+    for name, held in value.items():
+        if not held or (field := node.fields.get(name)) is None:
             continue
+        keys, inner = field
         if keys is not None and isinstance(held, list):
             causes += _check_items(held, keys, (*at, name))
         if inner is _NOTHING:
