@@ -1,0 +1,104 @@
+"""
+Our tools beside a stock KubeVirt, with the account that `virtshape manifests --with-kubevirt` gives them.
+
+The plane has KubeVirt's kinds at the versions that it serves, and nothing of ours: no webhook, no controller.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cluster.binaries import require_binaries
+from tests.cluster.installing import print_manifests, retry
+from tests.cluster.plane import Plane
+from tests.deploy.rendering import find_kubectl
+from tests.e2e.kubectl import Kubectl
+
+from virtshape.apiserver.access.kubeconfig import Server, render_kubeconfig
+from virtshape.serve.manifests.options import Options
+from virtshape.serve.manifests.whole import build_parts
+
+COMMANDS = Path(sys.executable).parent
+SYSTEM = "virtshape-system"
+STOCK = "v1beta1"
+VM: dict[str, Any] = {
+    "apiVersion": "kubevirt.io/v1",
+    "kind": "VirtualMachine",
+    "metadata": {"name": "web", "namespace": "default"},
+    "spec": {
+        "runStrategy": "Halted",
+        "instancetype": {"name": "u1.medium"},
+        "preference": {"name": "fedora"},
+        "template": {"spec": {"domain": {"devices": {}}}},
+    },
+}
+
+
+def make_stock(tree: dict[str, Any]) -> dict[str, Any]:
+    """A definition as a stock KubeVirt has it: no newer version of instance types, and nobody to convert them."""
+    spec = {key: value for key, value in tree["spec"].items() if key != "conversion"}
+    if spec["group"] == "instancetype.kubevirt.io":
+        spec["versions"] = [{**one, "storage": True} for one in spec["versions"] if one["name"] == STOCK]
+    return {**tree, "spec": spec}
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+    """The admin of a plane with KubeVirt's kinds, with what is ours applied there."""
+    directory = tmp_path_factory.mktemp("stock")
+    with Plane(require_binaries(), directory / "plane", with_controllers=False) as plane:
+        kubectl = Kubectl(find_kubectl(), plane.kubeconfig, directory, "")
+        kinds = [tree for tree in build_parts(Options())["crds"] if "flavor" not in tree["spec"]["group"]]
+        retry(lambda: kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(_list(map(make_stock, kinds)))))
+        names = [tree["metadata"]["name"] for tree in kinds]
+        kubectl("wait", "crd", *names, "--for=condition=Established", "--timeout=60s")
+        retry(lambda: kubectl("apply", "-f", "-", stdin=print_manifests("--with-kubevirt", "--catalog")))
+        kubectl.apply(VM)
+        (directory / "tools.kubeconfig").write_text(_log_in(plane, kubectl))
+        yield kubectl.using(directory / "tools.kubeconfig", "default")
+
+
+def _list(trees: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "List", "items": list(trees)}
+
+
+def _log_in(plane: Plane, kubectl: Kubectl) -> str:
+    token = kubectl.within(SYSTEM)("create", "token", "virtshape-tools").strip()
+    return render_kubeconfig(Server(plane.url, plane.authority.pem), "tools", token)
+
+
+def run(stock: Kubectl, program: str, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "KUBECONFIG": str(stock.kubeconfig)}
+    line = [str(COMMANDS / program), *words]
+    return subprocess.run(line, input=stdin, capture_output=True, text=True, check=False, env=environment, timeout=60)
+
+
+def test_a_size_is_customized_from_one_of_the_cluster(stock: Kubectl) -> None:
+    ran = run(stock, "virtctl", "customize", "u1.medium", "--name", "mine", "--vcpus", "4", "-o", "json")
+    assert ran.returncode == 0, ran.stderr
+    made = json.loads(ran.stdout)
+    assert made["apiVersion"] == f"instancetype.kubevirt.io/{STOCK}"
+    assert made["spec"] == {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}}
+
+
+def test_where_fields_of_a_vm_come_from_is_explained(stock: Kubectl) -> None:
+    ran = run(stock, "virtctl", "expand", "--vm", "web", "--explain")
+    assert ran.returncode == 0, ran.stderr
+    assert "instance type u1.medium" in ran.stdout
+    assert "preference fedora" in ran.stdout
+
+
+def test_what_a_cluster_has_is_linted(stock: Kubectl) -> None:
+    wanted = "vm,virtualmachineclusterinstancetypes,virtualmachineclusterpreferences"
+    told = run(stock, "virtshape", "lint", "--no-catalog", "-o", "json", "-", stdin=stock("get", wanted, "-o", "yaml"))
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_nothing_can_be_changed(stock: Kubectl) -> None:
+    assert "forbidden" in stock.refused("delete", "vm", "web")
+    assert "forbidden" in stock.refused("annotate", "virtualmachineclusterinstancetype", "u1.medium", "a=b")
