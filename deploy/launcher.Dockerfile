@@ -3,6 +3,8 @@
 # Both stages are of one Debian, since libvirt's binding is built against the libvirt that it will load.
 
 FROM debian:bookworm-slim AS build
+# No versions are pinned: Debian changes them only to mend something.
+# hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
         gcc libc6-dev libvirt-dev pkg-config python3-dev python3-pip python3-venv \
@@ -18,6 +20,7 @@ FROM debian:bookworm-slim
 # Before any package takes the number for a user of its own.
 RUN groupadd --gid 107 guest \
     && useradd --uid 107 --gid 107 --no-create-home --home-dir /run/virtshape --shell /usr/sbin/nologin guest
+# hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
         libvirt-daemon-driver-qemu ovmf python3 qemu-system-x86 qemu-utils swtpm swtpm-tools \
