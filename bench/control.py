@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from bench.running import Running, cpu_seconds, resident_megabytes, run_load, started, write_page
 
@@ -59,10 +59,22 @@ def build_vm(name: str) -> dict[str, Any]:
     }
 
 
+class Reachable(Protocol):
+    """Whatever answers somewhere, to those who have the token."""
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+
+    @property
+    def token(self) -> str:
+        """What it lets in."""
+
+
 class Caller:
     """One connection to a server."""
 
-    def __init__(self, server: Running) -> None:
+    def __init__(self, server: Reachable) -> None:
         self._headers = {"authorization": f"Bearer {server.token}", "content-type": "application/json"}
         context = ssl._create_unverified_context()  # noqa: S323, SLF001 - a server of our own on loopback
         self._connection = http.client.HTTPSConnection(server.url.removeprefix("https://"), context=context)

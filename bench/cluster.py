@@ -1,0 +1,266 @@
+"""
+What we add on a cluster: to a VM's creation, to the instance that follows, and in memory for 10,000 VMs.
+
+A real etcd and kube-apiserver, every write on disk, with our components as processes. Prints a table and puts it into
+docs/performance.md.
+"""
+
+import contextlib
+import json
+import math
+import os
+import pathlib
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from tests.cluster.binaries import Binaries, find_binaries
+from tests.cluster.components.site import Site, Worker
+from tests.cluster.installing import retry
+from tests.cluster.plane import Plane
+from tests.e2e.kubectl import Kubectl, find_kubectls
+
+from bench.control import Caller
+from bench.peer import insist, issue_token
+from bench.running import aim_load, cpu_seconds, write_page
+from virtshape.serve.manifests.webhooks import IGNORE_LABEL
+
+STARTED = 1_000
+VMS = 10_000
+CALM_SECONDS = 3.0
+NAMESPACES = ("bench-1", "bench-2")
+FOLLOWED = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACES[1]}"
+HISTOGRAM = "virtshape_webhook_duration_seconds_bucket"
+AT_WORK = ("--log-level=info", "--lease-seconds=15", "--renew-seconds=10", "--retry-seconds=2")
+COLUMNS = ("work", "kube-apiserver alone", "with our webhooks", "they add", "KubeVirt's add, as recorded")
+RECORDED = {
+    "create1": ("create a VM, one client", "11 / 30 ms (15 / 52 for 3.9 / 22)"),
+    "create16": ("create a VM, 16 clients", "138 / 339 ms (184 / 567 for 46 / 228)"),
+}
+
+
+class Ground(NamedTuple):
+    """The cluster to measure on, and what loads it."""
+
+    site: Site
+    token: str
+    load: pathlib.Path
+    scratch: pathlib.Path
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return self.site.plane.url
+
+    def run(self, phases: str, *words: str, load: pathlib.Path | None = None) -> dict[str, Any]:
+        """Run phases of the load, none of which may fail; what each came to."""
+        out, plane = self.scratch / "results.json", self.site.plane
+        pids = ",".join(f"{child.name}={child.pid}" for child in (plane.etcd, plane.apiserver))
+        aim_load(load or self.load, self.url, self.token, pids, "--phases", phases, "--out", str(out), *words)
+        results: dict[str, Any] = json.loads(out.read_text())["results"]
+        for phase, result in results.items():
+            if "errors" in result:
+                raise RuntimeError(f"{phase}: {result['first_error']}")
+        return results
+
+    def change_load(self, *changes: tuple[str, str]) -> pathlib.Path:
+        """The load generator, with other VMs."""
+        text = self.load.read_text()
+        for old, new in changes:
+            assert old in text, f"load.py has no {old}"
+            text = text.replace(old, new)
+        path = self.scratch / "load.py"
+        path.write_text(text)
+        return path
+
+    def set_admission(self, *, asked: bool) -> None:
+        """Have the API server ask our webhooks about these namespaces, or not."""
+        self.site.kubectl("label", "namespace", *NAMESPACES, f"{IGNORE_LABEL}{'-' if asked else '=ignore'}")
+        time.sleep(1)  # until the server has noticed, too
+
+
+class Followed:
+    """When VMs and their instances were first seen."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.seen: dict[str, dict[str, float]] = {"virtualmachines": {}, "virtualmachineinstances": {}}
+        for plural in self.seen:
+            threading.Thread(target=self._follow, args=(Caller(ground), plural), daemon=True).start()
+
+    def _follow(self, caller: Caller, plural: str) -> None:
+        with contextlib.suppress(OSError):  # the server goes first
+            for line in caller.watch(f"{FOLLOWED}/{plural}"):
+                name = re.search(rb'"name":"(vm-\d+)"', line)
+                if name is not None:
+                    self.seen[plural].setdefault(name[1].decode(), time.perf_counter())
+
+    def wait_for(self, count: int) -> list[float]:
+        """Wait until so many instances are there; how long each took, the shortest first."""
+        vms, instances = self.seen.values()
+        while len(instances) < count:
+            time.sleep(0.05)
+        return sorted(instances[name] - vms[name] for name in instances)
+
+    @property
+    def seconds(self) -> float:
+        """From the first VM to the last instance."""
+        vms, instances = self.seen.values()
+        return max(instances.values()) - min(vms.values())
+
+
+def main() -> None:
+    """Measure everything and print it."""
+    binaries, folder, kubectls = find_binaries(), os.environ.get("VIRTSHAPE_BENCH"), find_kubectls()
+    if not isinstance(binaries, Binaries) or not folder or not kubectls:
+        reason = binaries if isinstance(binaries, str) else "set VIRTSHAPE_BENCH, and put a kubectl on PATH"
+        print(f"  not measured: {reason}")
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        path = pathlib.Path(scratch)
+        with Plane(binaries, path / "plane", with_controllers=False, durable=True) as plane:
+            kubectl = Kubectl(list(kubectls.values())[-1], plane.kubeconfig, path, namespace="")
+            site = Site(plane, kubectl, path)
+            lines = list(measure(Ground(site, issue_token(plane), pathlib.Path(folder, "load.py"), path)))
+    print("\n".join(lines))
+    write_page("cluster", lines)
+
+
+def measure(ground: Ground) -> Iterator[str]:
+    """All figures, as tables."""
+    ground.site.install()
+    with ground.site.running("webhook", "--log-level=info") as webhook:
+        ground.site.wait_until_trusted()
+        furnish(ground)
+        yield f"| {' | '.join(COLUMNS)} |"
+        yield "| --- " * len(COLUMNS) + "|"
+        yield from measure_admission(ground, webhook)
+        yield ""
+        with ground.site.running("controller", *AT_WORK) as controller:
+            retry(lambda: _insist(controller.read_figure("virtshape_leader") == 1))
+            yield "| work | goal | virtshape |"
+            yield "| --- | --- | --- |"
+            yield from measure_starts(ground, webhook, controller)
+            yield from measure_memory(ground, controller)
+
+
+def furnish(ground: Ground) -> None:
+    """Have namespaces with the account that pods run as; a controller manager would make it."""
+    ask = ground.site.plane.ask
+    for name in NAMESPACES:
+        insist(ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}}))
+        insist(ask("POST", f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "default"}}))
+
+
+def measure_admission(ground: Ground, webhook: Worker) -> Iterator[str]:
+    """What creation takes without our webhooks and with them, and what they take themselves."""
+    ground.set_admission(asked=False)
+    ground.run("setup,create1,delcoll", "--n", "200")  # neither is to be the first to create anything
+    alone = ground.run("create1,create16,delete16,delcoll")
+    ground.set_admission(asked=True)
+    before = read_histogram(webhook)
+    asked: dict[str, Any] = {}
+    cpu: dict[str, float] = {}
+    for phase in RECORDED:
+        used = read_cpu(webhook)
+        asked |= ground.run(phase)
+        cpu[phase] = (read_cpu(webhook) - used) * 1000 / asked[phase]["n"]
+    counts = {bound: count - before[bound] for bound, count in read_histogram(webhook).items()}
+    ground.run("delete16,delcoll")
+    for phase, (words, recorded) in RECORDED.items():
+        added = " / ".join(f"{asked[phase][key] - alone[phase][key]:.1f}" for key in ("p50_ms", "p99_ms"))
+        both = f"{describe(alone[phase])} | {describe(asked[phase])}"
+        yield f"| {words}, p50 / p99 | {both} | **{added} ms** | {recorded} |"
+    each = ", ".join(f"{cpu[phase]:.1f} ms with {clients}" for phase, clients in zip(cpu, ("one", "16"), strict=True))
+    yield f"| CPU of the webhook's process, a VM created | | {each} | | |"
+    middle, late = (find_quantile(counts, share) * 1000 for share in (0.5, 0.99))
+    took = f"{middle:.1f} / **{late:.1f} ms** (goal: 5 ms)"
+    yield f"| one answer of the webhook by its own clock, p50 / p99 | | {took} | | |"
+    calls = max(counts.values()) / sum(result["n"] for result in asked.values())
+    yield f"| questions to the webhook, a VM created | | {calls:.1f} | | |"
+
+
+def describe(result: dict[str, Any]) -> str:
+    """How fast, and what the API server and etcd took for it."""
+    cpu = sum(result["srv_cpu_ms_per_op"].values())
+    return f"{result['p50_ms']:.1f} / {result['p99_ms']:.1f} ms, {result['ops_s']:.0f}/s, {cpu:.1f} ms of CPU"
+
+
+def measure_starts(ground: Ground, webhook: Worker, controller: Worker) -> Iterator[str]:
+    """From VMs that are to run to their instances, as fast as the API takes the VMs."""
+    plane = ground.site.plane
+    followed = Followed(ground)
+    before = read_cpu(webhook), read_cpu(controller), sum(map(cpu_seconds, (plane.etcd.pid, plane.apiserver.pid)))
+    questions = max(read_histogram(webhook).values())
+    ground.run("create16", "--n", str(STARTED), load=ground.change_load(('"Halted"', '"Always"')))
+    waits = followed.wait_for(STARTED)
+    wait_until_calm(controller)
+    after = read_cpu(webhook), read_cpu(controller), sum(map(cpu_seconds, (plane.etcd.pid, plane.apiserver.pid)))
+    asked, ours, theirs = ((now - then) * 1000 / STARTED for now, then in zip(after, before, strict=True))
+    took = f"{waits[STARTED // 2]:.2f} / {waits[STARTED * 99 // 100]:.2f} s"
+    yield f"| VM create to instance create, {STARTED:,} VMs from 16 clients, p50 / p99 | - | {took} |"
+    yield f"| until all {STARTED:,} instances are there | - | **{followed.seconds:.1f} s** |"
+    yield f"| CPU for a VM until its pod waits for a node: our controller | 15 ms | **{ours:.1f} ms** |"
+    yield f"| the same: our webhook | - | {asked:.1f} ms |"
+    yield f"| the same: kube-apiserver and etcd | - | {theirs:.0f} ms |"
+    calls = (max(read_histogram(webhook).values()) - questions) / STARTED
+    yield f"| questions to the webhook, for a VM | - | {calls:.1f} |"
+
+
+def measure_memory(ground: Ground, controller: Worker) -> Iterator[str]:
+    """What the controller holds of many VMs, once it has looked at all of them."""
+    yield f"| controller's memory, {STARTED:,} VMs with instances and pods | - | {read_memory(controller)} |"
+    ground.set_admission(asked=False)
+    shifted = ground.change_load(('n = f"vm-{i:05d}"', f'n = f"vm-{{i + {STARTED}:05d}}"'))
+    ground.run("create16", "--n", str(VMS - STARTED), load=shifted)
+    wait_until_calm(controller)
+    yield f"| controller's memory, {VMS:,} VMs, {STARTED:,} of which run | - | **{read_memory(controller)}** |"
+
+
+def wait_until_calm(controller: Worker) -> None:
+    """Wait until the controller has hardly had anything to do for a while."""
+    before = read_cpu(controller)
+    while True:
+        time.sleep(CALM_SECONDS)
+        now = read_cpu(controller)
+        if now - before < CALM_SECONDS / 50:
+            return
+        before = now
+
+
+def read_cpu(worker: Worker) -> float:
+    """Seconds of CPU that a component has used."""
+    return worker.read_figure("process_cpu_seconds_total")
+
+
+def read_memory(worker: Worker) -> str:
+    """What a component holds."""
+    return f"{worker.read_figure('process_resident_memory_bytes') / (1 << 20):.0f} MB"
+
+
+def read_histogram(worker: Worker) -> dict[float, int]:
+    """How many answers took at most so many seconds, for each bound."""
+    counts: dict[float, int] = {}
+    for line in worker.ask("/metrics")[1].splitlines():
+        found = re.fullmatch(rf'{HISTOGRAM}\{{path="/admit/.*le="(.*)"\}} (\d+)', line)
+        if found is not None:
+            bound = float(found[1])
+            counts[bound] = counts.get(bound, 0) + int(found[2])
+    return counts
+
+
+def find_quantile(counts: dict[float, int], share: float) -> float:
+    """The bound that a share of all stays under; between two bounds as if all there were spread evenly."""
+    wanted = share * counts[math.inf]
+    low, below = 0.0, 0
+    for bound, count in sorted(counts.items()):
+        if count >= wanted:
+            return low if math.isinf(bound) else low + (bound - low) * (wanted - below) / (count - below)
+        low, below = bound, count
+    return low
+
+
+def _insist(fact: bool) -> None:
+    assert fact
