@@ -6,8 +6,9 @@ until it is, the VM does not count as settled.
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -41,14 +42,16 @@ from virtshape.resolve.matcher import Matcher, Role, find_matcher, find_status_r
 from virtshape.resolve.reference import NotFoundError, Reference
 
 Names = Mapping[Role, str]
+MOST_AT_HAND: Final = 2_000
 
 
 class Capturer:
-    """Captures for VMs over one client."""
+    """Captures for VMs over one client; what a VM was given it does not ask for again until the VM is settled."""
 
     def __init__(self, client: Client, cache: Cache) -> None:
         self._client = client
         self._cache = cache
+        self._at_hand: OrderedDict[tuple[str, str], ControllerRevision] = OrderedDict()
 
     async def settle(
         self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
@@ -58,10 +61,14 @@ class Capturer:
         if wants_expansion(vm, instancetype.reference_policy if instancetype else None):
             return await self._expand(vm, configuration, finalizer), {}
         if is_settled(vm):
+            for name in pinned_names(vm).values():
+                self._at_hand.pop((_uid(vm), name), None)
             return await self._write(vm, with_finalizer(vm, finalizer)), pinned_names(vm)
         matchers = {role: matcher for role in ROLES if (matcher := find_matcher(vm, role)) is not None}
         obtained = await asyncio.gather(*(self._obtain(vm, role, matcher) for role, matcher in matchers.items()))
         revisions = dict(zip(matchers, obtained, strict=True))
+        for revision in obtained:
+            self._keep_at_hand(vm, revision)
         names: dict[Role, str] = {role: _name(revision) for role, revision in revisions.items()}
         vm = await self._write(vm, with_finalizer(pin(vm, names), finalizer))
         for revision in revisions.values():
@@ -150,8 +157,13 @@ class Capturer:
         names = [one.metadata.name or "" for one in self._cache.list(kind, reference.namespace)]  # type: ignore[attr-defined]
         raise NotFoundError(reference, f"spec.{role}.name").suggest(names)
 
+    def _keep_at_hand(self, vm: VirtualMachine, revision: ControllerRevision) -> None:
+        self._at_hand[_uid(vm), _name(revision)] = revision
+        if len(self._at_hand) > MOST_AT_HAND:
+            self._at_hand.popitem(last=False)
+
     async def _get_revision(self, vm: VirtualMachine, name: str, field: str) -> ControllerRevision:
-        revision = await self.find_revision(vm, name)
+        revision = self._at_hand.get((_uid(vm), name)) or await self.find_revision(vm, name)
         if revision is None:
             raise NotFoundError(Reference("apps", "ControllerRevision", namespace_of(vm), name), field)
         return revision
@@ -171,6 +183,7 @@ class Capturer:
         return written
 
     async def _remove(self, vm: VirtualMachine, name: str) -> None:
+        self._at_hand.pop((_uid(vm), name), None)
         revision = await self.find_revision(vm, name)
         if revision is None or revision.metadata is None or not is_removable(revision, vm):
             return
@@ -214,6 +227,10 @@ def with_finalizer(vm: VirtualMachine, finalizer: str) -> VirtualMachine:
     if metadata is None or metadata.deletion_timestamp is not None or finalizer in (metadata.finalizers or ()):
         return vm
     return replace(vm, metadata=replace(metadata, finalizers=[*(metadata.finalizers or ()), finalizer]))
+
+
+def _uid(vm: VirtualMachine) -> str:
+    return (vm.metadata.uid if vm.metadata else None) or ""
 
 
 def _name(revision: ControllerRevision) -> str:

@@ -78,9 +78,10 @@ class VmReconciler:
         before = vm
         vm, names = await self._capturer.settle(vm, configuration, FINALIZER)
         self._tell_captured(before, vm, names)
+        is_as_seen = vm is not before  # what was just written is what the server has
         vm = replace(vm, status=refer_to_revisions(vm, names))
         await self._make_data_volumes(vm)
-        return await self._run(vm, vmi, configuration)
+        return await self._run(vm, vmi, configuration, is_as_seen=is_as_seen)
 
     async def report(self, name: Name, error: Exception) -> None:
         """Say in the VM's status what went wrong with it."""
@@ -159,7 +160,12 @@ class VmReconciler:
                 self._recorder.tell(vm, "SuccessfulDataVolumeCreate", f"created DataVolume {name}")
 
     async def _run(
-        self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
+        self,
+        vm: VirtualMachine,
+        vmi: VirtualMachineInstance | None,
+        configuration: KubeVirtConfiguration | None,
+        *,
+        is_as_seen: bool,
     ) -> Result:
         asked = (vm.status.state_change_requests if vm.status else None) or ()
         requests = drop_done_requests(asked, vmi, run_strategy(vm.spec))
@@ -171,7 +177,7 @@ class VmReconciler:
         phases = list_volume_phases(vm, self._cache)
         ready = all(phase in USABLE_PHASES for phase in phases)
         if decision.action == "start" and ready:
-            await self._start(vm, requests, configuration)
+            await self._start(vm, requests, configuration, is_as_seen=is_as_seen)
             return Result(after=LOOK_AGAIN_SECONDS)  # to tell of it together with what becomes of it
         if decision.action == "switch on":
             await self._switch_on(vm)
@@ -202,10 +208,13 @@ class VmReconciler:
         vm: VirtualMachine,
         requests: list[VirtualMachineStateChangeRequest],
         configuration: KubeVirtConfiguration | None,
+        *,
+        is_as_seen: bool,
     ) -> None:
         shape = await self._capturer.find_shape(vm)
         wanted = build_instance(vm, shape, configuration, requests[0] if requests else None)
-        await self._require_unchanged(vm)
+        if not is_as_seen:
+            await self._require_unchanged(vm)
         await self._capturer.keep_start(vm)
         await self._client.create(wanted)
         self._recorder.tell(

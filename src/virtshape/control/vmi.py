@@ -59,13 +59,19 @@ class VmiReconciler:
         self._clock = clock
         self._placement = placement
         self._wake = wake
+        self._replaced: dict[Name, set[str | None]] = {}
+        """The revisions of each instance that were replaced here, until a later one is seen."""
 
     async def reconcile(self, name: Name) -> Result:
         """Take the instance of this name as far as it can go now."""
         vmi = self._cache.find(VirtualMachineInstance, name.name, name.namespace)
         if vmi is None or vmi.metadata is None:
             self._release(name)
+            self._replaced.pop(name, None)
             return DONE
+        if vmi.metadata.resource_version in self._replaced.get(name, ()):
+            return DONE  # what was written here is still on its way back, and will be looked at then
+        self._replaced.pop(name, None)
         if is_going(vmi):
             return await self._finish(name, vmi)
         if is_final(vmi):
@@ -73,7 +79,7 @@ class VmiReconciler:
             return DONE
         if INSTANCE_FINALIZER not in (vmi.metadata.finalizers or ()):
             finalizers = [*(vmi.metadata.finalizers or ()), INSTANCE_FINALIZER]
-            vmi = await self._client.update(replace(vmi, metadata=replace(vmi.metadata, finalizers=finalizers)))
+            vmi = await self._write(vmi, replace(vmi, metadata=replace(vmi.metadata, finalizers=finalizers)))
         if phase_of(vmi) in ("", "Pending", "Scheduling"):
             placed = await self._place(name, vmi)
             if placed is None:
@@ -147,7 +153,7 @@ class VmiReconciler:
         if launcher is not None and not await launcher.stop(vmi):
             return Result(after=self._placement.patience)
         left = [one for one in metadata.finalizers or () if one != INSTANCE_FINALIZER]
-        await self._client.update(replace(vmi, metadata=replace(metadata, finalizers=left or None)))
+        await self._write(vmi, replace(vmi, metadata=replace(metadata, finalizers=left or None)))
         self._recorder.tell(vmi, "Deleted", "the instance is gone")
         self._release(name)
         return DONE
@@ -162,7 +168,16 @@ class VmiReconciler:
         if status == vmi.status:
             return vmi
         metadata = label_node(vmi.metadata or ObjectMeta(), status.node_name)
-        return await self._client.update(replace(vmi, metadata=metadata, status=status))  # no status subresource
+        return await self._write(vmi, replace(vmi, metadata=metadata, status=status))  # no status subresource
+
+    async def _write(self, vmi: VirtualMachineInstance, wanted: VirtualMachineInstance) -> VirtualMachineInstance:
+        """Replace an instance; as it was before, it is not looked at again."""
+        written = await self._client.update(wanted)
+        before, after = (one.metadata or ObjectMeta() for one in (vmi, written))
+        if after.resource_version != before.resource_version:
+            name = Name(before.namespace or "", before.name or "")
+            self._replaced.setdefault(name, set()).add(before.resource_version)
+        return written
 
     def _release(self, name: Name) -> None:
         """Count the instance no more, and look again at those that found no room."""

@@ -1,0 +1,48 @@
+"""How little controllers ask of the server: each request counts on a cluster, where its API server does most work."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.controlled import instancetype_tree, placed, preference_tree, settle, vm_tree
+from tests.worlds import run
+
+from virtshape.api.apps import ControllerRevision
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.client.protocol import Client
+from virtshape.serve.controllers import controlling
+from virtshape.serve.runtime import PlayedRuntime
+
+
+class Listening:
+    """A client that notes what is asked for by name."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.asked: list[type[Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def get(self, kind: type[Any], name: str, namespace: str = "") -> Any:
+        self.asked.append(kind)
+        return await self._client.get(kind, name, namespace)
+
+
+@pytest.mark.parametrize(("strategy", "state"), [("Always", "Running"), ("Halted", "Stopped")])
+def test_what_was_just_written_is_not_asked_for(strategy: str, state: str, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            heard: list[Listening] = []
+
+            def wrap(client: Client) -> Any:
+                heard.append(Listening(client))
+                return heard[0]
+
+            async with controlling(place.server, PlayedRuntime(), wrap=wrap) as controllers:
+                await place.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy=strategy))
+                await place.wait_for(state)
+                await settle(controllers)
+            assert [kind for kind in heard[0].asked if kind in (ControllerRevision, VirtualMachine)] == []
+
+    run(scenario())

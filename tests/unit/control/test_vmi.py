@@ -1,0 +1,59 @@
+"""The instance controller, by itself: what it writes, and what it leaves for later."""
+
+import asyncio
+from typing import Any
+
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.devices import Devices
+from virtshape.api.kubevirt.domain import DomainSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.meta import ObjectMeta
+from virtshape.control.events import Recorder
+from virtshape.control.loop import Name
+from virtshape.control.placement import Roaming
+from virtshape.control.vmi import VmiReconciler
+
+NAME = Name("default", "vm1")
+
+
+class Stored:
+    """A server and what is seen of it, which lags behind."""
+
+    def __init__(self) -> None:
+        metadata = ObjectMeta(name=NAME.name, namespace=NAME.namespace, uid="u", resource_version="1")
+        spec = VirtualMachineInstanceSpec(domain=DomainSpec(devices=Devices()))
+        self.kept = self.seen = VirtualMachineInstance(
+            api_version="kubevirt.io/v1", kind="VirtualMachineInstance", metadata=metadata, spec=spec
+        )
+        self.writes = 0
+
+    async def update(self, item: VirtualMachineInstance) -> VirtualMachineInstance:
+        assert item.metadata is not None
+        assert self.kept.metadata is not None
+        assert item.metadata.resource_version == self.kept.metadata.resource_version
+        self.writes += 1
+        self.kept = replace(item, metadata=replace(item.metadata, resource_version=str(1 + self.writes)))
+        return self.kept
+
+    def find(self, kind: Any, name: str, namespace: str = "") -> VirtualMachineInstance:
+        del kind, name, namespace
+        return self.seen
+
+
+def test_an_instance_that_was_just_written_is_left_alone_until_that_is_seen() -> None:
+    stored: Any = Stored()
+
+    async def scenario() -> None:
+        recorder = Recorder(stored, "test", lambda: 0.0)
+        vmis = VmiReconciler(stored, stored, recorder, lambda: 0.0, Roaming(None, "nothing runs"), lambda _: None)
+        await vmis.reconcile(NAME)
+        written = stored.writes
+        assert written > 0
+        await vmis.reconcile(NAME)
+        assert stored.writes == written
+        stored.seen = replace(stored.kept, status=None)  # somebody else's change
+        await vmis.reconcile(NAME)
+        assert stored.writes > written
+
+    asyncio.run(scenario())
