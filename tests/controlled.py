@@ -31,6 +31,9 @@ from virtshape.serve.runtime import LauncherName, NoRuntime, PlayedRuntime
 
 T = TypeVar("T", bound=Model)
 PATIENCE_SECONDS = 10.0
+CALM_SECONDS = 0.08
+"""How long nothing happens once all is done."""
+_PULSE = 0.005
 _WRITERS = ("create", "update", "update_status", "patch", "delete")
 
 
@@ -158,16 +161,16 @@ async def eventually(look: Callable[[], Awaitable[R | None]], otherwise: str) ->
         found = await look()
         if found is not None:
             return found
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(_PULSE)
     raise AssertionError(otherwise)
 
 
 async def settle(controllers: Controllers) -> None:
     """Wait until the controllers have nothing to do."""
-    calm = 0
-    while calm < 16:
-        await asyncio.sleep(0.005)
-        calm = calm + 1 if all(loop.queue.is_idle for loop in controllers.loops) else 0
+    calm = 0.0
+    while calm < CALM_SECONDS:
+        await asyncio.sleep(_PULSE)
+        calm = calm + _PULSE if all(loop.queue.is_idle for loop in controllers.loops) else 0.0
     await controllers.recorder.flush()
 
 

@@ -110,7 +110,8 @@ def _begin_status(spec: VirtualMachineInstanceSpec, now: str) -> Tree:
         "runtimeUser": _GUEST_USER,
     }
     if cpu is not None:
-        status["currentCPUTopology"] = {"sockets": cpu.sockets, "cores": cpu.cores, "threads": cpu.threads}
+        topology = {"sockets": cpu.sockets, "cores": cpu.cores, "threads": cpu.threads}
+        status["currentCPUTopology"] = {name: number for name, number in topology.items() if number is not None}
     if guest is not None:
         names = ("guestAtBoot", "guestCurrent", "guestRequested")
         status["memory"] = dict.fromkeys(names, str(guest))

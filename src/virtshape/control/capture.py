@@ -20,6 +20,7 @@ from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.control.cache import Cache, struct_of
+from virtshape.control.freezing import freeze
 from virtshape.control.revisions import (
     ROLES,
     build_revision,
@@ -100,7 +101,7 @@ class Capturer:
         if earlier is not None and (name := name_start_revision(vm, earlier)) != _name(wanted):
             await self._remove(vm, name)
         try:
-            await self._client.create(wanted)
+            await self._client.create(freeze(wanted))
         except StatusError as error:
             if error.reason != "AlreadyExists":  # its name says what it holds
                 raise
@@ -133,7 +134,7 @@ class Capturer:
 
     async def _store(self, wanted: ControllerRevision, kind: str) -> ControllerRevision:
         try:
-            return await self._client.create(wanted)
+            return await self._client.create(freeze(wanted))
         except StatusError as error:
             if error.reason != "AlreadyExists":
                 raise

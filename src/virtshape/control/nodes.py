@@ -4,6 +4,8 @@ Nodes that launchers run guests on: known to the server while they are there, an
 A simulated node that an earlier run left behind is taken away, so that nothing waits for it.
 """
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from virtshape.api.core.node import Node
@@ -12,6 +14,9 @@ from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.control.clock import format_time
 from virtshape.control.launcher import SIMULATED_LABEL, Launcher
+
+MOST_TRIES: Final = 8
+"""Others may have something to note on a node that is new."""
 
 
 async def settle_nodes(client: Client, launcher: Launcher | None, now: float) -> dict[str, Launcher]:
@@ -30,12 +35,19 @@ async def settle_nodes(client: Client, launcher: Launcher | None, now: float) ->
 
 async def _put(client: Client, wanted: Node) -> None:
     metadata = metadata_of(wanted)
+    name = metadata.name or ""
     try:
         current = await client.create(wanted)
     except StatusError as error:
         if error.reason != "AlreadyExists":
             raise
-        current = await client.get(Node, metadata.name or "")
-        merged = {**(metadata_of(current).labels or {}), **(metadata.labels or {})}
-        current = await client.update(replace(current, metadata=replace(metadata_of(current), labels=merged)))
-    await client.update_status(replace(current, status=wanted.status))
+        current = await client.patch(Node, name, patch={"metadata": {"labels": metadata.labels}})
+    for _ in range(MOST_TRIES):
+        try:
+            await client.update_status(replace(current, status=wanted.status))
+        except StatusError as error:
+            if error.code != 409:
+                raise
+            current = await client.get(Node, name)
+        else:
+            return

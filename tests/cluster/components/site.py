@@ -99,16 +99,16 @@ class Site:
     def install(self) -> None:
         """Apply everything but what needs nodes."""
         parts = build_parts(self._options)
-        for name, trees in parts.items():
-            if name not in LEFT_OUT:
-                self.add(*(self._route(tree) for tree in trees))
+        wanted = [self._route(tree) for name, trees in parts.items() if name not in LEFT_OUT for tree in trees]
+        self.add(*wanted)
         names = [tree["metadata"]["name"] for tree in parts["crds"]]
         self.kubectl("wait", "crd", *names, "--for=condition=Established", "--timeout=30s")
 
     def add(self, *trees: dict[str, Any]) -> None:
         """Apply objects."""
         if trees:
-            self.kubectl("apply", "--server-side", "-f", "-", stdin=_write(list(trees)))
+            words = ("apply", "--server-side", "-f", "-")
+            retry(lambda: self.kubectl(*words, stdin=_write(list(trees))))  # a busy server may not answer in time
 
     @contextlib.contextmanager
     def running(self, component: Component, *words: str) -> Iterator[Worker]:

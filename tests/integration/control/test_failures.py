@@ -13,6 +13,7 @@ from virtshape.control.controllers import Controllers
 from virtshape.control.guest import Guest
 from virtshape.control.launcher import SimulatedLauncher
 from virtshape.control.loop import Name
+from virtshape.control.phases import phase_of
 from virtshape.control.runstrategy import is_final
 from virtshape.control.startfailure import FIRST_DELAY_SECONDS
 
@@ -20,19 +21,21 @@ NAME = Name("default", "vm1")
 
 
 class Fragile(SimulatedLauncher):
-    """A launcher whose guests end as they are told to, the first few of them."""
+    """A launcher whose guests end as they are told to, the first few of them; whoever asks twice is told the same."""
 
     def __init__(self, *ends: Guest) -> None:
         super().__init__()
         self.ends = list(ends)
         self.launched: set[str] = set()
+        self._told: dict[tuple[str, str], Guest] = {}
 
     async def launch(self, vmi: VirtualMachineInstance) -> Guest:
         uid = metadata_of(vmi).uid or ""
         self.launched.add(uid)
-        if self.ends and not is_final(vmi):
-            return self.ends.pop(0)
-        return await super().launch(vmi)
+        key = uid, phase_of(vmi)
+        if key not in self._told and self.ends and not is_final(vmi):
+            self._told[key] = self.ends.pop(0)
+        return self._told[key] if key in self._told and not is_final(vmi) else await super().launch(vmi)
 
 
 class Hands:
