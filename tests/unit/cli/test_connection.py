@@ -44,8 +44,8 @@ def home(_without_a_server: Path) -> Path:
     return _without_a_server
 
 
-def find(**flags: str) -> tuple[str, bool]:
-    access, is_own = find_server(Target(**flags))
+def find(*, kubeconfig: str = "", context: str = "") -> tuple[str, bool]:
+    access, is_own = find_server(Target(kubeconfig, context))
     return access.server.removeprefix("https://").removesuffix(":6443"), is_own
 
 
