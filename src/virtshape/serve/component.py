@@ -13,6 +13,7 @@ from msgspec import Struct
 from virtshape.apiserver.http import Handler, Listener
 from virtshape.apiserver.limits import LARGEST_BODY
 from virtshape.client.informers import Informers
+from virtshape.serve.cycles import spare_collections
 from virtshape.serve.logs import is_access_logged, log_requests
 from virtshape.serve.metrics import Family
 from virtshape.serve.monitoring import Monitor, monitored
@@ -66,6 +67,7 @@ async def serve(server: Server, settings: Settings, announce: Callable[[Ready], 
             context = await server.keeper.begin()
             await server.informers.wait()
             serving.append(await listener.start(ports.host, settings.port, context))
+            spare_collections()
             announce(Ready(serving[0], health, metrics))
             await server.keeper.run()
         finally:

@@ -21,6 +21,7 @@ from virtshape.control.controllers import Controllers, make_informers
 from virtshape.control.election import Elector, Terms
 from virtshape.control.fencing import FencedClient
 from virtshape.control.pods.launcher import PodLauncher
+from virtshape.serve.cycles import spare_collections
 from virtshape.serve.figures import list_leader_figures, list_loop_figures, list_process_figures
 from virtshape.serve.furnishing import furnish
 from virtshape.serve.metrics import Family
@@ -106,6 +107,7 @@ class Post:
         try:
             async with controllers.running():
                 self._is_at_work = True
+                spare_collections()
                 _log.info("the controllers are at work")
                 await asyncio.Event().wait()
         finally:

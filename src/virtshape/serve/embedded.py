@@ -6,7 +6,6 @@ Everything that happens is put together here; nothing is decided here.
 
 import asyncio
 import contextlib
-import gc
 import logging
 import signal
 import time
@@ -45,6 +44,7 @@ from virtshape.apiserver.world import StoreWorld
 from virtshape.apiserver.writing import Desk
 from virtshape.serve.access import Access
 from virtshape.serve.controllers import control
+from virtshape.serve.cycles import spare_collections
 from virtshape.serve.inprocess import connect
 from virtshape.serve.logs import is_access_logged, log_requests
 from virtshape.serve.runtime import LauncherName, Runtime, open_runtime
@@ -59,7 +59,6 @@ from virtshape.store.record import Key
 from virtshape.store.store import DEFAULT_WINDOW_REVISIONS, DEFAULT_WINDOW_SECONDS, Store
 
 COMPACTION_SECONDS: Final = 30.0
-COLLECTION_THRESHOLDS: Final = (20_000, 20, 20)
 _log = logging.getLogger(__name__)
 
 
@@ -101,19 +100,12 @@ async def run(settings: Settings, announce: Callable[[Ready], None]) -> None:
     lock = Lock(settings.directory)
     try:
         async with serve(settings) as ready:
-            _spare_collections()
+            spare_collections()
             announce(ready)
             await stopping.wait()
             _log.info("stopping")
     finally:
         lock.close()
-
-
-def _spare_collections() -> None:
-    """Have cycles looked for seldom, and never in what stays: a request leaves hardly any behind."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*COLLECTION_THRESHOLDS)
 
 
 @contextlib.asynccontextmanager

@@ -23,13 +23,15 @@ from virtshape.apiserver.cloning import act_as, make_attributes
 from virtshape.apiserver.http import Answer
 from virtshape.apiserver.message import JSON, Request, Response
 from virtshape.client.errors import ConfigError, UnreachableError
-from virtshape.control.tally import Durations
+from virtshape.control.tally import BOUNDS, Durations
 from virtshape.serve.delegation import DelegatedAuthorizer
 from virtshape.serve.surroundings import Surroundings
 
 MUTATE: Final = "/admit/mutate"
 VALIDATE: Final = "/admit/validate"
 CONVERT: Final = "/convert"
+SHORTEST: Final = (0.00025, 0.0005)
+"""Seconds: bounds below the usual ones, since most answers take less than the first of those."""
 _log = logging.getLogger(__name__)
 
 
@@ -38,7 +40,7 @@ class Counts:
 
     def __init__(self) -> None:
         self.outcomes: dict[tuple[str, str], int] = {}
-        self.durations = {path: Durations() for path in (MUTATE, VALIDATE, CONVERT)}
+        self.durations = {path: Durations((*SHORTEST, *BOUNDS)) for path in (MUTATE, VALIDATE, CONVERT)}
 
     def add(self, path: str, outcome: str, seconds: float) -> None:
         """Count one answer."""
