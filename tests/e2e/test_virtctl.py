@@ -188,3 +188,48 @@ def test_a_file_is_expanded_with_what_the_server_has(acting: System, virtctl: Vi
     assert online.err == "warning: 1 objects of the files are no VMs: the server does not see them\n"
     explained = virtctl("expand", "-f", str(file), "-n", "default", "--explain", "-o", "json").tree
     assert {"instance type", "preference", "VM", "default"} == {one["source"] for one in explained}
+
+
+SIZES = "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default/virtualmachineinstancetypes"
+
+
+def test_a_size_that_changes_under_a_vm_is_told_as_drift(acting: System, virtctl: Virtctl) -> None:
+    assert acting.ask("POST", SIZES, build_size("shifting", vcpus=2))[0] == 201
+    machine = build_machine("left", instancetype={"name": "shifting", "kind": "VirtualMachineInstancetype"})
+    assert acting.ask("POST", machines(), machine)[0] == 201
+
+    def read_states() -> dict[str, str]:
+        told = json.loads(virtctl("drift", "left", "-o", "json").out)
+        return {one["role"]: one["state"] for one in told}
+
+    deadline = time.monotonic() + 20
+    while (seen := read_states()) != {"instancetype": "same", "preference": "same"}:
+        assert time.monotonic() < deadline, seen
+        time.sleep(0.05)
+    assert virtctl("drift", "-A", "--exit-code").status == 0
+    code, size = acting.ask("GET", f"{SIZES}/shifting")
+    size["spec"]["cpu"]["guest"] = 4
+    code, answer = acting.ask("PUT", f"{SIZES}/shifting", size)
+    assert code == 200, answer
+    drifted = virtctl("drift", "--fields", "--exit-code")
+    assert (drifted.status, drifted.err) == (1, "")
+    changed = [line.split("   ") for line in drifted.out.splitlines() if " changed " in line]
+    assert [(line[1].strip(), line[-1].strip()) for line in changed] == [("left", "spec.cpu.guest: 2 -> 4")]
+    assert acting.ask("DELETE", f"{SIZES}/shifting")[0] == 200
+    assert read_states() == {"instancetype": "gone", "preference": "same"}
+
+
+def test_the_smallest_size_is_found_among_those_of_the_server_or_in_the_catalogue(
+    acting: System, virtctl: Virtctl, tmp_path: Path
+) -> None:
+    assert acting.ask("POST", SIZES, build_size("odd", vcpus=3, memory="5Gi"))[0] == 201
+    wish = ("recommend", "--cpu-min", "3", "--memory-min", "5Gi", "--preference", "windows.11", "-o", "name")
+    there = virtctl(*wish)
+    assert there.out.splitlines()[0] == "virtualmachineinstancetype.instancetype.kubevirt.io/odd"
+    built_in = virtctl(*wish, "--catalog").out.splitlines()
+    assert built_in[0].startswith("virtualmachineclusterinstancetype.instancetype.kubevirt.io/")
+    nowhere = virtctl(*wish, XDG_STATE_HOME=str(tmp_path))
+    assert nowhere.out.splitlines() == built_in
+    refused = virtctl("recommend", "--cpu-min", "1000")
+    assert refused.status == 1
+    assert refused.err.startswith("error: no instance type of the server would do; the nearest are\n  - ")

@@ -92,6 +92,12 @@ def read_revision_payload(data: Any, kind: str) -> Model:
     return replace(obj, api_version=_STORED_INSTANCETYPES) if structs is _INSTANCETYPES else obj
 
 
+def read_payload_version(data: Any, kind: str) -> str:
+    """The group and version at which a ControllerRevision keeps its object of this kind."""
+    api_version: str = _complete(data, kind)["apiVersion"]
+    return api_version
+
+
 def _complete(data: Any, kind: str) -> dict[str, Any]:
     match data:
         case {"apiVersion": str(), "kind": str()}:

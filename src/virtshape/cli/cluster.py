@@ -39,9 +39,12 @@ class Cluster:
 
     async def list_names(self, kinds: Iterable[str]) -> list[str]:
         """The names of all instance types and preferences of these kinds."""
+        return [str(entry.object.metadata.name) for entry in await self.list_sources(kinds)]
+
+    async def list_sources(self, kinds: Iterable[str]) -> list[Entry]:
+        """All instance types and preferences of these kinds, of the session's namespace if they are in one."""
         version = await self._find_version()
-        entries = [entry for kind in kinds for entry in await self._list(_kind(version, kind))]
-        return [str(entry.object.metadata.name) for entry in entries]
+        return [entry for kind in kinds for entry in await self._list(_kind(version, kind))]
 
     async def fetch(self, reference: Reference) -> Any:
         """The object at a reference; None if there is none."""

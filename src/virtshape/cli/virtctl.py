@@ -31,6 +31,8 @@ ENTRIES = {
     "create": Entry("virtshape.cli.create", "Print a manifest for a VM, an instance type or a preference."),
     "expand": Entry("virtshape.cli.expand", "Show a VM with its instance type and preference applied."),
     "customize": Entry("virtshape.cli.customize", "Make a new instance type or preference from an existing one."),
+    "recommend": Entry("virtshape.cli.recommend", "Find the smallest instance type for a need."),
+    "drift": Entry("virtshape.cli.drift", "Show which VMs hold older copies of their instance type or preference."),
     "completion": Entry("virtshape.cli.completion", "Print the completion script for a shell."),
     "options": Entry("virtshape.cli.options", "List the flags that every command takes."),
     "version": Entry("virtshape.cli.serverversion", "Print the versions of virtctl and of the server."),

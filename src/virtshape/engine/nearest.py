@@ -35,13 +35,19 @@ def find_nearest(
     return nearest
 
 
-def _size(candidate: Candidate) -> tuple[int, int, Decimal, str]:
-    """What an instance type asks of a node, the plainest first."""
-    spec, cpu, memory = candidate.spec, candidate.spec.cpu, candidate.spec.memory
+def count_traits(spec: VirtualMachineInstancetypeSpec) -> int:
+    """How much an instance type asks of a node beside vCPUs and memory; the plainest asks for nothing."""
+    cpu, memory = spec.cpu, spec.memory
     traits: list[object] = [spec.gpus, spec.host_devices, spec.node_selector]
     if cpu is not None:
         traits += [cpu.dedicated_cpu_placement, cpu.realtime, cpu.numa]
     if memory is not None:
         traits += [memory.hugepages, memory.overcommit_percent]
+    return sum(map(bool, traits))
+
+
+def _size(candidate: Candidate) -> tuple[int, int, Decimal, str]:
+    """What an instance type asks of a node, the plainest first."""
+    spec, memory = candidate.spec, candidate.spec.memory
     guest = memory.guest.amount if memory and memory.guest else Decimal(0)
-    return sum(map(bool, traits)), count_vcpus(cpu), guest, candidate.name
+    return count_traits(spec), count_vcpus(spec.cpu), guest, candidate.name

@@ -68,7 +68,7 @@ def find_object(vm: VirtualMachine, role: Role, lookup: Lookup) -> Model | None:
     matcher: Matcher | None = getattr(vm.spec, role)
     if matcher is None:
         return None
-    revision = _find_revision(vm, role, matcher, lookup) if matcher.revision_name or vm.status is not None else None
+    revision = find_revision(vm, role, matcher, lookup) if matcher.revision_name or vm.status is not None else None
     if revision is not None:
         return read_revision_payload(revision.data, full_kind(matcher, role))
     reference = refer(vm, role, matcher)
@@ -91,7 +91,7 @@ def namespace_of(vm: VirtualMachine) -> str:
     return (vm.metadata.namespace if vm.metadata else None) or "default"
 
 
-def _find_revision(vm: VirtualMachine, role: Role, matcher: Matcher, lookup: Lookup) -> ControllerRevision | None:
+def find_revision(vm: VirtualMachine, role: Role, matcher: Matcher, lookup: Lookup) -> ControllerRevision | None:
     """The stored revision to use, if any: a status says one only of the object it was captured from."""
     if matcher.revision_name:
         return _get_revision(vm, matcher.revision_name, f"spec.{role}.revisionName", lookup)

@@ -1,0 +1,163 @@
+"""
+Which instance types give what is needed, the smallest first, and why the others do not.
+
+Pure: looks at what it is given. Those that leave a size to the VM are no candidates: they give nothing by themselves.
+"""
+
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Final, NamedTuple
+
+from virtshape.admission.fit import Fit
+from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
+from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.kubevirt.devices import Devices
+from virtshape.api.kubevirt.domain import DomainSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.quantity import Quantity
+from virtshape.engine.draft import Draft
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.engine.nearest import count_traits
+from virtshape.engine.topology import count_vcpus
+
+NOTHING: Final = Quantity("0")
+
+
+class Offer(NamedTuple):
+    """An instance type, by its kind and name."""
+
+    kind: str
+    name: str
+    spec: VirtualMachineInstancetypeSpec
+
+    @property
+    def vcpus(self) -> int:
+        """How many vCPUs it gives; 0 if it leaves them to the VM."""
+        return count_vcpus(self.spec.cpu)
+
+    @property
+    def memory(self) -> Quantity:
+        """How much memory it gives; 0 if it leaves that to the VM."""
+        return (self.spec.memory.guest if self.spec.memory else None) or NOTHING
+
+    @property
+    def is_dedicated(self) -> bool:
+        """Whether its vCPUs have CPUs of the node for themselves."""
+        return bool(self.spec.cpu and self.spec.cpu.dedicated_cpu_placement)
+
+    @property
+    def hugepages(self) -> str | None:
+        """The size of its hugepages, if its memory is made of them."""
+        pages = self.spec.memory.hugepages if self.spec.memory else None
+        return (pages.page_size or "") if pages else None
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs it gives."""
+        return len(self.spec.gpus or ())
+
+
+class Need(NamedTuple):
+    """What an instance type is to give; what is None does not matter."""
+
+    cpu_min: int | None = None
+    cpu_max: int | None = None
+    memory_min: Quantity | None = None
+    memory_max: Quantity | None = None
+    dedicated: bool | None = None
+    hugepages: bool | None = None
+    gpus: int = 0
+    preference: VirtualMachinePreferenceSpec | None = None
+    architecture: str = DEFAULT_ARCHITECTURE
+    """That of VMs that name none, for what the preference requires."""
+
+
+class Miss(NamedTuple):
+    """An instance type that does not give what is needed, and why not."""
+
+    offer: Offer
+    reasons: list[str]
+
+
+class Recommendation(NamedTuple):
+    """The instance types that give what is needed, the smallest first, and the others, the nearest first."""
+
+    fitting: list[Offer]
+    missing: list[Miss]
+
+
+def recommend(offers: Iterable[Offer], need: Need) -> Recommendation:
+    """Sort instance types out by what is needed; of two of one size, the plainer comes first."""
+    fitting, missing = [], []
+    for offer in offers:
+        if offer.vcpus and offer.memory.amount > 0:
+            reasons = list(_find_reasons(offer, need))
+            if reasons:
+                missing.append(Miss(offer, reasons))
+            else:
+                fitting.append(offer)
+    missing.sort(key=lambda miss: (len(miss.reasons), _measure_distance(miss.offer, need), _size(miss.offer)))
+    return Recommendation(sorted(fitting, key=_size), missing)
+
+
+def _size(offer: Offer) -> tuple[int, Decimal, int, str, str]:
+    return offer.vcpus, offer.memory.amount, count_traits(offer.spec), offer.name, offer.kind
+
+
+def _find_reasons(offer: Offer, need: Need) -> Iterator[str]:
+    vcpus, memory = _count(offer.vcpus, "vCPU"), f"{offer.memory} of memory"
+    if need.cpu_min is not None and offer.vcpus < need.cpu_min:
+        yield f"{vcpus}, {need.cpu_min} are needed"
+    if need.cpu_max is not None and offer.vcpus > need.cpu_max:
+        yield f"{vcpus}, at most {need.cpu_max} are wanted"
+    if need.memory_min is not None and offer.memory.amount < need.memory_min.amount:
+        yield f"{memory}, {need.memory_min} are needed"
+    if need.memory_max is not None and offer.memory.amount > need.memory_max.amount:
+        yield f"{memory}, at most {need.memory_max} are wanted"
+    if need.dedicated is not None and offer.is_dedicated != need.dedicated:
+        yield "no dedicated CPUs, which are needed" if need.dedicated else "dedicated CPUs, which are not wanted"
+    if need.hugepages is not None and (offer.hugepages is not None) != need.hugepages:
+        yield "no hugepages, which are needed" if need.hugepages else "hugepages, which are not wanted"
+    if offer.gpus < need.gpus:
+        wanted = "1 is needed" if need.gpus == 1 else f"{need.gpus} are needed"
+        yield f"{_count(offer.gpus, 'GPU') if offer.gpus else 'no GPU'}, {wanted}"
+    yield from _find_unmet(offer, need)
+
+
+def _find_unmet(offer: Offer, need: Need) -> Iterator[str]:
+    """What the preference has against the instance type, in a VM that says nothing else."""
+    if need.preference is None:
+        return
+    empty = Draft(ObjectMeta(), VirtualMachineInstanceSpec(domain=DomainSpec(devices=Devices())))
+    fit = Fit(empty, offer.spec, need.preference, need.architecture)
+    yield from (conflict.message for conflict in fit.check_requirements())
+    spread = fit.check_spread()
+    if spread is not None:
+        yield spread.message
+
+
+def _measure_distance(offer: Offer, need: Need) -> Decimal:
+    """How many times too small or too large an instance type is, and how many GPUs it lacks."""
+    required = need.preference.requirements if need.preference else None
+    least_vcpus = max(need.cpu_min or 0, required.cpu.guest if required and required.cpu else 0)
+    most_vcpus = Decimal(need.cpu_max) if need.cpu_max is not None else None
+    least_memory = (need.memory_min or NOTHING).amount
+    if required is not None and required.memory is not None:
+        least_memory = max(least_memory, required.memory.guest.amount)
+    most_memory = need.memory_max.amount if need.memory_max is not None else None
+    return (
+        _exceed(Decimal(offer.vcpus), Decimal(least_vcpus), most_vcpus)
+        + _exceed(offer.memory.amount, least_memory, most_memory)
+        + max(need.gpus - offer.gpus, 0)
+    )
+
+
+def _exceed(given: Decimal, least: Decimal, most: Decimal | None) -> Decimal:
+    if given < least:
+        return least / given
+    return given / most if most and given > most else Decimal(1)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -1,0 +1,134 @@
+from typing import Any
+
+import pytest
+from tests.build import build_instancetype_spec, build_preference_spec
+
+from virtshape.admission.recommend import Need, Offer, recommend
+from virtshape.api.quantity import Quantity
+
+CLUSTER = "VirtualMachineClusterInstancetype"
+
+
+def build_offer(name: str, vcpus: int | None, memory: str | None, kind: str = CLUSTER, **traits: Any) -> Offer:
+    cpu = {"guest": vcpus, "dedicatedCPUPlacement": traits.pop("dedicated", None)}
+    sized = {"guest": memory, "hugepages": traits.pop("hugepages", None)}
+    return Offer(kind, name, build_instancetype_spec(cpu=cpu, memory=sized, **traits))
+
+
+def build_need(memory_min: str | None = None, memory_max: str | None = None, **need: Any) -> Need:
+    preference = build_preference_spec(**need.pop("preference", {}))
+    least, most = (text and Quantity(text) for text in (memory_min, memory_max))
+    return Need(memory_min=least or None, memory_max=most or None, preference=preference, **need)
+
+
+OFFERS = [
+    build_offer("custom", None, None),
+    build_offer("half-open", 2, None),
+    build_offer("large", 4, "8Gi"),
+    build_offer("fast", 4, "8Gi", dedicated=True, hugepages={"pageSize": "2Mi"}),
+    build_offer("also-large", 4, "8Gi"),
+    build_offer("wide", 4, "4Gi"),
+    build_offer("small", 1, "2Gi"),
+    build_offer("medium", 2, "4Gi"),
+    build_offer("seeing", 8, "16Gi", gpus=[{"name": "g", "deviceName": "maker.com/gpu"}]),
+    Offer(CLUSTER, "laid-out", build_instancetype_spec(cpu={"topology": {"sockets": 2, "cores": 3}})),
+]
+
+
+@pytest.mark.parametrize(
+    ("need", "names"),
+    [
+        pytest.param(
+            {},
+            ["small", "medium", "wide", "also-large", "large", "fast", "laid-out", "seeing"],
+            id="all that have a size, by vCPUs, memory, plainness and name",
+        ),
+        pytest.param({"cpu_min": 4}, ["wide", "also-large", "large", "fast", "laid-out", "seeing"], id="vCPUs"),
+        pytest.param({"cpu_min": 2, "cpu_max": 3}, ["medium"], id="a range of vCPUs"),
+        pytest.param({"cpu_min": 6, "cpu_max": 6}, ["laid-out"], id="the vCPUs of a topology"),
+        pytest.param({"memory_min": "8192Mi"}, ["also-large", "large", "fast", "seeing"], id="memory by amount"),
+        pytest.param({"memory_max": "3Gi"}, ["small", "laid-out"], id="memory at most"),
+        pytest.param({"dedicated": True}, ["fast"], id="dedicated CPUs"),
+        pytest.param({"cpu_min": 4, "cpu_max": 4, "dedicated": False}, ["wide", "also-large", "large"], id="no such"),
+        pytest.param({"hugepages": True}, ["fast"], id="hugepages"),
+        pytest.param({"memory_min": "8Gi", "hugepages": False}, ["also-large", "large", "seeing"], id="no hugepages"),
+        pytest.param({"gpus": 1}, ["seeing"], id="a GPU"),
+        pytest.param({"gpus": 2}, [], id="more GPUs than any has"),
+        pytest.param(
+            {"preference": {"requirements": {"cpu": {"guest": 5}}}}, ["laid-out", "seeing"], id="required vCPUs"
+        ),
+        pytest.param({"preference": {"requirements": {"memory": {"guest": "9Gi"}}}}, ["seeing"], id="required memory"),
+        pytest.param(
+            {"cpu_max": 4, "memory_max": "4Gi", "preference": {"cpu": {"preferredCPUTopology": "spread"}}},
+            ["medium", "wide"],
+            id="vCPUs that can be spread",
+        ),
+        pytest.param({"preference": {"requirements": {"architecture": "arm64"}}}, [], id="another architecture"),
+        pytest.param(
+            {"preference": {"requirements": {"architecture": "arm64"}}, "architecture": "arm64", "cpu_max": 1},
+            ["small"],
+            id="the architecture of the place",
+        ),
+    ],
+)
+def test_what_gives_enough_is_recommended_the_smallest_first(need: dict[str, Any], names: list[str]) -> None:
+    fitting, missing = recommend(OFFERS, build_need(**need))
+    assert [offer.name for offer in fitting] == names
+    assert len(fitting) + len(missing) == len(OFFERS) - 2
+
+
+@pytest.mark.parametrize(
+    ("need", "nearest", "reasons"),
+    [
+        pytest.param({"cpu_min": 10}, "seeing", ["8 vCPUs, 10 are needed"], id="too few vCPUs"),
+        pytest.param(
+            {"cpu_max": 3, "memory_min": "3Gi", "memory_max": "3Gi"},
+            "medium",
+            ["4Gi of memory, at most 3Gi are wanted"],
+            id="too much memory",
+        ),
+        pytest.param({"memory_min": "20Gi"}, "seeing", ["16Gi of memory, 20Gi are needed"], id="too little memory"),
+        pytest.param(
+            {"cpu_min": 5, "cpu_max": 5}, "laid-out", ["6 vCPUs, at most 5 are wanted"], id="the nearest is too large"
+        ),
+        pytest.param(
+            {"cpu_max": 1, "dedicated": True}, "small", ["no dedicated CPUs, which are needed"], id="not dedicated"
+        ),
+        pytest.param(
+            {"dedicated": False, "hugepages": True, "cpu_max": 1},
+            "small",
+            ["no hugepages, which are needed"],
+            id="no hugepages",
+        ),
+        pytest.param({"gpus": 2}, "seeing", ["1 GPU, 2 are needed"], id="too few GPUs"),
+        pytest.param({"gpus": 1, "cpu_max": 1}, "small", ["no GPU, 1 is needed"], id="no GPU"),
+        pytest.param(
+            {"preference": {"requirements": {"cpu": {"guest": 10}}}},
+            "seeing",
+            ["insufficient CPU resources of 8 vCPU provided by instance type, preference requires 10 vCPU"],
+            id="what a preference requires",
+        ),
+        pytest.param(
+            {"preference": {"requirements": {"architecture": "arm64"}}},
+            "small",
+            ["preference requires architecture arm64 but amd64 is being requested"],
+            id="another architecture",
+        ),
+    ],
+)
+def test_the_nearest_that_will_not_do_comes_with_the_reasons(
+    need: dict[str, Any], nearest: str, reasons: list[str]
+) -> None:
+    first = recommend(OFFERS, build_need(**need)).missing[0]
+    assert (first.offer.name, first.reasons) == (nearest, reasons)
+
+
+def test_traits_that_are_not_wanted_are_told() -> None:
+    need = Need(dedicated=False, hugepages=False)
+    (miss,) = recommend([build_offer("fast", 4, "8Gi", dedicated=True, hugepages={"pageSize": "2Mi"})], need).missing
+    assert miss.reasons == ["dedicated CPUs, which are not wanted", "hugepages, which are not wanted"]
+
+
+def test_of_one_name_both_kinds_are_told_apart() -> None:
+    offers = [build_offer("same", 1, "1Gi", kind) for kind in ("VirtualMachineInstancetype", CLUSTER)]
+    assert [offer.kind for offer in recommend(offers, Need()).fitting] == [CLUSTER, "VirtualMachineInstancetype"]

@@ -1,0 +1,194 @@
+"""Drift of VMs at a server that has KubeVirt's versions and answers nothing but reads."""
+
+import asyncio
+import json
+from typing import Any, cast
+
+import pytest
+import yaml
+from tests.commands import Outcome, call_virtctl
+
+from virtshape.cli.connection import Session
+from virtshape.client.access import Access
+from virtshape.client.rest import RestClient
+from virtshape.client.transport import Call, Reply
+
+Tree = dict[str, Any]
+GROUP = "instancetype.kubevirt.io"
+SIZE = "VirtualMachineClusterInstancetype"
+TASTE = "VirtualMachinePreference"
+FORBIDDEN = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": "not for you"}
+MISSING = {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found"}
+SELECTOR = "?labelSelector=instancetype.kubevirt.io%2Fobject-name"
+
+
+class Stock:
+    """The documents of a stock KubeVirt by their paths."""
+
+    def __init__(self, documents: dict[str, Tree]) -> None:
+        served = {"versions": [{"version": "v1beta1"}, {"version": "v1alpha2"}]}
+        self._documents = {f"/apis/{GROUP}": served, **documents}
+        self.asked: list[str] = []
+
+    async def call(self, call: Call) -> Reply:
+        assert call.method == "GET"
+        self.asked.append(call.target)
+        found = self._documents.get(call.target, MISSING)
+        return Reply(found["code"] if found.get("kind") == "Status" else 200, {}, json.dumps(found).encode())
+
+
+def build(kind: str, name: str, spec: Tree, namespace: str | None = None) -> Tree:
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": f"{GROUP}/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def build_size(vcpus: int) -> Tree:
+    return build(SIZE, "small", {"cpu": {"guest": vcpus}, "memory": {"guest": "2Gi"}})
+
+
+def build_vm(name: str, **matchers: Tree) -> Tree:
+    template: Tree = {"spec": {"domain": {"devices": {}}}}
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name, "namespace": "team"},
+        "spec": {"runStrategy": "Halted", "template": template, **matchers},
+    }
+
+
+def build_revision(name: str, payload: Tree) -> Tree:
+    labels = {f"{GROUP}/object-name": payload["metadata"]["name"]}
+    metadata = {"name": name, "namespace": "team", "labels": labels}
+    return {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata, "data": payload, "revision": 0}
+
+
+WEB = build_vm(
+    "web",
+    instancetype={"name": "small", "revisionName": "web-small"},
+    preference={"name": "linux", "kind": TASTE, "revisionName": "web-linux"},
+)
+PLAIN = build_vm("plain")
+LOST = build_vm("lost", instancetype={"name": "small", "revisionName": "no-more"})
+REVISIONS = [
+    build_revision("web-small", build_size(2)),
+    build_revision("web-linux", build(TASTE, "linux", {}, "team")),
+]
+VMS = "/apis/kubevirt.io/v1/namespaces/team/virtualmachines"
+KEPT = "/apis/apps/v1/namespaces/team/controllerrevisions"
+SIZES = f"/apis/{GROUP}/v1beta1/virtualmachineclusterinstancetypes"
+TASTES = f"/apis/{GROUP}/v1beta1/namespaces/team/virtualmachinepreferences"
+
+
+def build_documents(vcpus: int = 2, *others: Tree) -> dict[str, Tree]:
+    vms = [WEB, PLAIN, *others]
+    return {
+        VMS: {"items": vms},
+        "/apis/kubevirt.io/v1/virtualmachines": {"items": vms},
+        **{f"{VMS}/{vm['metadata']['name']}": vm for vm in vms},
+        KEPT + SELECTOR: {"items": REVISIONS},
+        "/apis/apps/v1/controllerrevisions" + SELECTOR: {"items": REVISIONS},
+        **{f"{KEPT}/{each['metadata']['name']}": each for each in REVISIONS},
+        f"{SIZES}/small": build_size(vcpus),
+        f"{TASTES}/linux": build(TASTE, "linux", {}, "team"),
+    }
+
+
+@pytest.fixture
+def stock(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Calls the command at a server that has the documents."""
+
+    def call(documents: dict[str, Tree], *words: str) -> tuple[Outcome, list[str]]:
+        server = Stock(documents)
+        client = RestClient(cast("Any", server))
+        session = Session(Access("https://there"), "team", cast("Any", None), client)
+        monkeypatch.setattr("virtshape.cli.drift.run_session", lambda _, work: asyncio.run(work(session)))
+        return call_virtctl("drift", *words), server.asked
+
+    return call
+
+
+def test_what_every_vm_holds_is_compared(stock: Any) -> None:
+    outcome, asked = stock(build_documents(4))
+    assert outcome.err == ""
+    assert [line.split() for line in outcome.out.splitlines()] == [
+        ["NAMESPACE", "VM", "ROLE", "OBJECT", "REVISION", "STATE"],
+        ["team", "web", "instancetype", "virtualmachineclusterinstancetype/small", "web-small", "changed"],
+        ["team", "web", "preference", "virtualmachinepreference/linux", "web-linux", "same"],
+    ]
+    assert asked == [VMS, KEPT + SELECTOR, f"/apis/{GROUP}", f"{SIZES}/small", f"{TASTES}/linux"]
+
+
+def test_the_fields_are_shown_when_asked_for(stock: Any) -> None:
+    outcome, _ = stock(build_documents(4), "web", "--fields")
+    rows = [line.rsplit("   ", 1) for line in outcome.out.splitlines()]
+    assert [row[-1] for row in rows] == ["FIELD", "spec.cpu.guest: 2 -> 4", "same"]
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_trees_always_have_the_fields(stock: Any, form: str) -> None:
+    outcome, _ = stock(build_documents(4), "-A", "-o", form)
+    assert yaml.safe_load(outcome.out)[0] == {
+        "namespace": "team",
+        "vm": "web",
+        "role": "instancetype",
+        "kind": SIZE,
+        "object": "small",
+        "revision": "web-small",
+        "state": "changed",
+        "changes": [{"field": "spec.cpu.guest", "then": 2, "now": 4}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("vcpus", "words", "status"),
+    [(4, [], 0), (4, ["--exit-code"], 1), (2, ["--exit-code"], 0), (4, ["--exit-code=false"], 0)],
+    ids=["not asked for", "changed", "same", "switched off"],
+)
+def test_the_exit_status_tells_of_drift_when_asked_for(stock: Any, vcpus: int, words: list[str], status: int) -> None:
+    outcome, _ = stock(build_documents(vcpus), *words)
+    assert (outcome.status, outcome.err) == (status, "")
+
+
+def test_an_object_that_is_not_there_any_more_is_gone(stock: Any) -> None:
+    documents = build_documents()
+    del documents[f"{SIZES}/small"]
+    outcome, _ = stock(documents, "vm/web", "--exit-code")
+    assert outcome.status == 1
+    assert outcome.out.splitlines()[1].endswith("   gone")
+
+
+def test_revisions_that_may_not_be_listed_are_read_one_by_one(stock: Any) -> None:
+    outcome, asked = stock({**build_documents(4), KEPT + SELECTOR: FORBIDDEN})
+    assert "changed" in outcome.out
+    assert f"{KEPT}/web-small" in asked
+
+
+def test_what_cannot_be_compared_is_told_after_all_that_can(stock: Any) -> None:
+    outcome, _ = stock(build_documents(2, LOST))
+    assert outcome.status == 1
+    assert len(outcome.out.splitlines()) == 3
+    assert outcome.err.splitlines() == [
+        "error: 1 revision cannot be compared",
+        '  - team/lost: instance type: controllerrevisions.apps "no-more" not found',
+        "See what the VMs refer to: kubectl get vm,controllerrevisions",
+    ]
+
+
+def test_vms_without_revisions_are_left_out(stock: Any) -> None:
+    outcome, _ = stock(build_documents(), "plain")
+    assert outcome == (0, "", "no VM here holds a copy of an instance type or preference\n")
+    assert stock(build_documents(), "plain", "-o", "json")[0].out == "[]\n"
+
+
+def test_a_vm_that_is_not_there_is_told_with_near_names(stock: Any) -> None:
+    outcome, _ = stock(build_documents(), "wep")
+    assert outcome.status == 1
+    assert outcome.err.startswith('error: there is no VM "wep" in namespace team; did you mean "web"?')
+
+
+def test_a_name_goes_with_one_namespace() -> None:
+    outcome = call_virtctl("drift", "web", "-A")
+    assert (outcome.status, outcome.err.splitlines()[0]) == (
+        2,
+        "error: a VM is named in one namespace: use -n in place of -A",
+    )

@@ -1,0 +1,149 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.commands import call_virtctl
+from tests.manifests import write
+
+Tree = dict[str, Any]
+GROUP = "instancetype.kubevirt.io"
+CLUSTER = "VirtualMachineClusterInstancetype"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def build(kind: str, name: str, namespace: str | None = None, **spec: Any) -> Tree:
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": f"{GROUP}/v1beta2", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def build_type(name: str, vcpus: int, memory: str, kind: str = CLUSTER, namespace: str | None = None) -> Tree:
+    return build(kind, name, namespace, cpu={"guest": vcpus}, memory={"guest": memory})
+
+
+def recommend(*words: str) -> list[str]:
+    outcome = call_virtctl("recommend", *words, "-o", "json")
+    assert outcome.status == 0, outcome.err
+    return [each["name"] for each in json.loads(outcome.out)]
+
+
+def refuse(*words: str, status: int = 1) -> list[str]:
+    outcome = call_virtctl("recommend", *words)
+    assert (outcome.status, outcome.out) == (status, "")
+    return outcome.err.splitlines()
+
+
+def test_without_a_server_the_catalogue_is_looked_through() -> None:
+    outcome = call_virtctl("recommend", "--cpu-min", "4", "--memory-min", "8Gi", "--no-dedicated")
+    assert outcome.status == 0
+    lines = [line.split() for line in outcome.out.splitlines()]
+    assert lines[:2] == [
+        ["NAME", "VCPU", "MEMORY", "DEDICATED", "KIND"],
+        ["u1.xlarge", "4", "16Gi", "false", CLUSTER],
+    ]
+    assert len(lines) == 6
+    assert outcome.err.endswith(" more would do; --all shows them\n")
+
+
+def test_all_can_be_shown() -> None:
+    assert recommend()[0] == "u1.nano"
+    everything = recommend("--all")
+    assert len(everything) > 40
+    assert not [name for name in everything if name.endswith(".custom")]
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        (["--preference", "windows.11", "--no-dedicated"], "u1.2xmedium"),
+        (["--preference", "windows.11", "--preference-kind", "vmcp", "--no-dedicated"], "u1.2xmedium"),
+        (["--hugepages", "--no-dedicated"], "m1.large"),
+        (["--dedicated", "--hugepages=false"], "d1.nano"),
+        (["--memory-min", "200Gi"], "m1.8xlarge"),
+    ],
+    ids=["a preference", "of a kind", "hugepages", "dedicated without hugepages", "much memory"],
+)
+def test_what_is_asked_for_narrows_the_choice(words: list[str], first: str) -> None:
+    assert recommend("--catalog", *words)[0] == first
+
+
+def test_files_are_looked_through_alone_or_with_the_catalogue() -> None:
+    file = write(
+        "types.yaml",
+        build_type("tiny", 1, "1Gi"),
+        build_type("mine", 1, "2Gi", "VirtualMachineInstancetype", "dev"),
+        build_type("theirs", 1, "2Gi", "VirtualMachineInstancetype", "prod"),
+        build_type("u1.nano", 3, "3Gi"),
+        build("VirtualMachinePreference", "hungry", requirements={"memory": {"guest": "2Gi"}}),
+    )
+    assert recommend("-f", file) == ["tiny", "mine", "theirs", "u1.nano"]
+    assert recommend("-f", file, "-n", "dev") == ["tiny", "mine", "u1.nano"]
+    kind = ("--preference", "hungry", "--preference-kind", "VirtualMachinePreference")
+    assert recommend("-f", file, *kind) == ["mine", "theirs", "u1.nano"]
+    both = recommend("-f", file, "--catalog", "--all")
+    assert "u1.micro" in both
+    assert both.count("u1.nano") == 1
+    assert refuse("-f", file, "--preference", "fedora")[0].endswith("--catalog looks there")
+
+
+def test_names_and_trees_can_be_printed() -> None:
+    file = write("types.yaml", build_type("tiny", 1, "1Gi"))
+    assert call_virtctl("recommend", "-f", file, "-o", "name").out == f"{CLUSTER.lower()}.{GROUP}/tiny\n"
+    assert yaml.safe_load(call_virtctl("recommend", "-f", file, "-o", "yaml").out) == [
+        {
+            "kind": CLUSTER,
+            "name": "tiny",
+            "vcpus": 1,
+            "memory": "1Gi",
+            "dedicated": False,
+            "hugepages": None,
+            "gpus": 0,
+        }
+    ]
+
+
+def test_where_none_would_do_the_nearest_are_told_with_what_they_lack() -> None:
+    assert refuse("--catalog", "--memory-min", "1Ti") == [
+        "error: no instance type of the built-in catalogue would do; the nearest are",
+        "  - m1.8xlarge: 256Gi of memory, 1Ti are needed",
+        "  - m1.8xlarge1gi: 256Gi of memory, 1Ti are needed",
+        "  - m1.4xlarge: 128Gi of memory, 1Ti are needed",
+        "Ask for less, or make one with `virtctl create instancetype`.",
+    ]
+
+
+def test_where_nothing_has_a_size_that_is_told() -> None:
+    file = write("types.yaml", build(CLUSTER, "open"))
+    assert refuse("-f", file) == [
+        "error: there are no instance types with a size in the files",
+        "Look in another place with --catalog, -f, -n or --context.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--cpu-min", "4", "--cpu-max", "2"], "--cpu-min 4 is more than --cpu-max 2"),
+        (["--memory-min", "4Gi", "--memory-max", "4G"], "--memory-min 4Gi is more than --memory-max 4G"),
+        (["--preference-kind", "vmp"], "--preference-kind goes with --preference"),
+        (
+            ["--preference", "x", "--preference-kind", "vmf"],
+            "--preference-kind: VirtualMachineInstancetype is no kind of preference; there are ",
+        ),
+        (["--memory-min", "lots"], "Invalid value for '--memory-min': expected a quantity such as 4Gi"),
+        (["--cpu-min", "0"], "Invalid value for '--cpu-min': 0 is not between 1 and 4294967295."),
+    ],
+    ids=["vCPUs", "memory", "no preference", "not a preference", "no quantity", "no vCPU"],
+)
+def test_a_command_line_that_means_nothing_is_not_understood(words: list[str], message: str) -> None:
+    assert refuse(*words, status=2)[0].startswith(f"error: {message}")
+
+
+def test_a_preference_that_is_not_there_is_told_with_near_names() -> None:
+    (error, _) = refuse("--preference", "fedroa")
+    assert error == 'error: there is no VirtualMachineClusterPreference "fedroa"; did you mean fedora?'

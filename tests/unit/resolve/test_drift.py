@@ -1,0 +1,162 @@
+import base64
+import json
+from typing import Any
+
+import pytest
+from tests.build import (
+    build_flavor,
+    build_instancetype,
+    build_preference,
+    build_revision,
+    build_vm,
+)
+
+from virtshape.api.codec import to_tree
+from virtshape.api.conversion import PayloadError
+from virtshape.api.model import Model
+from virtshape.resolve.drift import Change, Drift, compare, find_drift
+from virtshape.resolve.reference import NotFoundError, Reference
+
+GROUP = "instancetype.kubevirt.io"
+CLUSTER = "VirtualMachineClusterInstancetype"
+REVISION = Reference("apps", "ControllerRevision", "default", "kept")
+SMALL = Reference(GROUP, CLUSTER, "", "small")
+Tree = dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "changes"),
+    [
+        pytest.param({}, {}, [], id="nothing"),
+        pytest.param({}, {"cpu": {"guest": 4}}, [Change("spec.cpu.guest", 2, 4)], id="a number"),
+        pytest.param({}, {"memory": {"guest": "2048Mi"}}, [], id="the same amount in other words"),
+        pytest.param(
+            {"memory": {"guest": "2147483648"}}, {"memory": {"guest": "2Gi"}}, [], id="the same amount in other units"
+        ),
+        pytest.param({}, {"memory": {"guest": "4Gi"}}, [Change("spec.memory.guest", "2Gi", "4Gi")], id="an amount"),
+        pytest.param({}, {"gpus": []}, [], id="an empty list, and none"),
+        pytest.param({"nodeSelector": {}}, {}, [], id="an empty map, and none"),
+        pytest.param(
+            {"nodeSelector": {"disk": "slow", "zone": "a"}},
+            {"nodeSelector": {"disk": "fast", "kvm": "yes"}},
+            [
+                Change("spec.nodeSelector[disk]", "slow", "fast"),
+                Change("spec.nodeSelector[zone]", "a", None),
+                Change("spec.nodeSelector[kvm]", None, "yes"),
+            ],
+            id="members of a map",
+        ),
+        pytest.param(
+            {"cpu": {"guest": 2, "numa": {"guestMappingPassthrough": {}}}},
+            {},
+            [Change("spec.cpu.numa", {"guestMappingPassthrough": {}}, None)],
+            id="a struct that went",
+        ),
+        pytest.param(
+            {"gpus": [{"name": "g", "deviceName": "a"}]},
+            {"gpus": [{"name": "g", "deviceName": "b"}]},
+            [Change("spec.gpus[0].deviceName", "a", "b")],
+            id="a field of an item",
+        ),
+        pytest.param(
+            {"gpus": [{"name": "g", "deviceName": "a"}]},
+            {"gpus": []},
+            [Change("spec.gpus", [{"name": "g", "deviceName": "a"}], [])],
+            id="another number of items",
+        ),
+    ],
+)
+def test_the_fields_that_changed_are_named(then: Tree, now: Tree, changes: list[Change]) -> None:
+    revision = build_revision("kept", to_tree(build_instancetype(**then)))
+    state = "changed" if changes else "same"
+    assert compare(revision, build_instancetype(**now), CLUSTER) == (state, changes)
+
+
+def test_an_empty_struct_of_a_preference_counts_since_it_switches_something_on() -> None:
+    revision = build_revision("kept", to_tree(build_preference()))
+    live = build_preference(devices={"preferredTPM": {}})
+    wanted = [Change("spec.devices", None, {"preferredTPM": {}})]
+    assert compare(revision, live, "VirtualMachineClusterPreference") == ("changed", wanted)
+
+
+SPEC = {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}}
+ENCODED = base64.b64encode(json.dumps(SPEC).encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("payload", "live_version", "state"),
+    [
+        pytest.param(to_tree(build_instancetype(version="v1beta1")), "v1beta2", "older version", id="kept at v1beta1"),
+        pytest.param(to_tree(build_instancetype(version="v1beta1")), "v1beta1", "same", id="at a stock KubeVirt"),
+        pytest.param(to_tree(build_instancetype(version="v1beta2")), "v1beta1", "same", id="kept at a newer version"),
+        pytest.param(
+            {"apiVersion": f"{GROUP}/v1alpha1", "spec": ENCODED}, "v1beta1", "older version", id="oldest form"
+        ),
+        pytest.param(
+            {"apiVersion": "", "spec": ENCODED}, "v1beta1", "older version", id="oldest form without a version"
+        ),
+        pytest.param(
+            to_tree(build_instancetype(version="v1beta1", cpu={"guest": 1})), "v1beta2", "changed", id="changed as well"
+        ),
+    ],
+)
+def test_a_copy_at_an_older_version_is_told_only_if_all_else_is_the_same(
+    payload: Tree, live_version: str, state: str
+) -> None:
+    assert compare(build_revision("kept", payload), build_instancetype(version=live_version), CLUSTER)[0] == state
+
+
+def look_in(**objects: Model) -> Any:
+    references = {
+        "kept": REVISION,
+        "small": SMALL,
+        "tiny": Reference("flavor.kubevirt.io", "VirtualMachineClusterFlavor", "", "tiny"),
+    }
+    return {references[name]: found for name, found in objects.items()}.get
+
+
+KEPT = build_revision("kept", to_tree(build_instancetype()), object_name="small")
+STATUS = {"instancetypeRef": {"name": "small", "controllerRevisionRef": {"name": "kept"}}}
+
+
+@pytest.mark.parametrize(
+    "vm",
+    [
+        pytest.param(build_vm(instancetype={"name": "small", "revisionName": "kept"}), id="in the spec"),
+        pytest.param(build_vm(instancetype="small", status=STATUS), id="in the status"),
+    ],
+)
+def test_the_revision_is_found_where_a_start_finds_it(vm: Any) -> None:
+    same = Drift("instancetype", SMALL, "kept", "same", [])
+    assert find_drift(vm, "instancetype", look_in(kept=KEPT, small=build_instancetype())) == same
+    gone = same._replace(state="gone")
+    assert find_drift(vm, "instancetype", look_in(kept=KEPT)) == gone
+    assert (same.has_drifted, gone.has_drifted) == (False, True)
+
+
+def test_a_flavor_drifts_too() -> None:
+    vm = build_vm(flavor={"name": "tiny", "revisionName": "kept"})
+    lookup = look_in(kept=build_revision("kept", to_tree(build_flavor())), tiny=build_flavor(cpu={"guest": 3}))
+    drift = find_drift(vm, "flavor", lookup)
+    assert drift is not None
+    assert (drift.state, drift.changes) == ("changed", [Change("spec.cpu.guest", 2, 3)])
+
+
+@pytest.mark.parametrize(
+    "vm",
+    [
+        pytest.param(build_vm(), id="without an instance type"),
+        pytest.param(build_vm(instancetype="small"), id="not captured yet"),
+        pytest.param(build_vm(instancetype="other", status=STATUS), id="captured from another object"),
+    ],
+)
+def test_a_vm_that_holds_no_revision_does_not_drift(vm: Any) -> None:
+    assert find_drift(vm, "instancetype", look_in(kept=KEPT, small=build_instancetype())) is None
+
+
+def test_a_revision_that_is_not_there_or_holds_something_else_is_an_error() -> None:
+    vm = build_vm(instancetype={"name": "small", "revisionName": "kept"})
+    with pytest.raises(NotFoundError, match="kept"):
+        find_drift(vm, "instancetype", look_in())
+    with pytest.raises(PayloadError):
+        find_drift(vm, "instancetype", look_in(kept=build_revision("kept", {})))
