@@ -37,6 +37,27 @@ VM: dict[str, Any] = {
         "template": {"spec": {"domain": {"devices": {}}}},
     },
 }
+KEPT_VM = {
+    **VM,
+    "metadata": {"name": "kept", "namespace": "default"},
+    "spec": {**VM["spec"], "instancetype": {"name": "u1.medium", "revisionName": "kept-u1.medium-1"}},
+}
+REVISION: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "ControllerRevision",
+    "metadata": {
+        "name": "kept-u1.medium-1",
+        "namespace": "default",
+        "labels": {"instancetype.kubevirt.io/object-name": "u1.medium"},
+    },
+    "data": {
+        "apiVersion": f"instancetype.kubevirt.io/{STOCK}",
+        "kind": "VirtualMachineClusterInstancetype",
+        "metadata": {"name": "u1.medium"},
+        "spec": {"cpu": {"guest": 1}, "memory": {"guest": "3Gi"}},
+    },
+    "revision": 0,
+}
 
 
 def make_stock(tree: dict[str, Any]) -> dict[str, Any]:
@@ -59,6 +80,8 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
         kubectl("wait", "crd", *names, "--for=condition=Established", "--timeout=60s")
         retry(lambda: kubectl("apply", "-f", "-", stdin=print_manifests("--with-kubevirt", "--catalog")))
         kubectl.apply(VM)
+        kubectl.apply(KEPT_VM)
+        kubectl.apply(REVISION)
         (directory / "tools.kubeconfig").write_text(_log_in(plane, kubectl))
         yield kubectl.using(directory / "tools.kubeconfig", "default")
 
@@ -93,8 +116,22 @@ def test_where_fields_of_a_vm_come_from_is_explained(stock: Kubectl) -> None:
     assert "preference fedora" in ran.stdout
 
 
+def test_the_smallest_size_of_the_cluster_is_recommended(stock: Kubectl) -> None:
+    ran = run(stock, "virtctl", "recommend", "--cpu-min", "2", "--preference", "fedora", "--no-dedicated", "-o", "name")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[0] == "virtualmachineclusterinstancetype.instancetype.kubevirt.io/u1.2xmedium"
+
+
+def test_drift_is_told_of_a_revision_as_kubevirt_keeps_it(stock: Kubectl) -> None:
+    ran = run(stock, "virtctl", "drift", "-A", "-o", "json")
+    assert ran.returncode == 0, ran.stderr
+    (told,) = json.loads(ran.stdout)
+    assert (told["vm"], told["role"], told["state"]) == ("kept", "instancetype", "changed")
+    assert told["changes"] == [{"field": "spec.memory.guest", "then": "3Gi", "now": "4Gi"}]
+
+
 def test_what_a_cluster_has_is_linted(stock: Kubectl) -> None:
-    wanted = "vm,virtualmachineclusterinstancetypes,virtualmachineclusterpreferences"
+    wanted = "vm,controllerrevisions,virtualmachineclusterinstancetypes,virtualmachineclusterpreferences"
     told = run(stock, "virtshape", "lint", "--no-catalog", "-o", "json", "-", stdin=stock("get", wanted, "-o", "yaml"))
     assert told.returncode == 0, told.stdout + told.stderr
 

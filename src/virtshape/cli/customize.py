@@ -49,15 +49,20 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9]
 
 
 def complete_source(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
+    """Offer the instance types and preferences that begin so."""
+    return complete_kinds(ctx, CLUSTER_KINDS, incomplete)
+
+
+def complete_kinds(ctx: click.Context, kinds: Sequence[str], incomplete: str) -> list[CompletionItem]:
     """Offer the names that begin so, of the server or, where none answers, of the catalogue."""
 
     async def find(session: Session) -> list[str]:
-        return await Cluster(session).list_names(CLUSTER_KINDS)
+        return await Cluster(session).list_names(kinds)
 
     try:
         names = run_session(current_target(ctx), find, call_seconds=2.0)
     except (Refusal, StatusError):
-        names = [name for kind in CLUSTER_KINDS for name in builtin.names(kind)]
+        names = [name for kind in kinds for name in builtin.names(kind)]
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from virtshape import catalog as builtin
 from virtshape.admission.recommend import Miss, Need, Offer, recommend
@@ -18,7 +19,7 @@ from virtshape.cli.command import Command, Example, WholeNumber, switch
 from virtshape.cli.connection import NoServer, Session, Target, connection_options, run_session
 from virtshape.cli.create.parameters import ParameterError
 from virtshape.cli.create.problems import Problems
-from virtshape.cli.customize import read_kind
+from virtshape.cli.customize import complete_kinds, read_kind
 from virtshape.cli.errors import Refusal
 from virtshape.cli.expanding import find_configuration
 from virtshape.cli.files import files_option
@@ -65,6 +66,11 @@ class Surroundings(NamedTuple):
         return preference_spec(found.object)
 
 
+def complete_preference(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
+    """Offer the cluster-wide preferences that begin so."""
+    return complete_kinds(ctx, PREFERENCES[:1], incomplete)
+
+
 @click.command(
     "recommend",
     cls=Command,
@@ -86,7 +92,12 @@ class Surroundings(NamedTuple):
 @click.option("--cpu-max", type=WholeNumber(1, MOST_VCPUS), help="The greatest number of vCPUs.")
 @click.option("--memory-min", metavar="QUANTITY", type=Size(), help="The least memory, such as 4Gi.")
 @click.option("--memory-max", metavar="QUANTITY", type=Size(), help="The most memory.")
-@click.option("--preference", metavar="NAME", help="A preference whose requirements are to be met.")
+@click.option(
+    "--preference",
+    metavar="NAME",
+    shell_complete=complete_preference,
+    help="A preference whose requirements are to be met.",
+)
 @click.option(
     "--preference-kind",
     metavar="KIND",

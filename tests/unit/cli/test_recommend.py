@@ -2,10 +2,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 from tests.commands import call_virtctl
 from tests.manifests import write
+
+from virtshape.cli.recommend import command, complete_preference
 
 Tree = dict[str, Any]
 GROUP = "instancetype.kubevirt.io"
@@ -147,3 +150,8 @@ def test_a_command_line_that_means_nothing_is_not_understood(words: list[str], m
 def test_a_preference_that_is_not_there_is_told_with_near_names() -> None:
     (error, _) = refuse("--preference", "fedroa")
     assert error == 'error: there is no VirtualMachineClusterPreference "fedroa"; did you mean fedora?'
+
+
+def test_preferences_complete() -> None:
+    offered = complete_preference(click.Context(command), command.params[0], "fedora.a")
+    assert [item.value for item in offered] == ["fedora.arm64"]
