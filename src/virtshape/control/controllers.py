@@ -26,7 +26,7 @@ from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.control.clock import Clock
 from virtshape.control.disks import list_volume_names
-from virtshape.control.events import Recorder
+from virtshape.control.events import FEW_AT_ONCE, MOST_AT_ONCE, Recorder
 from virtshape.control.installation import InstallationReconciler
 from virtshape.control.launcher import Launcher
 from virtshape.control.loop import Loop, Name
@@ -91,7 +91,7 @@ class Controllers:
         self._clock = clock
         self._on_cluster = on_cluster
         self.informers = informers or make_informers(client)
-        self.recorder = Recorder(client, COMPONENT, clock)
+        self.recorder = Recorder(client, COMPONENT, clock, at_once=FEW_AT_ONCE if on_cluster else MOST_AT_ONCE)
         self._launchers: dict[str, Launcher] = {}
         self._placement = self._make_placement(absence)
         self._generations: dict[Name, int | None] = {}

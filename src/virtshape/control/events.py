@@ -25,6 +25,8 @@ from virtshape.control.ownership import Object
 
 MOST_WAITING: Final = 10_000
 MOST_AT_ONCE: Final = 32
+FEW_AT_ONCE: Final = 4
+"""For a server that takes as long for many as for each of them: the work itself goes first there."""
 GATHERING_SECONDS: Final = 0.1
 MOST_WORDS: Final = 1024
 _FLUSH_SECONDS: Final = 5.0
@@ -55,12 +57,13 @@ class _Tally(Struct):
 
 
 class Recorder:
-    """Tells what happens, in the background, as one component."""
+    """Tells what happens, in the background, as one component, so many at once at most."""
 
-    def __init__(self, client: Client, component: str, clock: Clock) -> None:
+    def __init__(self, client: Client, component: str, clock: Clock, *, at_once: int = MOST_AT_ONCE) -> None:
         self._client = client
         self._component = component
         self._clock = clock
+        self._at_once = at_once
         self._waiting: dict[Happening, _Tally] = {}
         self._news = asyncio.Event()
         self._busy = False
@@ -102,7 +105,7 @@ class Recorder:
             await asyncio.sleep(GATHERING_SECONDS)  # many at once cost little more than one
             self._news.clear()
             while self._waiting:
-                batch = dict(itertools.islice(self._waiting.items(), MOST_AT_ONCE))
+                batch = dict(itertools.islice(self._waiting.items(), self._at_once))
                 for happening in batch:
                     del self._waiting[happening]
                 self._busy = True
