@@ -185,21 +185,36 @@ class Elector:
     async def _release(self) -> None:
         """Give the lease back, so that the next may have it at once."""
         was_ours, self._good_until = self.is_leading, float("-inf")
-        if not was_ours or self._sight is None:
+        if not was_ours:
             return
-        stamp = format_micro_time(time.time())
-        spec = LeaseSpec(
-            acquire_time=stamp,
-            holder_identity="",
-            lease_duration_seconds=1,
-            lease_transitions=self._sight.spec.lease_transitions,
-            renew_time=stamp,
-        )
         try:
             async with asyncio.timeout(self._terms.deadline / 2):
-                self._note(await self._write(spec), self._clock())
+                await self._give_up()
         except (StatusError, UnreachableError, TimeoutError) as error:
             _log.warning("the lease %s/%s cannot be given back: %s", self._namespace, self._name, error)
+
+    async def _give_up(self) -> None:
+        """Write that nobody has the lease, if we do; again, if a renewal that was broken off is made all the same."""
+        while True:
+            await self._look()
+            if self._sight is None or self.holder != self._identity:
+                return
+            try:
+                await self._write(_give_back(self._sight.spec))
+            except StatusError as error:
+                if error.code != 409:
+                    raise
+
+
+def _give_back(held: LeaseSpec) -> LeaseSpec:
+    stamp = format_micro_time(time.time())
+    return LeaseSpec(
+        acquire_time=stamp,
+        holder_identity="",
+        lease_duration_seconds=1,
+        lease_transitions=held.lease_transitions,
+        renew_time=stamp,
+    )
 
 
 def format_micro_time(seconds: float) -> str:

@@ -42,7 +42,7 @@ def test_moments_have_all_their_digits() -> None:
     assert format_micro_time(1_800_000_000) == "2027-01-15T08:00:00.000000Z"
 
 
-QUICK = Terms(duration=1.0, deadline=0.5, retry=0.05)
+QUICK = Terms(duration=2.0, deadline=1.5, retry=0.05)
 
 
 class Cut:
