@@ -11,13 +11,13 @@ from tests.e2e.kubectl import Kubectl, list_kubectls
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     with Plane(require_binaries(), tmp_path_factory.mktemp("plane")) as running:
         yield running
 
 
-@pytest.fixture(scope="session", params=list_kubectls()[-1:])
+@pytest.fixture(scope="package", params=list_kubectls()[-1:])
 def cluster(request: pytest.FixtureRequest, plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
     """The newest kubectl, as the admin; objects say for themselves which namespace they are in."""
     return Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"), namespace="")

@@ -10,7 +10,7 @@ from tests.contract.servers import REAL, Serve, serve_own, teach, visit
 from tests.worlds import FORMS
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def bare_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     """A control plane without controllers, so that nobody else writes anything."""
     with Plane(require_binaries(), tmp_path_factory.mktemp("bare"), with_controllers=False) as running:

@@ -12,14 +12,14 @@ from virtshape import catalog
 from virtshape.api.codec import to_tree
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     """A plane of its own: here the API server is stopped, and asks webhooks that may be down."""
     with Plane(require_binaries(), tmp_path_factory.mktemp("components")) as running:
         yield running
 
 
-@pytest.fixture(scope="session", params=list_kubectls()[-1:])
+@pytest.fixture(scope="package", params=list_kubectls()[-1:])
 def site(request: pytest.FixtureRequest, plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Site:
     """The installation; its components run once a test asks for them."""
     kubectl = Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"), namespace="")
@@ -28,13 +28,13 @@ def site(request: pytest.FixtureRequest, plane: Plane, tmp_path_factory: pytest.
     return site
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(site: Site) -> Kubectl:
     """The admin of this plane, not of the one that the other tests share."""
     return site.kubectl
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def webhook(site: Site) -> Iterator[Worker]:
     """The webhooks, believed by the API server, and the catalogue that they have let in."""
     with site.running("webhook") as worker:
@@ -43,7 +43,7 @@ def webhook(site: Site) -> Iterator[Worker]:
         yield worker
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def aggregated(site: Site) -> Iterator[Worker]:
     """The subresource API, believed by the API server."""
     with site.running("apiserver") as worker:

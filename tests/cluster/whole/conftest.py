@@ -9,14 +9,14 @@ from tests.cluster.plane import Plane
 from tests.e2e.kubectl import Kubectl, list_kubectls
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     """A plane of its own, with the kinds of CDI."""
     with Plane(require_binaries(), tmp_path_factory.mktemp("whole")) as running:
         yield running
 
 
-@pytest.fixture(scope="session", params=list_kubectls()[-1:])
+@pytest.fixture(scope="package", params=list_kubectls()[-1:])
 def site(request: pytest.FixtureRequest, plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The installation, with all that answers the API server at work."""
     kubectl = Kubectl(request.param, plane.kubeconfig, tmp_path_factory.mktemp("home"), namespace="")
