@@ -168,9 +168,10 @@ class Guests:
         for name in names:
             self.system.ask("DELETE", f"{KUBEVIRT}/virtualmachines/{name}")
         for name in names:
-            self._wait_until_gone(name)
+            self.wait_until_gone(name)
 
-    def _wait_until_gone(self, name: str) -> None:
+    def wait_until_gone(self, name: str) -> None:
+        """Wait until a VM has no instance."""
         eventually(lambda: True if self.vmi(name) is None else None, lambda: f"{name} is not gone: {self.vmi(name)}")
 
 

@@ -197,7 +197,7 @@ def test_the_run_strategy_says_what_follows_a_panic_and_a_shutdown(guests: Guest
     assert "the guest's system has panicked" in guests.read_story("moody")
     _do_inside(guests, "moody", "poweroff -f")
     guests.wait_for_status("moody", "Stopped")
-    assert guests.vmi("moody") is None
+    guests.wait_until_gone("moody")
     guests.patch(f"{KUBEVIRT}/virtualmachines/moody", spec={"runStrategy": "Always"})
     third = _do_inside(guests, "moody", "poweroff -f")
     guests.wait_for_phase("moody", "Running", other_than=third)
