@@ -204,6 +204,8 @@ class Elector:
             except StatusError as error:
                 if error.code != 409:
                     raise
+            else:
+                return
 
 
 def _give_back(held: LeaseSpec) -> LeaseSpec:

@@ -42,11 +42,11 @@ async def _put(client: Client, wanted: Node) -> None:
         if error.reason != "AlreadyExists":
             raise
         current = await client.patch(Node, name, patch={"metadata": {"labels": metadata.labels}})
-    for _ in range(MOST_TRIES):
+    for left in reversed(range(MOST_TRIES)):
         try:
             await client.update_status(replace(current, status=wanted.status))
         except StatusError as error:
-            if error.code != 409:
+            if error.code != 409 or not left:
                 raise
             current = await client.get(Node, name)
         else:
