@@ -35,9 +35,6 @@ class WriteOptions(Struct):
 
 def read_write_options(request: Request, kind: str) -> WriteOptions:
     """The parameters of a write; `kind` is what messages call them. All that is wrong with them is told at once."""
-    agent = request.headers.get("user-agent", "")
-    if not request.query_text and kind != "PatchOptions":
-        return WriteOptions(name_manager("", agent), dry_run=False, validation="Warn", force=False, now=now())
     manager = request.parameter("fieldManager")
     validation = request.parameter("fieldValidation") or "Warn"
     causes = [*_check_dry_run(request), *_check_manager(manager)]
@@ -49,7 +46,7 @@ def read_write_options(request: Request, kind: str) -> WriteOptions:
     if causes:
         raise refuse_invalid("meta.k8s.io", kind, "", causes)
     return WriteOptions(
-        manager=name_manager(manager, agent),
+        manager=name_manager(manager, request.headers.get("user-agent", "")),
         dry_run="dryRun" in request.query,
         validation=validation,
         force=bool(request.flag("force")),
