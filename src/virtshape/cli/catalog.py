@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from virtshape.cli.command import Command, Example, switch
+from virtshape.cli.command import Command, Example, output_choice, switch
 from virtshape.cli.errors import suggest
 
 if TYPE_CHECKING:
@@ -85,14 +85,7 @@ def complete_size(ctx: click.Context, param: click.Parameter, incomplete: str) -
     show_default=True,
     help="Version of the objects: v1beta1 for a stock KubeVirt cluster, which knows no custom sizes.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["yaml", "json", "table"]),
-    default="yaml",
-    show_default=True,
-    help="How to print the objects.",
-)
+@output_choice("yaml", "json", "table", help="How to print the objects.")
 def command(
     kind: str,
     series: Sequence[str],

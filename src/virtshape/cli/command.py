@@ -159,3 +159,8 @@ def is_switch(parameter: click.Parameter) -> bool:
 def switch(*names: str, **attributes: Any) -> Callable[[F], F]:
     """Declare a boolean flag that may be given a value, as `--namespaced=false`."""
     return click.option(*names, type=Switch(), metavar="[=true|false]", **attributes)
+
+
+def output_choice(*forms: str, help: str) -> Callable[[F], F]:  # noqa: A002 - click's word
+    """Declare `-o`: the forms that a command prints in, the first unless another is asked for."""
+    return click.option("-o", "--output", type=click.Choice(forms), default=forms[0], show_default=True, help=help)

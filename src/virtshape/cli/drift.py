@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from virtshape.api.kinds import KINDS
-from virtshape.cli.command import Command, Example, switch
+from virtshape.cli.command import Command, Example, output_choice, switch
 from virtshape.cli.connection import Session, Target, complete_vm, connection_options, run_session
 from virtshape.cli.drifting import Holder, Survey, survey_all, survey_named
 from virtshape.cli.errors import REFUSED, Refusal
@@ -40,14 +40,7 @@ ABSENT = "<none>"
 @switch("-A", "--all-namespaces", default=False, help="All VMs of all namespaces.")
 @switch("--fields", default=False, help="Show each field that has changed: what the VM holds, and what is live now.")
 @switch("--exit-code", "sets_status", default=False, help="Exit with 1 if anything is changed or gone.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json", "yaml"]),
-    default="table",
-    show_default=True,
-    help="How to print; json and yaml always have the fields.",
-)
+@output_choice("table", "json", "yaml", help="How to print; json and yaml always have the fields.")
 @connection_options
 def command(
     *,

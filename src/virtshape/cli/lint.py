@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from virtshape.cli.command import Command, Example, switch
+from virtshape.cli.command import Command, Example, output_choice, switch
 from virtshape.cli.errors import NotUnderstood
 
 if TYPE_CHECKING:
@@ -39,14 +39,7 @@ LEVELS = ("error", "warning", "note")
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(allow_dash=True))
 @switch("--no-catalog", default=False, help="Know only the objects of the files, not the built-in instance types.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json", "sarif", "github"]),
-    default="text",
-    show_default=True,
-    help="How to print the findings.",
-)
+@output_choice("text", "json", "sarif", "github", help="How to print the findings.")
 @click.option(
     "--fail-on",
     type=click.Choice(LEVELS),

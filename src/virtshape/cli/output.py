@@ -12,15 +12,9 @@ import msgspec
 
 from virtshape.api.codec import to_tree
 from virtshape.api.yaml import write_yaml
+from virtshape.cli.command import output_choice
 
-output_option = click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["yaml", "json"]),
-    default="yaml",
-    show_default=True,
-    help="How to print the object.",
-)
+output_option = output_choice("yaml", "json", help="How to print the object.")
 
 
 def print_object(value: object, output: str = "yaml") -> None:

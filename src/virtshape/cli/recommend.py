@@ -15,7 +15,7 @@ from virtshape.admission.recommend import Miss, Need, Offer, recommend
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.quantity import Quantity
 from virtshape.cli.cluster import PLACE, Cluster
-from virtshape.cli.command import Command, Example, WholeNumber, switch
+from virtshape.cli.command import Command, Example, WholeNumber, output_choice, switch
 from virtshape.cli.connection import NoServer, Session, Target, connection_options, run_session
 from virtshape.cli.create.parameters import ParameterError
 from virtshape.cli.create.problems import Problems
@@ -109,14 +109,7 @@ def complete_preference(ctx: click.Context, param: click.Parameter, incomplete: 
 @switch("--all", "show_all", default=False, help=f"Show all that would do, in place of the first {MOST_SHOWN}.")
 @files_option
 @switch("--catalog", default=False, help="Look in the built-in catalogue, beside the files if there are any.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json", "yaml", "name"]),
-    default="table",
-    show_default=True,
-    help="How to print them.",
-)
+@output_choice("table", "json", "yaml", "name", help="How to print them.")
 @connection_options
 def command(
     *,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from virtshape.cli.command import Command, Example
+from virtshape.cli.command import Command, Example, output_choice
 from virtshape.cli.datadir import data_directory_option
 
 if TYPE_CHECKING:
@@ -27,14 +27,7 @@ if TYPE_CHECKING:
     ],
 )
 @data_directory_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json", "yaml"]),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
+@output_choice("table", "json", "yaml", help="How to print it.")
 def command(directory: Path, output: str) -> int:
     """
     Show whether the system of a data directory runs, since when and where, whether it is healthy, and what it holds.

@@ -6,22 +6,14 @@ Only asks and prints.
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from virtshape.cli.command import output_choice
 from virtshape.cli.connection import Session, Target, run_session
 from virtshape.cli.guest.instance import explain_refusal, read_instance
 
 if TYPE_CHECKING:
     from virtshape.client.guests import Question
 
-answer_option = click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["json", "yaml"]),
-    default="json",
-    show_default=True,
-    help="How to print the answer.",
-)
+answer_option = output_choice("json", "yaml", help="How to print the answer.")
 
 
 def print_answer(target: Target, text: str, question: "Question", output: str) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from virtshape.cli.command import Command, Example
+from virtshape.cli.command import Command, Example, output_choice
 from virtshape.cli.datadir import data_directory_option, name_flag
 from virtshape.cli.errors import NotUnderstood, Refusal
 from virtshape.cli.size import Size
@@ -51,14 +51,7 @@ SCHEMES = ("http", "https", "docker")
 @click.option("--default-instancetype-kind", metavar="KIND", help="Its kind, if it is not a cluster-wide one.")
 @click.option("--default-preference", metavar="NAME", help="Preference of VMs that ask the image for one.")
 @click.option("--default-preference-kind", metavar="KIND", help="Its kind, if it is not a cluster-wide one.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json", "yaml"]),
-    default="table",
-    show_default=True,
-    help="How to print what was added.",
-)
+@output_choice("table", "json", "yaml", help="How to print what was added.")
 @data_directory_option
 def command(
     name: str,

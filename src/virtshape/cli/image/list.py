@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from virtshape.cli.command import Command, Example
+from virtshape.cli.command import Command, Example, output_choice
 from virtshape.cli.datadir import data_directory_option
 
 if TYPE_CHECKING:
@@ -31,14 +31,7 @@ NOTHING = "<none>"
     ],
 )
 @click.option("--namespace", "-n", metavar="NS", default="", help="Only those of a namespace.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json", "yaml"]),
-    default="table",
-    show_default=True,
-    help="How to print them.",
-)
+@output_choice("table", "json", "yaml", help="How to print them.")
 @data_directory_option
 def command(namespace: str, output: str, directory: Path) -> None:
     """Show all images, which are the DataSources of the system."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from virtshape.cli.command import Command, Example
+from virtshape.cli.command import Command, Example, output_choice
 from virtshape.cli.datadir import data_directory_option, name_flag
 from virtshape.cli.errors import Refusal
 
@@ -30,14 +30,7 @@ NOTHING = "<none>"
         Example("For programs", "virtshape user list -o json"),
     ],
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json", "yaml"]),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
+@output_choice("table", "json", "yaml", help="How to print it.")
 @data_directory_option
 def command(output: str, directory: Path) -> None:
     """Show everyone who has access, how they get in, the role they were given, and until when."""
