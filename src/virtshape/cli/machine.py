@@ -57,17 +57,23 @@ def act_on_machine(
             return await session.client.get(VirtualMachine, name, session.namespace)
         return None
 
-    vm = run_session(target, ask)
-    if vm is not None:
+    tell_scheduled(run_session(target, ask), "VM", "virtualmachine", name, action, output, dry_run=dry_run)
+
+
+def tell_scheduled(
+    found: Any, what: str, resource: str, name: str, action: str, output: str | None, *, dry_run: bool
+) -> None:
+    """Say that something was taken on, in words, by name, or as the object that was found then."""
+    if found is not None:
         from virtshape.cli.output import print_object
 
-        print_object(vm, output or "yaml")
+        print_object(found, output or "yaml")
     elif output == "name":
-        click.echo(f"virtualmachine.kubevirt.io/{name}")
+        click.echo(f"{resource}.kubevirt.io/{name}")
     else:
         if dry_run:
             click.echo("Dry Run execution")
-        click.echo(f"VM {name} was scheduled to {action}")
+        click.echo(f"{what} {name} was scheduled to {action}")
 
 
 async def explain_refusal(session: Session, name: str, action: str, error: "StatusError") -> "Refusal | StatusError":

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 from virtshape.cli.command import switch
 from virtshape.cli.connection import Session, Target, complete_vm, complete_vmi, run_session
 from virtshape.cli.errors import NotUnderstood, Refusal, suggest
+from virtshape.cli.machine import tell_scheduled
 
 if TYPE_CHECKING:
     from virtshape.api.kubevirt.machine import VirtualMachine
@@ -87,17 +88,7 @@ def act_on_instance(
             return await session.client.get(VirtualMachineInstance, name, session.namespace)
         return None
 
-    vmi = run_session(target, ask)
-    if vmi is not None:
-        from virtshape.cli.output import print_object
-
-        print_object(vmi, output or "yaml")
-    elif output == "name":
-        click.echo(f"virtualmachineinstance.kubevirt.io/{name}")
-    else:
-        if dry_run:
-            click.echo("Dry Run execution")
-        click.echo(f"VMI {name} was scheduled to {command}")
+    tell_scheduled(run_session(target, ask), "VMI", "virtualmachineinstance", name, command, output, dry_run=dry_run)
 
 
 async def explain_refusal(session: Session, name: str, error: "StatusError") -> "Refusal | StatusError":
