@@ -119,8 +119,8 @@ class Guests:
         """What a guest says of itself, once it does."""
 
         def look() -> Tree | None:
-            lines = [line.strip() for line in self.read_console(name).splitlines()]
-            return next((json.loads(line) for line in lines if line.startswith('{"sockets"')), None)
+            lines = [line for line in self.read_console(name).splitlines(keepends=True) if line.endswith("\n")]
+            return next((json.loads(line) for line in lines if line.lstrip().startswith('{"sockets"')), None)
 
         return eventually(look, lambda: f"{name} says nothing of itself: {self.read_console(name)[-2000:]}")
 
