@@ -4,12 +4,13 @@ Programs run for the sake of an image: with limits, in a session of their own, a
 Arguments are lists and never pass through a shell; the shell here only sets limits and is replaced by the program.
 """
 
+import fcntl
 import os
 import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
@@ -29,16 +30,17 @@ def run(
     beat: Callable[[], None] | None = None,
     directory: Path | None = None,
     variables: Mapping[str, str] | None = None,
+    successes: Collection[int] = (0,),
 ) -> bytes:
     """
     Run a program and give what it printed, at most a megabyte of it.
 
     `memory` bounds its address space in bytes, and then `seconds` its CPU time too. `beat` is called ten times a
-    second; if it raises, the program is killed.
+    second; if it raises, the program is killed. `successes` are the exit codes of a program that did its part.
     """
     limits = [] if memory is None else ["/bin/sh", "-c", _LIMITED, "sh", str(memory // 1024), str(int(seconds) + 1)]
     environment = {**os.environ, "LC_ALL": "C", **(variables or {})}
-    with _open_memory() as output, _open_memory() as errors:
+    with _open_memory() as output, _open_bounded_memory() as errors:
         try:
             process = subprocess.Popen(  # noqa: S603 - a list of arguments, put together by this package
                 [*limits, *command],
@@ -55,13 +57,21 @@ def run(
             code = _await(process, command[0], seconds, beat)
         if code == 127 and limits:
             raise ToolError(f"{command[0]} is not installed")
-        if code != 0:
-            raise ToolError(_describe(command[0], code, _read(errors)))
+        if code not in successes:
+            raise ToolError(_describe(command[0], code, _read(errors).rstrip(b"\0")))
         return _read(output)
 
 
 def _open_memory() -> IO[bytes]:
     return os.fdopen(os.memfd_create("output"), "w+b")
+
+
+def _open_bounded_memory() -> IO[bytes]:
+    """Memory that does not grow: a damaged image can make a program complain without end."""
+    file = os.fdopen(os.memfd_create("errors", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")
+    file.truncate(MOST_OUTPUT)
+    fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
+    return file
 
 
 def _await(process: "subprocess.Popen[bytes]", name: str, seconds: float, beat: Callable[[], None] | None) -> int:

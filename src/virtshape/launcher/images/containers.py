@@ -149,7 +149,7 @@ class ContainerImages:
 
 def _use_file(image: str, path: Path) -> ContainerDisk:
     try:
-        info = inspect_image(path)
+        info = inspect_image(path, thorough=False)  # it is its owner's, and looked at with every start
         return ContainerDisk(str(path), _check_format(info.format), info.size)
     except RefusedImageError as error:
         raise RefusedImageError(f"{image}: {error}") from error

@@ -22,6 +22,9 @@ SECTOR: Final = 512
 
 _SECONDS: Final = 30.0
 _MEMORY: Final = 1 << 30
+_CHECK_SECONDS: Final = 600.0
+_WHOLE: Final = (0, 3, 63)
+"""Exit codes of a check: nothing was found, or only room that is wasted, or the format cannot be checked."""
 _REFERENCES: Final = ("backing-filename", "full-backing-filename")
 
 
@@ -33,13 +36,19 @@ class ImageInfo(NamedTuple):
     """Bytes that a guest sees."""
 
 
-def inspect_image(path: Path, limit: int | None = None) -> ImageInfo:
-    """Judge an image; RefusedImageError if it is none, reaches beyond its file or is larger than the limit."""
+def inspect_image(path: Path, limit: int | None = None, *, thorough: bool = True) -> ImageInfo:
+    """
+    Judge an image; RefusedImageError if it is none, reaches beyond its file or is larger than the limit.
+
+    `thorough` also looks for parts that are missing or damaged, which QEMU would show to its guest as zeros.
+    """
     info = _inspect(path)
     if info.size == 0:
         raise RefusedImageError("the image is empty")
     if limit is not None and info.size > limit:
         raise RefusedImageError(f"the image holds a disk of {info.size} bytes; at most {limit} are allowed")
+    if thorough and info.format != "raw":
+        _check_whole(path, info.format)
     return info
 
 
@@ -90,6 +99,14 @@ def _ask_qemu(path: Path, form: str) -> ImageInfo:
         raise RefusedImageError("the image cannot be used: it is backed by another file")
     _check_details(answer, path)
     return ImageInfo(form, int(answer["virtual-size"]))
+
+
+def _check_whole(path: Path, form: str) -> None:
+    command = ["qemu-img", "check", "--output=json", "--image-opts", describe_source(path, form)]
+    try:
+        run(command, seconds=_CHECK_SECONDS, memory=_MEMORY, successes=_WHOLE)
+    except ToolError as error:
+        raise RefusedImageError(f"the image is damaged, or a part of it is missing: {error}") from error
 
 
 def _check_details(answer: dict[str, Any], path: Path) -> None:

@@ -23,6 +23,13 @@ def test_endless_output_is_cut() -> None:
     assert len(run(["head", "-c", str(MOST_OUTPUT * 2), "/dev/zero"], seconds=10)) == MOST_OUTPUT
 
 
+def test_endless_complaints_take_no_more_memory_than_output() -> None:
+    complain = f"head -c {MOST_OUTPUT * 4} /dev/zero | tr '\\0' x >&2; exit 7"
+    with pytest.raises(ToolError, match=r"sh failed with exit code 7: x+$"):
+        run(["sh", "-c", complain], seconds=10)
+    assert run(["sh", "-c", "echo fine; exit 3"], seconds=10, successes=(0, 3)) == b"fine\n"
+
+
 FAILURES = {
     "exit code": (["sh", "-c", "echo one >&2; echo two >&2; exit 3"], "sh failed with exit code 3: one two"),
     "signal": (["sh", "-c", "kill -9 $$"], "sh was ended by signal 9"),
