@@ -6,6 +6,7 @@ Knows nothing of what the work is.
 
 import asyncio
 import contextlib
+import errno
 import logging
 from collections.abc import Callable
 from threading import Event, Thread
@@ -128,4 +129,5 @@ def run_in_thread(action: Callable[[], None]) -> "asyncio.Future[None]":
 
 
 def _describe(error: OSError) -> str:
-    return f"{error.strerror}: {error.filename}" if error.filename and error.strerror else str(error)
+    words = "the volume is larger than a file can be here" if error.errno == errno.EFBIG else error.strerror
+    return (f"{words}: {error.filename}" if error.filename else words) if words else str(error)
