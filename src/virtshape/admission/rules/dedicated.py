@@ -43,7 +43,7 @@ def _check_shares(requests: Amounts, limits: Amounts, cpu: CPU, at: str) -> Iter
         yield Violation(_RULE, field, f"{at_requests}.cpu or {at_limits}.cpu must be equal {_WHEN}")
     given = requested or limit
     vcpus = (cpu.sockets or 1) * (cpu.cores or 1) * (cpu.threads or 1)
-    if given is not None and _is_whole(given) and int(given.amount) != vcpus:
+    if given is not None and _is_whole(given) and given.amount != vcpus:
         words = (
             f"{at_requests}.cpu or {at_limits}.cpu must not be provided at the same time with {at}.cpu.cores {_WHEN}"
         )
@@ -55,4 +55,4 @@ def _check_shares(requests: Amounts, limits: Amounts, cpu: CPU, at: str) -> Iter
 
 
 def _is_whole(amount: Quantity) -> bool:
-    return amount.amount == int(amount.amount)
+    return amount.amount == amount.amount.to_integral_value()  # its digits are not written out: it may have millions

@@ -39,7 +39,7 @@ def _check_sizes(memory: Memory, guest: Quantity, most: Quantity, at: str) -> It
         return
     block = _LARGE_BLOCK if memory.hugepages is not None and memory.hugepages.page_size == "1Gi" else _BLOCK
     for name, size, field in (("Guest memory", guest, at_guest), ("MaxGuest", most, at_most)):
-        if size.amount % block.amount:
+        if size.value() % block.value():
             yield Violation(_RULE, field, f"{name} must be {block} aligned to grow: {size} is no multiple of it")
     if guest.amount < _LEAST_GUEST.amount:
         words = f"Memory hotplug is only available for VMs with at least {_LEAST_GUEST} of guest memory"

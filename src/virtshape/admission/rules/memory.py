@@ -60,6 +60,6 @@ def _check_pages(pages: Hugepages, at_size: str, given: Quantity | None, at_give
     elif given.amount < size.amount:
         message = f"{at_given} '{given}' must be equal to or larger than page size {at_size} '{size}'"
         yield Violation("impossible-combination", at_size, message)
-    elif given.amount % size.amount:
+    elif given.value() % size.value():
         message = f"{at_given} '{given}' is not a multiple of the page size {at_size} '{size}'"
         yield Violation("impossible-combination", at_size, message)

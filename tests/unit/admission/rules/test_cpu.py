@@ -54,6 +54,10 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
         domain(cpu={**PINNED, "numa": {"guestMappingPassthrough": {}}}),
         [(f"{D}.cpu.numa.guestMappingPassthrough", "must be requested when NUMA topology strategy is set in")],
     ),
+    "CPUs of its own beyond all measure": (
+        domain(cpu=PINNED, resources={"requests": {"cpu": "1e999999999"}}),
+        [(f"{D}.cpu.dedicatedCpuPlacement", "1e999999999 CPUs are asked for, but the guest has 2 vCPUs")],
+    ),
     "half a CPU of its own": (
         domain(cpu=PINNED, resources={"requests": {"cpu": "1500m"}}),
         [

@@ -43,6 +43,14 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
             (f"{D}.memory.maxGuest", "MaxGuest must be 2Mi aligned to grow"),
         ],
     ),
+    "memory that grows beyond all measure": (
+        domain(memory={"guest": "1Gi", "maxGuest": "1e999999999"}),
+        [(f"{D}.memory.maxGuest", "MaxGuest must be 2Mi aligned to grow: 1e999999999 is no multiple of it")],
+    ),
+    "pages in memory beyond all measure": (
+        domain(memory={"guest": "1e999999999", "hugepages": {"pageSize": "2Mi"}}),
+        [(f"{D}.memory.hugepages.pageSize", "is not a multiple of the page size")],
+    ),
     "memory in large pages that grows in small ones": (
         domain(memory={"guest": "1Gi", "maxGuest": "1538Mi", "hugepages": {"pageSize": "1Gi"}}),
         [(f"{D}.memory.maxGuest", "MaxGuest must be 1Gi aligned to grow")],
