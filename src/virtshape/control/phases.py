@@ -17,7 +17,7 @@ from virtshape.api.kubevirt.status import (
     VirtualMachineInstancePhaseTransitionTimestamp,
     VirtualMachineInstanceStatus,
 )
-from virtshape.control.conditions import drop_condition, put_condition
+from virtshape.control.conditions import drop_condition, find_condition, put_condition
 from virtshape.control.guest import Guest
 
 Phase = Literal["Pending", "Scheduling", "Scheduled", "Running", "Succeeded", "Failed"]
@@ -29,11 +29,14 @@ MISFIT_CONDITION: Final = "RestartRequired"
 """The guest has another size than its instance, and cannot be given it while it runs."""
 PORTS_CONDITION: Final = "PortsOpen"
 """Ports of the guest can be reached on its node's loopback address."""
+NOT_POSSIBLE: Final = "NotPossibleHere"
+"""Why an instance will never run that asks for what is not to be had."""
 _READY: Final = "Ready"
+_SYNCHRONIZED: Final = "Synchronized"
 _GUEST_CONDITIONS: Final = (
     "Paused",
     "AgentConnected",
-    "Synchronized",
+    _SYNCHRONIZED,
     STAND_IN_CONDITION,
     MISFIT_CONDITION,
     PORTS_CONDITION,
@@ -59,6 +62,12 @@ class Progress(Struct, frozen=True, kw_only=True):
 def phase_of(vmi: VirtualMachineInstance) -> str:
     """The phase that the instance is in; empty before its first."""
     return (vmi.status.phase if vmi.status else None) or ""
+
+
+def is_refused(vmi: VirtualMachineInstance) -> bool:
+    """Whether the instance was refused where it was to run: it never will, and takes nothing from others."""
+    told = find_condition(vmi.status.conditions if vmi.status else None, _SYNCHRONIZED)
+    return told is not None and told.status == "False" and told.reason == NOT_POSSIBLE
 
 
 def advance(vmi: VirtualMachineInstance, progress: Progress, stamp: str) -> VirtualMachineInstanceStatus:
@@ -133,7 +142,7 @@ def _guest_conditions(guest: Guest | None) -> dict[str, VirtualMachineInstanceCo
     if guest.agent:
         told["AgentConnected"] = _condition("AgentConnected", "True")
     if guest.state in ("waiting", "refused"):
-        told["Synchronized"] = _condition("Synchronized", "False", guest.reason or "NotReady", guest.message)
+        told[_SYNCHRONIZED] = _condition(_SYNCHRONIZED, "False", guest.reason or "NotReady", guest.message)
     if guest.stand_ins:
         told[STAND_IN_CONDITION] = _condition(STAND_IN_CONDITION, "True", "NotToBeHadHere", "; ".join(guest.stand_ins))
     if guest.ports:

@@ -17,6 +17,7 @@ from virtshape.control.cache import Cache
 from virtshape.control.fit import Ledger, check_fit, explain_lacks, measure_demand
 from virtshape.control.launcher import SCHEDULABLE_LABEL, Launcher
 from virtshape.control.loop import Name
+from virtshape.control.phases import is_refused
 from virtshape.control.runstrategy import is_final
 
 NODE_PATIENCE_SECONDS: Final = 1.0
@@ -79,7 +80,7 @@ class NodePlacement:
     def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Launcher | None:
         """The launcher of the instance's node."""
         node = (vmi.status.node_name if vmi.status else None) or ""
-        if node:
+        if node and not is_refused(vmi):
             self._open_ledger().place(str(name), node, measure_demand(vmi.spec, self._configuration()))
         return self._launchers.get(node)
 
@@ -99,7 +100,7 @@ class NodePlacement:
             self._ledger = Ledger()
             for vmi in self._cache.list(VirtualMachineInstance):
                 metadata, node = vmi.metadata or ObjectMeta(), vmi.status.node_name if vmi.status else None
-                if node and not is_final(vmi):
+                if node and not is_final(vmi) and not is_refused(vmi):
                     key = Name(metadata.namespace or "", metadata.name or "")
                     self._ledger.place(str(key), node, measure_demand(vmi.spec, self._configuration()))
         return self._ledger

@@ -121,6 +121,8 @@ class VmiReconciler:
             self._tell_phase(vmi, guest)
         elif vmi is not before:
             self._tell_changes(before, vmi)
+        if guest.state == "refused":
+            self._release(name)
         is_expected = guest.state in ("placing", "waiting", "starting")
         return Result(after=self._placement.patience) if is_expected else DONE
 

@@ -16,6 +16,7 @@ NAME = Name("default", "vm1")
 OTHER = Name("default", "vm2")
 LABELS = {SCHEDULABLE_LABEL: "true"}
 HALF: dict[str, Any] = {"domain": {"memory": {"guest": "5Gi"}}}
+REFUSED = {"type": "Synchronized", "status": "False", "reason": "NotPossibleHere"}
 
 
 class Shelf:
@@ -77,3 +78,13 @@ def test_without_a_launcher_instances_wait_and_are_told_why() -> None:
     placement = Roaming(None, "nobody runs guests")
     assert placement.find_spot(NAME, build_vmi()).lacks == "no node runs instances: nobody runs guests"
     assert not placement.is_lost(build_vmi("Running"))
+
+
+def test_an_instance_that_is_refused_takes_no_room() -> None:
+    refused = build_vmi("Scheduled", name="vm2", conditions=[REFUSED], **HALF)
+    assert refused.status is not None
+    refused.status.node_name = "node1"
+    launcher = SimulatedLauncher()
+    placement = NodePlacement(Shelf(build_node(labels=LABELS), refused), {"node1": launcher})
+    assert placement.find_launcher(OTHER, refused) is launcher
+    assert placement.find_spot(NAME, build_vmi(**HALF)) == Spot("node1")

@@ -10,8 +10,9 @@ from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.meta import ObjectMeta
 from virtshape.control.events import Recorder
+from virtshape.control.guest import Guest
 from virtshape.control.loop import Name
-from virtshape.control.placement import Roaming
+from virtshape.control.placement import Roaming, Spot
 from virtshape.control.vmi import VmiReconciler
 
 NAME = Name("default", "vm1")
@@ -57,3 +58,45 @@ def test_an_instance_that_was_just_written_is_left_alone_until_that_is_seen() ->
         assert stored.writes > written
 
     asyncio.run(scenario())
+
+
+class OneSpot:
+    """A placement with one spot, on which everything is refused."""
+
+    patience = 1.0
+
+    def __init__(self) -> None:
+        self.released: list[Name] = []
+
+    def find_spot(self, name: Name, vmi: VirtualMachineInstance) -> Spot:
+        del name, vmi
+        return Spot("node1")
+
+    def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Any:
+        del name, vmi
+        return self
+
+    async def launch(self, vmi: VirtualMachineInstance) -> Guest:
+        del vmi
+        return Guest("refused", "spec.architecture: it is another one", "NotPossibleHere")
+
+    def is_lost(self, vmi: VirtualMachineInstance) -> bool:
+        del vmi
+        return False
+
+    def release(self, name: Name) -> set[Name]:
+        self.released.append(name)
+        return {Name("default", "vm2")}
+
+
+def test_an_instance_that_is_refused_makes_room_for_others() -> None:
+    stored: Any = Stored()
+    placement, woken = OneSpot(), list[Name]()
+
+    async def scenario() -> None:
+        recorder = Recorder(stored, "test", lambda: 0.0)
+        await VmiReconciler(stored, stored, recorder, lambda: 0.0, placement, woken.append).reconcile(NAME)
+
+    asyncio.run(scenario())
+    assert placement.released == [NAME]
+    assert woken == [Name("default", "vm2")]

@@ -21,6 +21,7 @@ from virtshape.client.protocol import Client
 from virtshape.control.guest import Guest
 from virtshape.control.launcher import Wake
 from virtshape.control.ownership import find_controller, is_controlled_by
+from virtshape.control.phases import NOT_POSSIBLE
 from virtshape.control.pods.build import GRACE_MARGIN_SECONDS, build_launcher_pod, find_grace
 from virtshape.control.pods.naming import SELECTOR, name_pod
 from virtshape.control.pods.provisioning import FIRST_CONSUMER_PHASES, build_first_consumer
@@ -71,7 +72,7 @@ class PodLauncher:
         if pod is None:
             refusal = explain_refusal(vmi.spec)
             if refusal:
-                return Guest("refused", refusal, "NotPossibleHere")
+                return Guest("refused", refusal, NOT_POSSIBLE)
             waiting = await self._await_volumes(vmi)
             if waiting is not None:
                 return waiting

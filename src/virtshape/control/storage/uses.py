@@ -12,6 +12,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import Volume
 from virtshape.api.meta import ObjectMeta
 from virtshape.control.cache import Cache
+from virtshape.control.phases import is_refused
 from virtshape.control.runstrategy import is_final
 
 BY_CLAIM: Final = "claim"
@@ -69,10 +70,10 @@ def list_claim_keys(vmi: VirtualMachineInstance) -> list[str]:
 
 
 def list_users(cache: Cache, claim: PersistentVolumeClaim) -> list[VirtualMachineInstance]:
-    """The instances that use a claim and have not ended."""
+    """The instances that use a claim, or will as soon as they can: neither ended nor refused."""
     metadata = claim.metadata or ObjectMeta()
     found = cache.find_by(VirtualMachineInstance, BY_CLAIM, f"{metadata.namespace}/{metadata.name}")
-    return [vmi for vmi in found if not is_final(vmi)]
+    return [vmi for vmi in found if not is_final(vmi) and not is_refused(vmi)]
 
 
 def name_users(users: Sequence[VirtualMachineInstance]) -> str:

@@ -143,7 +143,11 @@ class QemuLauncher:
             if uid not in self._cpus:
                 order = self._guests.find_order(uid)
                 self._cpus[uid] = order.assigned_cpus if order is not None else ()
-        return self._cpus
+        return {uid: cpus for uid, cpus in self._cpus.items() if not self._has_ended(uid)}
+
+    def _has_ended(self, uid: str) -> bool:
+        report = self._guests.find(uid)
+        return report is not None and report.final
 
     async def _resize(self, uid: str, spec: VirtualMachineInstanceSpec) -> None:
         """Give the guest the size of its instance, once for each size."""

@@ -39,10 +39,12 @@ def test_claims_stand_behind_several_kinds_of_volumes() -> None:
     assert list_claim_keys(vmi)[:2] == ["default/c1", "default/c2"]
 
 
-def test_whoever_has_ended_uses_nothing() -> None:
+def test_whoever_has_ended_or_was_refused_uses_nothing() -> None:
     running = build_vmi("Running", uid="1", name="running", volumes=[CLAIM])
     ended = build_vmi("Succeeded", uid="2", name="ended", volumes=[CLAIM])
-    users = list_users(Known(running, ended), build_claim())
+    words = {"type": "Synchronized", "status": "False", "reason": "NotPossibleHere"}
+    refused = build_vmi("Scheduled", uid="3", name="refused", volumes=[CLAIM], conditions=[words])
+    users = list_users(Known(running, ended, refused), build_claim())
     assert users == [running]
     assert name_users(users) == "VirtualMachineInstance running"
 
