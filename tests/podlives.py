@@ -28,7 +28,7 @@ from virtshape.control.pods.launcher import PodLauncher
 
 T = TypeVar("T", bound=Model)
 R = TypeVar("R")
-PATIENCE = 30.0
+PATIENCE = 60.0
 IMAGE = "launcher:1"
 NODE = "n1"
 LABELS = "kubevirt.io=virt-launcher"

@@ -71,7 +71,7 @@ async def visiting(folder: Path, *guests: str, door: bool = True) -> AsyncIterat
             await transport.close()
 
 
-async def until(predicate: Any, seconds: float = 10.0) -> None:
+async def until(predicate: Any, seconds: float = 60.0) -> None:
     """Wait until something holds."""
     async with asyncio.timeout(seconds):
         while not predicate():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.integration.objects import Place, build_instancetype
-from tests.loopback import Client, Reply, Serving
+from tests.loopback import PATIENCE, Client, Reply, Serving
 
 Tree = dict[str, Any]
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -20,7 +20,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 def wait_for(look: Callable[[], Any]) -> Any:
     """What is found, once it is there."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while not (found := look()) and time.monotonic() < deadline:
         time.sleep(0.01)
     return found

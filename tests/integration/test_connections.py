@@ -51,8 +51,8 @@ class Wire:
 
 @pytest.fixture(autouse=True)
 def _impatience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the server hang up soon after it has refused."""
-    monkeypatch.setattr("virtshape.apiserver.http.LINGER_SECONDS", 0.1)
+    """Have the server hang up soon after it has refused, and not before it has read all that was sent."""
+    monkeypatch.setattr("virtshape.apiserver.http.LINGER_SECONDS", 0.5)
 
 
 @pytest.fixture
@@ -134,7 +134,10 @@ def test_an_answer_to_head_has_no_body_to_trip_over(wire: Wire) -> None:
         pytest.param(b"transfer-encoding: chunked", id="found out"),
     ],
 )
-def test_a_body_that_is_too_large_is_a_413_that_says_how_large(wire: Wire, place: Place, declared: bytes) -> None:
+def test_a_body_that_is_too_large_is_a_413_that_says_how_large(
+    wire: Wire, place: Place, declared: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("virtshape.apiserver.http.LINGER_SECONDS", 3.0)  # for a client that is slow to send the rest
     wire.send(wire.format(b"POST", place.core("configmaps").encode(), b"", declared))
     if b"chunked" in declared:
         wire.send(b"%x\r\n%b\r\n" % (MOST + 1, b"x" * (MOST + 1)))

@@ -4,7 +4,7 @@ import time
 
 import pytest
 from tests.integration.objects import Place, build_config, build_instancetype, build_vm, create, names, revision
-from tests.loopback import Client, Serving, Tree
+from tests.loopback import PATIENCE, Client, Serving, Tree
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
@@ -91,7 +91,7 @@ def test_a_watch_ends_cleanly_when_its_time_is_up(client: Client, place: Place) 
     with client.watch(place.instancetypes(), seconds=1) as watch:
         assert list(watch) == []
         assert watch.response.headers["transfer-encoding"] == "chunked"
-    assert 0.9 < time.monotonic() - began < 5
+    assert 0.9 < time.monotonic() - began < PATIENCE / 2
 
 
 def test_a_bookmark_comes_before_the_end_if_the_revision_has_moved(client: Client, place: Place) -> None:
@@ -133,9 +133,9 @@ def test_a_watch_too_slow_to_keep_up_is_told_to_begin_again(
     assert [(event["type"], event["object"]["code"]) for event in events] == [("ERROR", 410)]
 
 
-def test_no_bookmark_comes_where_nothing_has_happened(serving: Serving, client: Client) -> None:
-    path, since = Place("default").instancetypes(), str(serving.system.store.revision)
-    with client.watch(path, resourceVersion=since, allowWatchBookmarks="true", seconds=3) as watch:
+def test_no_bookmark_comes_where_nothing_has_happened(serving: Serving, client: Client, place: Place) -> None:
+    since = str(serving.system.store.revision)
+    with client.watch(place.instancetypes(), resourceVersion=since, allowWatchBookmarks="true", seconds=3) as watch:
         assert list(watch) == []
 
 
@@ -262,11 +262,17 @@ def test_a_no_asks_for_a_list(client: Client, place: Place, flag: str) -> None:
 
 def test_watches_that_are_left_are_forgotten(serving: Serving, client: Client, place: Place) -> None:
     hub = serving.system.store._hub  # noqa: SLF001 - what is left behind shows nowhere else
-    before = sum(map(len, hub._subscriptions.values()))  # noqa: SLF001
+
+    def count() -> int:
+        """How many are kept for this namespace; others may have left some that the server is about to forget."""
+        kept = [one for each in list(hub._subscriptions.values()) for one in list(each)]  # noqa: SLF001
+        return sum(one.namespace == place.namespace for one in kept)
+
     with client.watch(place.instancetypes()):
         client.send("HEAD", place.instancetypes(), query={"watch": "true"})
         create(client, place.instancetypes(), build_instancetype("one"))
-    deadline = time.monotonic() + 5
-    while sum(map(len, hub._subscriptions.values())) > before and time.monotonic() < deadline:  # noqa: SLF001
+        assert count() == 1
+    deadline = time.monotonic() + PATIENCE
+    while count():
+        assert time.monotonic() < deadline
         time.sleep(0.02)
-    assert sum(map(len, hub._subscriptions.values())) == before  # noqa: SLF001

@@ -5,16 +5,13 @@ from typing import Any
 
 import pytest
 from tests.build import Tree
-from tests.controlled import Place, eventually, placed, settle, vm_tree
-from tests.worlds import listening, run
+from tests.controlled import Place, eventually, placed, vm_tree
+from tests.worlds import run
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.apiserver.access.authentication import AUTHENTICATED, MASTERS, User
-from virtshape.client.transport import Call
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.status import StatusError
 from virtshape.control.conditions import find_condition, is_condition_true
-from virtshape.serve.controllers import controlling
-from virtshape.serve.inprocess import InProcessTransport
-from virtshape.serve.runtime import PlayedRuntime
 
 ROOM: Tree = {
     "spec": {
@@ -34,10 +31,9 @@ def sized_vm() -> Tree:
 
 
 async def resize(place: Place, *, sockets: int, memory: str) -> None:
-    vm: Any = await place.vm()
-    vm.spec.template.spec.domain.cpu.sockets = sockets
-    vm.spec.template.spec.domain.memory.guest = type(vm.spec.template.spec.domain.memory.guest)(memory)
-    await place.client.update(vm)
+    domain = {"cpu": {"sockets": sockets}, "memory": {"guest": memory}}
+    patch = {"spec": {"template": {"spec": {"domain": domain}}}}
+    await place.client.patch(VirtualMachine, "vm1", "default", patch=patch)
 
 
 def test_a_vm_grows_while_it_runs_and_asks_for_a_restart_when_it_cannot(tmp_path: Path) -> None:
@@ -56,7 +52,7 @@ def test_a_vm_grows_while_it_runs_and_asks_for_a_restart_when_it_cannot(tmp_path
             assert vmi.metadata.uid == (before.metadata and before.metadata.uid)
             memory = vmi.status.memory
             assert (memory.guest_at_boot, memory.guest_requested, memory.guest_current) == ("1Gi", "2Gi", "2Gi")
-            await settle(controllers)
+            await place.settle(controllers)
             vm: Any = await place.vm()
             assert find_condition(vm.status.conditions, "RestartRequired") is None
             assert (vm.status.effective.vcpus, vm.status.effective.memory) == (3, "2Gi")
@@ -75,28 +71,27 @@ def test_a_vm_grows_while_it_runs_and_asks_for_a_restart_when_it_cannot(tmp_path
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha3"])
-def test_a_played_guest_is_paused_and_goes_on(tmp_path: Path, version: str) -> None:
+def test_a_guest_is_paused_and_goes_on(tmp_path: Path, version: str) -> None:
     async def scenario() -> None:
-        runtime = PlayedRuntime()
-        async with listening(tmp_path, runtime.door) as world:
-            place = Place(world.system, world.client)
-            transport = InProcessTransport(world.system.server, User("admin", (MASTERS, AUTHENTICATED)))
+        async with placed(tmp_path) as place, place.hosting():
 
             async def ask(action: str) -> int:
                 group = f"/apis/subresources.kubevirt.io/{version}"
                 path = f"{group}/namespaces/default/virtualmachineinstances/vm1/{action}"
-                return (await transport.call(Call("PUT", path, {"accept": "*/*"}, b""))).status
+                try:
+                    return (await place.client.ask("PUT", path)).status
+                except StatusError as error:
+                    return error.code
 
-            async with controlling(world.system.server, runtime):
-                await place.create(sized_vm())
-                await place.wait_for("Running")
-                assert await ask("pause") == 202
-                await place.wait_for("Paused")
-                assert await ask("pause") == 409
-                assert await ask("unpause") == 202
-                await place.wait_for("Running")
-                assert await ask("unpause") == 409
-                assert await ask("reset") == 202
-                assert await ask("softreboot") == 202
+            await place.create(sized_vm())
+            await place.wait_for("Running")
+            assert await ask("pause") == 202
+            await place.wait_for("Paused")
+            assert await ask("pause") == 409
+            assert await ask("unpause") == 202
+            await place.wait_for("Running")
+            assert await ask("unpause") == 409
+            assert await ask("reset") == 202
+            assert await ask("softreboot") == 202
 
     run(scenario())

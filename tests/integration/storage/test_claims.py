@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from tests.build import Tree
 from tests.controlled import Place, eventually, placed
 from tests.stored import (
@@ -117,9 +116,7 @@ def test_a_claim_that_cannot_be_bound_waits_and_says_why(tmp_path: Path, spec: T
             await place.create(class_tree("other", provisioner="ceph.example"))
             await place.create(claim_tree(**spec))
             assert words in await wait_for_event(place, "c1", reason)
-            claim = await place.client.get(PersistentVolumeClaim, "c1", "default")
-            assert claim.status is not None
-            assert claim.status.phase == "Pending"
+            await wait_for_claim(place, phase="Pending")
 
     run(scenario())
 
@@ -209,11 +206,10 @@ def test_a_volume_that_is_retained_is_released_and_can_be_bound_again(tmp_path: 
             name = metadata_of(await find_persistent_volume(place)).name or ""
             await place.client.delete(PersistentVolumeClaim, "c1", "default")
             await place.wait_until_gone(PersistentVolumeClaim, "c1")
-            volume = await wait_until(
+            await wait_until(
                 place, PersistentVolume, name, lambda one: one.status and one.status.phase == "Released", ""
             )
-            assert volume.spec is not None
-            await place.client.update(replace(volume, spec=replace(volume.spec, claim_ref=None)))
+            await place.client.patch(PersistentVolume, name, patch={"spec": {"claimRef": None}})
             await wait_until(
                 place, PersistentVolume, name, lambda one: one.status and one.status.phase == "Available", ""
             )
@@ -263,8 +259,8 @@ def test_a_claim_whose_volume_is_gone_is_lost(tmp_path: Path) -> None:
             name = metadata_of(volume).name or ""
             await place.client.delete(PersistentVolume, name)
             await stay()
-            bound = await place.client.get(PersistentVolume, name)  # held while it is bound
-            await place.client.update(replace(bound, metadata=replace(metadata_of(bound), finalizers=None)))
+            assert await place.find(PersistentVolume, name, "") is not None  # held while it is bound
+            await place.client.patch(PersistentVolume, name, patch={"metadata": {"finalizers": None}})
             await wait_for_claim(place, phase="Lost")
             assert f"lost its volume {name}" in await wait_for_event(place, "c1", "ClaimLost")
 

@@ -19,7 +19,7 @@ from tests.worlds import run
 from virtshape.api.codec import object_from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.control.storage.files import NotReadyError
-from virtshape.control.storage.mounts import Mount, Mounts
+from virtshape.control.storage.mounts import PULLING, Mount, Mounts
 from virtshape.serve.controllers import CONTROLLER
 from virtshape.serve.inprocess import InProcessTransport
 from virtshape.serve.storage.containers import FetchedDisks
@@ -65,13 +65,16 @@ class Gathering:
 
     async def gather(self, tree: Tree) -> dict[str, Mount]:
         """What the instance's volumes are made from, in the end."""
-        vmi = await self.start(tree)
+        return await self.look(await self.start(tree))
+
+    async def look(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
+        """What its volumes are made from, once no image is on its way; NotReadyError for what is missing."""
 
         async def look() -> dict[str, Mount] | None:
             try:
                 return await self.mounts.gather(vmi)
             except NotReadyError as error:
-                if error.reason != "PullingImage":
+                if error.reason != PULLING:
                     raise
                 return None
 
@@ -81,7 +84,7 @@ class Gathering:
 @asynccontextmanager
 async def gathering(directory: Path) -> AsyncIterator[Gathering]:
     async with placed(directory) as place, place.controlling("none") as controllers, open_storage(directory) as storage:
-        disks = FetchedDisks(directory)
+        disks = FetchedDisks(directory, lambda: 0.0)  # by this clock no pause is ever over
         issue = make_token_issuer(InProcessTransport(place.server, CONTROLLER), "PEM")
         mounts = Mounts(place.client, controllers.informers, storage, disks, issue)
         yield Gathering(place, mounts, controllers.informers)
@@ -188,7 +191,7 @@ def test_what_is_missing_is_named(tmp_path: Path, volume: Tree, reason: str, wor
             await wait_for_volume(system.place, phase="UploadReady")
             vmi = await system.start(instance_tree({"name": "a", **volume}))
             with pytest.raises(NotReadyError, match=words) as missing:
-                await system.mounts.gather(vmi)
+                await system.look(vmi)
             assert missing.value.reason == reason
 
     run(scenario())
@@ -252,7 +255,7 @@ def test_of_several_images_the_one_that_cannot_be_had_is_told_of(tmp_path: Path)
             vmi = await system.start(instance_tree(*volumes))
             for reason in ("ErrImagePull", "ImagePullBackOff", "ImagePullBackOff"):
                 with pytest.raises(NotReadyError, match=r"the image no\.example/bad:1 cannot be had: ") as missing:
-                    await system.mounts.gather(vmi)
+                    await system.look(vmi)
                 assert missing.value.reason == reason
 
     (tmp_path / "data").mkdir()

@@ -11,7 +11,7 @@ from tests.terminals import Terminal
 
 ROOT = Path(__file__).parents[3]
 VIRTCTL = Path(sys.executable).parent / "virtctl"
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Outcome(NamedTuple):

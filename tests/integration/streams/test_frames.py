@@ -15,6 +15,7 @@ import pytest
 import uvloop
 from tests.doors import ECHO, GREETING, HELLO, POUR
 from tests.visits import PLACE, Visit, until, visiting
+from tests.worlds import SECONDS
 
 from virtshape.apiserver.access.kubeconfig import find_token
 from virtshape.apiserver.access.users import create_user
@@ -26,7 +27,7 @@ CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
-    uvloop.run(asyncio.wait_for(scenario, 30))
+    uvloop.run(asyncio.wait_for(scenario, SECONDS))
 
 
 def frame(opcode: int, data: bytes = b"", *, fin: bool = True, masked: bool = True, rsv: int = 0) -> bytes:
