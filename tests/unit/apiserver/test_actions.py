@@ -51,6 +51,10 @@ def ask(*requests: Tree) -> Change:
     return Change("status", {"stateChangeRequests": list(requests), "printableStatus": "Stopped"})
 
 
+RESTARTING = build_vm(runStrategy="Manual", status={"stateChangeRequests": [STOP, START]})
+BACKING_OFF = build_vm(
+    runStrategy="RerunOnFailure", status={"startFailure": {"consecutiveFailCount": 3}, "printableStatus": "Stopped"}
+)
 ACCEPTED: dict[str, tuple[Any, str | None, Any, Any, Change]] = {
     "start of a halted VM": (build("Halted"), None, start, StartOptions(), spec(runStrategy="Always")),
     "start of one that ran": (build("Halted"), "Failed", start, StartOptions(), spec(runStrategy="Always")),
@@ -65,6 +69,14 @@ ACCEPTED: dict[str, tuple[Any, str | None, Any, Any, Change]] = {
     "stop of one that runs once": (build("Once"), None, stop, StopOptions(), spec(runStrategy="Halted")),
     "stop by hand": (build("Manual"), RUNNING, stop, StopOptions(), ask(STOP)),
     "stop of one to rerun": (build("RerunOnFailure"), RUNNING, stop, StopOptions(), ask(STOP)),
+    "stop in place of a restart": (RESTARTING, RUNNING, stop, StopOptions(), ask(STOP)),
+    "start while it waits after failures": (
+        BACKING_OFF,
+        None,
+        start,
+        StartOptions(),
+        Change("status", {"stateChangeRequests": [START], "startFailure": None}),
+    ),
     "stop faster": (build("Halted"), RUNNING, stop, StopOptions(grace_period=0), ask(STOP)),
     "restart": (build("Always"), RUNNING, restart, RestartOptions(), ask(STOP, START)),
     "restart at once": (build("Manual"), RUNNING, restart, RestartOptions(grace_period_seconds=0), ask(STOP, START)),
@@ -75,8 +87,18 @@ REFUSED: dict[str, tuple[Any, str | None, Any, Any, int, str]] = {
     "start of one that runs once": (build("Once"), None, start, StartOptions(), 409, "Once does not support manual"),
     "start of a running one": (build("Manual"), RUNNING, start, StartOptions(), 409, "VM is already running"),
     "a second start": (UNDERWAY, None, start, StartOptions(), 409, "already underway"),
+    "a second restart": (RESTARTING, RUNNING, restart, RestartOptions(), 409, "already underway"),
+    "start of one that is about to rerun": (
+        build("RerunOnFailure"),
+        "Failed",
+        start,
+        StartOptions(),
+        409,
+        "RerunOnFailure does not support starting VM from failed state",
+    ),
     "stop of one that does not run": (build("Manual"), None, stop, StopOptions(), 409, "VM is not running"),
     "stop of one that has ended": (build("RerunOnFailure"), "Failed", stop, StopOptions(), 409, "VM is not running"),
+    "stop in the past": (build("Always"), RUNNING, stop, StopOptions(grace_period=-1), 400, "greater"),
     "stop of a halted one": (build("Halted"), RUNNING, stop, StopOptions(), 409, "with a shorter graceperiod"),
     "restart of a halted one": (build("Halted"), None, restart, RestartOptions(), 409, "Halted does not support"),
     "restart of nothing": (build("Always"), None, restart, RestartOptions(), 409, "VM is not running"),

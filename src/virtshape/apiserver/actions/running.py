@@ -4,9 +4,9 @@ Start, stop and restart of a VM: what its run strategy makes of them.
 Pure: looks at the VM and its instance, and says which change of the VM carries the request out.
 """
 
-from typing import Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -17,6 +17,9 @@ from virtshape.control.runstrategy import run_strategy as find_run_strategy
 Tree = dict[str, Any]
 NOT_RUNNING: Final = "VM is not running"
 _UNSEEN_PHASES: Final = ("", "Unknown")
+_NEGATIVE_PERIOD: Final = "gracePeriod has to be greater or equal to 0"
+
+Seconds = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class StartOptions(Struct, rename="camel"):
@@ -29,14 +32,14 @@ class StartOptions(Struct, rename="camel"):
 class StopOptions(Struct, rename="camel"):
     """How to stop; the period is in seconds."""
 
-    grace_period: int | None = None
+    grace_period: Seconds | None = None
     dry_run: list[str] = []
 
 
 class RestartOptions(Struct, rename="camel"):
     """How to restart; the only period there is is nought, which forces it."""
 
-    grace_period_seconds: int | None = None
+    grace_period_seconds: Seconds | None = None
     dry_run: list[str] = []
 
 
@@ -58,6 +61,8 @@ def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: Start
     match strategy:
         case "Halted" if not options.paused:
             return _switch(vm, on=True)
+        case "RerunOnFailure" if vmi is not None and _phase(vmi) == "Failed":
+            raise _conflict(vm, f"{strategy} does not support starting VM from failed state: it starts again by itself")
         case "Halted" | "Manual" | "RerunOnFailure":
             ended = vmi is not None and (strategy == MANUAL or _phase(vmi) == "Succeeded")
             first = [_stop(vmi)] if vmi is not None and ended and strategy in (MANUAL, RERUN_ON_FAILURE) else []
@@ -68,6 +73,8 @@ def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: Start
 
 def stop(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StopOptions) -> Change:
     """How to stop the VM; StatusError where that cannot be asked for."""
+    if options.grace_period is not None and options.grace_period < 0:
+        raise StatusError(400, "BadRequest", _NEGATIVE_PERIOD)
     strategy = find_run_strategy(vm.spec)
     is_running = vmi is not None and not is_final(vmi)
     match strategy:
@@ -88,11 +95,7 @@ def restart(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: Res
     """How to restart the VM; StatusError where that cannot be asked for."""
     period = options.grace_period_seconds
     if period is not None and period != 0:
-        words = (
-            "For force restart, only gracePeriod=0 is supported for now"
-            if period > 0
-            else "gracePeriod has to be greater or equal to 0"
-        )
+        words = "For force restart, only gracePeriod=0 is supported for now" if period > 0 else _NEGATIVE_PERIOD
         raise StatusError(400, "BadRequest", words)
     strategy = find_run_strategy(vm.spec)
     if strategy in (HALTED, ONCE):
@@ -120,11 +123,15 @@ def _switch(vm: VirtualMachine, *, on: bool) -> Change:
 
 
 def _request(vm: VirtualMachine, *wanted: Tree) -> Change:
-    if vm.status is not None and vm.status.state_change_requests:
+    """Ask the controller; a stop takes the place of what was asked for before, and nobody waits for a failed start."""
+    is_stop = [one["action"] for one in wanted] == [STOP]
+    if vm.status is not None and vm.status.state_change_requests and not is_stop:
         raise _conflict(vm, "unable to complete request: stop/start already underway")
     status: Tree = {"stateChangeRequests": list(wanted)}
     if vm.status is None or not vm.status.printable_status:
         status["printableStatus"] = "Stopped"
+    if vm.status is not None and vm.status.start_failure is not None:
+        status["startFailure"] = None
     return Change("status", status)
 
 

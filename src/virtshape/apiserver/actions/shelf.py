@@ -63,7 +63,8 @@ class StoreShelf:
         options = WriteOptions(manager=MANAGER, dry_run=dry_run, validation="Ignore", force=False, now=now())
 
         def apply(old: Tree, _: Record) -> Tree:
-            return {**old, change.part: {**(old.get(change.part) or {}), **change.values}}
+            part = {**(old.get(change.part) or {}), **change.values}
+            return {**old, change.part: {name: value for name, value in part.items() if value is not None}}
 
         await change_object(self._desk, request, target, _SYSTEM, options, apply, [], retries=True)
 
