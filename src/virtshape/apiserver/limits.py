@@ -8,6 +8,7 @@ import re
 from itertools import accumulate
 from typing import Final
 
+from virtshape.api.duration import parse_duration
 from virtshape.api.status import StatusError
 
 MOST_WRITES: Final = 200
@@ -18,9 +19,6 @@ LONGEST_SECONDS: Final = 60.0
 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _OTHERS = bytes(byte for byte in range(256) if byte not in b"{}[]")
-_DURATION = re.compile(r"(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|ms|s|m|h))+|0")
-_PART = re.compile(r"([0-9.]+)([a-zµ]+)")
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
 
 
@@ -71,9 +69,11 @@ def read_patience(text: str) -> float:
     """For how many seconds a client is ready to wait, as it says in Go's words: `1m30s`; no longer than anyone may."""
     if not text:
         return LONGEST_SECONDS
-    if len(text) > 64 or not _DURATION.fullmatch(text):
-        raise StatusError(400, "BadRequest", f'invalid timeout specified in the request URL: "{text}"')
-    seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    try:
+        seconds = parse_duration(text)
+    except ValueError:
+        words = f'invalid timeout specified in the request URL: "{text}"'
+        raise StatusError(400, "BadRequest", words) from None
     return min(seconds, LONGEST_SECONDS) or LONGEST_SECONDS
 
 

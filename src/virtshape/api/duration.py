@@ -1,0 +1,20 @@
+"""
+Durations in Go's words, as Kubernetes' clients and servers write them: `45s`, `1m30s`, `250ms`.
+
+Only reads.
+"""
+
+import re
+from typing import Final
+
+LONGEST_TEXT: Final = 64
+_DURATION: Final = re.compile(r"(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|ms|s|m|h))+|0")
+_PART: Final = re.compile(r"([0-9.]+)([a-zµ]+)")
+_UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def parse_duration(text: str) -> float:
+    """How many seconds that is; ValueError if it is no duration."""
+    if len(text) > LONGEST_TEXT or not _DURATION.fullmatch(text):
+        raise ValueError(f'"{text[:LONGEST_TEXT]}" is no duration, such as 45s or 1m30s')
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
