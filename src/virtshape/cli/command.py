@@ -140,10 +140,22 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg] # as above
 
 
 def give_values(parameters: Sequence[click.Parameter], args: list[str]) -> list[str]:
-    """The arguments with a value for each switch that stands alone."""
-    switches = {name for parameter in parameters if is_switch(parameter) for name in parameter.opts}
+    """The arguments as click reads them: a value for each switch that stands alone, no `=` behind a single letter."""
+    options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
+    switches = {name for option in options if is_switch(option) for name in option.opts}
+    takers = {name for option in options if not option.is_flag and not is_switch(option) for name in option.opts}
     end = args.index("--") if "--" in args else len(args)
-    return [give_value(word) if word in switches else word for word in args[:end]] + args[end:]
+    given: list[str] = []
+    for before, word in zip(["", *args], args[:end], strict=False):
+        if before in takers:
+            given.append(word)
+        elif word in switches:
+            given.append(give_value(word))
+        elif word[2:3] == "=" and word[:2] in switches | takers:
+            given.append(word[:2] + word[3:])
+        else:
+            given.append(word)
+    return given + args[end:]
 
 
 def give_value(word: str) -> str:

@@ -35,6 +35,32 @@ def test_what_stands_after_two_dashes_is_no_switch() -> None:
     assert show.make_context("show", ["--", "--on"]).params == {"on": None, "words": ("--on",)}
 
 
+@click.command(cls=Command)
+@switch("-q", "--quiet", default=False, help="Whether.")
+@click.option("-n", "--name", default="")
+@click.argument("words", nargs=-1)
+def name_it(quiet: bool, name: str, words: tuple[str, ...]) -> None:
+    click.echo(f"{quiet} {name} {words}")
+
+
+@pytest.mark.parametrize(
+    ("words", "read"),
+    [
+        (["-n=web"], (False, "web", ())),
+        (["-n", "web"], (False, "web", ())),
+        (["-nweb"], (False, "web", ())),
+        (["-n==web"], (False, "=web", ())),
+        (["--name=web", "-q=false"], (False, "web", ())),
+        (["-q=true", "x"], (True, "", ("x",))),
+        (["-n", "-q=1"], (False, "-q=1", ())),
+        (["-n", "--quiet"], (False, "--quiet", ())),
+        (["--", "-n=web"], (False, "", ("-n=web",))),
+    ],
+)
+def test_a_value_may_stand_behind_a_letter_as_kubectl_takes_it(words: list[str], read: tuple[object, ...]) -> None:
+    assert tuple(name_it.make_context("name", words).params[key] for key in ("quiet", "name", "words")) == read
+
+
 @pytest.mark.parametrize("word", ["", "yes", "TRuE", "2"])
 def test_a_switch_reads_no_other_words(word: str) -> None:
     with pytest.raises(click.BadParameter):
