@@ -5,7 +5,7 @@ Where nothing else names a server, it is the `virtshape up` of this user. The fl
 """
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import wraps
 from pathlib import Path
@@ -18,11 +18,13 @@ from click.shell_completion import CompletionItem
 from virtshape.cli.datadir import default_directory
 from virtshape.cli.errors import Refusal, warn
 from virtshape.cli.overriding import FLAGS, declare_overrides, read_overrides
+from virtshape.cli.period import read_seconds
 
 if TYPE_CHECKING:
     from virtshape.client.access import Access
     from virtshape.client.http import HttpTransport
     from virtshape.client.rest import RestClient
+    from virtshape.client.telling import Exchange, Tell
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,7 +47,20 @@ class Target(NamedTuple):
     context: str = ""
     namespace: str = ""
     overrides: Mapping[str, Any] = MappingProxyType({})
-    """What is said in place of a kubeconfig's words, by the names of the flags."""
+    """What is said in place of a kubeconfig's words and of how it is asked, by the names of the flags."""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long an answer may take; None for as long as it likes."""
+        from virtshape.client.http import CALL_SECONDS
+
+        said = self.overrides.get("request_timeout")
+        return CALL_SECONDS if said is None else read_seconds(said)
+
+    @property
+    def verbosity(self) -> int:
+        """How much is told of requests, as kubectl counts it."""
+        return int(self.overrides.get("verbosity", 0))
 
 
 class Session(NamedTuple):
@@ -55,6 +70,8 @@ class Session(NamedTuple):
     namespace: str
     transport: "HttpTransport"
     client: "RestClient"
+    tell: "Tell | None" = None
+    """Told of requests that are made beside these two."""
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
@@ -75,8 +92,8 @@ def stated_namespace() -> str | None:
     return current_target(click.get_current_context()).namespace or None
 
 
-def complete_context(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
-    """Offer the contexts of the kubeconfig that begin so."""
+def complete_entry(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the contexts, clusters or users of the kubeconfig that begin so."""
     from virtshape.client.errors import ConfigError
     from virtshape.client.kubeconfig import list_paths, load_config
 
@@ -85,10 +102,11 @@ def complete_context(ctx: click.Context, param: click.Parameter, incomplete: str
         config = load_config([Path(path)] if path else list_paths(os.environ))
     except ConfigError:
         return []
-    return [CompletionItem(name) for name in sorted(config.contexts) if name.startswith(incomplete)]
+    known: dict[str, Any] = getattr(config, f"{param.name}s")
+    return [CompletionItem(name) for name in sorted(known) if name.startswith(incomplete)]
 
 
-def complete_namespace(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
+def complete_namespace(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
     """Offer the namespaces that begin so."""
     from virtshape.api.core.namespace import Namespace
 
@@ -124,9 +142,10 @@ def complete_names(target: Target, kind: Any, incomplete: str, *, everywhere: bo
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 
-def declare_flags(function: F, *, hide_overrides: bool = True) -> F:
-    """Declare the flags of a connection, for `current_target` to read."""
-    function = declare_overrides(function, _remember, hidden=hide_overrides)
+def declare_flags(function: F, *, without: Collection[str] = (), hide_overrides: bool = True) -> F:
+    """Declare the flags of a connection, for `current_target` to read; some may be left out that mean another thing."""
+    completers = dict.fromkeys(("cluster", "user"), complete_entry)
+    function = declare_overrides(function, _remember, completers, without=without, hidden=hide_overrides)
     for option in (
         click.option(
             "-n",
@@ -142,7 +161,7 @@ def declare_flags(function: F, *, hide_overrides: bool = True) -> F:
             metavar="NAME",
             expose_value=False,
             callback=_remember,
-            shell_complete=complete_context,
+            shell_complete=complete_entry,
             help="Context of the kubeconfig, in place of its current one.",
         ),
         click.option(
@@ -158,14 +177,14 @@ def declare_flags(function: F, *, hide_overrides: bool = True) -> F:
     return function
 
 
-def connection_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the flags of a connection; it is called with `target`."""
+def connection_options(function: Callable[..., Any], *, without: Collection[str] = ()) -> Callable[..., Any]:
+    """Give a command the flags of a connection, but for those that it has itself; it is called with `target`."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         return function(*args, target=current_target(click.get_current_context()), **kwargs)
 
-    return declare_flags(call)
+    return declare_flags(call, without=without)
 
 
 def run_session(
@@ -178,9 +197,10 @@ def run_session(
     from virtshape.client.errors import ConfigError, UnreachableError
 
     access, is_own = find_server(target)
+    seconds = call_seconds or target.seconds
 
     async def run() -> T:
-        async with open_session(access, target.namespace, call_seconds=call_seconds) as session:
+        async with open_session(access, target.namespace, seconds, target.verbosity) as session:
             return await work(session)
 
     try:
@@ -194,17 +214,23 @@ def run_session(
 
 @asynccontextmanager
 async def open_session(
-    access: "Access", namespace: str = "", *, call_seconds: float | None = None
+    access: "Access", namespace: str, seconds: float | None, verbosity: int
 ) -> AsyncIterator[Session]:
-    """Talk to a server; what it warns of is told to the user."""
-    from virtshape.client.http import CALL_SECONDS, CONNECT_SECONDS, HttpTransport
+    """Talk to a server; what it warns of is told to the user, and what is asked of it if that is wished for."""
+    from virtshape.client.http import CONNECT_SECONDS, HttpTransport
     from virtshape.client.rest import RestClient
+    from virtshape.client.telling import HEADS, describe_exchange
 
-    call = call_seconds or CALL_SECONDS
-    transport = HttpTransport(access, call_seconds=call, connect_seconds=min(call, CONNECT_SECONDS))
+    def tell(exchange: "Exchange") -> None:
+        for line in describe_exchange(exchange, verbosity):
+            click.echo(line, err=True)
+
+    told = tell if verbosity >= HEADS else None
+    patience = CONNECT_SECONDS if seconds is None else min(seconds, CONNECT_SECONDS)
+    transport = HttpTransport(access, call_seconds=seconds, connect_seconds=patience, tell=told)
     client = RestClient(transport, manager="virtctl", warn=warn)
     try:
-        yield Session(access, namespace or access.namespace, transport, client)
+        yield Session(access, namespace or access.namespace, transport, client, told)
     finally:
         await client.close()
 
@@ -227,23 +253,29 @@ def find_server(target: Target) -> tuple["Access", bool]:
 
 def _find_stated(target: Target) -> tuple["Access", bool]:
     from virtshape.client.access import Access
-    from virtshape.client.kubeconfig import Config, find_access, find_account, list_paths, load_config
+    from virtshape.client.kubeconfig import Config, find_account, list_paths, load_config
 
     config = Config() if target.kubeconfig else load_config(list_paths(os.environ))
     if target.kubeconfig or config.contexts or config.clusters or find_account(os.environ) is not None:
-        return find_access(path=target.kubeconfig, context=target.context), False
+        return _choose(target.kubeconfig, target), False
     if "server" in target.overrides:
         return Access(""), False
     stated = os.environ.get("KUBECONFIG")
     if stated:
         raise Refusal(f"$KUBECONFIG names {stated}, and no server stands there", next_step=_CHECK_CONFIG)
-    return find_own_system(target.context), True
+    return find_own_system(target), True
 
 
-def find_own_system(context: str = "") -> "Access":
-    """The system that this user runs, as its admin; NoServer if none runs."""
-    from virtshape.client.errors import ConfigError
+def _choose(kubeconfig: str, target: Target) -> "Access":
     from virtshape.client.kubeconfig import find_access
+
+    cluster, user = (target.overrides.get(name, "") for name in ("cluster", "user"))
+    return find_access(path=kubeconfig, context=target.context, cluster=cluster, user=user)
+
+
+def find_own_system(target: Target) -> "Access":
+    """The system that this user runs, as its admin unless the flags name another user; NoServer if none runs."""
+    from virtshape.client.errors import ConfigError
     from virtshape.store.lock import find_holder
 
     directory = Path(os.environ.get("VIRTSHAPE_DATA_DIR") or default_directory()).absolute()
@@ -252,6 +284,6 @@ def find_own_system(context: str = "") -> "Access":
         causes = ["there is neither $KUBECONFIG nor ~/.kube/config", f"no system runs in {directory}"]
         raise NoServer("no server is known", causes, _NAME_A_SERVER)
     try:
-        return find_access(path=str(kubeconfig), context=context)
+        return _choose(str(kubeconfig), target)
     except ConfigError as error:
         raise Refusal(str(error), next_step=_CHECK_CONFIG) from error

@@ -6,6 +6,7 @@ Prints a manifest and sends it nowhere. A server is asked only for the source, a
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -99,7 +100,7 @@ def complete_kinds(ctx: click.Context, kinds: Sequence[str], incomplete: str) ->
 @switch("--cluster", default=False, help="Print the cluster-wide kind, in place of the one for a namespace.")
 @switch("--keep-metadata", default=False, help=f"Keep the labels and annotations of {GROUP}.")
 @output_option
-@connection_options
+@partial(connection_options, without=("cluster",))
 def command(
     *,
     source: str,

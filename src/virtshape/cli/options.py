@@ -20,6 +20,7 @@ from virtshape.cli.connection import declare_flags
         Example("All of them", "virtctl options"),
         Example("One of them in use", "virtctl --context staging start web"),
         Example("Act as somebody else", "virtctl start web --as jdoe --as-group operators"),
+        Example("See what is asked of the server", "virtctl start web -v=6"),
     ],
 )
 @click.pass_context
@@ -27,7 +28,8 @@ def command(ctx: click.Context) -> None:
     """
     List the flags that every command takes, before or behind its name.
 
-    A flag behind the command counts more than the same flag before it.
+    A flag behind the command counts more than the same flag before it. Where the command has another flag of that
+    name, as customize has --cluster, these stand before it.
     """
     click.echo("The following options can be passed to any command:\n")
     click.echo(describe_flags(ctx), nl=False)

@@ -8,9 +8,10 @@ requests than there may be connections wait for their turn; streams and WebSocke
 import asyncio
 import socket
 import ssl
+import time
 import zlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ from virtshape.client.access import Access, Identity, build_context
 from virtshape.client.connection import Connection
 from virtshape.client.errors import ConfigError, UnreachableError, read_refusal
 from virtshape.client.feeder import Feeder
+from virtshape.client.telling import Exchange, Tell
 from virtshape.client.transport import Call, Reply
 from virtshape.client.tunnel import open_tunnel
 from virtshape.stream.handshake import PLAIN, answer_key, ask_for_socket, make_key
@@ -35,7 +37,12 @@ class HttpTransport:
     """Carries requests to one server."""
 
     def __init__(
-        self, access: Access, *, call_seconds: float = CALL_SECONDS, connect_seconds: float = CONNECT_SECONDS
+        self,
+        access: Access,
+        *,
+        call_seconds: float | None = CALL_SECONDS,
+        connect_seconds: float = CONNECT_SECONDS,
+        tell: Tell | None = None,
     ) -> None:
         url = urlsplit(access.server)
         if url.scheme not in ("http", "https") or not url.hostname:
@@ -48,6 +55,7 @@ class HttpTransport:
         self._prefix = url.path.rstrip("/")
         self._call_seconds = call_seconds
         self._connect_seconds = connect_seconds
+        self._tell = tell
         self._idle: list[Connection] = []
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
         self._tls: tuple[Identity | None, ssl.SSLContext] | None = None
@@ -101,7 +109,10 @@ class HttpTransport:
     async def _exchange(self, call: Call) -> Reply:
         data = await self._write(call, (("accept-encoding", "gzip"),))
         async with self._room:
-            return await self._send(call, data)
+            with self._telling(call) as answered:
+                reply = await self._send(call, data)
+                answered.append(reply)
+                return reply
 
     async def _send(self, call: Call, data: bytes) -> Reply:
         connection = self._take_idle()
@@ -128,14 +139,29 @@ class HttpTransport:
 
     async def _open_stream(self, call: Call) -> Connection:
         data = await self._write(call)
-        connection = await self._connect()
-        try:
-            async with self._limit(self._call_seconds):
-                await connection.send(data)
-        except BaseException:
-            connection.close()
-            raise
+        with self._telling(call) as answered:
+            connection = await self._connect()
+            try:
+                async with self._limit(self._call_seconds):
+                    await connection.send(data)
+            except BaseException:
+                connection.close()
+                raise
+            answered.append(Reply(connection.status, connection.headers, b""))
         return connection
+
+    @contextmanager
+    def _telling(self, call: Call) -> Iterator[list[Reply]]:
+        """Have it told what became of a request, once it is over; the answer is put into the list."""
+        answered: list[Reply] = []
+        began = time.monotonic()
+        try:
+            yield answered
+        finally:
+            if self._tell is not None:
+                reply = answered[0] if answered else Reply(0, {}, b"")
+                url = f"{'https' if self._secure else 'http'}://{self._authority}{self._prefix}{call.target}"
+                self._tell(Exchange(call.method, url, reply.status, time.monotonic() - began, call.body, reply.body))
 
     async def _check_consent(self, connection: Connection, key: str) -> None:
         if connection.status != 101:

@@ -89,16 +89,22 @@ class Config(Struct):
 
 
 def find_access(
-    *, path: str = "", context: str = "", environment: Mapping[str, str] = os.environ, account: Path = ACCOUNT_DIRECTORY
+    *,
+    path: str = "",
+    context: str = "",
+    cluster: str = "",
+    user: str = "",
+    environment: Mapping[str, str] = os.environ,
+    account: Path = ACCOUNT_DIRECTORY,
 ) -> Access:
     """The server and user that kubectl would take; ConfigError if there are none."""
     config = load_config([Path(path)] if path else list_paths(environment), must_exist=bool(path))
-    if not config.contexts and not config.clusters and not path:
+    if not config.contexts and not config.clusters and not (path or cluster or user):
         access = find_account(environment, account)
         if access is not None:
             return access
         raise ConfigError("no server is known: set KUBECONFIG to the path of a kubeconfig, or write ~/.kube/config")
-    return choose_access(config, context)
+    return choose_access(config, context, cluster=cluster, user=user)
 
 
 def list_paths(environment: Mapping[str, str]) -> list[Path]:
@@ -146,25 +152,30 @@ def _without_nulls(tree: Any) -> Any:
     return [_without_nulls(value) for value in tree] if isinstance(tree, list) else tree
 
 
-def choose_access(config: Config, context: str = "") -> Access:
-    """What a context comes down to; the current one if none is named."""
-    name = context or config.current_context
-    if not name:
-        raise ConfigError("the kubeconfig has no current-context, and no other was named")
-    chosen, _ = _find(config.contexts, name, "context")
-    cluster, cluster_home = _find(config.clusters, chosen.cluster, "cluster")
-    user, user_home = _find(config.users, chosen.user, "user") if chosen.user else (User(), Path())
-    authority = _read_either(cluster.certificate_authority_data, cluster.certificate_authority, cluster_home)
+def choose_access(config: Config, context: str = "", *, cluster: str = "", user: str = "") -> Access:
+    """What a context comes down to, the current one if none is named; a cluster and a user may stand in for its own."""
+    chosen = _choose_context(config, context, cluster, user)
+    place, place_home = _find(config.clusters, chosen.cluster, "cluster")
+    asker, asker_home = _find(config.users, chosen.user, "user") if chosen.user else (User(), Path())
+    authority = _read_either(place.certificate_authority_data, place.certificate_authority, place_home)
     return Access(
-        server=cluster.server,
-        secrets=_find_secrets(user, user_home, chosen.user, cluster, authority),
+        server=place.server,
+        secrets=_find_secrets(asker, asker_home, chosen.user, place, authority),
         authority=authority,
-        insecure=cluster.insecure_skip_tls_verify,
-        server_name=cluster.tls_server_name,
+        insecure=place.insecure_skip_tls_verify,
+        server_name=place.tls_server_name,
         namespace=chosen.namespace or DEFAULT_NAMESPACE,
-        acting_as=Impersonation(user.as_, user.as_uid, user.as_groups or (), user.as_user_extra or {}),
-        proxy=cluster.proxy_url,
+        acting_as=Impersonation(asker.as_, asker.as_uid, asker.as_groups or (), asker.as_user_extra or {}),
+        proxy=place.proxy_url,
     )
+
+
+def _choose_context(config: Config, name: str, cluster: str, user: str) -> Context:
+    name = name or config.current_context
+    if not name and not cluster:
+        raise ConfigError("the kubeconfig has no current-context, and no other was named")
+    found = _find(config.contexts, name, "context")[0] if name else Context()
+    return Context(cluster or found.cluster, user or found.user, found.namespace)
 
 
 def find_account(environment: Mapping[str, str], directory: Path = ACCOUNT_DIRECTORY) -> Access | None:

@@ -9,7 +9,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 from urllib.parse import urlsplit
 
 import httptools
@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from virtshape.client.errors import UnreachableError
 from virtshape.client.rest import USER_AGENT
+from virtshape.client.tunnel import open_tunnel
 
 PIECE: Final = 1 << 20
 CONNECT_SECONDS: Final = 30.0
@@ -32,6 +33,8 @@ class Proxy(Struct, frozen=True):
     url: str
     token: str
     tls: ssl.SSLContext | None = None
+    way: str = ""
+    """The proxy that leads there; it is reached directly where there is none."""
 
 
 class Answer(Struct, frozen=True):
@@ -75,15 +78,21 @@ async def _connect(proxy: Proxy) -> tuple[asyncio.StreamReader, asyncio.StreamWr
     if not url.hostname:
         raise UnreachableError(f"{proxy.url} is no address, such as https://upload.example")
     port = url.port or (80 if proxy.tls is None else 443)
+    name = url.hostname if proxy.tls is not None else None
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
-            reader, writer = await asyncio.open_connection(url.hostname, port, ssl=proxy.tls, limit=PIECE)
+            way = await _find_way(proxy, url.hostname, port)
+            reader, writer = await asyncio.open_connection(**way, ssl=proxy.tls, server_hostname=name, limit=PIECE)
     except TimeoutError:
         raise UnreachableError(f"{proxy.url} did not answer within {CONNECT_SECONDS:g} seconds") from None
     except OSError as error:  # which TLS's errors are too
         raise UnreachableError(f"cannot connect to {proxy.url}: {error}") from error
     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     return reader, writer
+
+
+async def _find_way(proxy: Proxy, host: str, port: int) -> dict[str, Any]:
+    return {"sock": await open_tunnel(proxy.way, host, port)} if proxy.way else {"host": host, "port": port}
 
 
 def _format_head(proxy: Proxy, method: str, size: int | None = None) -> bytes:

@@ -1,6 +1,9 @@
 """Which server a command asks: as kubectl finds it, and else the `virtshape up` of this user."""
 
+import asyncio
 import contextlib
+import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,9 +11,10 @@ from typing import Any
 import click
 import pytest
 from tests.commands import call_virtctl
+from tests.webserver import Answer, Request, serve
 
 from virtshape.api.yaml import write_yaml
-from virtshape.cli.connection import NoServer, Target, complete_context, complete_vm, current_target, find_server
+from virtshape.cli.connection import NoServer, Target, complete_vm, current_target, find_server
 from virtshape.cli.errors import Refusal
 from virtshape.cli.start import command
 from virtshape.store.lock import Lock
@@ -21,6 +25,7 @@ def write_config(path: Path, *names: str, current: str | None = None) -> Path:
     tree: dict[str, Any] = {
         "current-context": current or names[0],
         "clusters": [{"name": name, "cluster": {"server": f"https://{name}:6443"}} for name in names],
+        "users": [{"name": name, "user": {"token": f"token-{name}"}} for name in names],
         "contexts": [{"name": name, "context": {"cluster": name, "namespace": f"ns-{name}"}} for name in names],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,6 +107,74 @@ def test_a_kubeconfig_that_is_not_there_is_not_passed_over(
             find(kubeconfig=str(tmp_path / "none"))
 
 
+def test_a_cluster_and_a_user_are_named_in_place_of_the_context_s(tmp_path: Path) -> None:
+    config = write_config(tmp_path / "config", "a", "b")
+    access, _ = find_server(Target(str(config), overrides={"cluster": "b"}))
+    assert (access.server, access.namespace) == ("https://b:6443", "ns-a")
+    access, _ = find_server(Target(str(config), overrides={"user": "b"}))
+    assert asyncio.run(access.secrets.fetch()).token.endswith("-b")
+    outcome = call_virtctl("--cluster=c", "--kubeconfig", str(config), "start", "web")
+    assert outcome.err.startswith('error: the kubeconfig has no cluster "c"; there are a, b\n')
+
+
+def test_a_flag_of_that_name_behind_a_command_that_has_one_is_the_command_s() -> None:
+    named = call_virtctl("--cluster", "staging", "customize", "u1.medium", "--name", "x", "--catalog", "--cluster")
+    assert named.tree["kind"] == "VirtualMachineClusterInstancetype"
+
+
+VERSION = b'{"gitVersion": "v9"}'
+TOKEN = "-".join(["s3cr3t", "words"])
+
+
+def answer_version(request: Request) -> Answer:
+    return Answer(VERSION) if request.path.endswith("/version") else Answer(status=404)
+
+
+LEVELS: dict[str, tuple[list[str], list[str]]] = {
+    "nothing": ([], []),
+    "too little": (["-v", "5"], []),
+    "requests": (["-v=6"], ["{head}"]),
+    "requests, at length": (["--v", "7"], ["{head}"]),
+    "bodies": (["-v8"], ["{head}", 'Response Body: {{"gitVersion": "v9"}}']),
+}
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before the command", "behind it"])
+@pytest.mark.parametrize(("words", "told"), LEVELS.values(), ids=LEVELS)
+def test_requests_are_told_at_a_level(words: list[str], told: list[str], before: bool) -> None:
+    with serve(answer_version) as server:
+        line = [*words, "version"] if before else ["version", *words]
+        outcome = call_virtctl(*line, "--server", server.url, "--token", TOKEN)
+    assert server.list_headers("Authorization") == [f"Bearer {TOKEN}"]
+    assert (outcome.status, 'GitVersion:"v9"' in outcome.out) == (0, True), outcome.err
+    path = "/apis/subresources.kubevirt.io/v1/version"
+    head = f"GET {server.url}{path} 200 OK in N milliseconds"
+    lines = re.sub(r"\d+ milliseconds", "N milliseconds", outcome.err).splitlines()
+    assert lines == [one.format(head=head) for one in told]
+    assert TOKEN not in outcome.err
+
+
+@pytest.mark.parametrize(("period", "status"), [("100ms", 1), ("0", 0), ("1m", 0)])
+def test_an_answer_may_take_as_long_as_is_said(period: str, status: int) -> None:
+    waited = threading.Event()
+
+    def answer_late(request: Request) -> Answer:
+        waited.wait(30 if status else 0.3)
+        return answer_version(request)
+
+    with serve(answer_late) as server:
+        try:
+            outcome = call_virtctl("version", f"--request-timeout={period}", "--server", server.url)
+        finally:
+            waited.set()
+    assert (outcome.status, "did not answer within 0.1 seconds" in outcome.err) == (status, bool(status))
+
+
+@pytest.mark.parametrize("words", [["--request-timeout", "soon"], ["-v", "much"]])
+def test_what_a_flag_cannot_mean_is_refused(words: list[str]) -> None:
+    assert call_virtctl("version", *words).status == 2
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [
@@ -127,11 +200,13 @@ def test_a_flag_behind_the_command_beats_one_before_it() -> None:
     assert seen == [Target(context="kept", namespace="behind")]
 
 
-def test_completion_offers_contexts_and_is_silent_without_a_server(tmp_path: Path) -> None:
+def test_completion_offers_entries_of_the_kubeconfig_and_is_silent_without_a_server(tmp_path: Path) -> None:
     ctx = click.Context(command)
     ctx.meta["virtshape.connection"] = {"kubeconfig": str(write_config(tmp_path / "config", "blue", "black", "red"))}
-    offered = [item.value for item in complete_context(ctx, command.params[0], "bl")]
-    assert offered == ["black", "blue"]
+    for flag in ("context", "cluster", "user"):
+        (option,) = [one for one in command.params if one.name == flag]
+        offered = [item.value for item in option.shell_complete(ctx, "bl")]
+        assert offered == ["black", "blue"]
     assert complete_vm(click.Context(command), command.params[0], "") == []
 
 

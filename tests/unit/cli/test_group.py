@@ -42,7 +42,9 @@ def test_every_flag_says_what_it_is_for(group: LazyGroup) -> None:
     assert [option.name for option in options if not option.help] == []
 
 
-@pytest.mark.parametrize(("name", "more"), [("virtctl", ("connection", "datadir", "overriding")), ("virtshape", ())])
+@pytest.mark.parametrize(
+    ("name", "more"), [("virtctl", ("connection", "datadir", "overriding", "period")), ("virtshape", ())]
+)
 def test_help_of_a_command_imports_neither_its_subcommands_nor_the_api(name: str, more: tuple[str, ...]) -> None:
     program = (
         f"import sys; from virtshape.cli.{name} import main; sys.argv = ['{name}', '--help']; main();"

@@ -5,4 +5,8 @@ def test_the_flags_of_every_command_are_listed() -> None:
     outcome = call_virtctl("options")
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out.startswith("The following options can be passed to any command:\n\n  --kubeconfig FILE")
-    assert [flag for flag in ("--context", "-n, --namespace", "-h, --help") if flag not in outcome.out] == []
+    assert [
+        flag
+        for flag in ("--context", "-n, --namespace", "--user", "-v, --v LEVEL", "-h, --help")
+        if flag not in outcome.out
+    ] == []

@@ -35,6 +35,10 @@ WORDS: dict[str, tuple[list[str], dict[str, object]]] = {
     "behind the command": (["show", "-s", "https://x", "--token=t"], {"server": "https://x", "token": "t"}),
     "before it": (["--insecure-skip-tls-verify", "show"], {"insecure_skip_tls_verify": True}),
     "said otherwise behind it": (["--as", "a", "show", "--as", "b"], {"as_": "b"}),
+    "how to ask": (
+        ["-v=6", "show", "--request-timeout", "5s", "--user=u"],
+        {"verbosity": 6, "request_timeout": "5s", "user": "u"},
+    ),
     "several": (["show", "--as-group", "a", "--as-group=b"], {"as_group": ("a", "b")}),
     "nothing": (["show"], {}),
 }
@@ -64,13 +68,24 @@ def test_flags_are_read_wherever_they_stand(words: list[str], said: dict[str, ob
 
 
 def test_flags_are_written_for_a_command_that_runs_elsewhere() -> None:
-    said = {"server": "https://x", "client_key": "key.pem", "insecure_skip_tls_verify": True, "as_group": ("a", "b")}
+    said = {
+        "cluster": "staging",
+        "server": "https://x",
+        "client_key": "key.pem",
+        "insecure_skip_tls_verify": True,
+        "as_group": ("a", "b"),
+        "request_timeout": "1m30s",
+        "verbosity": 6,
+    }
     assert write_flags(said) == [
+        "--cluster=staging",
         "--server=https://x",
         f"--client-key={Path('key.pem').absolute()}",
         "--insecure-skip-tls-verify=true",
         "--as-group=a",
         "--as-group=b",
+        "--request-timeout=1m30s",
+        "--v=6",
     ]
 
 

@@ -12,6 +12,7 @@ from virtshape.api.status import StatusError
 from virtshape.client.access import Access, FixedSecret, Impersonation, Secret
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.client.http import HttpTransport
+from virtshape.client.telling import Exchange
 from virtshape.client.transport import Call, Reply
 
 GET, POST = Call("GET", "/x"), Call("POST", "/x", {"content-type": "text/plain"}, b"hello")
@@ -275,6 +276,30 @@ def test_a_stream_that_falls_silent_is_given_up() -> None:
 def test_who_reads_slowly_gets_everything() -> None:
     line = b"x" * 100_000 + b"\n"
     assert stream(Server(chunked(*[line] * 100, b""))) == [line.rstrip()] * 100
+
+
+def test_requests_are_told_as_they_are_made_and_secrets_are_not() -> None:
+    told: list[Exchange] = []
+    refused = ok(b"no", status="401 Unauthorized")
+    server = Server(refused, ok(b"in", "connection: close"), chunked(b"line\n", b""), b"")
+
+    async def play() -> None:
+        async with transport_to(server.talk, secrets=Changing()) as transport:
+            transport._tell = told.append  # noqa: SLF001 - as if it had been made so
+            await transport.call(POST)
+            async with transport.stream(GET) as lines:
+                assert [line async for line in lines] == [b"line"]
+            with pytest.raises(UnreachableError):
+                await transport.call(GET)
+
+    asyncio.run(play())
+    assert [(one.method, one.url.partition("/x")[1], one.status, one.sent, one.received) for one in told] == [
+        ("POST", "/x", 401, b"hello", b"no"),
+        ("POST", "/x", 200, b"hello", b"in"),
+        ("GET", "/x", 200, b"", b""),
+        ("GET", "/x", 0, b"", b""),
+    ]
+    assert "t1" not in str(told)
 
 
 def test_a_certificate_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -70,6 +70,31 @@ def test_a_context_can_be_named(tmp_path: Path) -> None:
     assert find_access(path=path, context="two").server == "https://two:6443"
 
 
+def test_a_cluster_and_a_user_can_stand_in_for_the_context_s(tmp_path: Path) -> None:
+    one, two = build_config(user={"token": "first"}, namespace="ns"), build_config(name="two", user={"token": "second"})
+    both = one | {key: one[key] + two[key] for key in ("clusters", "users", "contexts")}
+    path = str(write(tmp_path / "config", both))
+    access = find_access(path=path, cluster="two")
+    assert (access.server, fetch(access).token, access.namespace) == ("https://two:6443", "first", "ns")
+    access = find_access(path=path, user="two")
+    assert (access.server, fetch(access).token) == ("https://one:6443", "second")
+    nowhere = str(write(tmp_path / "nowhere", both | {"current-context": ""}))
+    access = find_access(path=nowhere, cluster="two", user="two")
+    assert (access.server, fetch(access).token, access.namespace) == ("https://two:6443", "second", "default")
+    with pytest.raises(ConfigError, match='no cluster "three"; there are one, two'):
+        find_access(path=path, cluster="three")
+    with pytest.raises(ConfigError, match='no user "three"; there are one, two'):
+        find_access(path=path, user="three")
+
+
+def test_who_names_a_cluster_does_not_mean_the_pod_that_asks(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("t")
+    environment = {"HOME": str(tmp_path), "KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+    assert find_access(environment=environment, account=tmp_path).server == "https://10.0.0.1:443"
+    with pytest.raises(ConfigError, match='the kubeconfig has no cluster "one"'):
+        find_access(environment=environment, account=tmp_path, cluster="one")
+
+
 PROBLEMS: dict[str, tuple[object, str]] = {
     "no such context": ({"current-context": "x"}, 'has no context "x"'),
     "no context": (build_config() | {"current-context": ""}, "no current-context"),

@@ -117,3 +117,36 @@ def test_whether_it_is_ready_is_asked_for_without_a_body(status: int) -> None:
 def test_an_address_where_nobody_is_is_told_of(url: str) -> None:
     with pytest.raises(UnreachableError, match=r"cannot connect to|is no address"):
         asyncio.run(ask_whether_ready(Proxy(url, "t")))
+
+
+def test_a_file_goes_through_a_proxy() -> None:
+    heads: list[list[str]] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await read_head(reader))
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        heads.append(await read_head(reader))
+        assert await reader.readexactly(len(DATA)) == DATA
+        writer.write(OK)
+        await writer.drain()
+
+    def send(url: str) -> Awaitable[Answer]:
+        way = url.removesuffix("/v1beta1/upload-async?a=b")
+        there = Proxy("http://upload.example:8080/here", "t0k", way=way)
+        return send_file(there, io.BytesIO(DATA), len(DATA), lambda _: None)
+
+    assert run(serve, send) == Answer(200, "")
+    (connect, request) = heads
+    assert connect[0] == "CONNECT upload.example:8080 HTTP/1.1"
+    assert "t0k" not in str(connect)
+    assert request[:2] == ["POST /here HTTP/1.1", "host: upload.example:8080"]
+
+
+def test_a_proxy_that_leads_nowhere_is_told_of() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(b"HTTP/1.1 403 Not there\r\n\r\n")
+        await writer.drain()
+
+    with pytest.raises(UnreachableError, match=r"refused to connect to upload\.example:80: HTTP/1\.1 403 Not there"):
+        run(serve, lambda url: ask_whether_ready(Proxy("http://upload.example/", "t", way=url.partition("/v1")[0])))

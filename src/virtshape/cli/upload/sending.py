@@ -6,7 +6,10 @@ CDI's configuration names.
 """
 
 import asyncio
+import os
 import ssl
+import time
+from collections.abc import Awaitable
 from ipaddress import ip_address
 from typing import BinaryIO, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -18,8 +21,10 @@ from virtshape.cli.connection import Session
 from virtshape.cli.errors import Refusal
 from virtshape.cli.upload.bar import Bar
 from virtshape.cli.upload.objects import Wanted
+from virtshape.client import tunnel
 from virtshape.client.access import Access, build_context
 from virtshape.client.errors import UnreachableError
+from virtshape.client.telling import Exchange
 from virtshape.client.uploading import Answer, Proxy, ask_whether_ready, send_file
 
 ASYNC_PATH: Final = "/v1beta1/upload-async"
@@ -93,12 +98,30 @@ async def send_image(session: Session, wanted: Wanted, url: str, authority: byte
 async def _send(
     session: Session, wanted: Wanted, url: str, tls: ssl.SSLContext | None, file: BinaryIO, size: int, bar: Bar
 ) -> Answer:
-    token = await request_token(session, wanted.name)
-    proxy = Proxy(join_path(url, ASYNC_PATH), token, tls)
-    if (await ask_whether_ready(proxy)).status != 200:
-        proxy = Proxy(join_path(url, SYNC_PATH), token, tls)
+    token, way = await request_token(session, wanted.name), find_way(session.access, url)
+    proxy = Proxy(join_path(url, ASYNC_PATH), token, tls, way)
+    if (await _tell(session, "HEAD", proxy, ask_whether_ready(proxy))).status != 200:
+        proxy = Proxy(join_path(url, SYNC_PATH), token, tls, way)
     file.seek(0)
-    return await send_file(proxy, file, size, bar.show)
+    return await _tell(session, "POST", proxy, send_file(proxy, file, size, bar.show))
+
+
+async def _tell(session: Session, method: str, proxy: Proxy, asking: Awaitable[Answer]) -> Answer:
+    """Have it told what became of a request to the upload proxy, if anybody listens."""
+    began, status = time.monotonic(), 0
+    try:
+        answer = await asking
+        status = answer.status
+        return answer
+    finally:
+        if session.tell is not None:
+            session.tell(Exchange(method, proxy.url, status, time.monotonic() - began))
+
+
+def find_way(access: Access, url: str) -> str:
+    """The proxy that leads to the address: the server's own if it is the server's, else what the environment names."""
+    is_own = urlsplit(url).netloc == urlsplit(access.server).netloc
+    return access.proxy if is_own else tunnel.find_proxy(url, os.environ)
 
 
 async def request_token(session: Session, name: str) -> str:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from virtshape.cli.upload.sending import add_scheme, join_path, reach
+from virtshape.cli.upload.sending import add_scheme, find_way, join_path, reach
+from virtshape.client.access import Access
 
 REACHED = {
     "elsewhere": ("https://upload.example", "https://api.example:6443", "https://upload.example"),
@@ -37,3 +38,20 @@ def test_the_path_is_added_where_it_is_missing(url: str, expected: str) -> None:
 def test_an_address_without_a_scheme_is_one_with_tls() -> None:
     assert add_scheme("127.0.0.1:8443") == "https://127.0.0.1:8443"
     assert add_scheme("http://127.0.0.1:8080") == "http://127.0.0.1:8080"
+
+
+@pytest.mark.parametrize(
+    ("url", "way"),
+    [
+        ("https://upload.example", "http://from-environment"),
+        ("https://upload.inner.example", ""),
+        ("https://api.example:6443/upload", "http://from-kubeconfig"),
+    ],
+    ids=["elsewhere", "where none is to be used", "at the server itself"],
+)
+def test_an_upload_goes_the_way_that_other_requests_go(url: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("https_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", "http://from-environment")
+    monkeypatch.setenv("NO_PROXY", ".inner.example")
+    assert find_way(Access("https://api.example:6443", proxy="http://from-kubeconfig"), url) == way

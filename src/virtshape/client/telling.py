@@ -1,0 +1,59 @@
+"""
+What is told of requests while they are made: which one, what was answered, how long it took.
+
+Only words. What shows who is asking is never among them: no header is told, and tokens in bodies are left out.
+"""
+
+import re
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final
+
+from msgspec import Struct
+
+HEADS: Final = 6
+"""The level from which on requests are told."""
+BODIES: Final = {8: 1024, 9: 10240}
+"""How much of a body is told at a level; above the last one all of it, below the first one nothing."""
+_TOKEN: Final = re.compile(r'("token"\s*:\s*)"(?:[^"\\]|\\.)*"')
+
+
+class Exchange(Struct, frozen=True):
+    """A request and its answer; a status of 0 stands for none."""
+
+    method: str
+    url: str
+    status: int
+    seconds: float
+    sent: bytes = b""
+    received: bytes = b""
+
+
+Tell = Callable[[Exchange], None]
+
+
+def describe_exchange(exchange: Exchange, level: int) -> list[str]:
+    """The lines that are told of a request at a level, as kubectl counts them."""
+    if level < HEADS:
+        return []
+    answer = _describe_status(exchange.status) if exchange.status else "without an answer"
+    lines = [f"{exchange.method} {exchange.url} {answer} in {round(exchange.seconds * 1000)} milliseconds"]
+    if level >= min(BODIES):
+        for words, body in (("Request", exchange.sent), ("Response", exchange.received)):
+            if body:
+                lines.append(f"{words} Body: {_describe_body(body, BODIES.get(level))}")
+    return lines
+
+
+def _describe_status(code: int) -> str:
+    try:
+        return f"{code} {HTTPStatus(code).phrase}"
+    except ValueError:
+        return str(code)
+
+
+def _describe_body(body: bytes, most: int | None) -> str:
+    text = _TOKEN.sub(r'\1"--- LEFT OUT ---"', body.decode(errors="replace")).strip()
+    if most is None or len(text) <= most:
+        return text
+    return f"{text[:most]} [and {len(text) - most} more characters]"
