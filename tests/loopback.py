@@ -26,7 +26,7 @@ from virtshape.serve.embedded import Settings, assemble
 
 Tree = dict[str, Any]
 HOST = "127.0.0.1"
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -122,7 +122,7 @@ class Client:
     def delete(self, path: str, body: object = None, **query: Any) -> Reply:
         return self.send("DELETE", path, body, query=query)
 
-    def watch(self, path: str, *, accept: str = "application/json", seconds: int = 10, **query: Any) -> Watching:
+    def watch(self, path: str, *, accept: str = "application/json", seconds: int = 60, **query: Any) -> Watching:
         """A watch over a connection of its own, that the server is to end after so many seconds."""
         connection = self._connect()
         target = _target(path, {"watch": "true", "timeoutSeconds": seconds, **query})

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 
 class Terminal:

@@ -9,7 +9,7 @@ import pytest
 from tests.demo import get_demo, give_up
 from tests.e2e.guests import Guests
 from tests.e2e.kubectl import Kubectl, list_kubectls
-from tests.e2e.system import System
+from tests.e2e.system import System, wait_until
 
 from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.machine.lacks import find_lacks
@@ -60,11 +60,13 @@ def cluster(request: pytest.FixtureRequest, system: System, tmp_path_factory: py
 
 @pytest.fixture
 def namespace(system: System) -> str:
-    """A namespace of the test's own."""
+    """A namespace of the test's own, with the account that each is given in a moment."""
     name = f"test-{next(_numbers)}"
     tree = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     code, answer = system.ask("POST", "/api/v1/namespaces", tree)
     assert code == 201, answer
+    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    wait_until(lambda: system.ask("GET", account)[0] == 200, f"{name} gets no account")
     return name
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from tests.e2e.manifests import build_machine, build_size
 from tests.e2e.system import System
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 NAMESPACE = "fleet"
 MACHINES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines"
 INSTANCES = f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachineinstances"

@@ -91,8 +91,9 @@ class Guests:
 
         def look() -> Tree | None:
             vmi = self.vmi(name)
-            fits = vmi is not None and vmi["status"].get("phase") == phase and vmi["metadata"]["uid"] != other_than
-            return vmi if fits else None
+            if vmi is None or vmi["metadata"]["uid"] == other_than:
+                return None
+            return vmi if vmi.get("status", {}).get("phase") == phase else None
 
         return eventually(look, lambda: f"{name} is not {phase}: {json.dumps(self.vmi(name), indent=1)}")
 
@@ -126,20 +127,30 @@ class Guests:
 
     def read_now(self, name: str) -> Tree:
         """What a guest finds at this moment, asked over the port that it has open for the web."""
-        (where,) = [here for port, here in self.list_ports(name).items() if port == 80]
-        with urllib.request.urlopen(f"http://{where}/cgi-bin/shape", timeout=PATIENCE) as answer:
+        with urllib.request.urlopen(
+            f"http://{self.wait_for_ports(name)[80]}/cgi-bin/shape", timeout=PATIENCE
+        ) as answer:
             shape: Tree = json.load(answer)
             return shape
 
-    def list_ports(self, name: str) -> dict[int, str]:
-        """Where the ports are that an instance names."""
-        words = self.conditions(name).get("PortsOpen", {}).get("message", "")
+    def wait_for_ports(self, name: str) -> dict[int, str]:
+        """Where the ports are that an instance names, once they are open."""
+        words: str = self.wait_for_condition(name, "PortsOpen")["message"]
         return {int(port): here for port, here in re.findall(r"tcp (\d+) of \w+ is ([\d.:]+)", words)}
 
     def conditions(self, name: str, kind: str = "virtualmachineinstances") -> dict[str, Tree]:
         """The conditions of an instance or a VM, by their types."""
         code, tree = self.system.ask("GET", f"{KUBEVIRT}/{kind}/{name}")
         return {one["type"]: one for one in tree.get("status", {}).get("conditions", [])} if code == 200 else {}
+
+    def wait_for_condition(self, name: str, condition: str, reason: str = "") -> Tree:
+        """A condition of an instance, once it has it, for this reason if one is given."""
+
+        def look() -> Tree | None:
+            found = self.conditions(name).get(condition)
+            return found if found is not None and reason in ("", found.get("reason")) else None
+
+        return eventually(look, lambda: f"{name} has no {condition} {reason}: {json.dumps(self.vmi(name), indent=1)}")
 
     def wait_for_words(self, name: str, words: str) -> str:
         """All that a guest has written to its console, once these words are among it."""
@@ -149,10 +160,23 @@ class Guests:
         )
         return written.replace("\r", "")
 
+    def wait_for_node(self) -> Tree:
+        """The node that this machine is, once the system has told of it."""
+
+        def look() -> Tree | None:
+            nodes: list[Tree] = self.system.ask("GET", "/api/v1/nodes")[1]["items"]
+            return next((one for one in nodes if one.get("status", {}).get("conditions")), None)
+
+        return eventually(look, lambda: "the system has no node")
+
     def list_events(self, name: str) -> list[Tree]:
         """What is told of objects of a name."""
         events = self.system.ask("GET", f"{CORE}/events")[1]["items"]
         return [one for one in events if one["involvedObject"]["name"] == name]
+
+    def wait_for_story(self, name: str, words: str) -> None:
+        """Wait until these words are told of objects of a name; what happens is told a moment later."""
+        eventually(lambda: words in self.read_story(name) or None, lambda: f"no {words!r} in {self.read_story(name)}")
 
     def read_story(self, name: str) -> str:
         """The words of all that is told of objects of a name."""
@@ -169,10 +193,15 @@ class Guests:
             self.system.ask("DELETE", f"{KUBEVIRT}/virtualmachines/{name}")
         for name in names:
             self.wait_until_gone(name)
+            self._wait_until_deleted(name)
 
     def wait_until_gone(self, name: str) -> None:
         """Wait until a VM has no instance."""
         eventually(lambda: True if self.vmi(name) is None else None, lambda: f"{name} is not gone: {self.vmi(name)}")
+
+    def _wait_until_deleted(self, name: str) -> None:
+        path = f"{KUBEVIRT}/virtualmachines/{name}"
+        eventually(lambda: self.system.ask("GET", path)[0] == 404 or None, lambda: f"{name} is left: {self.vm(name)}")
 
 
 def eventually(look: Callable[[], R | None], otherwise: Callable[[], str], patience: float = PATIENCE) -> R:

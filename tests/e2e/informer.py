@@ -8,11 +8,10 @@ import http.client
 import json
 import ssl
 import threading
-import time
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from tests.e2e.system import System
+from tests.e2e.system import PATIENCE, System, wait_until
 
 PATH = "/api/v1/namespaces/default/configmaps"
 PAUSE_SECONDS = 0.05
@@ -42,14 +41,14 @@ class Informer:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def catch_up(self, version: int, seconds: float = 20.0) -> None:
+    def catch_up(self, version: int) -> None:
         """Wait until it knows of a version, then end it."""
-        deadline = time.monotonic() + seconds
-        while self.version < version and time.monotonic() < deadline:
-            time.sleep(PAUSE_SECONDS)
+        wait_until(
+            lambda: self.version >= version, lambda: f"at {self.version} of {version} after {self.watches} watches"
+        )
         self._ending.set()
-        self._thread.join(seconds)
-        assert self.version >= version, f"at {self.version} of {version} after {self.watches} watches"
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive(), "its watch does not end"
 
     def _run(self) -> None:
         has_state = False

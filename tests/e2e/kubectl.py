@@ -18,7 +18,7 @@ import pytest
 from tests.manifests import write
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "virtshape"
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Ran(NamedTuple):

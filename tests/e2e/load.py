@@ -8,7 +8,7 @@ from collections import defaultdict
 
 from tests.e2e.informer import PATH
 from tests.e2e.manifests import build_settings
-from tests.e2e.system import System
+from tests.e2e.system import PATIENCE, System, wait_until
 
 Story = list[tuple[str, int]]
 """What became of one object: changes with their versions, 0 where the answer does not tell."""
@@ -31,7 +31,12 @@ class Load:
         """Stop, and wait for the answers."""
         self._ending.set()
         for thread in self._threads:
-            thread.join(20)
+            thread.join(PATIENCE)
+        assert not any(thread.is_alive() for thread in self._threads), "an answer is still to come"
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many objects, or more, were acknowledged."""
+        wait_until(lambda: len(self.stories) >= count, lambda: f"only {len(self.stories)} are acknowledged")
 
     def end(self) -> int:
         """Stop; the version of the server after all that was written."""

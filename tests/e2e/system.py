@@ -11,15 +11,17 @@ import subprocess
 import sys
 import time
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 import yaml
 
 COMMAND = Path(sys.executable).parent / "virtshape"
-PATIENCE = 60.0
+PATIENCE = 120.0
+
+R = TypeVar("R")
 
 
 class System:
@@ -44,7 +46,7 @@ class System:
         assert output is not None
         os.set_blocking(output.fileno(), False)
         text, deadline = "", time.monotonic() + PATIENCE
-        while "Ctrl-C stops it" not in text:
+        while not ("Ctrl-C stops it" in text and text.endswith("\n")):
             ready, _, _ = select.select([output], [], [], 0.1)
             text += (output.read() or "") if ready else ""
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -61,6 +63,11 @@ class System:
     @property
     def url(self) -> str:
         return self.config["server"]
+
+    def read_audit_log(self) -> list[dict[str, Any]]:
+        """The lines of the audit log that are there as a whole."""
+        lines = (self.directory / "audit.log").read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def ask(self, method: str, path: str, tree: object = None, **headers: str) -> tuple[int, Any]:
         """Ask the API directly, as the admin unless the headers say otherwise; the code and the tree answered."""
@@ -105,3 +112,12 @@ def call_virtshape(*words: str | Path, **environment: str) -> subprocess.Complet
         env={**os.environ, **environment},
         timeout=PATIENCE,
     )
+
+
+def wait_until(look: Callable[[], R], words: str | Callable[[], str], patience: float = PATIENCE) -> R:
+    """Wait until something is so; what looking finds then."""
+    deadline = time.monotonic() + patience
+    while not (found := look()):
+        assert time.monotonic() < deadline, words if isinstance(words, str) else words()
+        time.sleep(0.05)
+    return found

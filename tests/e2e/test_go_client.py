@@ -151,15 +151,21 @@ def test_the_screen_is_a_vnc_server(client: GoClient, asked: str) -> None:
     process.communicate()
 
 
+def ask_the_web(client: GoClient, port: str) -> Ran:
+    """What came of a question to the web server in a guest, once that answers: it may still be joining its network."""
+
+    def look() -> Ran | None:
+        ran = client("stream", port, said=b"GET /shape.json HTTP/1.0\r\n\r\n")
+        return ran if ran.out else None
+
+    return eventually(look, lambda: "nobody answers")
+
+
 @pytest.mark.parametrize("kind", [VMS, VMIS], ids=["of a VM", "of an instance"])
 def test_a_port_answers_and_the_end_of_its_answer_is_the_end_of_the_stream(
     client: GoClient, asked: str, kind: str
 ) -> None:
-    def look() -> Ran | None:
-        ran = client("stream", f"{kind}/{asked}/portforward/80/tcp", said=b"GET /shape.json HTTP/1.0\r\n\r\n")
-        return ran if ran.out else None  # the guest may still be joining its network
-
-    ran = eventually(look, lambda: "nobody answers")
+    ran = ask_the_web(client, f"{kind}/{asked}/portforward/80/tcp")
     assert (ran.status, ran.err) == (0, "")
     assert '"memoryMiB":192' in ran.out
 
@@ -204,7 +210,8 @@ def test_a_stream_is_for_who_may_have_it(guests: Guests, path: Path, asked: str,
         return GoClient(path, tmp_path / name)
 
     port = f"{VMIS}/{asked}/portforward/80/tcp"
-    assert add("editor", "edit")("stream", port, said=b"GET / HTTP/1.0\r\n\r\n").err == "", "by its certificate"
+    guests.wait_for_phase(asked, "Running")
+    assert ask_the_web(add("editor", "edit"), port).err == "", "by its certificate"
     refused = add("onlooker", "view")("stream", port)
     assert refused.err.startswith("403: ")
     assert 'User "onlooker" cannot get resource "virtualmachineinstances/portforward"' in refused.err

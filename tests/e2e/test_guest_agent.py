@@ -33,16 +33,19 @@ def told(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
     disks = [{"name": name, "disk": {"bus": "virtio"}} for name in ("root", "agent", "seed")]
     domain = {"memory": {"guest": "256Mi"}, "devices": {"disks": disks}}
     guests.create(build_guest(NAME, domain=domain, volumes=volumes, grace=120))
+    guests.wait_for_words(NAME, "eth0 has")
     guests.wait_for_words(NAME, "the agent runs")
     yield eventually(lambda: _find_told(guests), lambda: json.dumps(guests.vmi(NAME), indent=1))
     guests.delete(NAME)
 
 
 def _find_told(guests: Guests) -> Tree | None:
+    """The instance, once the agent has told of all that there is to tell of; it does not tell of all at once."""
     vmi = guests.vmi(NAME) or {}
     status = vmi.get("status", {})
-    named = any(one.get("interfaceName") == "eth0" for one in status.get("interfaces", []))
-    return vmi if named and status.get("guestOSInfo") else None
+    cards = [one for one in status.get("interfaces", []) if one.get("interfaceName") == "eth0"]
+    has_address = any("10.0.2.15" in one.get("ipAddresses", []) for one in cards)
+    return vmi if has_address and status.get("guestOSInfo") else None
 
 
 def ask(guests: Guests, question: str) -> Any:
@@ -52,7 +55,7 @@ def ask(guests: Guests, question: str) -> Any:
 
 
 def test_the_instance_has_what_the_agent_tells(guests: Guests, told: Tree) -> None:
-    assert guests.conditions(NAME)["AgentConnected"]["status"] == "True"
+    assert guests.wait_for_condition(NAME, "AgentConnected")["status"] == "True"
     found = told["status"]["guestOSInfo"]
     kernel = guests.read_shape(NAME)["kernel"]
     assert {
@@ -82,7 +85,7 @@ def test_the_guest_restarts_and_shuts_down_by_its_agent(guests: Guests, told: Tr
     guests.act("virtualmachineinstances", NAME, "softreboot")
     guests.wait_for_words(NAME, "the agent was asked to reboot")
     eventually(lambda: guests.read_console(NAME).count("the agent runs") == 2 or None, lambda: guests.read_story(NAME))
-    eventually(lambda: guests.conditions(NAME).get("AgentConnected"), lambda: str(guests.vmi(NAME)))
+    guests.wait_for_condition(NAME, "AgentConnected")
     assert (guests.vmi(NAME) or {})["metadata"]["uid"] == told["metadata"]["uid"], "it is the same instance"
     guests.act("virtualmachines", NAME, "stop")
     guests.wait_for_status(NAME, "Stopped")

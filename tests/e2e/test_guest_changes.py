@@ -1,10 +1,11 @@
 """What guests get and keep while they live: more vCPUs and memory, open ports, and state that outlives a restart."""
 
 import urllib.error
+import urllib.request
 
 import pytest
 from tests.build import Tree
-from tests.e2e.guests import FULL_DEMO, KUBEVIRT, Guests, build_guest, eventually
+from tests.e2e.guests import FULL_DEMO, KUBEVIRT, PATIENCE, Guests, build_guest, eventually
 
 WEB: Tree = {"interfaces": [{"name": "default", "masquerade": {}, "ports": [{"port": 80}, {"port": 7}]}]}
 POD: list[Tree] = [{"name": "default", "pod": {}}]
@@ -33,10 +34,15 @@ def test_a_running_guest_grows_with_its_vm(guests: Guests) -> None:
         return found if found["sockets"] == 3 and found["availableMiB"] > before["availableMiB"] + 400 else None
 
     eventually(look, lambda: f"it does not grow: {guests.read_now('growing')}")
-    vmi = guests.wait_for_phase("growing", "Running")
+    sizes = {"guestAtBoot": "1Gi", "guestRequested": "1536Mi", "guestCurrent": "1536Mi"}
+
+    def find_told() -> Tree | None:
+        vmi = guests.wait_for_phase("growing", "Running")
+        return vmi if vmi["status"]["memory"] == sizes else None
+
+    vmi = eventually(find_told, lambda: f"its growth is not told of: {guests.vmi('growing')}")
     assert (vmi["metadata"]["uid"], before["sockets"]) == (uid, 1)
     assert vmi["status"]["currentCPUTopology"]["sockets"] == 3
-    assert vmi["status"]["memory"] == {"guestAtBoot": "1Gi", "guestRequested": "1536Mi", "guestCurrent": "1536Mi"}
     assert "RestartRequired" not in guests.conditions("growing", "virtualmachines")
     guests.delete("growing")
 
@@ -44,13 +50,13 @@ def test_a_running_guest_grows_with_its_vm(guests: Guests) -> None:
 def test_ports_that_an_interface_names_are_open_on_loopback_and_no_others(guests: Guests) -> None:
     guests.create(add_network(build_guest("web", domain={"memory": {"guest": "192Mi"}, "devices": WEB})))
     guests.wait_for_words("web", "eth0 has")
-    ports = guests.list_ports("web")
+    ports = guests.wait_for_ports("web")
     assert [*ports] == [80, 7]
     assert all(here.startswith("127.0.0.1:") for here in ports.values())
     assert guests.read_now("web")["memoryMiB"] == 192
     guests.delete("web")
     with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(f"http://{ports[80]}/", timeout=5)
+        urllib.request.urlopen(f"http://{ports[80]}/", timeout=PATIENCE)
 
 
 VARIABLE = "/sys/firmware/efi/efivars/Note-5e2f0c77-1111-4222-8333-94a0b1c2d3e4"

@@ -168,8 +168,7 @@ def test_a_claim_for_one_writer_is_not_given_to_a_second_guest(guests: Guests) -
     guests.wait_for_phase("first", "Running")
     guests.create(build_guest("second", grace=0, volumes=volumes))
     words = "PersistentVolumeClaim shared (ReadWriteOnce) is in use by VirtualMachineInstance first"
-    told = eventually(lambda: guests.conditions("second").get("Synchronized"), lambda: str(guests.vmi("second")))
-    assert (told["reason"], told["message"]) == ("ClaimInUse", words)
+    assert guests.wait_for_condition("second", "Synchronized", "ClaimInUse")["message"] == words
     guests.delete("first")
     guests.wait_for_phase("second", "Running")
     guests.delete("second")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.bridges import bridging, list_plugged
 from tests.build import Tree
-from tests.e2e.guests import Guests, build_guest, eventually
+from tests.e2e.guests import PATIENCE, Guests, build_guest, eventually
 
 BRIDGE = "vstest0"
 HERE, THERE = "10.213.7.1", "10.213.7.2"
@@ -48,17 +48,24 @@ def settings(guests: Guests) -> Iterator[Path]:
     path.unlink()
 
 
+def _read_shape() -> Tree | None:
+    try:
+        with urllib.request.urlopen(f"http://{THERE}/shape.json", timeout=PATIENCE) as answer:
+            shape: Tree = json.load(answer)
+            return shape
+    except OSError:  # it is plugged in, and nobody has found it yet
+        return None
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make tap devices")
 @pytest.mark.usefixtures("settings")
 def test_a_guest_is_plugged_into_a_bridge_once_it_is_there(guests: Guests) -> None:
     guests.create(build_plugged("plugged"))
     words = f"the network of the interface lan: this machine has no bridge {BRIDGE}"
-    told = eventually(lambda: guests.conditions("plugged").get("Synchronized"), lambda: str(guests.vmi("plugged")))
-    assert (told["reason"], told["message"]) == ("NetworkNotReady", words)
+    assert guests.wait_for_condition("plugged", "Synchronized", "NetworkNotReady")["message"] == words
     with bridging(BRIDGE, HERE):
         guests.wait_for_words("plugged", "eth0 is on the bridge")
-        with urllib.request.urlopen(f"http://{THERE}/shape.json", timeout=60) as answer:
-            (card,) = json.load(answer)["nics"]
+        (card,) = eventually(_read_shape, lambda: f"nobody answers at {THERE}")["nics"]
         assert (card["driver"], card["mac"], card["queues"]) == ("virtio_net", "02:00:5e:10:00:07", 2)
         (device,) = list_plugged(BRIDGE)
         guests.delete("plugged")
@@ -67,7 +74,6 @@ def test_a_guest_is_plugged_into_a_bridge_once_it_is_there(guests: Guests) -> No
 
 def test_a_network_that_the_machine_has_no_bridge_for_is_refused(guests: Guests) -> None:
     guests.create(build_plugged("unplugged"))
-    told = eventually(lambda: guests.conditions("unplugged").get("Synchronized"), lambda: str(guests.vmi("unplugged")))
-    assert told["reason"] == "NotPossibleHere"
+    told = guests.wait_for_condition("unplugged", "Synchronized", "NotPossibleHere")
     assert "spec.networks[0].multus: this host has no network 'office'" in told["message"]
     guests.delete("unplugged")

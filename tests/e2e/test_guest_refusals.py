@@ -185,7 +185,7 @@ def test_why_a_guest_does_not_start_is_told_in_words(guests: Guests, name: str, 
 def test_a_guest_starts_once_what_it_lacked_is_there(guests: Guests) -> None:
     volumes = [{"name": "data", "secret": {"secretName": "late"}}]
     guests.create(build_guest("patient", grace=0, volumes=volumes))
-    eventually(lambda: guests.conditions("patient").get("Synchronized"), lambda: str(guests.vmi("patient")))
+    guests.wait_for_condition("patient", "Synchronized", "SecretNotFound")
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "late", "namespace": "default"}}
     guests.create({**secret, "stringData": {"key": "value"}})
     guests.wait_for_phase("patient", "Running")
@@ -198,10 +198,11 @@ def test_what_stands_in_for_something_is_told(guests: Guests) -> None:
     domain = {"cpu": {"model": "host-passthrough"}, "memory": {"guest": "192Mi"}}
     guests.create(build_guest("standing-in", grace=0, domain=domain))
     guests.wait_for_phase("standing-in", "Running")
-    (node,) = guests.system.ask("GET", "/api/v1/nodes")[1]["items"]
+    node = guests.wait_for_node()
     has_kvm = "devices.kubevirt.io/kvm" in node["status"]["allocatable"]
     words = guests.conditions("standing-in").get("StandIn", {}).get("message", "")
     assert ("host-passthrough needs KVM" in words) is not has_kvm
+    guests.wait_for_status("standing-in", "Running")  # the VM, which tells the same by then
     assert guests.conditions("standing-in", MACHINES).get("StandIn", {}).get("message", "") == words
     guests.delete("standing-in")
 
@@ -216,11 +217,11 @@ def test_a_machine_without_qemu_says_so_in_one_line_and_instances_wait(
     with System(tmp_path / "data", "--launcher", "qemu") as system:
         waiting = Guests(system)
         waiting.create(build_guest("waiting"))
-        told = eventually(lambda: waiting.conditions("waiting").get("PodScheduled"), lambda: str(waiting.vm("waiting")))
-        assert (told["status"], told["reason"]) == ("False", "Unschedulable")
+        told = waiting.wait_for_condition("waiting", "PodScheduled", "Unschedulable")
+        assert told["status"] == "False"
         assert f"no node runs instances: {words}" in told["message"]
         assert (waiting.vmi("waiting") or {})["status"]["phase"] == "Scheduling"
-        eventually(lambda: words in waiting.read_story("waiting") or None, lambda: waiting.read_story("waiting"))
+        waiting.wait_for_story("waiting", words)
         waiting.delete("waiting")
     (line,) = [line for line in system.log.read_text().splitlines() if "no guest can run here" in line]
     assert words in line

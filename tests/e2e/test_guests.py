@@ -2,17 +2,18 @@
 
 import json
 import os
+import re
 import shutil
 import signal
-import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tests.build import Tree
 from tests.demo import PROMPT
-from tests.e2e.guests import FULL_DEMO, INSTANCETYPES, KUBEVIRT, Guests, build_guest, build_sizing, eventually
-from tests.e2e.system import COMMAND, PATIENCE, System
+from tests.e2e.guests import FULL_DEMO, INSTANCETYPES, KUBEVIRT, Guests, build_guest, build_sizing
+from tests.e2e.system import COMMAND, System
+from tests.terminals import Terminal
 
 from virtshape.api.quantity import Quantity
 from virtshape.launcher.machine.hardware import measure_memory
@@ -80,9 +81,7 @@ def test_disks_are_where_the_preference_and_the_user_want_them(guests: Guests) -
     assert drivers == ["ahci", "ahci", "virtio_blk"]
     fast = next(disk for disk in found["disks"] if disk["driver"] == "virtio_blk")
     assert (fast["serial"], fast["bytes"]) == ("FAST01", 64 * 1024**2)
-    eventually(
-        lambda: "seeded by the VM" in guests.read_console("disks") or None, lambda: guests.read_console("disks")[-500:]
-    )
+    guests.wait_for_words("disks", "seeded by the VM")
     statuses = {
         one["name"]: one["target"] for one in guests.wait_for_phase("disks", "Running")["status"]["volumeStatus"]
     }
@@ -113,6 +112,7 @@ WINDOWS_LIKE: Tree = {
 LOOK_FOR_TIMERS = """\
 #!/bin/sh
 [ -e /sys/firmware/acpi/tables/HPET ] && echo "hpet: yes" || echo "hpet: no"
+echo "all is seen"
 """
 
 
@@ -135,7 +135,7 @@ def test_a_guest_that_likes_what_windows_likes_gets_it(guests: Guests) -> None:
     assert [disk["driver"] for disk in found["disks"]] == ["ahci", "ahci"]
     behind = datetime.now(UTC) - datetime.fromisoformat(found["clock"]["rtc"]).replace(tzinfo=UTC)
     assert timedelta() <= behind < timedelta(minutes=10), "its clock shows UTC"
-    assert "hpet: no" in guests.wait_for_words("windows-like", "hpet: ")
+    assert "hpet: no" in guests.wait_for_words("windows-like", "all is seen")
     guests.delete("windows-like")
 
 
@@ -174,7 +174,7 @@ def test_a_guest_is_paused_goes_on_and_shuts_down_when_asked(guests: Guests) -> 
     guests.wait_for_status("quiet", "Running")
     guests.act("virtualmachines", "quiet", "stop")
     guests.wait_for_status("quiet", "Stopped")
-    assert guests.vmi("quiet") is None
+    guests.wait_until_gone("quiet")
     guests.delete("quiet")
 
 
@@ -185,7 +185,7 @@ def test_a_guest_whose_qemu_is_killed_is_run_again_after_a_failure_only(guests: 
     pid = _read_qemu_pid(guests.system.directory, uid)
     os.kill(pid, signal.SIGKILL)
     guests.wait_for_phase("fragile", "Running", other_than=uid)
-    assert "QEMU was killed by SIGKILL" in guests.read_story("fragile")
+    guests.wait_for_story("fragile", "QEMU was killed by SIGKILL")
     guests.delete("fragile")
 
 
@@ -194,7 +194,7 @@ def test_the_run_strategy_says_what_follows_a_panic_and_a_shutdown(guests: Guest
     guests.create(build_guest("moody", FULL_DEMO, domain=domain, runStrategy="RerunOnFailure"))
     first = _do_inside(guests, "moody", "echo c >/proc/sysrq-trigger")
     guests.wait_for_phase("moody", "Running", other_than=first)
-    assert "the guest's system has panicked" in guests.read_story("moody")
+    guests.wait_for_story("moody", "the guest's system has panicked")
     _do_inside(guests, "moody", "poweroff -f")
     guests.wait_for_status("moody", "Stopped")
     guests.wait_until_gone("moody")
@@ -208,14 +208,16 @@ def _do_inside(guests: Guests, name: str, line: str) -> str:
     """Type a line at the console of a guest, once it has a prompt; the uid of its instance."""
     uid: str = guests.wait_for_phase(name, "Running")["metadata"]["uid"]
     guests.wait_for_words(name, PROMPT)
-    environment = {**os.environ, "KUBECONFIG": str(guests.system.kubeconfig)}
     command = [str(COMMAND.with_name("virtctl")), "console", name]
-    subprocess.run(command, input=f"{line}\n", text=True, capture_output=True, env=environment, timeout=PATIENCE)
+    with Terminal(command, {"KUBECONFIG": str(guests.system.kubeconfig)}) as terminal:
+        terminal.wait_for(rb"Successfully connected")
+        terminal.type(f"{line}\r".encode())
+        terminal.wait_for(re.escape(line).encode() + rb"\r\n")  # who leaves earlier may take it along
     return uid
 
 
 def test_the_node_offers_what_the_machine_has(guests: Guests) -> None:
-    (node,) = guests.system.ask("GET", "/api/v1/nodes")[1]["items"]
+    node = guests.wait_for_node()
     offered = node["status"]["capacity"]
     assert (offered["cpu"], Quantity(offered["memory"]).value()) == (
         str(len(os.sched_getaffinity(0))),

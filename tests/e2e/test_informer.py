@@ -1,14 +1,13 @@
 """An informer under load sees every change once, in order, whatever becomes of its watches and of the server."""
 
 import signal
-import time
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 
+from tests.demo import find_port
 from tests.e2e.informer import PATH, Informer
 from tests.e2e.load import Load, Story
-from tests.e2e.system import System
+from tests.e2e.system import System, wait_until
 
 
 def _check(informer: Informer, load: Load) -> None:
@@ -21,19 +20,17 @@ def _check(informer: Informer, load: Load) -> None:
     assert informer.cache == {name: story[-1][1] for name, story in load.stories.items() if story[-1][0] != "DELETED"}
 
 
-def _wait_until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen within a minute"
-        time.sleep(0.05)
+def _wait_until_watching(*informers: Informer, times: int = 1) -> None:
+    wait_until(lambda: all(informer.watches >= times for informer in informers), "too few watches were begun")
 
 
 def test_nothing_is_missed_or_doubled_under_load(data: Path) -> None:
     with System(data, "--no-controllers", "--no-catalog") as system:
         informers = [Informer(system) for _ in range(3)]
-        _wait_until(lambda: all(informer.watches > 0 for informer in informers))
+        _wait_until_watching(*informers)
         load = Load(system)
-        _wait_until(lambda: len(load.stories) > 250 and all(informer.watches > 2 for informer in informers))
+        load.wait_for(251)
+        _wait_until_watching(*informers, times=3)
         version = load.end()
         for informer in informers:
             informer.catch_up(version)
@@ -47,6 +44,7 @@ def test_bookmarks_keep_an_idle_informer_up_to_date(data: Path) -> None:
     """Without them it would have to list again once history has forgotten the last change that it saw."""
     with System(data, "--no-controllers", "--no-catalog") as system:
         informer = Informer(system, seconds=3)
+        _wait_until_watching(informer)
         for number in range(20):
             code, told = system.ask("POST", PATH.replace("configmaps", "secrets"), {"metadata": {"name": f"s{number}"}})
             assert code == 201, told
@@ -61,7 +59,7 @@ def test_a_list_amid_the_load_goes_over_into_its_watch(data: Path) -> None:
         load = Load(system)
         informers = []
         for _ in range(8):
-            time.sleep(0.2)
+            load.wait_for(len(load.stories) + 20)
             informers.append(Informer(system))
         version = load.end()
         for informer in informers:
@@ -77,7 +75,7 @@ def test_when_history_is_gone_it_lists_again(data: Path) -> None:
     with System(data, *words) as system:
         informer = Informer(system, pause=2.0)
         load = Load(system, clients=2)
-        _wait_until(lambda: informer.lists > 1)
+        wait_until(lambda: informer.lists > 1, "it never lists again")
         informer.catch_up(load.end())
         assert informer.problems == []
         assert informer.lists > 1
@@ -87,17 +85,17 @@ def test_when_history_is_gone_it_lists_again(data: Path) -> None:
 
 
 def test_a_crash_of_the_server_makes_nothing_undone_or_doubled(data: Path) -> None:
-    with System(data, "--no-controllers", "--no-catalog") as first:
-        address = first.url.removeprefix("https://")
+    address = f"127.0.0.1:{find_port()}"
+    with System(data, "--no-controllers", "--no-catalog", listen=address) as first:
         informer = Informer(first)
-        _wait_until(lambda: informer.watches > 0)
+        _wait_until_watching(informer)
         load = Load(first)
-        _wait_until(lambda: len(load.stories) > 100)
+        load.wait_for(101)
         first.stop(signal.SIGKILL)
         with System(data, "--no-controllers", "--no-catalog", listen=address) as second:
             load.end()
             more = Load(second, clients=1, prefix="d")
-            time.sleep(0.5)
+            more.wait_for(20)
             informer.catch_up(more.end())
             assert informer.problems == []
             assert informer.lists == 1

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
-from tests.e2e.kubectl import Kubectl
+from tests.e2e.kubectl import PATIENCE, Kubectl
 from tests.e2e.manifests import build_machine, build_settings, build_size
-
-PATIENCE = 20.0
 
 
 class Running:
@@ -153,12 +151,12 @@ def test_a_watch_shows_tables(kubectl: Kubectl) -> None:
 def test_waiting_ends_when_the_condition_holds(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     if kubectl.version >= (1, 24):
-        with _running(kubectl, "wait", "vm/web", "--for=condition=Ready", "--timeout=20s") as waiting:
+        with _running(kubectl, "wait", "vm/web", "--for=condition=Ready", f"--timeout={PATIENCE:g}s") as waiting:
             condition = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
             patch = {"status": {"conditions": [{**condition, "reason": "Test", "message": ""}]}}
             kubectl("patch", "vm", "web", "--subresource=status", "--type=merge", "-p", json.dumps(patch))
             assert waiting.process.wait(PATIENCE) == 0
-        kubectl("wait", "vm/web", "--for=jsonpath={.spec.runStrategy}=Halted", "--timeout=5s")
+        kubectl("wait", "vm/web", "--for=jsonpath={.spec.runStrategy}=Halted", f"--timeout={PATIENCE:g}s")
     refusal = kubectl.refused("wait", "vm/web", "--for=condition=Paused", "--timeout=1s")
     assert "timed out waiting for the condition" in refusal
 
@@ -173,7 +171,7 @@ def test_waiting_for_a_deletion(kubectl: Kubectl) -> None:
         kubectl("patch", "vm", "web", "--type=merge", "-p", '{"metadata": {"finalizers": null}}')
         assert deleting.process.wait(PATIENCE) == 0
     if kubectl.version >= (1, 30):  # older ones take an object that is gone already for an error
-        kubectl("wait", "vm/web", "--for=delete", "--timeout=5s")
+        kubectl("wait", "vm/web", "--for=delete", f"--timeout={PATIENCE:g}s")
 
 
 def test_a_machine_is_described_with_its_events(kubectl: Kubectl) -> None:

@@ -6,7 +6,6 @@ import json
 import lzma
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 from tests.containers import build_layer, build_manifest, digest
 from tests.containers import pack as pack_layer
-from tests.e2e.system import PATIENCE, System, call_virtshape
+from tests.e2e.system import PATIENCE, System, call_virtshape, wait_until
 from tests.webserver import Answer, Request, serve, serve_file
 
 MIB = 1 << 20
@@ -50,13 +49,11 @@ VOLUMES = "/apis/cdi.kubevirt.io/v1beta1/namespaces/default/datavolumes"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 
 
-def wait_until(holds: Callable[[], Any], words: str) -> Any:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if found := holds():
-            return found
-        time.sleep(0.05)
-    raise AssertionError(words)
+def wait_until_removed(system: System) -> None:
+    """Wait until nothing is left of images, so that others may have their names."""
+    wait_until(lambda: not get(system, VOLUMES)["items"], "a volume is left")
+    wait_until(lambda: not get(system, CLAIMS)["items"], "a claim is left")
+    wait_until(lambda: not list((system.directory / "volumes").glob("*")), "bytes are left")
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["raw", "compressed"])
@@ -71,8 +68,7 @@ def test_a_file_becomes_an_image_and_goes_again(
     assert added.stdout.splitlines()[1].split()[:6] == ["golden", "default", "5Mi", "Ready", "u1.small", "fedora"]
     (image,) = list_images(running)
     assert (image["defaultInstancetype"], image["defaultPreference"]) == ("u1.small", "fedora")
-    (disk,) = (running.directory / "volumes").glob("*/disk.img")
-    assert disk.read_bytes()[: len(CONTENT)] == CONTENT
+    assert find_disk(running, "golden").read_bytes()[: len(CONTENT)] == CONTENT
     claim = get(running, f"{CLAIMS}/golden")
     assert claim["metadata"]["labels"]["instancetype.kubevirt.io/default-instancetype"] == "u1.small"
     assert claim["metadata"]["annotations"]["instancetype.kubevirt.io/defaultPreference"] == "fedora"
@@ -82,8 +78,8 @@ def test_a_file_becomes_an_image_and_goes_again(
     assert "virtshape image rm golden" in again.stderr
     assert call(running, "rm", "golden").stdout == "golden is removed\n"
     assert list_images(running) == []
-    wait_until(lambda: not list((running.directory / "volumes").iterdir()), "bytes are left")
-    assert list((running.directory / "uploads").iterdir()) == []
+    wait_until_removed(running)
+    wait_until(lambda: not list((running.directory / "uploads").iterdir()), "what was handed over is left")
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
@@ -94,11 +90,13 @@ def test_an_address_becomes_an_image(running: System, pack: Callable[[bytes], by
         refused = call(running, "add", "fetched", f"{server.url}/disk", "--checksum", wrong)
         assert (refused.returncode, "the file's checksum is sha256:" in refused.stderr) == (1, True), refused.stderr
         assert list_images(running) == []
+        wait_until_removed(running)
         added = call(running, "add", "fetched", f"{server.url}/disk", "--checksum", right)
     assert added.returncode == 0, added.stderr
     assert added.stdout.splitlines()[1].split()[:4] == ["fetched", "default", "5Mi", "Ready"]
     assert find_disk(running, "fetched").read_bytes()[: len(CONTENT)] == CONTENT
     assert call(running, "rm", "fetched").returncode == 0
+    wait_until_removed(running)
 
 
 def test_a_container_image_becomes_an_image(running: System) -> None:
@@ -115,6 +113,7 @@ def test_a_container_image_becomes_an_image(running: System) -> None:
         assert added.returncode == 0, added.stderr
     assert find_disk(running, "contained").read_bytes()[: len(CONTENT)] == CONTENT
     assert call(running, "rm", "contained").returncode == 0
+    wait_until_removed(running)
 
 
 def find_disk(system: System, claim: str) -> Path:
@@ -143,7 +142,7 @@ def test_what_cannot_be_added_leaves_nothing(
     outcome = call(running, "add", "golden", *(word.format(file=tmp_path / "disk") for word in words))
     assert (outcome.returncode, said in outcome.stderr) == (status, True), outcome.stderr
     assert list_images(running) == []
-    wait_until(lambda: not get(running, VOLUMES)["items"], "a volume is left")
+    wait_until_removed(running)
 
 
 def test_an_image_needs_a_system_that_runs(tmp_path: Path) -> None:
@@ -190,20 +189,25 @@ def test_a_kill_in_the_middle_of_a_transfer_costs_only_time(tmp_path: Path) -> N
         },
     }
 
-    def phase(system: System) -> str:
-        status = get(system, f"{VOLUMES}/dv1").get("status", {})
-        return f"{status.get('phase')} {status.get('progress')}"
+    def status(system: System) -> dict[str, Any]:
+        found: dict[str, Any] = get(system, f"{VOLUMES}/dv1").get("status", {})
+        return found
+
+    def has_begun(system: System) -> bool:
+        progress: str = status(system).get("progress", "")
+        return progress.endswith("%") and float(progress.removesuffix("%")) > 0
 
     with System(tmp_path / "data", "--launcher", "none") as system:
         code, answer = system.ask("POST", VOLUMES, volume)
         assert code == 201, answer
-        wait_until(lambda: phase(system).endswith("%"), "nothing arrives")
+        wait_until(lambda: has_begun(system), "nothing arrives")
         system.process.kill()
         system.process.wait()
     assert not list((tmp_path / "data" / "volumes").glob("*/*"))
     gate.set()
     with System(tmp_path / "data", "--launcher", "none") as system:
-        wait_until(lambda: phase(system) == "Succeeded 100.0%", "it does not go on")
+        wait_until(lambda: status(system).get("phase") == "Succeeded", "it does not go on")
+        assert status(system)["progress"] == "100.0%"
         (disk,) = (tmp_path / "data" / "volumes").glob("*/disk.img")
         assert disk.read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
         assert asked[0] is None

@@ -5,13 +5,12 @@ import json
 import signal
 import sqlite3
 import stat
-import time
 from pathlib import Path
 
 import pytest
 from tests.e2e.load import Load
 from tests.e2e.manifests import build_settings
-from tests.e2e.system import System, call_virtshape
+from tests.e2e.system import PATIENCE, System, call_virtshape
 
 SETTINGS = "/api/v1/namespaces/default/configmaps"
 
@@ -55,7 +54,7 @@ def test_it_is_stopped_from_another_terminal(data: Path) -> None:
         ran = call_virtshape("down", "--data-dir", data)
         assert ran.returncode == 0, ran.stderr
         assert f"(process {system.process.pid})" in ran.stdout
-        assert system.process.wait(10) == 0
+        assert system.process.wait(PATIENCE) == 0
     again = call_virtshape("down", "--data-dir", data)
     assert (again.returncode, again.stdout) == (0, f"no system runs in {data}\n")
 
@@ -64,8 +63,9 @@ def test_a_copy_is_of_one_moment_and_can_be_run(data: Path, tmp_path: Path) -> N
     copy = tmp_path / "copy"
     with System(data) as system:
         load = Load(system, only_creates=True)
-        time.sleep(0.7)
+        load.wait_for(100)
         copied = call_virtshape("backup", copy, "--data-dir", data)
+        load.wait_for(len(load.stories) + 20)
         load.stop()
         assert copied.returncode == 0, copied.stderr
     assert call_virtshape("check", copy).returncode == 0

@@ -10,18 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.system import System
-from tests.e2e.uploads import (
-    ASYNC,
-    CDI,
-    CLAIMS,
-    SYNC,
-    VOLUMES,
-    Uploader,
-    build_claim,
-    build_volume,
-    wait_until,
-)
+from tests.e2e.system import System, wait_until
+from tests.e2e.uploads import ASYNC, CDI, CLAIMS, SYNC, VOLUMES, Uploader, build_claim, build_volume
 
 MIB = 1 << 20
 DISK = (b"upload" * 1000).ljust(4 * MIB, b"\0")
@@ -30,8 +20,9 @@ DISK = (b"upload" * 1000).ljust(4 * MIB, b"\0")
 @pytest.fixture(scope="module")
 def uploader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Uploader]:
     with System(tmp_path_factory.mktemp("uploads") / "data", "--launcher", "none") as system:
-        yield Uploader(system)
-        assert list((system.directory / "uploads").iterdir()) == []
+        uploader = Uploader(system)
+        yield uploader
+        uploader.wait_until_empty()
     log = system.log.read_text()
     assert "ERROR" not in log, log
     assert "Traceback" not in log, log
@@ -179,11 +170,13 @@ def test_a_token_is_for_one_claim_and_not_for_its_successor(uploader: Uploader) 
 
 
 def test_a_claim_is_filled_once_and_by_one_at_a_time(uploader: Uploader) -> None:
+    uploader.wait_until_empty()
     uploader.create(build_claim("once"))
     uploader.wait_until_ready("once")
     token = uploader.get_token("once")
     first = uploader.begin(token, len(DISK))
     first.send(DISK[:MIB])
+    uploader.wait_until_arriving()
     wait_until(lambda: uploader.send(token, DISK).status == 503, "both are taken")
     first.send(DISK[MIB:])
     assert first.getresponse().status == 200
@@ -193,25 +186,27 @@ def test_a_claim_is_filled_once_and_by_one_at_a_time(uploader: Uploader) -> None
 
 
 def test_what_breaks_off_leaves_nothing_and_can_be_sent_again(uploader: Uploader) -> None:
+    uploader.wait_until_empty()
     uploader.create(build_claim("broken"))
     uploader.wait_until_ready("broken")
     token = uploader.get_token("broken")
     connection = uploader.begin(token, len(DISK))
     connection.send(DISK[:MIB])
-    box = uploader.system.directory / "uploads"
-    wait_until(lambda: any(path.stat().st_size for path in box.iterdir()), "nothing arrives")
+    uploader.wait_until_arriving()
     connection.close()
-    wait_until(lambda: not list(box.iterdir()), "something is left")
+    uploader.wait_until_empty()
     assert uploader.send(token, DISK).status == 200
     uploader.wait_until_filled("broken")
     assert [line["code"] for line in uploader.audit("broken")] == [499, 200]
 
 
 def test_a_claim_that_is_deleted_meanwhile_gets_nothing(uploader: Uploader) -> None:
+    uploader.wait_until_empty()
     uploader.create(build_claim("deleted"))
     uploader.wait_until_ready("deleted")
     connection = uploader.begin(uploader.get_token("deleted"), len(DISK))
     connection.send(DISK[:MIB])
+    uploader.wait_until_arriving()
     assert uploader.system.ask("DELETE", f"{CLAIMS}/deleted")[0] == 200
     wait_until(lambda: uploader.system.ask("GET", f"{CLAIMS}/deleted")[0] == 404, "it is never gone")
     connection.send(DISK[MIB:])
@@ -251,7 +246,7 @@ def test_a_server_that_stops_ends_uploads_and_goes_on_with_what_was_handed_over(
         uploader.wait_until_ready("kept")
         connection = uploader.begin(uploader.get_token("kept"), len(DISK))
         connection.send(DISK[:MIB])
-        wait_until(lambda: list((data / "uploads").glob("*")), "nothing arrives")
+        uploader.wait_until_arriving()
         assert system.stop() == 0
         connection.close()
         assert list((data / "uploads").iterdir()) == []

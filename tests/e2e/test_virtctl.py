@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 import yaml
 from tests.e2e.kubectl import Ran
 from tests.e2e.manifests import build_machine, build_size
-from tests.e2e.system import System, call_virtshape
+from tests.e2e.system import System, call_virtshape, wait_until
 
 COMMAND = Path(sys.executable).parent / "virtctl"
 Virtctl = Callable[..., Ran]
@@ -50,17 +49,27 @@ def read_state(system: System) -> str:
 
 
 def wait_for(system: System, state: str) -> None:
-    deadline = time.monotonic() + 20
-    while (seen := read_state(system)) != state:
-        assert time.monotonic() < deadline, f"{seen}, not {state}"
-        time.sleep(0.05)
+    wait_until(lambda: read_state(system) == state, lambda: f"{read_state(system)}, not {state}")
+
+
+def wait_for_instance(system: System, *, other_than: str = "") -> str:
+    """The uid of the VM's instance, once it runs; of another one than that of a uid."""
+
+    def look() -> str:
+        code, vmi = system.ask("GET", machines("web").replace("virtualmachines", "virtualmachineinstances"))
+        runs = code == 200 and vmi.get("status", {}).get("phase") == "Running"
+        return str(vmi["metadata"]["uid"]) if runs and vmi["metadata"]["uid"] != other_than else ""
+
+    return wait_until(look, "it does not run")
 
 
 def test_a_vm_is_started_restarted_and_stopped_at_the_user_s_own_system(acting: System, virtctl: Virtctl) -> None:
     wait_for(acting, "Stopped")
     assert virtctl("start", "web") == (0, "VM web was scheduled to start\n", "")
     wait_for(acting, "Running")
+    first = wait_for_instance(acting)
     assert virtctl("restart", "vm/web") == (0, "VM web was scheduled to restart\n", "")
+    wait_for_instance(acting, other_than=first)
     wait_for(acting, "Running")
     shown = virtctl("stop", "web", "--force", "--grace-period", "0", "-o", "json")
     assert shown.tree["spec"]["runStrategy"] == "Halted"
@@ -153,9 +162,10 @@ def test_names_are_completed(virtctl: Virtctl) -> None:
         asked = {"_VIRTCTL_COMPLETE": "bash_complete", "COMP_WORDS": f"virtctl {words}", "COMP_CWORD": "2"}
         return [line.partition(",")[2] for line in virtctl(**asked).out.splitlines() if line]
 
-    assert complete("start w") == ["web"]
+    # Who completes does not wait for long, and then offers nothing.
+    assert wait_until(lambda: complete("start w"), "no VM is offered") == ["web"]
     assert complete("restart x") == []
-    assert "u1.medium" in complete("customize u1.m")
+    assert "u1.medium" in wait_until(lambda: complete("customize u1.m"), "no instance type is offered")
 
 
 def test_a_vm_of_the_server_is_expanded_with_its_revisions(acting: System, virtctl: Virtctl) -> None:
@@ -202,10 +212,8 @@ def test_a_size_that_changes_under_a_vm_is_told_as_drift(acting: System, virtctl
         told = json.loads(virtctl("drift", "left", "-o", "json").out)
         return {one["role"]: one["state"] for one in told}
 
-    deadline = time.monotonic() + 20
-    while (seen := read_states()) != {"instancetype": "same", "preference": "same"}:
-        assert time.monotonic() < deadline, seen
-        time.sleep(0.05)
+    same = {"instancetype": "same", "preference": "same"}
+    wait_until(lambda: read_states() == same, lambda: f"{read_states()}, not {same}")
     assert virtctl("drift", "-A", "--exit-code").status == 0
     code, size = acting.ask("GET", f"{SIZES}/shifting")
     size["spec"]["cpu"]["guest"] = 4

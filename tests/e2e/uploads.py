@@ -2,13 +2,12 @@
 
 import contextlib
 import http.client
-import json
-import time
-from collections.abc import Callable, Iterable
+import ssl
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tests.build import Tree
-from tests.e2e.system import PATIENCE, System
+from tests.e2e.system import System, wait_until
 
 CDI = "cdi.kubevirt.io/storage"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
@@ -106,7 +105,7 @@ class Uploader:
         if token:
             given["Authorization"] = f"Bearer {token}"
         with contextlib.closing(self.system.connect()) as connection:
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused before all was sent
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):  # refused before the end
                 connection.request(method, path, body if method == "POST" else None, given)
             answer = connection.getresponse()
             return Said(answer.status, answer.read().decode())
@@ -120,6 +119,21 @@ class Uploader:
         connection.endheaders()
         return connection
 
+    def wait_until_arriving(self) -> None:
+        """Wait until something that is being sent has begun to arrive."""
+        wait_until(lambda: any(self._list_sizes()), "nothing arrives")
+
+    def wait_until_empty(self) -> None:
+        """Wait until nothing is left of what was sent."""
+        wait_until(lambda: not self._list_sizes(), "something is left")
+
+    def _list_sizes(self) -> list[int]:
+        sizes = []
+        for path in (self.system.directory / "uploads").glob("*"):
+            with contextlib.suppress(FileNotFoundError):  # gone since it was listed
+                sizes.append(path.stat().st_size)
+        return sizes
+
     def read_disk(self, name: str) -> bytes:
         """What the disk of a claim holds."""
         volume: str = self.claim(name)["spec"]["volumeName"]
@@ -127,14 +141,5 @@ class Uploader:
 
     def audit(self, name: str) -> list[Tree]:
         """What is on record about uploads to a claim."""
-        lines = (self.system.directory / "audit.log").read_text().splitlines()
-        found = [json.loads(line) for line in lines if '"subresource":"upload"' in line]
+        found = [line for line in self.system.read_audit_log() if line.get("subresource") == "upload"]
         return [line for line in found if line["name"] == name]
-
-
-def wait_until(holds: Callable[[], object], words: str, patience: float = PATIENCE) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + patience
-    while not holds():
-        assert time.monotonic() < deadline, words
-        time.sleep(0.05)
