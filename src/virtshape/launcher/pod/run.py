@@ -57,7 +57,8 @@ async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Rep
             ended.set_result(report)
 
     guests.observe(see)
-    _stop_on_signal(guests, uid, vmi)
+    started = asyncio.Event()
+    _stop_on_signal(guests, uid, vmi, started)
     await guests.start(
         uid,
         vmi,
@@ -65,6 +66,7 @@ async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Rep
         assigned_cpus=choose_cpus(vmi, host),
         host_disk_roots=list_host_disk_roots(vmi),
     )
+    started.set()
     try:
         return await ended
     finally:
@@ -93,13 +95,18 @@ def finish(report: Report, path: Path = Path(LAST_WORDS)) -> int:
     return SUCCEEDED if report.state == "succeeded" else FAILED
 
 
-def _stop_on_signal(guests: Guests, uid: str, vmi: VirtualMachineInstance) -> None:
+def _stop_on_signal(guests: Guests, uid: str, vmi: VirtualMachineInstance, started: asyncio.Event) -> None:
+    """Have the guest shut down at a signal; at one that comes before it was started, once it is."""
     grace = vmi.spec.termination_grace_period_seconds
     seconds = float(DEFAULT_GRACE_SECONDS if grace is None else grace)
     tasks: set[asyncio.Task[None]] = set()
 
-    def stop() -> None:
-        tasks.add(asyncio.get_running_loop().create_task(guests.stop(uid, seconds)))
+    async def stop() -> None:
+        await started.wait()
+        await guests.stop(uid, seconds)
+
+    def begin() -> None:
+        tasks.add(asyncio.get_running_loop().create_task(stop()))
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop)
+        asyncio.get_running_loop().add_signal_handler(number, begin)

@@ -17,10 +17,11 @@ from virtshape.launcher.report import Report
 
 
 class PlayedGuests:
-    """Guests that do as they are told, and tell of it."""
+    """Guests that do as they are told once they are started, and tell of it."""
 
     def __init__(self, *reports: Report) -> None:
         self._reports = reports
+        self._is_started = False
         self.stopped: list[float] = []
 
     def observe(self, observer: Any) -> None:
@@ -28,10 +29,13 @@ class PlayedGuests:
 
     async def start(self, uid: str, vmi: object, mounts: object, **more: object) -> None:
         del vmi, mounts, more
+        self._is_started = True
         for report in self._reports:
             self._tell(uid, report)
 
     async def stop(self, uid: str, grace: float) -> None:
+        if not self._is_started:
+            return
         self.stopped.append(grace)
         self._tell(uid, Report(state="succeeded", reason="GuestShutDown"))
 
@@ -44,10 +48,11 @@ def run(guests: PlayedGuests, *, kill: bool = False, monkeypatch: pytest.MonkeyP
 
     async def scenario() -> Report:
         following = asyncio.ensure_future(follow(cast("Guests", guests), build_vmi(**spec), Host()))
-        await asyncio.sleep(0.05)
         if kill:
+            while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+                await asyncio.sleep(0.01)
             os.kill(os.getpid(), signal.SIGTERM)
-        return await asyncio.wait_for(following, 5)
+        return await asyncio.wait_for(following, 60)
 
     return asyncio.run(scenario())
 
@@ -63,9 +68,21 @@ def test_a_signal_gives_the_guest_its_time(monkeypatch: pytest.MonkeyPatch) -> N
     assert (report.state, guests.stopped) == ("succeeded", [7.0])
 
 
+def test_a_signal_before_the_guest_is_started_is_heeded_after_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tell_to_end(_: object) -> dict[str, str]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return {}
+
+    monkeypatch.setattr("virtshape.launcher.pod.run.gather_mounts", tell_to_end)
+    guests = PlayedGuests(Report(state="running"))
+    report = run(guests, monkeypatch=monkeypatch, terminationGracePeriodSeconds=7)
+    assert (report.state, guests.stopped) == ("succeeded", [7.0])
+
+
 STATES = {
     "starting": (Report(), False),
     "running": (Report(state="running"), True),
+    "unready": (Report(state="running", unready="no answer"), False),
     "paused": (Report(state="paused"), True),
     "ended": (Report(state="succeeded"), False),
 }
