@@ -45,6 +45,16 @@ def test_moments_have_all_their_digits() -> None:
 QUICK = Terms(duration=2.0, deadline=1.5, retry=0.05)
 
 
+class Hands:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 class Cut:
     """A client whose line can be cut."""
 
@@ -66,9 +76,9 @@ class Cut:
 class Candidate:
     """Somebody who stands for election, and notes when they are at work."""
 
-    def __init__(self, client: Client, name: str, at_work: set[str]) -> None:
+    def __init__(self, client: Client, name: str, at_work: set[str], clock: Hands) -> None:
         self.line = Cut(client)
-        self.elector = Elector(self.line, "leader", "default", name, QUICK)
+        self.elector = Elector(self.line, "leader", "default", name, QUICK, clock=clock)
         self._name = name
         self._at_work = at_work
         self.began = asyncio.Event()
@@ -88,6 +98,20 @@ class Candidate:
         await asyncio.gather(self.task, return_exceptions=True)
 
 
+async def wait_until(holds: Callable[[], bool]) -> None:
+    while not holds():
+        await asyncio.sleep(0.01)
+
+
+async def wait_for_renewal(client: Client) -> None:
+    """Wait until the lease is written anew, from beginning to end: one that is under way may be of before."""
+    before = None
+    for _ in range(3):
+        while (lease := await client.get(Lease, "leader", "default")).spec == before:
+            await asyncio.sleep(0.01)
+        before = lease.spec
+
+
 def stage(scenario: Callable[[Client, set[str]], Awaitable[None]], directory: Path) -> None:
     async def play() -> None:
         async with opened("in-process", directory) as world:
@@ -98,16 +122,20 @@ def stage(scenario: Callable[[Client, set[str]], Awaitable[None]], directory: Pa
 
 def test_only_one_is_at_work_and_the_next_begins_at_once_when_it_stops(tmp_path: Path) -> None:
     async def scenario(client: Client, at_work: set[str]) -> None:
-        first = Candidate(client, "a", at_work)
+        clock = Hands()
+        first = Candidate(client, "a", at_work, clock)
         await first.began.wait()
-        second = Candidate(client, "b", at_work)
-        await asyncio.sleep(2 * QUICK.duration)
-        assert (at_work, second.elector.is_leading, second.elector.holder) == ({"a"}, False, "a")
+        second = Candidate(client, "b", at_work, clock)
+        for _ in range(8):  # longer than the lease lasts
+            clock.now += QUICK.duration / 4
+            await wait_for_renewal(client)
+        await wait_until(lambda: second.elector.holder == "a")
+        assert (at_work, second.elector.is_leading) == ({"a"}, False)
         await first.stop()
         lease = await client.get(Lease, "leader", "default")
         assert lease.spec is not None
         assert lease.spec.holder_identity in ("", None, "b")
-        await asyncio.wait_for(second.began.wait(), QUICK.duration)
+        await second.began.wait()  # by the clock, the lease would have lasted on
         assert at_work == {"b"}
         lease = await client.get(Lease, "leader", "default")
         assert lease.spec is not None
@@ -119,13 +147,19 @@ def test_only_one_is_at_work_and_the_next_begins_at_once_when_it_stops(tmp_path:
 
 def test_a_leader_that_cannot_renew_stops_before_another_begins(tmp_path: Path) -> None:
     async def scenario(client: Client, at_work: set[str]) -> None:
-        first = Candidate(client, "a", at_work)
+        clock = Hands()
+        first = Candidate(client, "a", at_work, clock)
         await first.began.wait()
-        second = Candidate(client, "b", at_work)
-        await asyncio.sleep(0.2)
+        second = Candidate(client, "b", at_work, clock)
+        await wait_until(lambda: second.elector.holder == "a")
         first.line.is_cut = True
-        await asyncio.wait_for(second.began.wait(), 5 * QUICK.duration)
-        assert (at_work, first.task.done()) == ({"b"}, True)
+        clock.now += (QUICK.deadline + QUICK.duration) / 2
+        await wait_until(first.task.done)
+        await asyncio.sleep(5 * QUICK.retry)
+        assert (at_work, second.began.is_set()) == (set(), False)
+        clock.now += QUICK.duration
+        await second.began.wait()
+        assert at_work == {"b"}
         await second.stop()
 
     stage(scenario, tmp_path)

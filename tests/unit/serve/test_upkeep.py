@@ -85,7 +85,7 @@ def test_an_account_that_is_deleted_comes_back(tmp_path: Path) -> None:
         record = world.store.get(Key("serviceaccounts", "a", "default"))
         assert record is not None
         await world.store.write(make_write(record.key, record.revision, read_tree(record.value), removes=True))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not world.has_account("a"):
                 await asyncio.sleep(0.01)
         running.cancel()
@@ -129,7 +129,7 @@ def test_what_could_not_be_written_is_tried_again(
         await world.add_namespace("a")
         world.store.write_all = fail  # type: ignore[method-assign]  # as a full disk would
         running = asyncio.create_task(world.upkeep.run())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while "the disk is full" not in caplog.text:
                 await asyncio.sleep(0.01)
             world.store.write_all = write_all  # type: ignore[method-assign]  # as above

@@ -1,6 +1,7 @@
 """The writer: batches, failures that hurt nobody else, and a full disk."""
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -43,9 +44,19 @@ def test_writes_that_wait_together_are_committed_together(tmp_path: Path) -> Non
     async def scenario() -> None:
         connection = open_for_writing(tmp_path / "x.db")
         commits: list[str] = []
-        connection.set_trace_callback(lambda statement: commits.append(statement) if statement == "COMMIT" else None)
+        are_waiting = threading.Event()
+
+        def trace(statement: str) -> None:
+            if statement == "COMMIT":
+                are_waiting.wait(60)
+                commits.append(statement)
+
+        connection.set_trace_callback(trace)
         writer = Writer(connection)
-        outcomes = await asyncio.gather(*(make(writer, [write(f"n{number}")]) for number in range(50)))
+        promises = [asyncio.create_task(make(writer, [write(f"n{number}")])) for number in range(50)]
+        await asyncio.sleep(0)
+        are_waiting.set()
+        outcomes = await asyncio.gather(*promises)
         assert all(isinstance(outcome, Event) for (outcome,) in outcomes)
         assert len(commits) <= 2
         await writer.close()

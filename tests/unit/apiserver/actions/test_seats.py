@@ -12,7 +12,7 @@ from virtshape.stream.duplex import TAKEN_OVER, HangUp
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(scenario, 10))
+    asyncio.run(asyncio.wait_for(scenario, 60))
 
 
 def test_the_next_one_takes_the_seat_when_the_stream_before_is_closed() -> None:
