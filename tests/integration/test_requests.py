@@ -33,11 +33,10 @@ PLAIN_404 = (404, b"404 page not found\n")
             f"/apis/{GROUP}/v1beta1/namespaces/default/virtualmachineclusterinstancetypes",
             id="cluster-wide kind",
         ),
-        pytest.param("POST", "/api/v1/configmaps", id="namespaced kind without a namespace"),
-        pytest.param("DELETE", "/api/v1/configmaps", id="all of a namespaced kind"),
+        pytest.param("POST", f"/apis/{GROUP}/v1beta1/virtualmachineinstancetypes", id="no namespace"),
+        pytest.param("DELETE", f"/apis/{GROUP}/v1beta1/virtualmachineinstancetypes", id="all of a namespaced kind"),
         pytest.param("GET", "/apis//v1/configmaps", id="empty group"),
         pytest.param("GET", "/nope", id="path"),
-        pytest.param("GET", "/api/v1/namespaces/default/configmaps/a/b/c", id="deep path"),
         pytest.param("GET", "/openapi/v3/apis/nope.io/v1", id="schema"),
     ],
 )
@@ -45,6 +44,25 @@ def test_what_there_is_no_such_thing_of_is_a_plain_404(client: Client, method: s
     reply = client.send(method, path)
     assert (reply.status, reply.body) == PLAIN_404
     assert reply.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        pytest.param("GET", "/api/v1/things", id="resource"),
+        pytest.param("POST", "/apis/apps/v1/things", id="resource of a group"),
+        pytest.param("GET", "/apis/apps/v1beta1/deployments", id="version"),
+        pytest.param("GET", "/api/v2", id="version of no group"),
+        pytest.param("GET", "/api/v1/namespaces/default/nodes", id="cluster-wide kind"),
+        pytest.param("GET", "/api/v1/configmaps/a", id="an object without its namespace"),
+        pytest.param("GET", "/api/v1/namespaces/default/configmaps/a/b/c", id="deep path"),
+        pytest.param("GET", "/api/v1/namespaces/default/configmaps/a/status", id="subresource"),
+        pytest.param("DELETE", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews/x", id="an answered question"),
+    ],
+)
+def test_where_kubernetes_own_kinds_are_it_is_a_404_with_a_status(client: Client, method: str, path: str) -> None:
+    reply = client.send(method, path, None if method == "GET" else b"{}")
+    assert (reply.reason, reply.tree["details"]) == ((404, "NotFound"), {})
 
 
 def test_an_object_that_is_not_there_is_a_404_that_names_it(client: Client, place: Place) -> None:
@@ -64,7 +82,11 @@ def test_a_subresource_that_there_is_not_is_a_404_that_names_the_object(client: 
     [
         pytest.param("OPTIONS", f"{CLUSTER_INSTANCETYPES}/x", id="a method of no use"),
         pytest.param("GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", id="reading questions"),
-        pytest.param("DELETE", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews/x", id="deleting questions"),
+        pytest.param("DELETE", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", id="deleting questions"),
+        pytest.param("POST", "/api/v1/configmaps", id="making an object in no namespace"),
+        pytest.param("POST", "/api/v1/namespaces/default/configmaps/x", id="posting to an object"),
+        pytest.param("PUT", "/api/v1/namespaces/default/configmaps", id="replacing all objects"),
+        pytest.param("DELETE", "/api/v1/namespaces", id="deleting all namespaces"),
         pytest.param("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", id="making definitions"),
         pytest.param("PATCH", "/api/v1/namespaces/default/finalize", id="patching what is only replaced"),
         pytest.param("POST", "/apis", id="posting to discovery"),
@@ -75,12 +97,26 @@ def test_methods_that_do_not_go_are_405(client: Client, method: str, path: str) 
     assert client.send(method, path, b"{}").reason == (405, "MethodNotAllowed")
 
 
-@pytest.mark.parametrize("path", ["/api/v1/namespaces/default", "/api/v1/namespaces", "/version", "/apis"])
+def test_a_method_that_kubernetes_own_kinds_do_not_have_is_told_in_few_words(client: Client) -> None:
+    reply = client.send("OPTIONS", "/api/v1/namespaces/default/configmaps")
+    assert (reply.reason, reply.tree["details"]) == ((405, "MethodNotAllowed"), {})
+    assert reply.tree["message"] == "the server does not allow this method on the requested resource"
+
+
+def test_kubernetes_own_kinds_understand_no_patterns_of_types(client: Client) -> None:
+    reply = client.get("/api/v1/namespaces/default", accept="application/*")
+    assert (reply.reason, reply.tree["details"]) == ((406, "NotAcceptable"), {})
+    assert client.get(CLUSTER_INSTANCETYPES, accept="application/*").status == 200
+    assert client.get("/api/v1/namespaces/default", accept="text/plain,*/*").status == 200
+
+
+@pytest.mark.parametrize("path", [CLUSTER_INSTANCETYPES, "/version", "/apis"])
 def test_a_head_is_a_get_without_its_body(client: Client, path: str) -> None:
     whole, head = client.get(path), client.send("HEAD", path)
     assert (head.status, head.body) == (200, b"")
     assert head.headers["content-length"] == str(len(whole.body))
-    assert client.send("HEAD", "/api/v1/namespaces/none").status == 404
+    assert client.send("HEAD", f"{CLUSTER_INSTANCETYPES}/none").status == 404
+    assert client.send("HEAD", "/api/v1/namespaces/default").status == 405
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/vnd.kubernetes.protobuf", "application/json;as=Odd;v=v1"])

@@ -16,6 +16,7 @@ from virtshape.apiserver.patches.mergepatch import patch_merge
 from virtshape.apiserver.patches.strategic import patch_strategic
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.apiserver.route import Route
+from virtshape.apiserver.unrouted import refuse_patch_type
 from virtshape.apiserver.validity.metadata import check_address
 from virtshape.apiserver.validity.strictness import admit_fields, check_patch_text, limit_warnings
 from virtshape.apiserver.writeoptions import APPLY_PATCH, read_write_options
@@ -40,7 +41,7 @@ async def patch_object(desk: Desk, request: Request, route: Route, user: User) -
     media = media_type(request.headers.get("content-type", ""))
     accepted = _list_accepted(resource)
     if media not in accepted:
-        raise refuse_media(", ".join(accepted))
+        raise refuse_patch_type() if not resource.custom else refuse_media(", ".join(accepted))
     options = read_write_options(request, "PatchOptions")
     if media == APPLY_PATCH:
         return await apply_object(desk, request, route, user, options)

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from virtshape.api.kinds import Kind, find_resource
+from virtshape.apiserver.capability import is_defined, is_question
 from virtshape.apiserver.message import Request
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
@@ -26,6 +27,14 @@ _VERBS: Final[dict[tuple[str, bool], Verb]] = {
     ("PATCH", False): "patch",
     ("DELETE", True): "delete",
     ("DELETE", False): "deletecollection",
+}
+
+
+# What Kubernetes' own kinds are asked otherwise is refused before anybody looks at it.
+_BUILTIN_VERBS: Final[dict[tuple[str, bool], Verb]] = {
+    (method, named): verb
+    for (method, named), verb in _VERBS.items()
+    if method != "HEAD" and (method, named) not in (("POST", True), ("PUT", False), ("PATCH", False))
 }
 
 
@@ -59,15 +68,29 @@ def find_route(request: Request) -> Route | None:
     namespace = ""
     if len(rest) >= 3 and rest[0] == "namespaces" and find_resource(group, version, rest[2]) is not None:
         _, namespace, *rest = rest
-    if not 1 <= len(rest) <= 3:
-        return None
-    kind = find_resource(group, version, rest[0])
+    kind = find_resource(group, version, rest[0]) if rest else None
     if kind is None or (namespace and not kind.namespaced):
         return None
-    name, subresource = [*rest[1:], "", ""][:2]
+    name, *below = [*rest[1:], ""]
+    subresource = "/".join(below[:-1])
+    if not is_defined(kind):
+        return _find_builtin_route(request, kind, namespace, name, subresource)
     verb = _VERBS.get((request.method, bool(name)))
     if kind.namespaced and not namespace and verb != "list":
         return None
+    if verb == "list" and request.flag("watch"):
+        verb = "watch"
+    return Route(verb, kind, namespace, name, subresource)
+
+
+def _find_builtin_route(request: Request, kind: Kind, namespace: str, name: str, subresource: str) -> Route | None:
+    anywhere = kind.namespaced and not namespace
+    if "/" in subresource or (name and (anywhere or is_question(kind))):
+        return None
+    verbs = _VERBS if subresource and request.method == "POST" else _BUILTIN_VERBS
+    verb = verbs.get((request.method, bool(name)))
+    if anywhere and verb != "list":
+        verb = None
     if verb == "list" and request.flag("watch"):
         verb = "watch"
     return Route(verb, kind, namespace, name, subresource)

@@ -42,6 +42,7 @@ from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route, find_route
 from virtshape.apiserver.selectors.fieldselector import NAME, parse_field_selector
 from virtshape.apiserver.source import Source
+from virtshape.apiserver.unrouted import check_produced, is_builtin_path, refuse_method, refuse_path
 from virtshape.apiserver.updating import update_object
 from virtshape.apiserver.uploads.receiving import Uploads
 from virtshape.apiserver.uploads.route import find_upload
@@ -118,7 +119,7 @@ class Server:
             if route is None:
                 wanted = Attributes(verb=request.method.lower(), path=request.path)
                 self._authorizer.require(asker.user, wanted)
-                return self._publisher.answer(request) or answer_not_found()
+                return self._publisher.answer(request) or _refuse_path(request.path)
             answer = self._answer(request, route, asker)
         except StatusError as error:
             return answer_error(error)
@@ -132,7 +133,7 @@ class Server:
             self._authorizer.require(asker.user, Attributes(verb=request.method.lower(), path=request.path))
             return answer_about(request) or self._publisher.answer(request) or answer_not_found()
         if route.verb is None:
-            raise _not_allowed(route.audited)
+            raise _not_supported(route.audited)
         self._authorizer.require(asker.user, _attributes(request, route.audited))
         if route.action in STREAMS:
             return self._open(request, route, asker)
@@ -176,7 +177,7 @@ class Server:
         return Asker(impersonate(user, personal, self._authorizer), user.name)
 
     def _read(self, request: Request, route: Route, user: User) -> Answer:
-        _check_served(route)
+        _check_served(request, route)
         if is_question(route.kind):
             return self._review(request, route, user)
         source = self._definitions if route.kind.kind == "CustomResourceDefinition" else self._desk.store
@@ -214,7 +215,7 @@ class Server:
 
     async def _change(self, request: Request, route: Route, user: User) -> Response:
         self._authorizer.require(user, _attributes(request, route))
-        _check_served(route)
+        _check_served(request, route)
         _accept_protobuf(request, route)
         check_nesting(request.body)
         if route.subresource == "token":
@@ -269,13 +270,19 @@ def _accept_protobuf(request: Request, route: Route) -> None:
         request.body = translate(request.body)
 
 
-def _check_served(route: Route) -> None:
+def _refuse_path(path: str) -> Response:
+    return answer_error(refuse_path()) if is_builtin_path(path) else answer_not_found()
+
+
+def _check_served(request: Request, route: Route) -> None:
     resource = resource_of(route.kind)
+    if not resource.custom:
+        check_produced(request.headers.get("accept", ""))
     if not route.subresource:
         if route.verb not in list_verbs(route.kind):
             raise _not_allowed(route)
     elif route.subresource not in resource.subresources:
-        raise not_found(resource, route.name)
+        raise not_found(resource, route.name) if resource.custom else refuse_path()
     elif route.verb not in resource.subresources[route.subresource]:
         raise _not_allowed(route)
 
@@ -309,5 +316,9 @@ def _find_selected_name(request: Request, route: Route) -> str:
 
 
 def _not_allowed(route: Route) -> StatusError:
+    return _not_supported(route) if is_defined(route.kind) else refuse_method()
+
+
+def _not_supported(route: Route) -> StatusError:
     words = f'{route.verb or ""} is not supported on resources of kind "{route.resource}"'
     return StatusError(405, "MethodNotAllowed", words).about(route.kind.group, route.kind.plural)
