@@ -24,6 +24,7 @@ Reason = Literal[
     "GuestPanicked",
     "GracePeriodExpired",
     "Killed",
+    "NotAlive",
     "QemuKilled",
     "QemuFailed",
     "LauncherLost",
@@ -99,6 +100,8 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Those that the instance names."""
     agent: bool = False
     """Whether the guest's agent is connected."""
+    unready: str = ""
+    """Why others cannot count on the guest yet although it runs, if it is asked that."""
     os: GuestOs | None = None
     machine: str = ""
     """The machine type that the guest has."""

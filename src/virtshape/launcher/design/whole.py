@@ -12,7 +12,9 @@ from msgspec import Struct
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
+from virtshape.launcher.check import Checks
 from virtshape.launcher.design.arguments import design_arguments
+from virtshape.launcher.design.checks import design_checks
 from virtshape.launcher.design.clock import design_clock
 from virtshape.launcher.design.cpu import design_cpu
 from virtshape.launcher.design.devices.brief import Brief
@@ -43,6 +45,8 @@ class Design(Struct, frozen=True, kw_only=True):
     """Not to be started if anything is refused."""
     refusals: tuple[Refusal, ...] = ()
     notes: tuple[Note, ...] = ()
+    checks: Checks = Checks()
+    """How it is found out whether the guest is well."""
 
 
 def design_domain(
@@ -61,7 +65,7 @@ def design_domain(
     for a guest with dedicated ones; without them, and without the annotation, it has the first of the machine's.
     """
     brief = Brief(vmi=vmi, host=host, sources=sources, directory=directory)
-    parts = design_devices(vmi, host, sources, directory)
+    parts, checks = design_devices(vmi, host, sources, directory), design_checks(brief)
     domain = _compose(brief, parts, assigned_cpus, state_directory)
     # Where the guest's architecture is another one, whatever else is in the way would not be so on the right machine.
     elsewhere = check_architecture(vmi, host)
@@ -69,6 +73,7 @@ def design_domain(
         domain=domain,
         refusals=tuple(elsewhere) or (*brief.refusals, *parts.refusals),
         notes=(*brief.notes, *parts.notes),
+        checks=checks,
     )
 
 

@@ -80,8 +80,8 @@ def choose_cpus(vmi: VirtualMachineInstance, host: Host) -> tuple[int, ...]:
 
 
 def mark(report: Report, path: Path = Path(RUNNING)) -> None:
-    """Have the node see whether the guest runs."""
-    if report.state in ("running", "paused"):
+    """Have the node see whether the guest runs, and others may count on it."""
+    if report.state in ("running", "paused") and not report.unready:
         path.touch()
     else:
         path.unlink(missing_ok=True)

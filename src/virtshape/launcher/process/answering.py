@@ -11,12 +11,15 @@ from typing import Final
 import libvirt
 import libvirt_qemu
 
+from virtshape.launcher.host import LOOPBACK
 from virtshape.launcher.process.agent import read_filesystems, read_interfaces, read_os, read_users
 from virtshape.launcher.process.board import Board
 from virtshape.launcher.process.forwarding import ForwardError, Forwarding
 from virtshape.launcher.process.growing import find_room, write_device
 from virtshape.launcher.process.guest import Guest
 from virtshape.launcher.process.looking import Looking
+from virtshape.launcher.process.probing import Probing
+from virtshape.launcher.process.questions import Questions
 from virtshape.launcher.process.stopping import Stopping
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import (
@@ -62,6 +65,11 @@ class Answering:
             self._board.post(ports=tuple(self._forwarding.open_named()))
         except libvirt.libvirtError as error:  # it has ended already
             _log.info("no ports are opened: %s", error)
+
+    def begin_probing(self) -> None:
+        """Find out from now on whether the guest is well, if its instance wants to know."""
+        questions = Questions(self._find_address, self._list_connections, self._tell_agent)
+        Probing(self._guest.plan.checks, self._board, questions.ask, self._give_up).begin()
 
     def answer(self, request: Request) -> Answer:
         """Do what is asked."""
@@ -133,6 +141,37 @@ class Answering:
         flags = libvirt_qemu.VIR_DOMAIN_QEMU_MONITOR_COMMAND_HMP
         said: str = libvirt_qemu.qemuMonitorCommand(self._domain, command, flags)
         return said.strip()
+
+    def _tell_agent(self, words: str, seconds: float) -> str:
+        if not self._board.report.agent:
+            raise ConnectionError("the guest has no agent, or it has not begun to answer yet")
+        try:
+            said: str = libvirt_qemu.qemuAgentCommand(self._domain, words, max(1, round(seconds)), 0)
+        except libvirt.libvirtError as error:
+            raise ConnectionError(error.get_error_message() or str(error)) from error
+        return said
+
+    def _find_address(self, port: int) -> tuple[str, int]:
+        """Where a port of the guest is: behind the machine's loopback address, or in a network of the guest's own."""
+        if self._guest.plan.netdevs:
+            try:
+                return LOOPBACK, self._forwarding.open(port, "tcp")
+            except (ForwardError, libvirt.libvirtError) as error:
+                raise ConnectionError(str(error)) from error
+        known = [address for one in self._board.report.interfaces for address in one.addresses]
+        if not known:
+            raise ConnectionError("nobody knows the guest's address: an agent in it could tell")
+        return known[0], port
+
+    def _list_connections(self) -> str:
+        try:
+            return self._tell_monitor("info usernet") if self._guest.plan.netdevs else ""
+        except libvirt.libvirtError as error:
+            raise ConnectionError(str(error)) from error
+
+    def _give_up(self, words: str) -> None:
+        self._guest.clues.unwell = words
+        self._stopping.ask(self._guest.plan.grace)
 
     def _set_memory(self, size: int) -> Answer:
         room, wanted = find_room(self._domain.XMLDesc(0)), size // _KIB

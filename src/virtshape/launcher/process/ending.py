@@ -22,6 +22,8 @@ class Clues(Struct, kw_only=True):
     """Whether we ended it: after the grace period, or at once."""
     grace: float = 0.0
     """Seconds that it was given to shut down."""
+    unwell: str = ""
+    """What the guest's liveness probe had to say when we had it end for that."""
     exit_code: int | None = None
     stopped: bool = False
     """Whether libvirt has seen QEMU end."""
@@ -50,6 +52,8 @@ def judge(clues: Clues) -> Ending:
     """Say how the guest ended."""
     if clues.panicked:
         return Ending("failed", "GuestPanicked", "the guest's system has panicked")
+    if clues.unwell:
+        return Ending("failed", "NotAlive", f"the guest was ended because its liveness probe failed: {clues.unwell}")
     if clues.asked == "kill":
         return Ending("failed", "Killed", "the guest was ended without a shutdown, as asked")
     if clues.asked == "expired":

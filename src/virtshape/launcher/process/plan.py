@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from virtshape.launcher.check import Checks
 from virtshape.launcher.domain.devices.interface import Forward
 from virtshape.launcher.host import LOOPBACK
 from virtshape.launcher.note import Note
@@ -26,6 +27,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Whether it is to start with its CPUs halted."""
     grace: float = DEFAULT_GRACE
     """Seconds that it gets to shut down when this process is told to end."""
+    checks: Checks = Checks()
+    """How it is found out whether the guest is well."""
     accelerator: Literal["kvm", "tcg"] = "tcg"
     notes: tuple[Note, ...] = ()
     addresses: Mapping[str, tuple[str, ...]] = {}

@@ -62,6 +62,7 @@ def plan_domain(vmi: VirtualMachineInstance, design: Design, port_address: str =
         xml=render_domain_xml(domain),
         paused=vmi.spec.start_strategy == "Paused",
         grace=DEFAULT_GRACE if grace is None else float(grace),
+        checks=design.checks,
         accelerator="kvm" if domain.type == "kvm" else "tcg",
         notes=design.notes,
         addresses={interface.name: _list_addresses(interface) for interface in by_user},

@@ -28,6 +28,7 @@ from virtshape.launcher.request import Stop
 
 SUCCEEDED: Final = 0
 FAILED: Final = 1
+NOT_ASKED: Final = "the guest has not passed its readiness probe yet"
 _KILLED: Final = "the guest was stopped before it started"
 _log = logging.getLogger(__name__)
 
@@ -104,6 +105,7 @@ class _Process:
         stopping = Stopping(guest.shut_down, guest.expire)
         answering = Answering(guest, self._board, stopping)
         answering.open_ports()
+        answering.begin_probing()
         self._serving.answer = answering.answer
         self._starting.finish(answering.answer)
         if self._starting.stop is not None:
@@ -131,7 +133,8 @@ class _Process:
             self._board.post(**changes)
             return None
         self._layout.plan.write_bytes(msgspec.json.encode(outcome))
-        self._board.post(notes=outcome.notes, accelerator=outcome.accelerator)
+        unready = NOT_ASKED if outcome.checks.readiness is not None else ""
+        self._board.post(notes=outcome.notes, accelerator=outcome.accelerator, unready=unready)
         return outcome
 
 

@@ -19,6 +19,11 @@ SHUT_DOWN = Ending("succeeded", "GuestShutDown", "the guest has shut down")
             id="a panic",
         ),
         pytest.param(
+            Clues(unwell="no answer", asked="expired", shut_down="guest", exit_code=0),
+            Ending("failed", "NotAlive", "the guest was ended because its liveness probe failed: no answer"),
+            id="given up",
+        ),
+        pytest.param(
             Clues(asked="kill", shut_down="host", exit_code=0),
             Ending("failed", "Killed", "the guest was ended without a shutdown, as asked"),
             id="killed on request",

@@ -26,6 +26,10 @@ REPORTS: dict[str, tuple[Report, Guest]] = {
         Report(state="paused", reason="PausedByUser"),
         Guest("paused", reason="PausedByUser", **HAS),  # type: ignore[arg-type]
     ),
+    "one that nobody can count on yet": (
+        Report(state="running", unready="no answer"),
+        Guest("running", unready="no answer", **HAS),  # type: ignore[arg-type]
+    ),
     "one that cannot be had here": (
         Report(
             state="failed",

@@ -1,0 +1,69 @@
+"""
+How a guest is asked whether it is well.
+
+Pure: no I/O, no clock, no logging.
+"""
+
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.instance import Probe
+from virtshape.launcher.check import Check, Checks
+from virtshape.launcher.design.devices.brief import Brief
+
+
+def design_checks(brief: Brief) -> Checks:
+    """What is to be asked, and when."""
+    return Checks(
+        readiness=_design_check(brief, brief.spec.readiness_probe, "spec.readinessProbe"),
+        liveness=_design_check(brief, brief.spec.liveness_probe, "spec.livenessProbe"),
+    )
+
+
+def _design_check(brief: Brief, probe: Probe | None, at: str) -> Check | None:
+    check = _choose_way(brief, probe, at) if probe is not None else None
+    if probe is None or check is None:
+        return None
+    return replace(
+        check,
+        delay=float(probe.initial_delay_seconds or 0),
+        period=float(probe.period_seconds or check.period),
+        timeout=float(probe.timeout_seconds or check.timeout),
+        successes=probe.success_threshold or check.successes,
+        failures=probe.failure_threshold or check.failures,
+    )
+
+
+def _choose_way(brief: Brief, probe: Probe, at: str) -> Check | None:
+    if probe.http_get is not None:
+        asked = probe.http_get
+        return Check(
+            way="http",
+            port=_find_port(brief, asked.port, f"{at}.httpGet.port"),
+            host=asked.host or "",
+            path=asked.path or "/",
+            secure=asked.scheme == "HTTPS",
+            headers=tuple((header.name, header.value) for header in asked.http_headers or ()),
+        )
+    if probe.tcp_socket is not None:
+        port = _find_port(brief, probe.tcp_socket.port, f"{at}.tcpSocket.port")
+        return Check(way="tcp", port=port, host=probe.tcp_socket.host or "")
+    if probe.exec is not None:
+        if not probe.exec.command:
+            brief.refuse(f"{at}.exec.command", "names no command")
+        return Check(way="exec", command=tuple(probe.exec.command or ()))
+    if probe.guest_agent_ping is not None:
+        return Check(way="ping")
+    brief.refuse(at, "does not say how to ask the guest")
+    return None
+
+
+def _find_port(brief: Brief, wanted: int | str, field: str) -> int:
+    """The number of a port that may be given by the name it has at an interface."""
+    if isinstance(wanted, int) or wanted.isdecimal():
+        return int(wanted)
+    for interface in brief.devices.interfaces or ():
+        for port in interface.ports or ():
+            if port.name == wanted and port.port:
+                return port.port
+    brief.refuse(field, f"no interface has a port of the name {wanted}")
+    return 0

@@ -1,0 +1,68 @@
+"""What an instance wants its guest to be asked."""
+
+from typing import Any
+
+import pytest
+from tests.domains import Tree, design_guest
+
+from virtshape.launcher.check import Check, Checks
+
+NAMED: Tree = {
+    "devices": {"interfaces": [{"name": "default", "masquerade": {}, "ports": [{"name": "web", "port": 80}]}]}
+}
+POD = [{"name": "default", "pod": {}}]
+
+WAYS: dict[str, tuple[Tree, Check]] = {
+    "a connection": ({"tcpSocket": {"port": 22}}, Check(way="tcp", port=22)),
+    "to another host": ({"tcpSocket": {"port": "22", "host": "h"}}, Check(way="tcp", port=22, host="h")),
+    "a request": ({"httpGet": {"port": 80}}, Check(way="http", port=80)),
+    "with all there is": (
+        {
+            "httpGet": {
+                "port": "web",
+                "path": "/healthy",
+                "scheme": "HTTPS",
+                "httpHeaders": [{"name": "A", "value": "b"}],
+            }
+        },
+        Check(way="http", port=80, path="/healthy", secure=True, headers=(("A", "b"),)),
+    ),
+    "a command": ({"exec": {"command": ["true", "x"]}}, Check(way="exec", command=("true", "x"))),
+    "its agent": ({"guestAgentPing": {}}, Check(way="ping")),
+    "at other times": (
+        {
+            "guestAgentPing": {},
+            "initialDelaySeconds": 5,
+            "periodSeconds": 2,
+            "timeoutSeconds": 3,
+            "successThreshold": 4,
+            "failureThreshold": 6,
+        },
+        Check(way="ping", delay=5, period=2, timeout=3, successes=4, failures=6),
+    ),
+}
+
+
+@pytest.mark.parametrize(("probe", "check"), WAYS.values(), ids=WAYS)
+def test_a_probe_becomes_a_check(probe: Tree, check: Check) -> None:
+    designed = design_guest(NAMED, networks=POD, readinessProbe=probe)
+    assert designed.checks == Checks(readiness=check)
+    assert design_guest(NAMED, networks=POD, livenessProbe=probe).checks == Checks(liveness=check)
+    assert not designed.refusals
+
+
+IMPOSSIBLE: dict[str, tuple[Any, str, str]] = {
+    "no port of that name": (
+        {"httpGet": {"port": "ftp"}},
+        "spec.livenessProbe.httpGet.port",
+        "no interface has a port of the name ftp",
+    ),
+    "no command": ({"exec": {}}, "spec.livenessProbe.exec.command", "names no command"),
+    "no way": ({}, "spec.livenessProbe", "does not say how to ask the guest"),
+}
+
+
+@pytest.mark.parametrize(("probe", "field", "reason"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_a_probe_that_cannot_be_made_is_refused(probe: Tree, field: str, reason: str) -> None:
+    refusals = design_guest(NAMED, networks=POD, livenessProbe=probe).refusals
+    assert [(one.field, one.reason) for one in refusals] == [(field, reason)]
