@@ -134,6 +134,23 @@ def test_mistakes_in_a_patch_itself_are_warned_of_or_refused(
     assert (reply.warnings, reply.tree["spec"]["cpu"]) == ([warning], {"guest": 3})
 
 
+@pytest.mark.parametrize("field", ["labels", "annotations", "finalizers", "ownerReferences"])
+def test_metadata_never_says_that_it_has_none_of_something(client: Client, place: Place, field: str) -> None:
+    some: Tree = {
+        "labels": {"a": "1"},
+        "annotations": {"a": "1"},
+        "finalizers": ["a.io/b"],
+        "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"}],
+    }
+    (made,) = create(client, place.instancetypes(), build_instancetype("one", **some))
+    empty = {"a": None} if isinstance(some[field], dict) else []
+    emptied = client.patch(place.instancetypes("one"), {"metadata": {field: empty}}).tree
+    assert some.keys() - emptied["metadata"].keys() == {field}
+    assert f"f:{field}" not in emptied["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"]
+    same = client.patch(place.instancetypes("one"), {"metadata": {field: type(some[field])()}}).tree
+    assert revision(same) == revision(emptied) != revision(made)
+
+
 def test_a_patch_of_nothing_is_404_or_400(client: Client, place: Place) -> None:
     assert client.patch(place.instancetypes("none"), {}).reason == (404, "NotFound")
     assert client.patch(place.instancetypes(), {}).reason == (400, "BadRequest")

@@ -36,6 +36,8 @@ _ORDER: Final = (
     "finalizers",
     "managedFields",
 )
+_STATED_EMPTY: Final = frozenset({"resourceVersion", "deletionGracePeriodSeconds"})
+"""What metadata may state as nothing or nought; other fields without content are left out."""
 _HEAD: Final = ("apiVersion", "kind", "metadata")
 
 
@@ -47,7 +49,9 @@ def metadata_of(tree: Mapping[str, Any]) -> Tree:
 
 def assemble(tree: Mapping[str, Any], metadata: Mapping[str, Any], **parts: object) -> Tree:
     """The object with this metadata, and these parts in place of its own, None for none; in the order of writing."""
-    ordered = {name: metadata[name] for name in _ORDER if metadata.get(name) is not None}
+    ordered = {
+        name: value for name in _ORDER if (value := metadata.get(name)) or (name in _STATED_EMPTY and value is not None)
+    }
     ordered["resourceVersion"] = metadata.get("resourceVersion", "")
     whole = {"apiVersion": tree["apiVersion"], "kind": tree["kind"], "metadata": ordered}
     whole |= {name: value for name, value in tree.items() if name not in _HEAD and name not in parts}
