@@ -63,7 +63,7 @@ def _default_topology(resources: ResourceRequirements | None) -> Topology:
     """One core on each of as many sockets as the CPU limit, or request, asks for."""
     for amounts in (resources.limits, resources.requests) if resources else ():
         if amounts and "cpu" in amounts:
-            return Topology(sockets=amounts["cpu"].value())
+            return Topology(sockets=amounts["cpu"].value() % 2**32)  # KubeVirt counts in 32 bits
     return Topology()
 
 

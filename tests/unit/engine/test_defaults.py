@@ -77,6 +77,7 @@ def test_the_eviction_strategy(own: str | None, configured: str | None, expected
         pytest.param(
             {"resources": {"requests": {"cpu": "4"}, "limits": {"cpu": "2"}}}, {**ONE, "sockets": 2}, id="limit first"
         ),
+        pytest.param({"resources": {"limits": {"cpu": "4294967298"}}}, {**ONE, "sockets": 2}, id="beyond 32 bits"),
         pytest.param({"cpu": {"threads": 2}, "resources": {"limits": {"cpu": "8"}}}, {"threads": 2}, id="own first"),
     ],
 )

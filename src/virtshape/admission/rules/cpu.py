@@ -15,6 +15,7 @@ from virtshape.api.quantity import Quantity
 from virtshape.engine.conflict import VALUE_REQUIRED
 
 _POLICIES: Final = ("force", "require", "optional", "disable", "forbid")
+_MOST_CPUS: Final = 2**32 - 1
 
 
 def check_cpus(domain: DomainSpec, at: str) -> Iterator[Violation]:
@@ -23,6 +24,8 @@ def check_cpus(domain: DomainSpec, at: str) -> Iterator[Violation]:
     if resources is not None and (resources.requests or resources.limits):
         requested, limit = (resources.requests or {}).get("cpu"), (resources.limits or {}).get("cpu")
         yield from check_amounts("cpu", requested, limit, f"{at}.resources")
+        yield from _check_countable(requested, f"{at}.resources.requests.cpu")
+        yield from _check_countable(limit, f"{at}.resources.limits.cpu")
     if cpu is None:
         return
     if cpu.features:
@@ -39,6 +42,12 @@ def check_cpus(domain: DomainSpec, at: str) -> Iterator[Violation]:
         yield from _check_numa(domain, cpu, at)
     if cpu.realtime is not None:
         yield from _check_realtime(cpu, f"{at}.cpu")
+
+
+def _check_countable(amount: Quantity | None, field: str) -> Iterator[Violation]:
+    """A guest for which nobody chose vCPUs gets as many as are asked of the node."""
+    if amount is not None and amount.amount > _MOST_CPUS:
+        yield Violation("invalid-value", field, f"{field} '{amount}': must be less than or equal to {_MOST_CPUS}.")
 
 
 def _check_features(features: Sequence[CPUFeature], at: str) -> Iterator[Violation]:

@@ -56,7 +56,14 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
     ),
     "CPUs of its own beyond all measure": (
         domain(cpu=PINNED, resources={"requests": {"cpu": "1e999999999"}}),
-        [(f"{D}.cpu.dedicatedCpuPlacement", "1e999999999 CPUs are asked for, but the guest has 2 vCPUs")],
+        [
+            (f"{D}.resources.requests.cpu", "'1e999999999': must be less than or equal to 4294967295."),
+            (f"{D}.cpu.dedicatedCpuPlacement", "1e999999999 CPUs are asked for, but the guest has 2 vCPUs"),
+        ],
+    ),
+    "more CPUs than vCPUs can be counted": (
+        domain(resources={"requests": {"cpu": "1k"}, "limits": {"cpu": "4294967296"}}),
+        [(f"{D}.resources.limits.cpu", "'4294967296': must be less than or equal to 4294967295.")],
     ),
     "half a CPU of its own": (
         domain(cpu=PINNED, resources={"requests": {"cpu": "1500m"}}),
