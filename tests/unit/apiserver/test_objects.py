@@ -58,5 +58,5 @@ def test_the_revision_goes_between_the_parts_of_a_write() -> None:
 
 
 def test_metadata_is_written_in_one_order() -> None:
-    tree = assemble(TREE, {"labels": {}, "name": "x", "uid": "u", "resourceVersion": "5"})
+    tree = assemble(TREE, {"labels": {"a": "b"}, "name": "x", "uid": "u", "resourceVersion": "5"})
     assert list(tree["metadata"]) == ["name", "uid", "resourceVersion", "labels"]

@@ -1,7 +1,8 @@
 """
 JSON patch (RFC 6902): a list of operations, all of which apply or none.
 
-As in Kubernetes an index may be negative, counted from the end, and a test for null passes where nothing is.
+As in Kubernetes an index may be negative, counted from the end. What an object lacks can be replaced, and is null when
+it is copied or tested for; so is a value that an operation lacks.
 Containers are copied before their first change, so that inputs never change.
 """
 
@@ -18,8 +19,7 @@ MOST_OPERATIONS: Final = 10_000
 MOST_COPIED_BYTES: Final = 3 * 1024 * 1024
 DEEPEST_POINTER: Final = 256
 
-_INDEX = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")
-_BROKEN_ESCAPE = re.compile(r"~(?![01])")
+_INDEX = re.compile(r"[+-]?[0-9]{1,9}")
 
 Pointer = list[str]
 
@@ -39,7 +39,7 @@ class Operation(NamedTuple):
 
 def patch_json(tree: dict[str, Any], operations: object) -> dict[str, Any]:
     """The tree after all operations; 400 if they are none, 422 if one does not apply."""
-    listed = _read_list(operations)
+    listed = _read_list([] if operations is None else operations)
     try:
         return _Draft(tree).perform_all(listed)
     except (InapplicableError, RecursionError) as error:
@@ -86,8 +86,6 @@ def _read_operation(operation: dict[str, Any]) -> Operation:
         if "from" not in operation:
             raise InapplicableError(f"{name} lacks 'from'")
         source = parse_pointer(operation["from"])
-    elif name != "remove" and "value" not in operation:
-        raise InapplicableError(f"{name} lacks 'value'")
     return Operation(name, parse_pointer(operation["path"]), source, operation.get("value"))
 
 
@@ -95,7 +93,7 @@ def parse_pointer(text: str) -> Pointer:
     """Split a JSON pointer into its steps, escapes resolved."""
     if not text:
         return []
-    if not text.startswith("/") or ("~" in text and _BROKEN_ESCAPE.search(text)):
+    if not text.startswith("/"):
         raise InapplicableError(f"{text!r} is not a JSON pointer")
     steps = text[1:].split("/")
     if len(steps) > DEEPEST_POINTER:
@@ -130,8 +128,8 @@ class _Draft:
         if not operation.target:
             self.root = operation.value
             return
-        box = self._open(operation.target)
-        box[_find_place(box, operation.target[-1])] = operation.value
+        box, step = self._open(operation.target), operation.target[-1]
+        box[step if isinstance(box, dict) else _find_place(box, step)] = operation.value
 
     def move(self, operation: Operation) -> None:
         value = self._read(operation.source)
@@ -143,24 +141,19 @@ class _Draft:
         self._add(operation.target, value)
 
     def copy(self, operation: Operation) -> None:
-        data = msgspec.json.encode(self._read(operation.source))
+        data = msgspec.json.encode(self._find(operation.source))
         self._copied_bytes += len(data)
         if self._copied_bytes > MOST_COPIED_BYTES:
             raise InapplicableError(f"the operations copy more than {MOST_COPIED_BYTES} bytes")
         self._add(operation.target, msgspec.json.decode(data))
 
     def test(self, operation: Operation) -> None:
-        try:
-            found = self._read(operation.target)
-        except _NothingThereError:
-            found = None
-        if not is_equal(found, operation.value):
+        if not is_equal(self._find(operation.target), operation.value):
             raise InapplicableError(f"the value at {operation.target} is another one")
 
     def _add(self, target: Pointer, value: object) -> None:
         if not target:
-            self.root = value
-            return
+            raise InapplicableError("nothing can be added in place of the whole object")
         box = self._open(target)
         if isinstance(box, list):
             box.insert(_find_gap(box, target[-1]), value)
@@ -172,6 +165,13 @@ class _Draft:
             raise InapplicableError("the whole object cannot be removed")
         box = self._open(target)
         del box[_find_place(box, target[-1])]
+
+    def _find(self, pointer: Pointer) -> Any:
+        """What is there; None where an object lacks it."""
+        try:
+            return self._read(pointer)
+        except _NothingThereError:
+            return None
 
     def _read(self, pointer: Pointer) -> Any:
         value = self.root

@@ -30,6 +30,11 @@ APPLIED: dict[str, tuple[Tree, Operations, Tree]] = {
     "nothing": ({"a": 1}, [], {"a": 1}),
     "add a member": ({"a": 1}, [op("add", "/b", value=2)], {"a": 1, "b": 2}),
     "add over a member": ({"a": 1}, [op("add", "/a", value=2)], {"a": 2}),
+    "add no value": ({}, [op("add", "/a")], {"a": None}),
+    "replace what is not there": ({"a": {}}, [op("replace", "/a/b", value=1)], {"a": {"b": 1}}),
+    "copy of what is not there": ({}, [copy("/a", "/b")], {"b": None}),
+    "leading zero": ({"a": [1]}, [op("remove", "/a/00")], {"a": []}),
+    "no escape": ({"~2": 1}, [op("remove", "/~2")], {}),
     "add null": ({}, [op("add", "/a", value=None)], {"a": None}),
     "add to a list": ({"a": [1, 3]}, [op("add", "/a/1", value=2)], {"a": [1, 2, 3]}),
     "add at the end of a list": ({"a": [1]}, [op("add", "/a/1", value=2)], {"a": [1, 2]}),
@@ -77,19 +82,17 @@ REFUSED: dict[str, tuple[Tree, Operations]] = {
     "unknown operation": ({}, [op("frobnicate", "/spec")]),
     "no operation": ({}, [{"path": "/a"}]),
     "no path": ({}, [{"op": "remove"}]),
-    "no value": ({}, [op("add", "/a")]),
     "no source": ({}, [op("copy", "/a")]),
-    "copy of nothing": ({}, [copy("/a", "/b")]),
     "move into itself": ({"a": {"b": {}}}, [move("/a", "/a/b/c")]),
+    "move of nothing": ({}, [move("/a", "/b")]),
     "remove all": ({}, [op("remove", "")]),
+    "add all": ({}, [op("add", "", value={})]),
     "no object in the end": ({}, [op("replace", "", value=[])]),
     "inside a string": ({"a": "b"}, [op("add", "/a/0", value="c")]),
     "beyond the list": ({"a": [1]}, [op("add", "/a/2", value=2)]),
     "below the list": ({"a": [1]}, [op("remove", "/a/-2")]),
-    "leading zero": ({"a": [1]}, [op("remove", "/a/00")]),
     "dash where something must be": ({"a": [1]}, [op("remove", "/a/-")]),
     "no pointer": ({"a": 1}, [op("remove", "a")]),
-    "broken escape": ({"~2": 1}, [op("remove", "/~2")]),
     "too deep": ({}, [op("add", "/a" * (DEEPEST_POINTER + 1), value=1)]),
     "copies that double": (
         {"a": ["x" * 100]},
@@ -99,7 +102,6 @@ REFUSED: dict[str, tuple[Tree, Operations]] = {
 
 MALFORMED: dict[str, object] = {
     "an object": {"op": "add"},
-    "null": None,
     "a list of texts": ["add"],
     "a path that is no text": [{"op": "add", "path": 1, "value": 1}],
 }
@@ -121,6 +123,11 @@ def test_refuses_what_does_not_apply(tree: Tree, operations: Operations) -> None
     assert (error.code, error.reason, error.causes) == (422, "Invalid", ())
     assert error.message == "the server rejected our request due to an error in our request"
     assert tree == before
+
+
+def test_null_is_no_operation() -> None:
+    tree = {"a": 1}
+    assert patch_json(tree, None) is tree
 
 
 @pytest.mark.parametrize("operations", MALFORMED.values(), ids=MALFORMED)
