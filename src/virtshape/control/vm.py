@@ -80,7 +80,8 @@ class VmReconciler:
         self._tell_captured(before, vm, names)
         is_as_seen = vm is not before  # what was just written is what the server has
         vm = replace(vm, status=refer_to_revisions(vm, names))
-        await self._make_data_volumes(vm)
+        if await self._make_data_volumes(vm):
+            return DONE  # the VM is looked at again once they are seen
         return await self._run(vm, vmi, configuration, is_as_seen=is_as_seen)
 
     async def report(self, name: Name, error: Exception) -> None:
@@ -142,7 +143,9 @@ class VmReconciler:
             kept = ", ".join(f"the {role} as {name}" for role, name in names.items())
             self._recorder.tell(vm, "SuccessfulCapture", f"kept {kept}")
 
-    async def _make_data_volumes(self, vm: VirtualMachine) -> None:
+    async def _make_data_volumes(self, vm: VirtualMachine) -> bool:
+        """Make those that are missing; whether there are some that were not seen yet."""
+        unseen = False
         for wanted in build_data_volumes(vm):
             metadata = wanted.metadata or ObjectMeta()
             name, namespace = metadata.name or "", metadata.namespace or ""
@@ -158,6 +161,8 @@ class VmReconciler:
                     raise
             else:
                 self._recorder.tell(vm, "SuccessfulDataVolumeCreate", f"created DataVolume {name}")
+            unseen = True
+        return unseen
 
     async def _run(
         self,

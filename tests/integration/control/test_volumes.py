@@ -1,16 +1,24 @@
 """DataVolumes, claims and data sources: names, phases and owners."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 from tests.build import Tree
-from tests.controlled import Place, eventually, instancetype_tree, placed, preference_tree, settle, vm_tree
+from tests.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
 from tests.worlds import run
 
 from virtshape.api.cdi import DataSource, DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import Model
+from virtshape.client.protocol import Client, WatchEvent
 from virtshape.client.resources import metadata_of
+from virtshape.control.controllers import COMPONENT
 
+BEHIND_SECONDS = 0.3
 AWAITED: Tree = {"source": {"upload": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}}
 WITH_DISK: Tree = {
     "template": {"volumes": [{"name": "root", "dataVolume": {"name": "root"}}]},
@@ -24,7 +32,7 @@ def test_disks_are_made_with_their_vm_and_the_vm_waits_for_them(tmp_path: Path) 
             await place.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
             async with place.controlling("none") as controllers:
                 await place.wait_for("Provisioning")
-                await settle(controllers)
+                await place.settle(controllers)
                 assert await place.find(VirtualMachineInstance) is None
                 volume = await place.client.get(DataVolume, "root", "default")
                 vm = await place.vm()
@@ -43,6 +51,35 @@ def test_disks_are_made_with_their_vm_and_the_vm_waits_for_them(tmp_path: Path) 
                 volume = await place.client.get(DataVolume, "root", "default")
                 assert volume.status is not None
                 assert (volume.status.phase, volume.status.progress) == ("Succeeded", "100.0%")
+
+    run(scenario())
+
+
+class Behind:
+    """A client that hears of DataVolumes a while after they have changed."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def watch(self, kind: type[Model], *given: Any, **named: Any) -> AsyncIterator[WatchEvent[Any]]:
+        async with aclosing(self._client.watch(kind, *given, **named)) as events:
+            async for event in events:
+                if kind is DataVolume:
+                    await asyncio.sleep(BEHIND_SECONDS)
+                yield event
+
+
+def test_a_disk_that_was_just_made_is_not_missed(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling(wrap=Behind) as controllers:
+            await place.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
+            await place.wait_for("Running")
+            await place.settle(controllers)
+            events = await place.list_events(COMPONENT)
+            assert [one.message for one in events if one.type == "Warning"] == []
 
     run(scenario())
 
@@ -80,7 +117,7 @@ def test_a_data_source_is_ready_once_its_claim_is_there(tmp_path: Path) -> None:
             metadata = {"name": "golden", "namespace": "default"}
             tree = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource", "metadata": metadata}
             await place.create({**tree, "spec": source})
-            await settle(controllers)
+            await place.settle(controllers)
             assert await is_ready(place) == "False"
             await place.create(claim_tree("image"))
 
