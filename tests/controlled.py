@@ -5,8 +5,8 @@ Whoever kills lets a number of writes through, then nothing any more, as if the 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,13 @@ from tests.build import Tree
 from tests.worlds import opened
 
 from virtshape.api.apps import ControllerRevision
+from virtshape.api.cdi import DataSource, DataVolume
 from virtshape.api.codec import object_from_tree
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.event import Event
+from virtshape.api.core.node import Node
+from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype, VirtualMachineClusterPreference
+from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
@@ -22,25 +28,43 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.server import Server
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
+from virtshape.client.resources import metadata_of
 from virtshape.client.rest import RestClient
 from virtshape.control.controllers import Controllers
+from virtshape.control.queue import Queue
 from virtshape.serve.controllers import CONTROLLER, MANAGER, controlling
 from virtshape.serve.embedded import System
 from virtshape.serve.inprocess import connect
 from virtshape.serve.runtime import LauncherName, NoRuntime, PlayedRuntime
 
 T = TypeVar("T", bound=Model)
-PATIENCE_SECONDS = 10.0
+Wrap = Callable[[Client], Any]
+Finish = Callable[[Controllers], Awaitable[object]]
+PATIENCE_SECONDS = 60.0
 CALM_SECONDS = 0.08
 """How long nothing happens once all is done."""
+_SOON_SECONDS = 0.2
+"""How soon a name must be due again for it to count as something to do: a failure is tried again at once, almost."""
 _PULSE = 0.005
 _WRITERS = ("create", "update", "update_status", "patch", "delete")
+_SEEN: tuple[type[Model], ...] = (
+    VirtualMachine,
+    VirtualMachineInstance,
+    VirtualMachineClusterInstancetype,
+    VirtualMachineClusterPreference,
+    DataVolume,
+    DataSource,
+    PersistentVolumeClaim,
+    KubeVirt,
+    Node,
+)
+"""Kinds whose changes give controllers something to do."""
 
 
 class Mortal:
     """A client that lets some writes through and then is dead; `late` if the last one still reached the server."""
 
-    def __init__(self, client: Client, writes: int, *, late: bool) -> None:
+    def __init__(self, client: Client, writes: int, *, late: bool = False) -> None:
         self._client = client
         self._left = writes
         self._late = late
@@ -66,10 +90,18 @@ class Mortal:
 class Place:
     """A system, asked through one client, in its default namespace."""
 
-    def __init__(self, system: System | None, client: RestClient, directory: Path | None = None) -> None:
+    def __init__(
+        self,
+        system: System | None,
+        client: RestClient,
+        directory: Path | None = None,
+        played: PlayedRuntime | None = None,
+    ) -> None:
+        """`played` are guests that the system's API leads to."""
         self._system = system
         self.client = client
         self.directory = directory
+        self._played = played or PlayedRuntime()
 
     @property
     def server(self) -> Server:
@@ -81,21 +113,42 @@ class Place:
         """A client with the controllers' own name."""
         return connect(self.server, CONTROLLER, manager=MANAGER)
 
-    def controlling(self, launcher: LauncherName = "simulate") -> Any:
-        """The controllers at work."""
-        return controlling(self.server, PlayedRuntime() if launcher == "simulate" else NoRuntime(), self.directory)
+    def controlling(
+        self, launcher: LauncherName = "simulate", *, wrap: Wrap = lambda client: client
+    ) -> AbstractAsyncContextManager[Controllers]:
+        """The controllers at work; `wrap` may stand between them and the server."""
+        runtime = self._played if launcher == "simulate" else NoRuntime()
+        return controlling(self.server, runtime, self.directory, wrap=wrap)
 
-    @asynccontextmanager
-    async def controlling_until(self, writes: int, *, late: bool) -> AsyncIterator[Mortal]:
-        """The controllers at work for so many writes."""
+    def hosting(self) -> AbstractAsyncContextManager[Controllers]:
+        """The controllers at work, with guests that the API leads to."""
+        return self.controlling()
+
+    async def kill_at(self, write: int, finish: Finish) -> bool:
+        """Have the controllers die at one of their writes; whether they came to it before they had finished."""
         mortals: list[Mortal] = []
 
-        def wrap(client: Client) -> Client:
-            mortals.append(Mortal(client, writes, late=late))
+        def wrap(client: Client) -> Mortal:
+            mortals.append(Mortal(client, write))
             return mortals[0]
 
-        async with controlling(self.server, PlayedRuntime(), wrap=wrap):
-            yield mortals[0]
+        with suppress(UnreachableError):  # some die before they have begun
+            async with self.controlling(wrap=wrap) as controllers:
+                await first_of(mortals[0].died.wait(), finish(controllers))
+        return mortals[0].died.is_set()
+
+    async def settle(self, controllers: Controllers) -> None:
+        """Wait until the controllers have seen all there is, and have nothing more to do about it."""
+        while True:
+            seen = {kind: list_versions(controllers.informers.list(kind)) for kind in _SEEN}
+            there = await self._list_all()
+            await settle(controllers)
+            if seen == there == await self._list_all():
+                return
+
+    async def _list_all(self) -> dict[type[Model], set[tuple[str, str]]]:
+        listings = await asyncio.gather(*(self.client.list(kind) for kind in _SEEN))
+        return {kind: list_versions(listing.items) for kind, listing in zip(_SEEN, listings, strict=True)}
 
     async def create(self, *trees: Tree) -> None:
         """Store objects."""
@@ -118,6 +171,10 @@ class Place:
     async def vmi(self, name: str = "vm1") -> VirtualMachineInstance:
         """An instance that is there."""
         return await self.client.get(VirtualMachineInstance, name, "default")
+
+    async def list_events(self, component: str) -> list[Event]:
+        """What a component has told; others tell something too."""
+        return [one for one in (await self.client.list(Event)).items if one.reporting_component == component]
 
     async def revisions(self) -> list[str]:
         """The names of all revisions, those of starts without their numbers."""
@@ -151,6 +208,24 @@ class Place:
         await eventually(look, f"{kind.__name__} {name} is still there")
 
 
+def list_versions(items: Iterable[Model]) -> set[tuple[str, str]]:
+    """Which objects these are, and in which versions."""
+    return {((metadata := metadata_of(one)).uid or "", metadata.resource_version or "") for one in items}
+
+
+async def first_of(*awaitables: Awaitable[object]) -> None:
+    """Wait until one of them is through; the others are given up, and an error is raised."""
+    tasks = [asyncio.ensure_future(one) for one in awaitables]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
 R = TypeVar("R")
 
 
@@ -166,19 +241,25 @@ async def eventually(look: Callable[[], Awaitable[R | None]], otherwise: str) ->
 
 
 async def settle(controllers: Controllers) -> None:
-    """Wait until the controllers have nothing to do."""
+    """Wait until the controllers have nothing to do, now or in a moment."""
     calm = 0.0
     while calm < CALM_SECONDS:
         await asyncio.sleep(_PULSE)
-        calm = calm + _PULSE if all(loop.queue.is_idle for loop in controllers.loops) else 0.0
+        calm = calm + _PULSE if all(_is_calm(loop.queue) for loop in controllers.loops) else 0.0
     await controllers.recorder.flush()
+
+
+def _is_calm(queue: Queue[Any]) -> bool:
+    soon = asyncio.get_running_loop().time() + _SOON_SECONDS
+    return queue.is_idle and all(due > soon for due in queue._due.values())  # noqa: SLF001 - it tells nobody else
 
 
 @asynccontextmanager
 async def placed(directory: Path) -> AsyncIterator[Place]:
     """A system without controllers yet."""
-    async with opened("in-process", directory) as world:
-        yield Place(world.system, world.client, directory)
+    played = PlayedRuntime()
+    async with opened("in-process", directory, played.door) as world:
+        yield Place(world.system, world.client, directory, played)
 
 
 def instancetype_tree(name: str = "small", guest: int = 2, memory: str = "2Gi") -> Tree:

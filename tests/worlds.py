@@ -21,7 +21,7 @@ from virtshape.serve.inprocess import connect
 
 Form = Literal["in-process", "http"]
 FORMS: tuple[Form, ...] = ("in-process", "http")
-SECONDS = 60.0
+SECONDS = 240.0
 
 
 class World(NamedTuple):
@@ -56,11 +56,11 @@ async def listening(directory: Path, door: GuestDoor | None = None) -> AsyncIter
 
 
 @asynccontextmanager
-async def opened(form: Form, directory: Path) -> AsyncIterator[World]:
-    """A system and a client that reaches it in this way."""
+async def opened(form: Form, directory: Path, door: GuestDoor | None = None) -> AsyncIterator[World]:
+    """A system and a client that reaches it in this way; `door` leads to its guests."""
     if form == "http":
-        async with listening(directory) as world:
+        async with listening(directory, door) as world:
             yield world
         return
-    async with assemble(Settings(directory=directory, port=0, catalog=False)) as system:
+    async with assemble(Settings(directory=directory, port=0, catalog=False), door) as system:
         yield World(system, connect(system.server, manager="tester"))

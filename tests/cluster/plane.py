@@ -76,8 +76,15 @@ class Plane:
     """A control plane, from the beginning of its `with` block to its end."""
 
     def __init__(
-        self, binaries: Binaries, directory: Path, *, with_controllers: bool = True, durable: bool = False
+        self,
+        binaries: Binaries,
+        directory: Path,
+        *,
+        with_controllers: bool = True,
+        without: Sequence[str] = (),
+        durable: bool = False,
     ) -> None:
+        """`without` names controllers whose work the test does itself."""
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         self.authority = Authority.create(make_key(), "test-cluster")
@@ -88,7 +95,7 @@ class Plane:
         self.kubeconfig = self.write_kubeconfig("admin", "system:masters")
         self.etcd = self._child(binaries.etcd, self._list_etcd_words(etcd_peer_port, durable=durable))
         self.apiserver = self._child(binaries.apiserver, self._list_apiserver_words())
-        words = self._list_controller_words(controllers_port)
+        words = self._list_controller_words(controllers_port, [*WITHOUT, *without])
         self.controllers = self._child(binaries.controller_manager, words) if with_controllers else None
         self._trust = ssl.create_default_context(cadata=self.authority.pem.decode())
         self._trust.load_cert_chain(directory / "admin.crt", directory / "admin.key")
@@ -226,11 +233,11 @@ class Plane:
             }
         )
 
-    def _list_controller_words(self, port: int) -> list[str]:
+    def _list_controller_words(self, port: int, without: Sequence[str]) -> list[str]:
         return _write_flags(
             {
                 "bind-address": HOST,
-                "controllers": ",".join(["*", *(f"-{name}" for name in WITHOUT)]),
+                "controllers": ",".join(["*", *(f"-{name}" for name in without)]),
                 "kubeconfig": self.kubeconfig,
                 "leader-elect": "false",
                 "secure-port": port,

@@ -11,8 +11,9 @@ from tests.e2e.kubectl import Kubectl, list_kubectls
 
 @pytest.fixture(scope="package")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
-    """A plane of its own, with the kinds of CDI."""
-    with Plane(require_binaries(), tmp_path_factory.mktemp("whole")) as running:
+    """A plane of its own; claims are bound by whoever plays storage, and two would never agree."""
+    directory = tmp_path_factory.mktemp("whole")
+    with Plane(require_binaries(), directory, without=["persistentvolume-binder-controller"]) as running:
         yield running
 
 

@@ -9,12 +9,21 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from tests.build import Tree
+from tests.cluster.components.kubelet import played_kubelet
+from tests.cluster.components.nodes import NODE, played_nodes
 from tests.cluster.components.site import SYSTEM, Site
 from tests.cluster.plane import Plane
-from tests.controlled import Mortal, Place
+from tests.controlled import Place, Wrap
+from tests.podlives import controlled_pods
 
+from virtshape.api.codec import from_tree
+from virtshape.api.core.node import Node
+from virtshape.api.core.persistentvolume import PersistentVolume, VolumeNodeAffinity
+from virtshape.api.model import Model
+from virtshape.api.storage import StorageClass
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
 from virtshape.client.protocol import Client
@@ -22,8 +31,12 @@ from virtshape.client.rest import RestClient
 from virtshape.control.controllers import Controllers
 from virtshape.control.fit import NO_LAUNCHER
 from virtshape.control.launcher import SimulatedLauncher
+from virtshape.control.storage.protocol import Storage
 from virtshape.serve.runtime import LauncherName
+from virtshape.serve.storage.layout import PROVISIONER
+from virtshape.serve.storage.local import open_storage
 
+T = TypeVar("T", bound=Model)
 PATIENCE = 60.0
 NAMESPACE = "default"
 LEFT = (
@@ -31,7 +44,9 @@ LEFT = (
     f"/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachineinstances",
     f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{NAMESPACE}/datavolumes",
     f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{NAMESPACE}/datasources",
+    f"/api/v1/namespaces/{NAMESPACE}/pods",
     f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims",
+    "/api/v1/persistentvolumes",
     f"/apis/apps/v1/namespaces/{NAMESPACE}/controllerrevisions",
     f"/api/v1/namespaces/{NAMESPACE}/configmaps",
     f"/apis/instancetype.kubevirt.io/v1beta2/namespaces/{NAMESPACE}/virtualmachineinstancetypes",
@@ -39,41 +54,82 @@ LEFT = (
     "/apis/instancetype.kubevirt.io/v1beta2/virtualmachineclusterpreferences",
     "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts",
 )
+EVENTS = f"/api/v1/namespaces/{NAMESPACE}/events"
+STORAGE_CLASS: Tree = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "local", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+    "provisioner": PROVISIONER,
+}
+ANYWHERE: Tree = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "Exists"}]}
 MERGE = {"Content-Type": "application/merge-patch+json"}
+
+
+class Locating:
+    """A client that says of volumes which node they are on, since a cluster takes no local volume without one."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def create(self, item: T, **options: Any) -> T:
+        if isinstance(item, PersistentVolume) and item.spec is not None:
+            item.spec.node_affinity = from_tree({"required": {"nodeSelectorTerms": [ANYWHERE]}}, VolumeNodeAffinity)
+        return await self._client.create(item, **options)
 
 
 class ClusterPlace(Place):
     """A plane, asked through one client, in its default namespace."""
 
-    def __init__(self, client: RestClient, connect: Callable[[], RestClient]) -> None:
-        super().__init__(None, client)
+    def __init__(self, plane: Plane, client: RestClient, directory: Path, connect: Callable[[], RestClient]) -> None:
+        super().__init__(None, client, directory)
+        self._plane = plane
         self._connect = connect
 
     def connect_as_system(self) -> RestClient:
         """A client with the controllers' own name."""
         return self._connect()
 
-    def controlling(self, launcher: LauncherName = "simulate") -> Any:
-        """The controllers at work."""
-        return self._run(self.connect_as_system(), launcher)
-
     @contextlib.asynccontextmanager
-    async def controlling_until(self, writes: int, *, late: bool) -> AsyncIterator[Mortal]:
-        """The controllers at work for so many writes."""
-        mortal = Mortal(self.connect_as_system(), writes, late=late)
-        async with self._run(mortal, "simulate"):
-            yield mortal
-
-    @contextlib.asynccontextmanager
-    async def _run(self, client: Client | Mortal, launcher: LauncherName) -> AsyncIterator[Controllers]:
-        played = SimulatedLauncher() if launcher == "simulate" else None
-        controllers = Controllers(client, played, absence="" if played else NO_LAUNCHER)
-        async with controllers.running():
+    async def controlling(
+        self, launcher: LauncherName = "simulate", *, wrap: Wrap = lambda client: client
+    ) -> AsyncIterator[Controllers]:
+        """The controllers at work; `wrap` may stand between them and the server."""
+        client = wrap(self.connect_as_system())
+        async with contextlib.AsyncExitStack() as stack:
+            if launcher == "simulate":
+                controllers = Controllers(client, SimulatedLauncher())
+            else:
+                storage = await stack.enter_async_context(self._storing())
+                controllers = Controllers(Locating(client), storage=storage, absence=NO_LAUNCHER)
+            await stack.enter_async_context(controllers.running())
             yield controllers
+
+    @contextlib.asynccontextmanager
+    async def hosting(self) -> AsyncIterator[Controllers]:
+        """The controllers at work, with guests in pods; the node that they are on is played, and so are they."""
+        async with played_kubelet() as (_, status):
+            with played_nodes(self._plane):
+                await self.client.patch(Node, NODE, patch={"status": status}, subresource="status")
+                async with controlled_pods(self.connect_as_system()) as controllers:
+                    yield controllers
+
+    @contextlib.asynccontextmanager
+    async def _storing(self) -> AsyncIterator[Storage]:
+        """Storage as our own server has it, for all who do not say that they want another."""
+        assert self.directory is not None
+        await self.create(STORAGE_CLASS)
+        try:
+            async with open_storage(self.directory) as storage:
+                yield storage
+        finally:
+            await self.client.delete(StorageClass, STORAGE_CLASS["metadata"]["name"])
 
 
 @contextlib.asynccontextmanager
-async def placed(site: Site) -> AsyncIterator[ClusterPlace]:
+async def placed(site: Site, directory: Path) -> AsyncIterator[ClusterPlace]:
     """The plane of an installation, empty, without controllers yet."""
     plane = site.plane
     clean(plane)
@@ -85,7 +141,7 @@ async def placed(site: Site) -> AsyncIterator[ClusterPlace]:
         return clients[-1]
 
     try:
-        yield ClusterPlace(connect(plane.kubeconfig, "tester"), connect)
+        yield ClusterPlace(plane, connect(plane.kubeconfig, "tester"), directory, connect)
     finally:
         for client in clients:
             await client.close()
@@ -98,6 +154,7 @@ def clean(plane: Plane) -> None:
     while left := [one for path in LEFT for one in _clear(plane, path)] + list(_find_namespace(plane)):
         assert time.monotonic() < deadline, f"still there: {left}"
         time.sleep(0.05)
+    plane.ask("DELETE", EVENTS)
 
 
 def _clear(plane: Plane, path: str) -> Iterator[str]:

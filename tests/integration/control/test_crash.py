@@ -1,11 +1,15 @@
-"""Killed between any two writes, and started again, the controllers come to the same end."""
+"""
+Killed between any two writes, and started again, the controllers come to the same end.
 
-import asyncio
-import contextlib
+A write that was made and not answered is no case of its own: whoever comes after finds what was made, and finds the
+same where the next write was not made.
+"""
+
+import itertools
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import pytest
-from tests.controlled import PATIENCE_SECONDS, Place, instancetype_tree, placed, preference_tree, settle, vm_tree
+from tests.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
 from tests.worlds import run
 
 from virtshape.api.apps import ControllerRevision
@@ -14,10 +18,10 @@ from virtshape.api.codec import to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
-from virtshape.api.meta import ObjectMeta
-from virtshape.client.errors import UnreachableError
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.client.resources import metadata_of
 from virtshape.control.capture import is_settled, pinned_names
+from virtshape.control.controllers import Controllers
 from virtshape.control.phases import phase_of
 
 DISK = {
@@ -25,24 +29,48 @@ DISK = {
     "spec": {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}},
 }
 VOLUMES = {"volumes": [{"name": "root", "dataVolume": {"name": "root"}}]}
-DEATHS = [(writes, late) for writes in range(1, 15) for late in (False, True)]
+STRIDE = 1
+"""From one death to the next, in writes."""
+
+Play = Callable[[Place, int], Awaitable[bool]]
+"""Plays a scene in which the controllers die at a write, and checks how it ends; whether they came to that write."""
 
 
-async def kill_after(place: Place, writes: int, *, late: bool) -> None:
-    """Let the controllers make so many writes."""
-    with contextlib.suppress(UnreachableError):  # some die before they have begun
-        async with place.controlling_until(writes, late=late) as mortal:
-            await asyncio.wait_for(mortal.died.wait(), PATIENCE_SECONDS)
+def play_every_death(play: Play, directory: Path) -> None:
+    """Play a scene over and over, with a death that comes later each time, until it ends before they die."""
+    for write in itertools.count(1, STRIDE):
+        if not _play(play, directory / str(write), write):
+            break
+    assert write > 1, "nobody died"
+
+
+def _play(play: Play, directory: Path, write: int) -> bool:
+    directory.mkdir(mode=0o700)
+    died: list[bool] = []
+
+    async def scenario() -> None:
+        async with placed(directory) as place:
+            died.append(await play(place, write))
+
+    try:
+        run(scenario())
+    except BaseException as error:
+        error.add_note(f"the controllers were to die at their write {write}")
+        raise
+    return died[0]
+
+
+async def create_vm(place: Place) -> None:
+    await place.create(instancetype_tree(), preference_tree(), vm_tree(template=VOLUMES, dataVolumeTemplates=[DISK]))
 
 
 async def check_running(place: Place) -> VirtualMachineInstance:
     async with place.controlling() as controllers:
         await place.wait_for("Running")
-        await settle(controllers)
+        await place.settle(controllers)
         vm, vmi = await place.vm(), await place.vmi()
         assert is_settled(vm)
-        names = pinned_names(vm)
-        assert await place.revisions() == sorted([*names.values(), "start"])
+        await place.wait_for_revisions(*pinned_names(vm).values(), "start")
         assert vm.status is not None
         assert (vm.status.created, vm.status.state_change_requests) == (True, None)
         volume = await place.client.get(DataVolume, "root", "default")
@@ -51,61 +79,71 @@ async def check_running(place: Place) -> VirtualMachineInstance:
         return vmi
 
 
-@pytest.mark.parametrize(("writes", "late"), DEATHS)
-def test_a_start_survives_a_crash(tmp_path: Path, writes: int, late: bool) -> None:
-    async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await place.create(
-                instancetype_tree(), preference_tree(), vm_tree(template=VOLUMES, dataVolumeTemplates=[DISK])
-            )
-            await kill_after(place, writes, late=late)
-            await check_running(place)
-
-    run(scenario())
+async def wait_until_all_is_gone(place: Place) -> None:
+    await place.wait_until_gone(VirtualMachine)
+    await place.wait_until_gone(VirtualMachineInstance)
+    await place.wait_until_gone(DataVolume, "root")
+    await place.wait_until_gone(PersistentVolumeClaim, "root")
+    await place.wait_for_revisions()
 
 
-@pytest.mark.parametrize(("writes", "late"), DEATHS[:12])
-def test_a_deletion_survives_a_crash(tmp_path: Path, writes: int, late: bool) -> None:
-    async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await place.create(
-                instancetype_tree(), preference_tree(), vm_tree(template=VOLUMES, dataVolumeTemplates=[DISK])
-            )
-            await check_running(place)
-            await place.client.delete(VirtualMachine, "vm1", "default")
-            await kill_after(place, writes, late=late)
-            async with place.controlling():
-                await place.wait_until_gone(VirtualMachine)
-                await place.wait_until_gone(VirtualMachineInstance)
-                await place.wait_until_gone(DataVolume, "root")
-                await place.wait_until_gone(PersistentVolumeClaim, "root")
-                await place.wait_for_revisions()
+def test_a_start_survives_a_crash(tmp_path: Path) -> None:
+    async def play(place: Place, write: int) -> bool:
+        async def finish(controllers: Controllers) -> None:
+            await place.wait_for("Running")
+            await place.settle(controllers)
 
-    run(scenario())
+        await create_vm(place)
+        died = await place.kill_at(write, finish)
+        await check_running(place)
+        return died
+
+    play_every_death(play, tmp_path)
 
 
-@pytest.mark.parametrize(("writes", "late"), DEATHS[:12])
-def test_a_restart_survives_a_crash(tmp_path: Path, writes: int, late: bool) -> None:
-    async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await place.create(
-                instancetype_tree(), preference_tree(), vm_tree(template=VOLUMES, dataVolumeTemplates=[DISK])
-            )
-            before = await check_running(place)
-            metadata = before.metadata or ObjectMeta()
-            vm = await place.vm()
-            assert vm.status is not None
-            vm.status.state_change_requests = [
-                VirtualMachineStateChangeRequest("Stop", uid=metadata.uid),
-                VirtualMachineStateChangeRequest("Start"),
-            ]
-            await place.client.update_status(vm)
-            await kill_after(place, writes, late=late)
-            after = await check_running(place)
-            assert (after.metadata or ObjectMeta()).uid != metadata.uid
-            assert to_tree(after.spec) == to_tree(before.spec)
+def test_a_deletion_survives_a_crash(tmp_path: Path) -> None:
+    async def play(place: Place, write: int) -> bool:
+        await create_vm(place)
+        await check_running(place)
+        await place.client.delete(VirtualMachine, "vm1", "default")
+        died = await place.kill_at(write, lambda _: wait_until_all_is_gone(place))
+        async with place.controlling():
+            await wait_until_all_is_gone(place)
+        return died
 
-    run(scenario())
+    play_every_death(play, tmp_path)
+
+
+def test_a_restart_survives_a_crash(tmp_path: Path) -> None:
+    async def play(place: Place, write: int) -> bool:
+        async def finish(controllers: Controllers) -> None:
+            await eventually(is_another, "no other instance is there")
+            await place.wait_for("Running")
+            await place.settle(controllers)
+
+        async def is_another() -> bool | None:
+            vmi = await place.find(VirtualMachineInstance)
+            return True if vmi is not None and metadata_of(vmi).uid != uid else None
+
+        await create_vm(place)
+        before = await check_running(place)
+        uid = metadata_of(before).uid
+        requests = [{"action": "Stop", "uid": uid}, {"action": "Start"}]
+        patch = {"status": {"stateChangeRequests": requests}}
+        await place.client.patch(VirtualMachine, "vm1", "default", patch=patch, subresource="status")
+        died = await place.kill_at(write, finish)
+        after = await check_running(place)
+        assert metadata_of(after).uid != uid
+        assert to_tree(after.spec) == to_tree(before.spec)
+        return died
+
+    play_every_death(play, tmp_path)
+
+
+async def are_running(place: Place, count: int) -> bool | None:
+    """Whether there are so many instances, all of them running."""
+    instances = (await place.client.list(VirtualMachineInstance, "team")).items
+    return True if [phase_of(one) for one in instances] == ["Running"] * count else None
 
 
 def test_many_vms_killed_again_and_again_are_all_there_and_then_all_gone(tmp_path: Path) -> None:
@@ -117,16 +155,19 @@ def test_many_vms_killed_again_and_again_are_all_there_and_then_all_gone(tmp_pat
                 tree = vm_tree(f"vm{number}")
                 tree["metadata"]["namespace"] = "team"
                 await place.create(tree)
-            for round_ in range(5):
-                await kill_after(place, 35 + 7 * round_, late=bool(round_ % 2))
+
+            async def finish(controllers: Controllers) -> None:
+                await eventually(lambda: are_running(place, 30), "not all of them run")
+                await place.settle(controllers)
+
+            assert all([await place.kill_at(35 + 7 * round_, finish) for round_ in range(5)])
             async with place.controlling() as controllers:
-                await settle(controllers)
-                instances = (await place.client.list(VirtualMachineInstance, "team")).items
-                assert [phase_of(one) for one in instances] == ["Running"] * 30
+                await finish(controllers)
+                assert await are_running(place, 30)
                 assert len((await place.client.list(ControllerRevision, "team")).items) == 90
             await place.client.delete(Namespace, "team")
             for round_ in range(5):
-                await kill_after(place, 25 + 7 * round_, late=bool(round_ % 2))
+                await place.kill_at(10 + 4 * round_, lambda _: place.wait_until_gone(Namespace, "team"))
             async with place.controlling():
                 await place.wait_until_gone(Namespace, "team")
             for kind in (VirtualMachine, VirtualMachineInstance, ControllerRevision):

@@ -8,14 +8,15 @@ from tests.lives import NOW, STAMP
 from tests.worlds import run
 
 from virtshape.api.codec import to_tree
-from virtshape.api.core.event import Event
 from virtshape.control.events import Recorder
 from virtshape.control.expiry import EventExpiry
+
+COMPONENT = "teller"
 
 
 async def tell(place: Place, times: int, *, now: float) -> None:
     vm = build_vm(namespace="default")
-    recorder = Recorder(place.client, "controller", lambda: now)
+    recorder = Recorder(place.client, COMPONENT, lambda: now)
     async with recorder.running():
         for _ in range(times):
             recorder.tell(vm, "FailedCreate", "no room", warning=True)
@@ -27,7 +28,7 @@ def test_the_same_again_is_counted(tmp_path: Path) -> None:
         async with placed(tmp_path) as place:
             await tell(place, 3, now=NOW)
             await tell(place, 2, now=NOW + 60)
-            (event,) = (await place.client.list(Event, "default")).items
+            (event,) = await place.list_events(COMPONENT)
             tree = to_tree(event)
             del tree["metadata"]
             assert tree == {
@@ -45,8 +46,8 @@ def test_the_same_again_is_counted(tmp_path: Path) -> None:
                 "count": 5,
                 "firstTimestamp": STAMP,
                 "lastTimestamp": "2027-01-15T08:01:00Z",
-                "source": {"component": "controller"},
-                "reportingComponent": "controller",
+                "source": {"component": COMPONENT},
+                "reportingComponent": COMPONENT,
                 "reportingInstance": "",
             }
 
@@ -59,7 +60,7 @@ def test_events_are_forgotten_an_hour_after_they_last_happened(tmp_path: Path) -
             await tell(place, 1, now=NOW)
             assert await EventExpiry(place.client, lambda: NOW + 3600).sweep() == 0
             assert await EventExpiry(place.client, lambda: NOW + 3601).sweep() == 1
-            assert not (await place.client.list(Event)).items
+            assert not await place.list_events(COMPONENT)
 
     run(scenario())
 
@@ -67,9 +68,9 @@ def test_events_are_forgotten_an_hour_after_they_last_happened(tmp_path: Path) -
 def test_what_cannot_be_told_holds_nobody_up(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with placed(tmp_path) as place:
-            recorder = Recorder(place.client, "controller", lambda: NOW)
+            recorder = Recorder(place.client, COMPONENT, lambda: NOW)
             async with recorder.running():
                 recorder.tell(build_vm(namespace="nowhere"), "Lost", "nobody hears it")
-            assert not (await place.client.list(Event)).items
+            assert not await place.list_events(COMPONENT)
 
     run(scenario())

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.controlled import Place, eventually, instancetype_tree, placed, preference_tree, settle, vm_tree
+from tests.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
 from tests.worlds import run
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -62,7 +62,7 @@ def test_starts_that_fail_wait_longer_each_time(tmp_path: Path) -> None:
             await place.create(instancetype_tree(), preference_tree(), vm_tree())
             vm = await place.wait_for("CrashLoopBackOff")
             await place.wait_until_gone(VirtualMachineInstance)
-            await settle(controllers)
+            await place.settle(controllers)
             vm = await place.vm()
             assert vm.status is not None
             assert vm.status.start_failure is not None
@@ -81,7 +81,7 @@ def test_starts_that_fail_wait_longer_each_time(tmp_path: Path) -> None:
             clock.now += 4 * FIRST_DELAY_SECONDS
             controllers.vms.queue.add(NAME)
             await place.wait_for("Running")
-            await settle(controllers)
+            await place.settle(controllers)
             vm = await place.vm()
             assert vm.status is not None
             assert vm.status.start_failure is None
@@ -103,7 +103,7 @@ def test_a_failure_is_rerun_and_a_success_is_not(tmp_path: Path) -> None:
                 return True if not launcher.ends and stopped else None
 
             await eventually(look, "it does not end")
-            await settle(controllers)
+            await place.settle(controllers)
             assert len(launcher.launched) == 2
             assert await place.find(VirtualMachineInstance) is None
             vm = await place.vm()
@@ -125,10 +125,10 @@ def test_once_is_once(tmp_path: Path) -> None:
                 return True if vmi is not None and is_final(vmi) else None
 
             await eventually(look, "it does not end")
-            await settle(controllers)
+            await place.settle(controllers)
             await place.client.delete(VirtualMachineInstance, "vm1", "default")
             await place.wait_until_gone(VirtualMachineInstance)
-            await settle(controllers)
+            await place.settle(controllers)
             assert await place.find(VirtualMachineInstance) is None
             assert len(launcher.launched) == 1
 

@@ -4,14 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.controlled import instancetype_tree, placed, preference_tree, settle, vm_tree
+from tests.controlled import instancetype_tree, placed, preference_tree, vm_tree
 from tests.worlds import run
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.client.protocol import Client
-from virtshape.serve.controllers import controlling
-from virtshape.serve.runtime import PlayedRuntime
 
 
 class Listening:
@@ -35,14 +33,14 @@ def test_what_was_just_written_is_not_asked_for(strategy: str, state: str, tmp_p
         async with placed(tmp_path) as place:
             heard: list[Listening] = []
 
-            def wrap(client: Client) -> Any:
+            def wrap(client: Client) -> Listening:
                 heard.append(Listening(client))
                 return heard[0]
 
-            async with controlling(place.server, PlayedRuntime(), wrap=wrap) as controllers:
+            async with place.controlling(wrap=wrap) as controllers:
                 await place.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy=strategy))
                 await place.wait_for(state)
-                await settle(controllers)
+                await place.settle(controllers)
             assert [kind for kind in heard[0].asked if kind in (ControllerRevision, VirtualMachine)] == []
 
     run(scenario())

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.controlled import Place, instancetype_tree, placed, preference_tree, settle, vm_tree
+from tests.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
 from tests.integration.control.test_references import configure
 from tests.worlds import run
 
@@ -30,7 +30,7 @@ async def list_instances(place: Place) -> dict[str, str]:
 async def switch(place: Place, controllers: Controllers, policy: str) -> dict[str, VirtualMachine]:
     """Switch the policy; the VMs after everybody has seen it."""
     await configure(place, referencePolicy=policy)
-    await settle(controllers)
+    await place.settle(controllers)
     return await list_vms(place)
 
 
@@ -60,14 +60,14 @@ def test_the_policy_is_switched_under_a_hundred_vms(tmp_path: Path) -> None:
             for number in range(SIZE):
                 strategy = "Always" if number < RUNNING else "Halted"
                 await place.create(vm_tree(f"vm{number:03}", runStrategy=strategy))
-            await settle(controllers)
+            await place.settle(controllers)
             before = await list_instances(place)
             assert len(before) == RUNNING
 
             vms = await switch(place, controllers, "expand")
             assert not any(is_expanded(vm) for vm in vms.values())
             await place.create(vm_tree("newcomer", runStrategy="Halted"))
-            await settle(controllers)
+            await place.settle(controllers)
             vms = await list_vms(place)
             assert [name for name, vm in vms.items() if is_expanded(vm)] == ["newcomer"]
             assert await count_revisions(place) == (2 * SIZE, RUNNING)

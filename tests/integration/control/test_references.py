@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.build import Tree
-from tests.controlled import Place, instancetype_tree, placed, preference_tree, settle, vm_tree
+from tests.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
 from tests.worlds import run
 
 from virtshape.api.apps import ControllerRevision
@@ -38,7 +38,7 @@ def test_a_vm_waits_for_what_it_refers_to(tmp_path: Path) -> None:
             await configure(place, missingReference="Defer")
             await place.create(preference_tree(), vm_tree())
             await place.wait_for("Stopped")
-            await settle(controllers)
+            await place.settle(controllers)
             vm = await place.vm()
             assert vm.status is not None
             condition = find_condition(vm.status.conditions, "Failure")
@@ -65,13 +65,13 @@ def test_policies_expand_vms(tmp_path: Path, policy: str, captured: bool, expand
             if captured:
                 await place.create(vm_tree())
                 await place.wait_for("Running")
-                await settle(controllers)
+                await place.settle(controllers)
             await configure(place, referencePolicy=policy)
-            await settle(controllers)
+            await place.settle(controllers)
             if not captured:
                 await place.create(vm_tree())
             await place.wait_for("Running")
-            await settle(controllers)
+            await place.settle(controllers)
             vm = await place.vm()
             assert (vm.spec.instancetype is None) is expanded
             assert (vm.spec.preference is None) is expanded
@@ -108,7 +108,7 @@ def test_revisions_of_older_releases_are_used_and_upgraded(tmp_path: Path, versi
             await place.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Halted"))
             async with place.controlling() as controllers:
                 await place.wait_for("Stopped")
-                await settle(controllers)
+                await place.settle(controllers)
                 vm = await place.vm()
                 metadata = {"name": "old", "namespace": "default"}
                 old: Tree = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata}
@@ -117,10 +117,10 @@ def test_revisions_of_older_releases_are_used_and_upgraded(tmp_path: Path, versi
                 owned = replace(metadata_of(stored), owner_references=[make_owner_reference(vm)])
                 await place.client.update(replace(stored, metadata=owned))
                 await point_to_old(place, place_of_name)
-                await settle(controllers)
+                await place.settle(controllers)
                 await place.client.patch(VirtualMachine, "vm1", "default", patch={"spec": {"runStrategy": "Always"}})
                 vm = await place.wait_for("Running")
-                await settle(controllers)
+                await place.settle(controllers)
                 vm, vmi = await place.vm(), await place.vmi()
             assert vmi.spec.domain.cpu is not None
             assert vmi.spec.domain.cpu.cores == 3
@@ -162,7 +162,7 @@ def test_a_revision_of_the_right_name_and_wrong_content_is_refused(tmp_path: Pat
             await place.create(vm_tree())
             async with place.controlling() as controllers:
                 await place.wait_for("Stopped")
-                await settle(controllers)
+                await place.settle(controllers)
                 vm = await place.vm()
                 assert vm.status is not None
                 condition = find_condition(vm.status.conditions, "Failure")
@@ -192,7 +192,7 @@ def test_another_name_beside_a_revision_that_a_user_chose_is_refused(tmp_path: P
                 "remove spec.instancetype.revisionName to use large as it is now"
             )
             async with place.controlling() as controllers:
-                await settle(controllers)
+                await place.settle(controllers)
                 vm = await place.vm()
                 assert vm.status is not None
                 assert vm.status.effective is not None
