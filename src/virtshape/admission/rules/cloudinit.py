@@ -4,7 +4,6 @@ Cloud-init data in a VM: one source each for user and network data, and little o
 Pure: yields violations.
 """
 
-import binascii
 from base64 import b64decode
 from collections.abc import Iterator
 from typing import Final
@@ -47,7 +46,7 @@ def _check_data(
     if encoded:
         try:
             yield from _check_size(name, len(b64decode(encoded, validate=True)), at, f"{name}Base64")
-        except binascii.Error:
+        except ValueError:
             message = f"{at}.{name}Base64 is not a valid base64 value."
             yield Violation("invalid-value", f"{at}.{name}Base64", message)
 

@@ -81,6 +81,10 @@ BROKEN: dict[str, tuple[Tree, Told]] = {
         volume(cloudInitNoCloud={"userDataBase64": "#"}),
         [(f"{INIT}.userDataBase64", "is not a valid base64 value.")],
     ),
+    "user data in no base64 of this world": (
+        volume(cloudInitNoCloud={"userDataBase64": "é💥"}),
+        [(f"{INIT}.userDataBase64", "is not a valid base64 value.")],
+    ),
     "network data too long": (
         volume(cloudInitConfigDrive={"networkDataBase64": "YWFh" * 683}),
         [
