@@ -1,9 +1,11 @@
 """
 Objects out of a server's answers, also of a newer server: fields that we do not know are kept aside.
 
-An object that is written back gets them back, so that an update never deletes what only the server knows of.
+An object that is written back gets them back, so that an update never deletes what only the server knows of. One object
+among many that cannot be read is left out and told of: it must not keep the others from whoever looks after them.
 """
 
+import logging
 from collections import OrderedDict
 from typing import Any, Final, TypeVar
 
@@ -18,6 +20,7 @@ from virtshape.client.protocol import Listing
 from virtshape.client.resources import kind_of
 
 MOST_KEPT: Final = 10_000
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=Model)
 
@@ -35,6 +38,17 @@ class _Answer(msgspec.Struct):
     metadata: _Metadata = _Metadata()
 
 
+class _Name(msgspec.Struct, frozen=True):
+    namespace: str = ""
+    name: str = ""
+
+
+class _Named(msgspec.Struct):
+    """Any object, as far as it takes to tell of it."""
+
+    metadata: _Name = _Name()
+
+
 class Reader:
     """Reads and writes objects for one client."""
 
@@ -50,11 +64,22 @@ class Reader:
         self._keep(item, unknown)
         return item
 
+    def find(self, data: bytes, struct: type[T]) -> T | None:
+        """The object in a text that is one of many; None if it cannot be read."""
+        try:
+            return self.read(data, struct)
+        except DecodeError as error:
+            metadata = _named_decoder.decode(data).metadata
+            place = "/".join(filter(None, (metadata.namespace, metadata.name)))
+            _log.warning("%s %s is left out, since it cannot be read: %s", struct.__name__, place, error)
+            return None
+
     def read_list(self, data: bytes, struct: type[T]) -> Listing[T]:
-        """The objects of a list."""
+        """The objects of a list, as far as they can be read."""
         answer = _list_decoder.decode(data)
         head = _write_head(kind_of(struct))
-        items = [self.read(_complete(bytes(item), head), struct) for item in answer.items or ()]
+        found = (self.find(_complete(bytes(item), head), struct) for item in answer.items or ())
+        items = [item for item in found if item is not None]
         about = answer.metadata
         return Listing(items, about.revision, about.continuation, about.remaining)
 
@@ -91,3 +116,4 @@ def _complete(item: bytes, head: bytes) -> bytes:
 
 
 _list_decoder = msgspec.json.Decoder(_Answer)
+_named_decoder = msgspec.json.Decoder(_Named)

@@ -66,3 +66,11 @@ def test_items_of_a_list_say_what_they_are(item: dict[str, Any]) -> None:
 def test_a_list_may_be_empty_or_hold_next_to_nothing(items: str) -> None:
     listing = Reader().read_list(f'{{"metadata":{{}},"items":{items}}}'.encode(), ConfigMap)
     assert [item.kind for item in listing.items] == (["ConfigMap"] if "{" in items else [])
+
+
+def test_an_item_that_cannot_be_read_is_left_out_and_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    broken = {**OBJECT, "metadata": {**METADATA, "name": "b", "namespace": "web"}, "data": 3}
+    text = json.dumps({"metadata": {"resourceVersion": "9"}, "items": [OBJECT, broken, OBJECT]})
+    listing = Reader().read_list(text.encode(), ConfigMap)
+    assert [item.metadata.name for item in listing.items if item.metadata] == ["a", "a"]
+    assert "ConfigMap web/b is left out, since it cannot be read: data: expected an object" in caplog.text

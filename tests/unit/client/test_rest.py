@@ -1,6 +1,8 @@
 """What the REST client makes of answers that our own server seldom gives."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, NoReturn
 
 import pytest
@@ -37,6 +39,28 @@ class Scripted:
 
     async def close(self) -> None:
         pass
+
+
+class Streaming:
+    """A transport whose watches have these lines."""
+
+    def __init__(self, *lines: bytes) -> None:
+        self._lines = lines
+
+    async def call(self, call: Call) -> Reply:
+        raise AssertionError(f"nobody asks for {call}")
+
+    @asynccontextmanager
+    async def stream(self, call: Call, *, patience: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
+        del call, patience
+        yield self._tell()
+
+    async def close(self) -> None:
+        pass
+
+    async def _tell(self) -> AsyncIterator[bytes]:
+        for line in self._lines:
+            yield line
 
 
 @pytest.fixture
@@ -136,3 +160,14 @@ def test_what_is_no_kind_has_no_path(struct: Any) -> None:
 def test_an_object_without_metadata_is_nowhere() -> None:
     with pytest.raises(TypeError, match="without metadata"):
         metadata_of(ConfigMap(api_version="v1", kind="ConfigMap"))
+
+
+def test_a_watch_goes_on_after_an_object_that_cannot_be_read() -> None:
+    broken = ITEM.replace(b'"name":"a"', b'"name":"a","resourceVersion":"7"').replace(b"}}", b'},"data":3}')
+    lines = (b'{"type":"ADDED","object":%s}' % one for one in (broken, ITEM))
+
+    async def watch() -> list[tuple[str, str]]:
+        client = RestClient(Streaming(*lines))
+        return [(event.type, event.revision) async for event in client.watch(ConfigMap)]
+
+    assert asyncio.run(watch()) == [("BOOKMARK", "7"), ("ADDED", "")]
