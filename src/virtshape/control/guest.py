@@ -43,6 +43,8 @@ class Guest(Struct, frozen=True):
     """Which ports of it can be reached from its node, and where, in words."""
     agent: bool = False
     """Whether the agent in it answers."""
+    logins: str | None = None
+    """Why keys and passwords are not in it; empty once they are, None if nobody has tried."""
     os: VirtualMachineInstanceGuestOSInfo | None = None
     node: str = ""
     """The node that it is on, where whatever runs it finds one itself."""

@@ -29,6 +29,8 @@ MISFIT_CONDITION: Final = "RestartRequired"
 """The guest has another size than its instance, and cannot be given it while it runs."""
 PORTS_CONDITION: Final = "PortsOpen"
 """Ports of the guest can be reached on its node's loopback address."""
+LOGINS_CONDITION: Final = "AccessCredentialsSynchronized"
+"""Whether the guest's agent has brought in the keys and passwords that it was to bring in."""
 NOT_POSSIBLE: Final = "NotPossibleHere"
 """Why an instance will never run that asks for what is not to be had."""
 _READY: Final = "Ready"
@@ -40,6 +42,7 @@ _GUEST_CONDITIONS: Final = (
     STAND_IN_CONDITION,
     MISFIT_CONDITION,
     PORTS_CONDITION,
+    LOGINS_CONDITION,
 )
 _RANKS: Final = {"": -1, "Pending": 0, "Scheduling": 1, "Scheduled": 2, "Running": 3, "Succeeded": 4, "Failed": 4}
 
@@ -141,6 +144,11 @@ def _guest_conditions(guest: Guest | None) -> dict[str, VirtualMachineInstanceCo
         told["Paused"] = _condition("Paused", "True", "PausedByUser" if by_user else guest.reason, words)
     if guest.agent:
         told["AgentConnected"] = _condition("AgentConnected", "True")
+    if guest.logins is not None:
+        reason = "NotInGuest" if guest.logins else None
+        told[LOGINS_CONDITION] = _condition(
+            LOGINS_CONDITION, "False" if guest.logins else "True", reason, guest.logins or None
+        )
     if guest.state in ("waiting", "refused"):
         told[_SYNCHRONIZED] = _condition(_SYNCHRONIZED, "False", guest.reason or "NotReady", guest.message)
     if guest.stand_ins:

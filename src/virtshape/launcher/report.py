@@ -102,6 +102,8 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether the guest's agent is connected."""
     unready: str = ""
     """Why others cannot count on the guest yet although it runs, if it is asked that."""
+    logins: str | None = None
+    """Why keys and passwords are not in the guest; empty once they are, None if nobody has tried."""
     os: GuestOs | None = None
     machine: str = ""
     """The machine type that the guest has."""

@@ -97,6 +97,12 @@ GUESTS: dict[str, tuple[Phase, Guest, Tree]] = {
     "waiting": ("Scheduled", Guest("waiting", "no claim c1"), {"Synchronized": ("False", "no claim c1")}),
     "with stand-ins": ("Running", Guest("running", stand_ins=("a: b", "c: d")), {"StandIn": ("True", "a: b; c: d")}),
     "with open ports": ("Running", Guest("running", ports=("a", "b")), {"PortsOpen": ("True", "a; b")}),
+    "with logins": ("Running", Guest("running", logins=""), {"AccessCredentialsSynchronized": ("True", None)}),
+    "without logins": (
+        "Running",
+        Guest("running", logins="no user x"),
+        {"AccessCredentialsSynchronized": ("False", "no user x")},
+    ),
     "of another size": ("Running", Guest("running", misfit="no room"), {"RestartRequired": ("True", "no room")}),
 }
 

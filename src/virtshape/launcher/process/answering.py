@@ -17,6 +17,7 @@ from virtshape.launcher.process.board import Board
 from virtshape.launcher.process.forwarding import ForwardError, Forwarding
 from virtshape.launcher.process.growing import find_room, write_device
 from virtshape.launcher.process.guest import Guest
+from virtshape.launcher.process.lettingin import LettingIn
 from virtshape.launcher.process.looking import Looking
 from virtshape.launcher.process.probing import Probing
 from virtshape.launcher.process.questions import Questions
@@ -57,7 +58,8 @@ class Answering:
         self._stopping = stopping
         self._forwarding = Forwarding(guest.plan, self._tell_monitor, board.report.ports)
         self._looking = Looking(guest.domain, board)
-        guest.on_agent = self._looking.begin
+        self._letting_in = LettingIn(guest.plan.logins, guest.domain, board)
+        guest.on_agent = self._greet_agent
 
     def open_ports(self) -> None:
         """Open the ports that the instance names, and tell where they are."""
@@ -66,10 +68,16 @@ class Answering:
         except libvirt.libvirtError as error:  # it has ended already
             _log.info("no ports are opened: %s", error)
 
-    def begin_probing(self) -> None:
-        """Find out from now on whether the guest is well, if its instance wants to know."""
+    def begin_asking(self) -> None:
+        """Find out from now on how the guest is: by its probes, and by its agent, which may be there already."""
         questions = Questions(self._find_address, self._list_connections, self._tell_agent)
         Probing(self._guest.plan.checks, self._board, questions.ask, self._give_up).begin()
+        if self._board.report.agent:
+            self._greet_agent()
+
+    def _greet_agent(self) -> None:
+        self._looking.begin()
+        self._letting_in.begin()
 
     def answer(self, request: Request) -> Answer:
         """Do what is asked."""

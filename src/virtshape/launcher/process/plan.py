@@ -12,6 +12,7 @@ from msgspec import Struct
 from virtshape.launcher.check import Checks
 from virtshape.launcher.domain.devices.interface import Forward
 from virtshape.launcher.host import LOOPBACK
+from virtshape.launcher.login import Login
 from virtshape.launcher.note import Note
 
 DEFAULT_GRACE: Final = 30.0
@@ -29,6 +30,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Seconds that it gets to shut down when this process is told to end."""
     checks: Checks = Checks()
     """How it is found out whether the guest is well."""
+    logins: tuple[Login, ...] = ()
+    """Keys and passwords that the guest's agent is to bring in."""
     accelerator: Literal["kvm", "tcg"] = "tcg"
     notes: tuple[Note, ...] = ()
     addresses: Mapping[str, tuple[str, ...]] = {}

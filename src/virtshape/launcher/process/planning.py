@@ -7,17 +7,21 @@ What stands in the way becomes the report of a guest that cannot start. Runs in 
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from virtshape.api.codec import decode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.design.whole import Design, design_domain
 from virtshape.launcher.domain.devices.interface import Interface
 from virtshape.launcher.host import LOOPBACK
 from virtshape.launcher.layout import Layout
+from virtshape.launcher.login import Login
 from virtshape.launcher.order import Order
 from virtshape.launcher.process.plan import DEFAULT_GRACE, Plan
 from virtshape.launcher.refusal import Refusal
 from virtshape.launcher.render.whole import render_domain_xml
 from virtshape.launcher.report import Report
+from virtshape.launcher.volumes.cloudinit import CREDENTIALS_SUFFIX
 from virtshape.launcher.volumes.errors import VolumeError
 from virtshape.launcher.volumes.prepare import prepare_volumes
 
@@ -40,11 +44,32 @@ def make_plan(directory: Path) -> Plan | Report:
         assigned_cpus=order.assigned_cpus,
         state_directory=order.state_directory,
     )
-    if design.refusals:
-        return refuse(design.refusals)
+    logins = find_logins(order)
+    missing = tuple(one for one in logins if isinstance(one, Refusal))
+    if design.refusals or missing:
+        return refuse((*design.refusals, *missing))
     if design.domain.devices.tpm is not None and design.domain.devices.tpm.persistent:
         _keep_tpm(Layout(directory), order)
-    return plan_domain(order.vmi, design, order.host.port_address)
+    plan = plan_domain(order.vmi, design, order.host.port_address)
+    return replace(plan, logins=tuple(one for one in logins if isinstance(one, Login)))
+
+
+def find_logins(order: Order) -> list[Login | Refusal]:
+    """What the guest's agent is to bring in, and what of it is not here."""
+    found: list[Login | Refusal] = []
+    for index, credential in enumerate(order.vmi.spec.access_credentials or ()):
+        keys, passwords = credential.ssh_public_key, credential.user_password
+        source = keys or passwords
+        way = source.propagation_method.qemu_guest_agent if source is not None else None
+        if source is None or way is None:
+            continue
+        name = source.source.secret.secret_name if source.source.secret is not None else ""
+        directory = order.mounts.get(f"{name}{CREDENTIALS_SUFFIX}")
+        if directory is None:
+            found.append(Refusal(f"spec.accessCredentials[{index}]", f"the secret {name} is not here"))
+        else:
+            found.append(Login(directory=directory, users=tuple(getattr(way, "users", ()))))
+    return found
 
 
 def refuse(refusals: tuple[Refusal, ...]) -> Report:

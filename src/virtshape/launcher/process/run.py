@@ -105,7 +105,7 @@ class _Process:
         stopping = Stopping(guest.shut_down, guest.expire)
         answering = Answering(guest, self._board, stopping)
         answering.open_ports()
-        answering.begin_probing()
+        answering.begin_asking()
         self._serving.answer = answering.answer
         self._starting.finish(answering.answer)
         if self._starting.stop is not None:

@@ -34,6 +34,7 @@ def read_report(report: Report, vmi: VirtualMachineInstance, misfit: str = "") -
         ports=() if report.final else tuple(_describe_port(one) for one in report.ports),
         agent=report.agent,
         os=read_os(report.os) if report.os is not None else None,
+        logins=report.logins,
         unready="" if report.final else report.unready,
     )
 

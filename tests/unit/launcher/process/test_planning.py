@@ -7,9 +7,10 @@ from tests.guests import Tree, build_guest
 
 from virtshape.api.codec import encode
 from virtshape.launcher.layout import Layout
+from virtshape.launcher.login import Login
 from virtshape.launcher.order import Order
 from virtshape.launcher.process.plan import Plan
-from virtshape.launcher.process.planning import make_plan
+from virtshape.launcher.process.planning import find_logins, make_plan
 from virtshape.launcher.refusal import Refusal
 from virtshape.launcher.report import Report
 
@@ -66,3 +67,18 @@ def test_only_a_persistent_tpm_is_kept_where_it_outlives_the_instance(tmp_path: 
     link = Layout(tmp_path).tpm
     assert link.is_symlink() == persistent
     assert (state / "tpm").exists() == persistent
+
+
+BY_AGENT: Tree = {"propagationMethod": {"qemuGuestAgent": {}}, "source": {"secret": {"secretName": "s"}}}
+KEYS: Tree = {"propagationMethod": {"qemuGuestAgent": {"users": ["u"]}}, "source": {"secret": {"secretName": "k"}}}
+BY_DISK: Tree = {"propagationMethod": {"noCloud": {}}, "source": {"secret": {"secretName": "k"}}}
+
+
+def test_logins_that_an_agent_brings_in_are_found_and_those_that_are_not_here_refused(tmp_path: Path) -> None:
+    credentials = [{"userPassword": BY_AGENT}, {"sshPublicKey": KEYS}, {"sshPublicKey": BY_DISK}]
+    vmi = build_guest("b7f1a0de-0000-4000-8000-000000000001", accessCredentials=credentials)
+    order = Order(vmi=vmi, host=EMULATING, mounts={"s-access-cred": "/s", "k-access-cred": "/k"})
+    assert find_logins(order) == [Login(directory="/s"), Login(directory="/k", users=("u",))]
+    report = plan(tmp_path, accessCredentials=credentials[:1])
+    assert isinstance(report, Report)
+    assert report.message == "spec.accessCredentials[0]: the secret s is not here"
