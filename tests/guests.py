@@ -24,8 +24,8 @@ from virtshape.launcher.machine.probing import probe_host
 from virtshape.launcher.report import Report
 
 Tree = dict[str, Any]
-PATIENCE: Final = 60.0
-BOOT_PATIENCE: Final = 150.0
+PATIENCE: Final = 120.0
+BOOT_PATIENCE: Final = 300.0
 PROMPT: Final = "demo# "
 
 
@@ -60,6 +60,7 @@ class Stable:
     def __init__(self, places: Places, guests: Guests) -> None:
         self.places = places
         self.guests = guests
+        self._lines: dict[str, asyncio.StreamWriter] = {}
 
     async def start(
         self, domain: Tree | None = None, disk: Path | None = None, mounts: Tree | None = None, **spec: Any
@@ -119,12 +120,16 @@ class Stable:
 
     async def type(self, uid: str, line: str) -> None:
         """Type a line to the demo guest's shell."""
-        path = self.places.find(uid).directory / "serial0.sock"
-        _, writer = await asyncio.open_unix_connection(path)
-        writer.write(f"{line}\n".encode())
-        await writer.drain()
-        await asyncio.sleep(0.5)  # QEMU forgets what it has not read when a client leaves
-        writer.close()
+        if uid not in self._lines:
+            path = self.places.find(uid).directory / "serial0.sock"
+            _, self._lines[uid] = await asyncio.open_unix_connection(path)
+        self._lines[uid].write(f"{line}\n".encode())
+        await self._lines[uid].drain()
+
+    def hang_up(self) -> None:
+        """Leave the guests that were typed to; QEMU forgets what it has not read of one who leaves before."""
+        for line in self._lines.values():
+            line.close()
 
 
 def check_machine() -> None:
@@ -150,4 +155,5 @@ async def keeping(data: Path) -> AsyncIterator[Stable]:
     finally:
         for uid in stable.places.list_guests():
             await stable.guests.remove(uid)
+        stable.hang_up()
         await stable.guests.close()

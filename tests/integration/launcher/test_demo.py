@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.demo import Machine, find_port, get_demo, give_up
+from tests.demo import PATIENCE, Machine, find_port, get_demo, give_up
 
 from virtshape.launcher.images.demo.build import ensure_demo_image
 from virtshape.launcher.images.demo.disk import ARGUMENTS
@@ -91,10 +91,10 @@ def test_a_kernel_boot_tells_the_topology_and_serves_console_network_and_power_b
         machine.type("echo sum is $((40 + 2))")
         machine.read_until("sum is 42")
         machine.read_until("eth0 has 10.0.2.15")
-        with urllib.request.urlopen(f"http://127.0.0.1:{web}/shape.json", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{web}/shape.json", timeout=PATIENCE) as answer:
             assert b'"sockets":2' in answer.read()
         for word in (b"one", b"two"):
-            with socket.create_connection(("127.0.0.1", echo), timeout=10) as connection:
+            with socket.create_connection(("127.0.0.1", echo), timeout=PATIENCE) as connection:
                 connection.sendall(word)
                 assert connection.recv(100) == word
         assert machine.power_down() == 0

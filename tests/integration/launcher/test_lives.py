@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.demo import get_demo
-from tests.guests import PROMPT, check_machine, keeping
+from tests.guests import PATIENCE, PROMPT, check_machine, keeping
 
 from virtshape.launcher.request import Forward, SoftReboot
 
@@ -19,7 +19,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fetch(port: int | None) -> bytes:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/shape.json", timeout=30) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/shape.json", timeout=PATIENCE) as answer:
         content: bytes = answer.read()
         return content
 
@@ -37,7 +37,7 @@ def test_a_guest_serves_its_port_restarts_and_shuts_down_in_its_own_time(
             assert (await stable.guests.ask(uid, SoftReboot())).error == ""
             await stable.read_until(uid, PROMPT, times=2)
             assert stable.report(uid).state == "running"
-            await stable.guests.stop(uid, grace=60)
+            await stable.guests.stop(uid, grace=PATIENCE)
             ended = await stable.wait_for_end(uid)
             assert (ended.state, ended.reason, ended.exit_code) == ("succeeded", "GuestShutDown", 0)
 
