@@ -71,6 +71,8 @@ class Host(Struct, frozen=True, kw_only=True):
     firmwares: tuple[Firmware, ...] = ()
     tpm: bool = False
     """Whether a TPM can be emulated."""
+    cluster: bool = False
+    """Whether a cluster has placed the guest here, and sees to names and name servers."""
     port_address: str = LOOPBACK
     """Where ports that instances name are opened; elsewhere than on loopback, also those below 1024."""
     tap: bool = False

@@ -26,6 +26,7 @@ from virtshape.launcher.design.numa import design_numa
 from virtshape.launcher.design.os import design_os
 from virtshape.launcher.design.resources import check_resources
 from virtshape.launcher.design.security import design_security
+from virtshape.launcher.design.surroundings import check_surroundings
 from virtshape.launcher.design.sysinfo import design_metadata, design_name, design_sysinfo, design_uuid
 from virtshape.launcher.design.topology import design_topology, design_vcpus, lay_out_vcpus
 from virtshape.launcher.design.tuning import design_cpu_tune
@@ -66,6 +67,7 @@ def design_domain(
     """
     brief = Brief(vmi=vmi, host=host, sources=sources, directory=directory)
     parts, checks = design_devices(vmi, host, sources, directory), design_checks(brief)
+    check_surroundings(brief)
     domain = _compose(brief, parts, assigned_cpus, state_directory)
     # Where the guest's architecture is another one, whatever else is in the way would not be so on the right machine.
     elsewhere = check_architecture(vmi, host)

@@ -42,7 +42,7 @@ async def run() -> int:
         host = await probe_host(places)
     except ProbeError as error:
         return finish(Report(state="failed", reason="NotStarted", message=str(error)))
-    host = replace(host, devices=read_devices(vmi, os.environ), port_address=POD_ADDRESS)
+    host = replace(host, devices=read_devices(vmi, os.environ), port_address=POD_ADDRESS, cluster=True)
     return finish(await follow(Guests(places, host), vmi, host))
 
 

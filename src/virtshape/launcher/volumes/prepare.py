@@ -37,7 +37,7 @@ from virtshape.launcher.volumes.task import Task
 
 DIRECTORY: Final = "volumes"
 """Where in a guest's directory its images lie."""
-_KINDS: Final[Mapping[str, tuple[str, Callable[[Task], Source]]]] = {
+KINDS: Final[Mapping[str, tuple[str, Callable[[Task], Source]]]] = {
     "container_disk": ("containerDisk", prepare_container_disk),
     "persistent_volume_claim": ("persistentVolumeClaim", prepare_claim),
     "data_volume": ("dataVolume", prepare_claim),
@@ -52,6 +52,7 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[Task], Source]]]] = {
     "service_account": ("serviceAccount", prepare_service_account),
     "downward_api": ("downwardAPI", prepare_downward_api),
 }
+"""What becomes an image, and how."""
 # No image is made of a containerPath, which is a directory to share; of a memoryDump, which the guest does not see; and
 # of downwardMetrics, which whoever measures must write all the time.
 
@@ -96,7 +97,7 @@ def _list_needed(vmi: VirtualMachineInstance) -> set[str | None]:
 
 
 def _find_kind(volume: Volume) -> tuple[str, Callable[[Task], Source]] | None:
-    return next((kind for member, kind in _KINDS.items() if getattr(volume, member) is not None), None)
+    return next((kind for member, kind in KINDS.items() if getattr(volume, member) is not None), None)
 
 
 def _explain(field: str, error: Exception) -> Refusal:

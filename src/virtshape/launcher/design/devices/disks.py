@@ -7,6 +7,7 @@ Pure: no I/O, no clock, no logging.
 from typing import Final, Literal, NamedTuple
 
 from virtshape.api.kubevirt import devices as api
+from virtshape.api.kubevirt.volume import Volume
 from virtshape.launcher.design.devices.blocks import design_block_sizes
 from virtshape.launcher.design.devices.brief import DEVICES, Brief
 from virtshape.launcher.design.devices.threads import Threads
@@ -103,15 +104,23 @@ def _find_source(brief: Brief, disk: api.Disk, face: Face, at: str) -> Source | 
     for index, volume in enumerate(brief.spec.volumes or ()):
         if volume.name != disk.name:
             continue
-        if volume.downward_metrics is not None and not brief.host.downward_metrics:
-            reason = "this host serves no metrics to guests"
-        else:
-            reason = f"there is no image for the volume {disk.name!r}"
-        brief.refuse(f"spec.volumes[{index}]", reason)
+        member, reason = _explain_absence(brief, volume)
+        brief.refuse(f"spec.volumes[{index}]{member}", reason)
         return None
     if face.device != "cdrom":  # a cdrom without a volume is an empty drive
         brief.refuse(f"{at}.name", f"there is no volume {disk.name!r}")
     return None
+
+
+def _explain_absence(brief: Brief, volume: Volume) -> tuple[str, str]:
+    """Which member of a volume is to blame for its having no image, and why."""
+    if volume.downward_metrics is not None and not brief.host.downward_metrics:
+        return ".downwardMetrics", "this host serves no metrics to guests"
+    if volume.memory_dump is not None:
+        return ".memoryDump", "this host dumps no memory of guests"
+    if volume.container_path is not None:
+        return ".containerPath", "a directory cannot be a disk"
+    return "", f"there is no image for the volume {volume.name!r}"
 
 
 def _choose_cache(brief: Brief, disk: api.Disk, source: Source | None, at: str) -> str | None:

@@ -249,9 +249,21 @@ def test_what_cannot_be_had_is_refused_by_name(given: Tree, source: Source, fiel
         pytest.param(volumes("root"), "spec.volumes[0]", "there is no image for the volume 'root'", id="no image"),
         pytest.param(
             {"volumes": [{"name": "root", "downwardMetrics": {}}]},
-            "spec.volumes[0]",
+            "spec.volumes[0].downwardMetrics",
             "this host serves no metrics to guests",
             id="metrics",
+        ),
+        pytest.param(
+            {"volumes": [{"name": "root", "memoryDump": {"claimName": "c"}}]},
+            "spec.volumes[0].memoryDump",
+            "this host dumps no memory of guests",
+            id="a memory dump",
+        ),
+        pytest.param(
+            {"volumes": [{"name": "root", "containerPath": {"path": "/x"}}]},
+            "spec.volumes[0].containerPath",
+            "a directory cannot be a disk",
+            id="a directory",
         ),
     ],
 )

@@ -1,0 +1,110 @@
+"""What stands beside an instance's domain is seen to, refused or noted; nothing of it is dropped without a word."""
+
+from inspect import isclass
+from typing import Any, get_args
+
+import pytest
+from msgspec import structs
+from msgspec.structs import replace
+from tests.domains import EMULATING, Tree, design_guest
+from tests.unit.launcher.design.devices.test_every_field import STRUCTS
+
+from virtshape.api.kubevirt.devices import Devices
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.network import Network
+from virtshape.api.kubevirt.volume import Volume
+from virtshape.api.model import Model
+from virtshape.launcher.volumes.prepare import KINDS
+
+ONE_MACHINE = "there is one machine, which runs what fits"
+RESOLVERS = "guests behind the machine ask its own name servers"
+SPREAD = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
+
+NOTED: dict[str, tuple[Tree, str]] = {
+    "subdomain": ({"subdomain": "s"}, "no name server here lists guests"),
+    "dnsPolicy": ({"dnsPolicy": "None"}, RESOLVERS),
+    "dnsConfig": ({"dnsConfig": {"nameservers": ["9.9.9.9"]}}, RESOLVERS),
+    "affinity.podAffinity": ({"affinity": {"podAffinity": {}}}, ONE_MACHINE),
+    "affinity.podAntiAffinity": ({"affinity": {"podAntiAffinity": {}}}, ONE_MACHINE),
+    "topologySpreadConstraints": ({"topologySpreadConstraints": SPREAD}, ONE_MACHINE),
+    "schedulerName": ({"schedulerName": "s"}, ONE_MACHINE),
+    "priorityClassName": ({"priorityClassName": "p"}, "no guest gives way to another here"),
+    "evictionStrategy": (
+        {"evictionStrategy": "LiveMigrate"},
+        "there is no other machine that the guest could move to",
+    ),
+}
+
+CHANGES: dict[str, Tree] = {
+    "architecture": {"architecture": "arm64"},
+    "startStrategy": {"startStrategy": "Paused"},
+    "terminationGracePeriodSeconds": {"terminationGracePeriodSeconds": 7},
+    "livenessProbe": {"livenessProbe": {"tcpSocket": {"port": 1}}},
+    "readinessProbe": {"readinessProbe": {"tcpSocket": {"port": 1}}},
+    "utilityVolumes": {"utilityVolumes": [{"name": "u", "claimName": "c"}]},
+    **{name.partition(".")[0]: tree for name, (tree, _) in NOTED.items()},
+}
+
+ELSEWHERE = {
+    "domain": "has tests of its own, field by field",
+    "networks": "has tests of its own, with the devices",
+    "volumes": "are made ready before a domain is designed",
+    "accessCredentials": "are brought in by cloud-init or by the agent, and looked for when all is planned",
+    "resourceClaims": "are refused where a device or a network draws on one",
+    "hostname": "is in the metadata of cloud-init, and the name of a pod",
+    "nodeSelector": "decides whether the instance is placed at all",
+    "tolerations": "decide whether the instance is placed at all",
+    "serviceAccountName": "is for those who may copy volumes, and for volumes with its token",
+}
+
+WITHOUT_IMAGE = {"container_path", "memory_dump", "downward_metrics"}
+INSIDE_ANOTHER = {
+    "FeatureState": "holds a switch that is read together with what it is in",
+    "DHCPPrivateOptions": "is refused with the options that it is one of",
+    "ClaimRequest": "is refused as a whole",
+}
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_a_field_makes_a_difference(field: str) -> None:
+    assert design_guest(uid="u", **CHANGES[field]) != design_guest(uid="u")
+
+
+def test_no_field_is_left_out() -> None:
+    fields = {field.encode_name for field in structs.fields(VirtualMachineInstanceSpec)}
+    assert fields == {*CHANGES, *ELSEWHERE}
+
+
+@pytest.mark.parametrize(("tree", "text"), NOTED.values(), ids=NOTED)
+def test_what_has_no_meaning_on_one_machine_is_noted_there_alone(tree: Tree, text: str) -> None:
+    plain, asked = design_guest(host=EMULATING), design_guest(host=EMULATING, **tree)
+    assert [note.text for note in asked.notes if note not in plain.notes] == [text]
+    in_cluster = replace(EMULATING, cluster=True)
+    assert design_guest(host=in_cluster, **tree).notes == plain.notes
+
+
+def test_helpers_volumes_are_refused() -> None:
+    refusals = design_guest(utilityVolumes=[{"name": "u", "claimName": "c"}]).refusals
+    assert [(one.field, one.reason) for one in refusals] == [("spec.utilityVolumes[0]", "nothing here would use it")]
+
+
+def test_every_kind_of_volume_becomes_an_image_or_is_refused() -> None:
+    kinds = {field.name for field in structs.fields(Volume)} - {"name"}
+    assert kinds == {*KINDS, *WITHOUT_IMAGE}
+
+
+def list_structs(annotation: Any, found: set[type[Model]]) -> set[type[Model]]:
+    """All structs that a field of this type can hold, however deep."""
+    if isclass(annotation) and issubclass(annotation, Model) and annotation not in found:
+        found.add(annotation)
+        for field in structs.fields(annotation):
+            list_structs(field.type, found)
+    for inner in get_args(annotation):
+        list_structs(inner, found)
+    return found
+
+
+def test_no_struct_of_devices_and_networks_is_left_out() -> None:
+    reachable = list_structs(Devices, set()) | list_structs(Network, set())
+    with_fields = {struct for struct in reachable if structs.fields(struct)}
+    assert {struct.__name__ for struct in with_fields - set(STRUCTS)} == set(INSIDE_ANOTHER)
