@@ -11,9 +11,11 @@ from typing import Final
 from msgspec import Struct
 
 from virtshape.api.core.node import Node
+from virtshape.api.core.scheduling import Affinity, Toleration
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.quantity import Quantity
+from virtshape.control.allowing import find_objections
 from virtshape.control.vmstatus import measure
 
 CPU: Final = "cpu"
@@ -33,6 +35,10 @@ class Demand(Struct, frozen=True):
     amounts: Mapping[str, int]
     dedicated: bool = False
     node_selector: Mapping[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    because: Mapping[str, str] = {}
+    """The fields that ask for amounts of what not every instance takes."""
 
 
 def measure_demand(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None = None) -> Demand:
@@ -50,7 +56,29 @@ def measure_demand(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConf
         amounts[MEMORY] = (requests.get(MEMORY) or guest or Quantity("0")).value()
     amounts.update(device.device_name for device in domain.devices.gpus or () if device.device_name)
     amounts.update(device.device_name for device in domain.devices.host_devices or () if device.device_name)
-    return Demand(dict(amounts), dedicated, spec.node_selector or {})
+    return Demand(
+        dict(amounts),
+        dedicated,
+        spec.node_selector or {},
+        spec.affinity,
+        tuple(spec.tolerations or ()),
+        _explain_demand(spec),
+    )
+
+
+def _explain_demand(spec: VirtualMachineInstanceSpec) -> dict[str, str]:
+    cpu, memory, devices = spec.domain.cpu, spec.domain.memory, spec.domain.devices
+    because: dict[str, str] = {}
+    if cpu is not None and cpu.dedicated_cpu_placement:
+        more = " and isolateEmulatorThread" if cpu.isolate_emulator_thread else ""
+        because[CPU] = f"spec.domain.cpu.dedicatedCpuPlacement{more}"
+    if memory is not None and memory.hugepages is not None:
+        because[f"{HUGEPAGES}{memory.hugepages.page_size}"] = "spec.domain.memory.hugepages"
+    because.update({one.device_name: "spec.domain.devices.gpus" for one in devices.gpus or () if one.device_name})
+    for device in devices.host_devices or ():
+        if device.device_name:
+            because[device.device_name] = "spec.domain.devices.hostDevices"
+    return because
 
 
 def _cpu_demand(
@@ -83,11 +111,13 @@ def _find_lacks(demand: Demand, node: Node, used: Mapping[str, int]) -> Iterator
             yield f"lacks the label {key}={value} that the node selector asks for"
     if demand.dedicated and labels.get(CPU_MANAGER_LABEL) != "true":
         yield f"gives no CPUs to one instance alone (no label {CPU_MANAGER_LABEL}=true)"
+    yield from find_objections(node, demand.affinity, demand.tolerations)
     offered = (node.status.allocatable if node.status else None) or {}
     for name, amount in demand.amounts.items():
         free = _read_amount(name, offered.get(name)) - used.get(name, 0)
         if amount > free:
-            yield f"has {_show(name, max(free, 0))} of {name} left, {_show(name, amount)} needed"
+            by = f" by {demand.because[name]}" if name in demand.because else ""
+            yield f"has {_show(name, max(free, 0))} of {name} left, {_show(name, amount)} needed{by}"
 
 
 def _read_amount(name: str, quantity: Quantity | None) -> int:

@@ -47,6 +47,23 @@ def test_what_an_instance_takes(domain: Tree, amounts: dict[str, int]) -> None:
     assert measure_demand(build_spec(domain)).amounts == amounts
 
 
+def test_what_not_every_instance_takes_is_traced_to_its_field() -> None:
+    domain = {
+        "cpu": {"cores": 1, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True},
+        "memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}},
+        "devices": {
+            "gpus": [{"name": "a", "deviceName": "x/gpu"}],
+            "hostDevices": [{"name": "c", "deviceName": "x/nic"}],
+        },
+    }
+    assert measure_demand(build_spec(domain)).because == {
+        "cpu": "spec.domain.cpu.dedicatedCpuPlacement and isolateEmulatorThread",
+        "hugepages-2Mi": "spec.domain.memory.hugepages",
+        "x/gpu": "spec.domain.devices.gpus",
+        "x/nic": "spec.domain.devices.hostDevices",
+    }
+
+
 def test_how_many_vcpus_share_a_cpu_is_configured() -> None:
     configuration = from_tree({"developerConfiguration": {"cpuAllocationRatio": 1}}, KubeVirtConfiguration)
     assert measure_demand(build_spec({"cpu": {"cores": 3}}), configuration).amounts["cpu"] == 3000
@@ -68,6 +85,18 @@ def test_how_many_vcpus_share_a_cpu_is_configured() -> None:
             {"labels": {"disk": "hdd"}},
             {},
             ["lacks the label disk=ssd that the node selector asks for"],
+        ),
+        (
+            Demand({"cpu": 5000}, because={"cpu": "spec.domain.cpu.dedicatedCpuPlacement"}),
+            {},
+            {},
+            ["has 4 of cpu left, 5 needed by spec.domain.cpu.dedicatedCpuPlacement"],
+        ),
+        (
+            Demand({}),
+            {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}},
+            {},
+            ["has the taint a, which is not tolerated"],
         ),
         (Demand({}), {"spec": {"unschedulable": True}}, {}, ["takes no new instances (unschedulable)"]),
     ],
