@@ -10,7 +10,7 @@ from virtshape.api.codec import from_tree
 from virtshape.api.core.scheduling import Affinity, Toleration
 from virtshape.control.allowing import find_objections
 
-NODE = {"labels": {"arch": "amd64", "age": "5"}}
+LABELS = {"arch": "amd64", "age": "5"}
 OUTSIDE = ["is none of those that the node affinity asks for"]
 
 
@@ -50,7 +50,7 @@ AFFINITIES = {
 
 @pytest.mark.parametrize(("affinity", "objections"), AFFINITIES.values(), ids=AFFINITIES)
 def test_an_instance_chooses_its_nodes(affinity: Affinity | None, objections: list[str]) -> None:
-    assert list(find_objections(build_node(**NODE), affinity, ())) == objections
+    assert list(find_objections(build_node(labels=LABELS), affinity, ())) == objections
 
 
 TAINT = {"key": "only", "value": "db", "effect": "NoSchedule"}
