@@ -16,7 +16,7 @@ from virtshape.serve.manifests.whole import build_parts
 Tree = dict[str, Any]
 COMMAND = Path(sys.executable).parent / "virtshape"
 ASKING = "mutatingwebhookconfigurations,validatingwebhookconfigurations,apiservices"
-PATIENCE = 60.0
+PATIENCE = 100.0
 
 
 def print_manifests(*words: str) -> str:
@@ -38,7 +38,7 @@ def wait_for_kinds(kubectl: Kubectl) -> None:
     names = [tree["metadata"]["name"] for tree in build_parts(Options(cdi=True))["crds"]]
     present = {tree["metadata"]["name"] for tree in kubectl.get("crds")["items"]}
     wanted = [name for name in names if name in present]
-    kubectl("wait", "crd", *wanted, "--for=condition=Established", "--timeout=30s")
+    kubectl("wait", "crd", *wanted, "--for=condition=Established", f"--timeout={PATIENCE:g}s")
 
 
 def silence(kubectl: Kubectl) -> None:

@@ -8,7 +8,6 @@ import contextlib
 import http.client
 import json
 import signal
-import socket
 import ssl
 import subprocess
 import time
@@ -18,12 +17,13 @@ from typing import Any, Self
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tests.cluster.binaries import Binaries
+from tests.demo import find_port
 
 from virtshape.apiserver.access.certificates import Authority, Credential, dump_key, make_key
 from virtshape.apiserver.access.kubeconfig import ClientKey, Server, render_kubeconfig
 
 HOST = "127.0.0.1"
-PATIENCE = 120.0
+PATIENCE = 240.0
 FRONT_PROXY = "front-proxy-client"
 # Both need what is not here: a kubelet that tells of its node, and pods that trust the server.
 WITHOUT = ("node-lifecycle-controller", "root-ca-certificate-publisher-controller")
@@ -251,9 +251,8 @@ def _write_flags(flags: dict[str, object]) -> list[str]:
 
 
 def find_ports(count: int) -> list[int]:
-    """Ports that are free now; all are held until the last is found, so that none comes twice."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((HOST, 0))
-        return [each.getsockname()[1] for each in sockets]
+    """Ports that are free, each another; they stay so while programs start that take a while to come to them."""
+    found: set[int] = set()
+    while len(found) < count:
+        found.add(find_port())
+    return list(found)

@@ -114,9 +114,12 @@ NOT_FOR = {
 
 
 def test_a_component_may_do_what_it_needs(plane: Plane) -> None:
-    for component, questions in NEEDED.items():
-        user = name_account(component)
-        assert [question for question in questions if not may(plane, user, question)] == [], component
+    def check() -> None:  # rights are in force a moment after they are there
+        for component, questions in NEEDED.items():
+            user = name_account(component)
+            assert [question for question in questions if not may(plane, user, question)] == [], component
+
+    retry(check)
 
 
 def test_a_component_may_do_nothing_else(plane: Plane) -> None:
@@ -199,7 +202,11 @@ def test_beside_kubevirt_our_tools_read_and_change_nothing(installed: Kubectl, p
     installed("apply", "-f", "-", stdin=print_manifests("--with-kubevirt"))
     user = f"system:serviceaccount:{SYSTEM}:virtshape-tools"
     reading = ("list virtualmachines.kubevirt.io", "get controllerrevisions.apps", "get datasources.cdi.kubevirt.io")
-    assert all(may(plane, user, question) for question in reading)
+
+    def check() -> None:
+        assert all(may(plane, user, question) for question in reading)
+
+    retry(check)
     changing = ("create", "update", "patch", "delete")
     assert not any(may(plane, user, f"{verb} virtualmachines.kubevirt.io") for verb in changing)
     assert not may(plane, user, "get secrets")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.cluster.binaries import require_binaries
-from tests.cluster.installing import print_manifests, retry
+from tests.cluster.installing import PATIENCE, print_manifests, retry
 from tests.cluster.plane import Plane
 from tests.deploy.rendering import find_kubectl
 from tests.e2e.kubectl import Kubectl
@@ -77,7 +77,7 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
         kinds = [tree for tree in build_parts(Options())["crds"] if "flavor" not in tree["spec"]["group"]]
         retry(lambda: kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(_list(map(make_stock, kinds)))))
         names = [tree["metadata"]["name"] for tree in kinds]
-        kubectl("wait", "crd", *names, "--for=condition=Established", "--timeout=60s")
+        kubectl("wait", "crd", *names, "--for=condition=Established", f"--timeout={PATIENCE:g}s")
         retry(lambda: kubectl("apply", "-f", "-", stdin=print_manifests("--with-kubevirt", "--catalog")))
         kubectl.apply(VM)
         kubectl.apply(KEPT_VM)
@@ -98,7 +98,9 @@ def _log_in(plane: Plane, kubectl: Kubectl) -> str:
 def run(stock: Kubectl, program: str, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "KUBECONFIG": str(stock.kubeconfig)}
     line = [str(COMMANDS / program), *words]
-    return subprocess.run(line, input=stdin, capture_output=True, text=True, check=False, env=environment, timeout=60)
+    return subprocess.run(
+        line, input=stdin, capture_output=True, text=True, check=False, env=environment, timeout=PATIENCE
+    )
 
 
 def test_a_size_is_customized_from_one_of_the_cluster(stock: Kubectl) -> None:

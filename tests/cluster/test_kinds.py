@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.build import build_vm
-from tests.cluster.installing import apply_kinds
+from tests.cluster.installing import apply_kinds, retry
 from tests.cluster.plane import Plane
 from tests.e2e.kubectl import Kubectl
 
@@ -47,6 +47,19 @@ def walk(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from walk(schema[below], f"{path}[]")
 
 
+def find_published(plane: Plane, kind: Kind) -> Any:
+    """The schema that the API server shows of a kind, which it does a moment after it serves the kind."""
+    code, document = plane.ask("GET", f"/openapi/v3/apis/{kind.api_version}")
+    assert code == 200, document
+    published = [
+        schema
+        for schema in document["components"]["schemas"].values()
+        if any(each["kind"] == kind.kind for each in schema.get("x-kubernetes-group-version-kind", ()))
+    ]
+    assert published, kind
+    return published[0]
+
+
 def test_every_definition_is_established_and_structural(kinds: Kubectl) -> None:
     definitions = [tree for tree in kinds.get("crds")["items"] if tree["spec"]["group"].endswith("kubevirt.io")]
     assert {tree["metadata"]["name"] for tree in definitions} == {f"{kind.plural}.{kind.group}" for kind in OURS}
@@ -57,15 +70,7 @@ def test_every_definition_is_established_and_structural(kinds: Kubectl) -> None:
 
 @pytest.mark.parametrize("kind", OURS, ids=name_of)
 def test_explain_has_words_for_every_field(kinds: Kubectl, plane: Plane, kind: Kind) -> None:
-    code, document = plane.ask("GET", f"/openapi/v3/apis/{kind.api_version}")
-    assert code == 200, document
-    schemas = document["components"]["schemas"].items()
-    published = next(
-        schema
-        for _, schema in schemas
-        if any(each["kind"] == kind.kind for each in schema.get("x-kubernetes-group-version-kind", ()))
-    )
-    fields = dict(walk(published))
+    fields = dict(walk(retry(lambda: find_published(plane, kind))))
     wanted = {path for path, _ in walk(structural_schema(kind.struct))}
     assert wanted <= fields.keys()
     assert [path for path, field in fields.items() if not field.get("description")] == []

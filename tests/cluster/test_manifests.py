@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.cluster.installing import print_manifests, read_lines, retry, silence, wait_for_kinds
+from tests.cluster.installing import PATIENCE, print_manifests, read_lines, retry, silence, wait_for_kinds
 from tests.e2e.kubectl import Kubectl
 
 from virtshape.api.yaml import write_yaml
@@ -50,7 +50,8 @@ def bare(cluster: Kubectl) -> Kubectl:
     """A cluster that knows what others bring."""
     stand_ins = [define_stand_in(group, kind) for group, kinds in STAND_INS.items() for kind in kinds]
     cluster.apply(*stand_ins)
-    cluster("wait", "crd", *(tree["metadata"]["name"] for tree in stand_ins), "--for=condition=Established")
+    names = [tree["metadata"]["name"] for tree in stand_ins]
+    cluster("wait", "crd", *names, "--for=condition=Established", f"--timeout={PATIENCE:g}s")
     return cluster
 
 
@@ -131,10 +132,12 @@ def test_a_write_that_nobody_can_judge_is_refused_in_words_that_say_so(quiet: Ku
         "metadata": {"name": "small"},
         "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}},
     }
-    kubectl = quiet.within(namespace)
-    refusal = kubectl.refused("apply", "-f", "-", stdin=write_yaml(flavor))
+    kubectl, text = quiet.within(namespace), write_yaml(flavor)
+    # What the API server asks of whom, and which namespaces it leaves out, is in force a moment after it is there.
+    retry(lambda: kubectl.refused("create", "--dry-run=server", "-f", "-", stdin=text))
+    refusal = kubectl.refused("apply", "-f", "-", stdin=text)
     assert 'failed calling webhook "flavor.validate.virtshape.io"' in refusal
     kubectl("label", "namespace", namespace, "virtshape.io/admission=ignore")
-    assert "created" in kubectl("apply", "-f", "-", stdin=write_yaml(flavor))
+    assert "created" in retry(lambda: kubectl("apply", "-f", "-", stdin=text))
     kubectl("label", "namespace", namespace, "virtshape.io/admission-")
     assert "labeled" in kubectl("label", "virtualmachineflavor", "small", "a=b")

@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.binaries import NAMES, find_binaries
 from tests.cluster.plane import Plane
 
-PATIENCE = 60.0
+PATIENCE = 100.0
 
 
 def until(is_so: Callable[[], bool]) -> None:

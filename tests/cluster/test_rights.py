@@ -19,7 +19,7 @@ from virtshape.serve.manifests.whole import build_manifests
 
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"
-PATIENCE = 30.0
+PATIENCE = 100.0
 VM: dict[str, Any] = {
     "apiVersion": "kubevirt.io/v1",
     "kind": "VirtualMachine",
@@ -76,8 +76,12 @@ def test_the_controller_gets_by_with_its_rights(
             assert installed.within("kubevirt").get("kv", "kubevirt")["status"]["phase"] == "Deployed"
 
         retry(check)
-        kubectl("delete", "vm", "web", "--timeout=60s")
-        assert kubectl.get("vmi")["items"] == []
+        kubectl("delete", "vm", "web", f"--timeout={PATIENCE:g}s")
+
+        def check_gone() -> None:
+            assert kubectl.get("vmi")["items"] == []
+
+        retry(check_gone)
 
 
 @pytest.fixture
@@ -118,11 +122,10 @@ def test_all_together_get_by_with_their_rights(
 
         retry(begin)
         retry(lambda: kubectl("get", "vmi", "web"))
-        old = kubectl(
-            "get", "virtualmachineclusterinstancetypes.v1alpha2.instancetype.kubevirt.io", "u1.small", "-o=json"
-        )
+        older = "virtualmachineclusterinstancetypes.v1alpha2.instancetype.kubevirt.io"
+        old = retry(lambda: kubectl("get", older, "u1.small", "-o=json"))
         assert json.loads(old)["apiVersion"] == "instancetype.kubevirt.io/v1alpha2"
-        kubectl("delete", "vm", "web", "--timeout=60s")
+        kubectl("delete", "vm", "web", f"--timeout={PATIENCE:g}s")
 
 
 LAUNCHER_POD = {

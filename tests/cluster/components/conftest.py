@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster.binaries import require_binaries
-from tests.cluster.components.site import Site, Worker
+from tests.cluster.components.site import PATIENCE, Site, Worker
 from tests.cluster.plane import Plane
 from tests.e2e.kubectl import Kubectl, list_kubectls
 
@@ -47,7 +47,8 @@ def webhook(site: Site) -> Iterator[Worker]:
 def aggregated(site: Site) -> Iterator[Worker]:
     """The subresource API, believed by the API server."""
     with site.running("apiserver") as worker:
-        site.kubectl("wait", "apiservice", "v1.subresources.kubevirt.io", "--for=condition=Available", "--timeout=60s")
+        wanted = ("apiservice", "v1.subresources.kubevirt.io", "--for=condition=Available")
+        site.kubectl("wait", *wanted, f"--timeout={PATIENCE:g}s")
         yield worker
 
 

@@ -9,7 +9,6 @@ import contextlib
 import http.client
 import json
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from typing import Any
 
 from tests.cluster.installing import retry
 from tests.cluster.plane import Plane
+from tests.demo import find_port
 from tests.e2e.kubectl import Kubectl
 
 from virtshape.apiserver.access.kubeconfig import Server, render_kubeconfig
@@ -29,7 +29,7 @@ from virtshape.serve.manifests.whole import build_parts
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"
 HOST = "127.0.0.1"
-PATIENCE = 60.0
+PATIENCE = 100.0
 LEFT_OUT = ("deployments", "monitoring")
 QUICK = ("--lease-seconds=3", "--renew-seconds=2", "--retry-seconds=0.3")
 """Terms of leadership for tests, which have no time."""
@@ -48,7 +48,7 @@ class Worker:
     def ask(self, path: str = "/readyz") -> tuple[int, str]:
         """What the process says of itself."""
         port = self._metrics_port if path == "/metrics" else self._health_port
-        connection = http.client.HTTPConnection(HOST, port, timeout=5)
+        connection = http.client.HTTPConnection(HOST, port, timeout=PATIENCE / 4)
         with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
             connection.request("GET", path)
             answer = connection.getresponse()
@@ -102,7 +102,7 @@ class Site:
         wanted = [self._route(tree) for name, trees in parts.items() if name not in LEFT_OUT for tree in trees]
         self.add(*wanted)
         names = [tree["metadata"]["name"] for tree in parts["crds"]]
-        self.kubectl("wait", "crd", *names, "--for=condition=Established", "--timeout=30s")
+        self.kubectl("wait", "crd", *names, "--for=condition=Established", f"--timeout={PATIENCE:g}s")
 
     def add(self, *trees: dict[str, Any]) -> None:
         """Apply objects."""
@@ -174,14 +174,6 @@ PROBE = {
         "template": {"spec": {"domain": {"devices": {}}}},
     },
 }
-
-
-def find_port() -> int:
-    """A port that is free now."""
-    with socket.socket() as free:
-        free.bind((HOST, 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def _write(trees: list[dict[str, Any]]) -> str:
