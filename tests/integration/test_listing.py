@@ -1,5 +1,8 @@
 """Lists: pages of one snapshot, revisions asked for and forgotten, selectors, and what a list says of itself."""
 
+import base64
+import json
+
 import pytest
 from tests.integration.objects import (
     CLUSTER_INSTANCETYPES,
@@ -15,6 +18,12 @@ from tests.loopback import Client, Serving, Tree
 
 def fill(client: Client, place: Place, count: int = 5) -> list[Tree]:
     return create(client, place.instancetypes(), *(build_instancetype(f"it-{number}") for number in range(count)))
+
+
+def encode_token(**parts: object) -> str:
+    """A continuation as a client could make one up."""
+    token = {"v": "meta.k8s.io/v1", "rv": 1, "start": "/x", **parts}
+    return base64.urlsafe_b64encode(json.dumps(token).encode()).rstrip(b"=").decode()
 
 
 def test_an_empty_list_has_items_and_says_what_it_is(client: Client, place: Place) -> None:
@@ -102,7 +111,8 @@ def test_a_list_at_an_exact_revision_is_the_list_of_then(client: Client, place: 
         pytest.param({"resourceVersion": "0"}, id="any"),
         pytest.param({"resourceVersion": "1"}, id="legacy not older than"),
         pytest.param({"resourceVersion": "1", "resourceVersionMatch": "NotOlderThan"}, id="not older than"),
-        pytest.param({"resourceVersion": "0", "resourceVersionMatch": "NotOlderThan", "limit": 9}, id="any, cut"),
+        pytest.param({"resourceVersion": "0", "resourceVersionMatch": "NotOlderThan", "limit": 1}, id="any, not cut"),
+        pytest.param({"resourceVersion": "0", "limit": 1}, id="legacy any, not cut"),
     ],
 )
 def test_a_list_that_may_be_newer_is_the_present_one(client: Client, place: Place, query: Tree) -> None:
@@ -125,6 +135,9 @@ def test_a_revision_in_the_future_is_504_and_to_be_asked_for_again(client: Clien
     assert reply.reason == (504, "Timeout")
     assert reply.headers["retry-after"] == "1"
     assert reply.tree["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+    assert client.get(place.instancetypes("one"), resourceVersion="999999999").reason == (504, "Timeout")
+    assert client.get(place.instancetypes("one"), resourceVersion=revision(made)).status == 200
 
 
 @pytest.mark.parametrize(
@@ -135,6 +148,10 @@ def test_a_revision_in_the_future_is_504_and_to_be_asked_for_again(client: Clien
         pytest.param({"limit": "1_0"}, (400, "BadRequest"), id="a limit as Python writes numbers"),
         pytest.param({"continue": "garbage"}, (400, "BadRequest"), id="a continuation that is none"),
         pytest.param({"continue": "e30"}, (400, "BadRequest"), id="a continuation that says nothing"),
+        pytest.param({"continue": encode_token(v="v2")}, (400, "BadRequest"), id="a continuation from elsewhere"),
+        pytest.param({"continue": encode_token(start="")}, (400, "BadRequest"), id="a continuation from nowhere"),
+        pytest.param({"continue": encode_token(start="../x")}, (400, "BadRequest"), id="a continuation that climbs"),
+        pytest.param({"resourceVersion": "9" * 23}, (400, "BadRequest"), id="a revision that no number holds"),
         pytest.param({"resourceVersion": "abc"}, (400, "BadRequest"), id="a revision that is no number"),
         pytest.param({"resourceVersion": "-1"}, (400, "BadRequest"), id="a revision below zero"),
         pytest.param({"resourceVersionMatch": "Exact"}, (422, "Invalid"), id="a match of no revision"),

@@ -151,6 +151,15 @@ def test_initial_events_end_with_a_bookmark_that_says_so(client: Client, place: 
     assert int(revision(events[0]["object"])) <= int(revision(events[1]["object"]))
 
 
+@pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no revision", "any revision"])
+def test_a_watch_from_no_certain_revision_has_initial_events_too(client: Client, place: Place, query: Tree) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    with client.watch(place.instancetypes(), allowWatchBookmarks="true", **query) as watch:
+        events = watch.read(2)
+    assert [event["type"] for event in events] == ["ADDED", "BOOKMARK"]
+    assert events[1]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+
+
 def test_a_watch_can_begin_now_without_what_there_is(client: Client, place: Place) -> None:
     create(client, place.instancetypes(), build_instancetype("one"))
     query: Tree = {"sendInitialEvents": "false", "resourceVersionMatch": "NotOlderThan"}
@@ -168,6 +177,7 @@ def test_a_watch_can_begin_now_without_what_there_is(client: Client, place: Plac
             id="initial events of an exact revision",
         ),
         pytest.param({"resourceVersionMatch": "NotOlderThan", "resourceVersion": "1"}, id="a match without them"),
+        pytest.param({"continue": "x"}, id="a continuation"),
     ],
 )
 def test_combinations_that_make_no_sense_are_422(client: Client, place: Place, query: Tree) -> None:
@@ -186,8 +196,27 @@ def test_a_watch_from_forgotten_history_says_410_in_an_event(serving: Serving, c
     ]
 
 
-def test_a_watch_from_the_future_is_504(client: Client, place: Place) -> None:
-    assert client.get(place.instancetypes(), watch="true", resourceVersion="999999999").reason == (504, "Timeout")
+def test_a_watch_from_the_future_tells_nothing_of_what_is_before_it(client: Client, place: Place) -> None:
+    since = int(revision(client.get(place.instancetypes()).tree))
+    with client.watch(place.instancetypes(), resourceVersion=since + 2) as watch:
+        create(client, place.instancetypes(), *[build_instancetype(name) for name in ("one", "two", "three")])
+        assert show(watch.read(1)) == [("ADDED", "three")]
+
+
+def test_what_there_is_in_the_future_cannot_be_told_now(client: Client, place: Place) -> None:
+    query: Tree = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "resourceVersion": "999999999"}
+    with client.watch(place.instancetypes(), **query) as watch:
+        events = list(watch)
+    assert [(event["type"], event["object"]["code"]) for event in events] == [("ERROR", 504)]
+
+
+@pytest.mark.parametrize("version", ["x", "-1", "9" * 23])
+def test_a_revision_that_is_none_is_refused_as_kubernetes_does(client: Client, place: Place, version: str) -> None:
+    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+    watch = client.get(place.instancetypes(), watch="true", resourceVersion=version)
+    assert (watch.reason, watch.tree["message"][:30]) == ((500, ""), "resourceVersion: Invalid value")
+    assert client.get(place.instancetypes("one"), resourceVersion=version).status == 500
+    assert client.get(place.instancetypes("one"), resourceVersion=revision(made)).tree == made
 
 
 def test_a_write_that_changes_nothing_is_not_told(client: Client, place: Place) -> None:
@@ -229,9 +258,9 @@ def test_a_watch_of_tables_has_columns_only_in_its_first_event(client: Client, p
     with client.watch(place.instancetypes(), accept=TABLE, allowWatchBookmarks="true", seconds=3) as watch:
         create(client, place.instancetypes(), build_instancetype("two"))
         create(client, place.core("configmaps"), build_config())
-        first, second, bookmark = watch
-    assert [event["object"]["kind"] for event in (first, second, bookmark)] == ["Table"] * 3
-    assert [event["object"]["columnDefinitions"] is None for event in (first, second, bookmark)] == [False, True, True]
+        events = *_, second, bookmark = list(watch)
+    assert [event["object"]["kind"] for event in events] == ["Table"] * 4
+    assert [event["object"]["columnDefinitions"] is None for event in events] == [False, True, True, True]
     assert second["object"]["rows"][0]["cells"][0] == "two"
     assert bookmark["type"] == "BOOKMARK"
     assert int(revision(bookmark["object"])) > int(revision(second["object"]))

@@ -16,6 +16,8 @@ DEFAULT_WATCH_SECONDS: Final = 1800.0
 LONGEST_WATCH_SECONDS: Final = 24 * 3600.0
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,30}")
 _LARGEST_INTEGER: Final = 2**63 - 1
+_LARGEST_REVISION: Final = 2**64 - 1
+_CONTINUATION_VERSION: Final = "meta.k8s.io/v1"
 Match = Literal["", "Exact", "NotOlderThan"]
 
 
@@ -48,6 +50,8 @@ def read_options(request: Request, *, watch: bool) -> ListOptions:
         bookmarks=bool(request.flag("allowWatchBookmarks")),
         initial_events=request.flag("sendInitialEvents"),
     )
+    if watch:
+        _complete_watch(options)
     causes = _check_watch(options) if watch else _check_list(options)
     if causes:
         words = ", ".join(f"{cause.field}: {cause.message}" for cause in causes)
@@ -67,13 +71,31 @@ def _read_number(text: str) -> int:
 
 
 def read_revision(text: str) -> int:
-    """A resourceVersion; empty means 0."""
+    """The resourceVersion of a list; empty means 0."""
+    problem = find_revision_problem(text)
+    if problem:
+        words = f'invalid resource version: resourceVersion: Invalid value: "{text}": {problem}'
+        raise StatusError(400, "BadRequest", words)
+    return int(text or 0)
+
+
+def read_start(text: str) -> int:
+    """The same for a get or a watch, which Kubernetes refuses in another way."""
+    problem = find_revision_problem(text)
+    if problem:
+        raise StatusError(500, "", f'resourceVersion: Invalid value: "{text}": {problem}')
+    return int(text or 0)
+
+
+def find_revision_problem(text: str) -> str:
+    """Why a text is no revision; empty if it is one, or says nothing."""
     if not text:
-        return 0
+        return ""
     if not (text.isascii() and text.isdecimal()):
-        words = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        raise StatusError(400, "BadRequest", f"invalid resource version: {words}")
-    return int(text)
+        return f'strconv.ParseUint: parsing "{text}": invalid syntax'
+    if len(text) >= len(str(_LARGEST_REVISION)) and int(text[:40]) > _LARGEST_REVISION:
+        return f'strconv.ParseUint: parsing "{text}": value out of range'
+    return ""
 
 
 def _forbidden(field: str, words: str) -> Cause:
@@ -98,6 +120,13 @@ def _check_list(options: ListOptions) -> list[Cause]:
     if options.initial_events is not None:
         causes.append(_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     return causes
+
+
+def _complete_watch(options: ListOptions) -> None:
+    """Have a watch from no certain revision begin with what there is, and say so where it ends."""
+    if options.initial_events is None and not options.match and options.revision in ("", "0"):
+        options.initial_events = True
+        options.match = "NotOlderThan"
 
 
 def _check_watch(options: ListOptions) -> list[Cause]:
@@ -128,7 +157,7 @@ class _Token(Struct):
 def format_continuation(revision: int, last: Key, *, namespaced: bool) -> str:
     """The token that continues a list behind a key, as of a revision; -1 is whatever is there by then."""
     start = f"/{last.name}" if namespaced else f"/{last.namespace}/{last.name}"
-    token = _Token(v="meta.k8s.io/v1", rv=revision, start=f"{start}\0")
+    token = _Token(v=_CONTINUATION_VERSION, rv=revision, start=f"{start}\0")
     return base64.urlsafe_b64encode(msgspec.json.encode(token)).rstrip(b"=").decode()
 
 
@@ -139,7 +168,17 @@ def parse_continuation(text: str, resource: str, namespace: str) -> tuple[int, K
         *above, name = token.start.removeprefix("/").removesuffix("\0").split("/")
     except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
         raise StatusError(400, "BadRequest", f"invalid continue token: continue key is not valid: {error}") from None
-    if token.rv == 0:
-        words = "incorrect encoded start resourceVersion (version meta.k8s.io/v1)"
-        raise StatusError(400, "BadRequest", f"invalid continue token: {words}")
+    if problem := _find_token_problem(token):
+        raise StatusError(400, "BadRequest", f"invalid continue token: {problem}")
     return token.rv, Key(resource, above[0] if above else namespace, name)
+
+
+def _find_token_problem(token: _Token) -> str:
+    if token.v != _CONTINUATION_VERSION:
+        return f"continue key is not valid: server does not recognize this encoded version {token.v}"
+    if token.rv == 0:
+        return f"incorrect encoded start resourceVersion (version {_CONTINUATION_VERSION})"
+    if not token.start:
+        return f"continue key is not valid: encoded start key empty (version {_CONTINUATION_VERSION})"
+    steps = token.start.removeprefix("/").split("/")
+    return f"continue key is not valid: {token.start}" if {"", ".", ".."}.intersection(steps) else ""

@@ -16,6 +16,7 @@ from virtshape.apiserver.options import (
     parse_continuation,
     read_options,
     read_revision,
+    read_start,
 )
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.apiserver.route import Route
@@ -43,6 +44,8 @@ def get_object(store: Source, request: Request, route: Route) -> Response:
     """One object."""
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
+    if asked := read_start(request.parameter("resourceVersion")):
+        check_reached(store, asked)
     record = store.get(resource.key(route.namespace, route.name))
     if record is None:
         raise not_found(resource, route.name)
@@ -78,6 +81,12 @@ def list_objects(store: Source, request: Request, route: Route) -> Response:
     return answer_bytes(request, form, body)
 
 
+def check_reached(store: Source, revision: int) -> None:
+    """Refuse a revision that is still to come."""
+    if revision > store.newest:
+        raise refuse_future(FutureError(revision, store.newest))
+
+
 def find_page(
     store: Source, resource: Resource, namespace: str | None, options: ListOptions, selection: Selection
 ) -> Page:
@@ -92,10 +101,11 @@ def find_page(
         asked = read_revision(options.revision)
         if options.match == "Exact" or (asked and options.limit and not options.match):
             at = asked
-        elif asked > store.newest:
-            raise refuse_future(FutureError(asked, store.newest))
+        else:
+            check_reached(store, asked)
+    limit = options.limit if options.continuation or options.revision != "0" else 0  # any list will do, so a whole one
     try:
-        return _select(store, resource, namespace, options.limit or -1, selection, at, after)
+        return _select(store, resource, namespace, limit or -1, selection, at, after)
     except FutureError as error:
         raise refuse_future(error) from None
     except CompactedError as error:

@@ -12,17 +12,18 @@ import msgspec
 
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import NO_CACHE, refuse_expired, refuse_future
+from virtshape.apiserver.answers import NO_CACHE, refuse_expired
 from virtshape.apiserver.forms.negotiation import Form, choose_form
 from virtshape.apiserver.forms.partial import partial_object
 from virtshape.apiserver.forms.table import render_table
 from virtshape.apiserver.message import JSON, Request, Stream
-from virtshape.apiserver.options import ListOptions, read_options, read_revision
+from virtshape.apiserver.options import ListOptions, read_options, read_start
+from virtshape.apiserver.reading import check_reached
 from virtshape.apiserver.resource import Resource, resource_of, with_revision
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.selectors.selection import Selection, compile_selection
 from virtshape.apiserver.source import Source
-from virtshape.store.errors import CompactedError, FutureError
+from virtshape.store.errors import CompactedError
 from virtshape.store.record import Event
 from virtshape.store.watch import Subscription
 
@@ -65,18 +66,19 @@ class Watch:
         self._cache_key = (resource.kind.api_version, form.shape, form.version, self._include)
         self._type = {"apiVersion": resource.kind.api_version, "kind": resource.kind.kind}
         self._columns_sent = False
-        self._since = read_revision(options.revision)
-        if self._since > store.newest:
-            raise refuse_future(FutureError(self._since, store.newest))
+        self._since = read_start(options.revision)
         self._sent_revision = self._since or store.revision
 
     async def run(self) -> AsyncIterator[bytes]:
         """The chunks to send, until the client's time is up. Nothing is held before the first is asked for."""
         try:
-            first = self._tell_present() if self._begins_with_present else []
-            missed, subscription = self._store.watch(self._resource.name, self._namespace, self._sent_revision)
+            first = self._tell_present() if self._options.initial_events else []
+            missed, subscription = self._subscribe()
         except CompactedError as error:
             yield self._error(refuse_expired(error))
+            return
+        except StatusError as error:
+            yield self._error(error)
             return
         try:
             first += self._tell_all(missed)
@@ -89,13 +91,16 @@ class Watch:
         finally:
             subscription.close()
 
-    @property
-    def _begins_with_present(self) -> bool:
-        wanted = self._options.initial_events
-        return not self._since if wanted is None else wanted
+    def _subscribe(self) -> tuple[Sequence[Event], Subscription]:
+        """The changes since the beginning; of one that is still to come, nothing is told until it has come."""
+        begin = self._sent_revision
+        missed, subscription = self._store.watch(self._resource.name, self._namespace, min(begin, self._store.newest))
+        subscription.seen = max(subscription.seen, begin)
+        return missed, subscription
 
     def _tell_present(self) -> list[bytes]:
         """What there is at the beginning."""
+        check_reached(self._store, self._since)
         page = self._store.list(self._resource.name, self._namespace)
         selection = self._selection
         lines = [
