@@ -11,7 +11,9 @@ from msgspec import Struct
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineSpec, VirtualMachineStateChangeRequest
+from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
 from virtshape.control.clock import parse_time
+from virtshape.control.conditions import find_condition
 
 ALWAYS: Final = "Always"
 HALTED: Final = "Halted"
@@ -96,7 +98,7 @@ def _decide_with(
     if requests and requests[0].action == STOP:
         return _stop(vmi, "a stop was asked for")
     if strategy in (ALWAYS, RERUN_ON_FAILURE) and is_final(vmi):
-        return _stop(vmi, "the instance has ended")
+        return _stop(vmi, _explain_end(vmi))
     return NOTHING
 
 
@@ -130,6 +132,14 @@ def _start(vm: VirtualMachine, reason: str, now: float) -> Decision:
 
 def _stop(vmi: VirtualMachineInstance | None, reason: str) -> Decision:
     return NOTHING if vmi is None or is_going(vmi) else Decision("stop", reason)
+
+
+def _explain_end(vmi: VirtualMachineInstance) -> str:
+    """How the instance ended, in words that outlive it with those who look at its VM."""
+    status = vmi.status or VirtualMachineInstanceStatus()
+    told = find_condition(status.conditions, "Ready")
+    how = "the instance has failed" if status.phase == "Failed" else "the instance has ended"
+    return f"{how}: {told.message}" if told is not None and told.message else how
 
 
 def _last_strategy(vm: VirtualMachine) -> str | None:

@@ -147,3 +147,19 @@ def test_a_vm_that_is_halted_while_it_restarts_stays_so(
 )
 def test_only_a_failure_is_rerun(strategy: str, vmi: VirtualMachineInstance, again: bool) -> None:
     assert needs_rerun(build_vm(runStrategy=strategy), vmi) is again
+
+
+WORDS: Tree = {"type": "Ready", "status": "False", "reason": "PodTerminating", "message": "QEMU was killed by SIGKILL"}
+ENDS = {
+    "failed, with words": (
+        build_vmi("Failed", conditions=[WORDS]),
+        "the instance has failed: QEMU was killed by SIGKILL",
+    ),
+    "failed": (FAILED, "the instance has failed"),
+    "ended": (ENDED, "the instance has ended"),
+}
+
+
+@pytest.mark.parametrize(("vmi", "reason"), ENDS.values(), ids=ENDS)
+def test_why_an_instance_is_replaced_is_told(vmi: VirtualMachineInstance, reason: str) -> None:
+    assert decide_run(build_vm(runStrategy="Always"), vmi, [], NOW).reason == reason
