@@ -61,13 +61,17 @@ def run_in_pod() -> NoReturn:
     import logging
     import os
 
+    from virtshape.launcher.pod.first import step_aside
     from virtshape.launcher.pod.paths import INSTANCE_VARIABLE
-    from virtshape.launcher.pod.run import run
 
     if not os.environ.get(INSTANCE_VARIABLE):
         raise Refusal(
             f"${INSTANCE_VARIABLE} does not say what to run",
             next_step="`virtshape controller --runtime=pod` makes pods in which it does.",
         )
+    step_aside()
+    # Imported now, since the first process of a container is small without it.
+    from virtshape.launcher.pod.run import run
+
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     sys.exit(asyncio.run(run()))
