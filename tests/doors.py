@@ -24,6 +24,8 @@ MANY = 64 * 1024 * 1024
 class EchoDoor:
     """Reaches the servers; `acted` is what was done with guests."""
 
+    tells_agents = True
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.ports: dict[tuple[int, PortProtocol], int] = {}

@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, NoReturn, Protocol
+from typing import Final, Literal, NoReturn, Protocol
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
@@ -84,6 +84,8 @@ class PlayedRuntime:
 
 class PlayedDoor:
     """Pauses played guests; there is nothing in them to be connected to."""
+
+    tells_agents: Final = True
 
     def __init__(self, launcher: SimulatedLauncher) -> None:
         self._launcher = launcher

@@ -17,6 +17,10 @@ PortProtocol = Literal["tcp", "udp"]
 class GuestDoor(Protocol):
     """Reaches guests. What cannot be done is a StatusError; streams that cannot be opened may be an OSError too."""
 
+    @property
+    def tells_agents(self) -> bool:
+        """Whether instances have a condition while their agent is connected; else only asking shows whether it is."""
+
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
         """Have something done with the guest; returns once it is."""
 

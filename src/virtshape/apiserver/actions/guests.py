@@ -94,12 +94,17 @@ def check_port_forward(vmi: VirtualMachineInstance) -> None:
     _require_running(vmi)
 
 
-def check_agent(vmi: VirtualMachineInstance) -> None:
-    """Refuse a question to an agent that is not there."""
+def check_agent(vmi: VirtualMachineInstance, *, is_told: bool = True) -> None:
+    """Refuse a question to an agent that is not there, as far as the instance tells."""
     if not _is_running(vmi):
         raise conflict(_KIND, name_of(vmi), NOT_RUNNING)
-    if not _holds(vmi, "AgentConnected"):
-        raise conflict(_KIND, name_of(vmi), "VMI does not have guest agent connected")
+    if is_told and not _holds(vmi, "AgentConnected"):
+        raise refuse_agent(vmi)
+
+
+def refuse_agent(vmi: VirtualMachineInstance) -> StatusError:
+    """The refusal of a question to an agent that is not there."""
+    return conflict(_KIND, name_of(vmi), "VMI does not have guest agent connected")
 
 
 def name_of(vmi: VirtualMachineInstance) -> str:

@@ -65,7 +65,7 @@ class Visits:
         """What a guest's agent says, or what its console has shown."""
         if route.action == CONSOLE_LOG:
             return await _reach(self._find_door("be read").read_console_log(vmi))
-        check_agent(vmi)
+        check_agent(vmi, is_told=self._door is None or self._door.tells_agents)
         return await _reach(self._find_door("be asked").ask_agent(vmi, QUESTIONS[route.action]))
 
     async def _take_seat(self, seat: str, vmi: VirtualMachineInstance) -> Duplex:

@@ -11,6 +11,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.apiserver.actions.door import AgentQuestion, GuestAction, PortProtocol
+from virtshape.apiserver.actions.guests import refuse_agent
 from virtshape.client.http import HttpTransport
 from virtshape.client.protocol import Client
 from virtshape.control.pods.naming import CONTAINER, PAUSED_ANNOTATION, name_pod
@@ -25,6 +26,8 @@ _PAUSES: Final = {"pause": "true", "unpause": "false"}
 
 class PodDoor:
     """Leads to guests in pods of the cluster at the other end of a transport."""
+
+    tells_agents: Final = False
 
     def __init__(self, transport: HttpTransport, client: Client) -> None:
         self._transport = transport
@@ -52,24 +55,33 @@ class PodDoor:
         return await self._visit(vmi, "port", str(port))
 
     async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuestion) -> bytes:
-        """What the agent in the guest says."""
-        return write_agent_answer(question, await self._ask(vmi, QUESTIONS[question]))
+        """What the agent in the guest says; its launcher process knows whether there is one."""
+        answer = await self._visit_launcher(vmi, QUESTIONS[question])
+        if answer.error and answer.report is not None and not answer.report.agent:
+            raise refuse_agent(vmi)
+        return write_agent_answer(question, _check(answer))
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         """All that the guest has written to its first serial console."""
         return await self._run(vmi, "log")
 
     async def _ask(self, vmi: VirtualMachineInstance, request: Request) -> Answer:
-        answer = parse_answer(await self._run(vmi, "ask", format_line(request).decode().strip()))
-        if answer.error:
-            raise StatusError(409, "Conflict", answer.error)
-        return answer
+        return _check(await self._visit_launcher(vmi, request))
+
+    async def _visit_launcher(self, vmi: VirtualMachineInstance, request: Request) -> Answer:
+        return parse_answer(await self._run(vmi, "ask", format_line(request).decode().strip()))
 
     async def _run(self, vmi: VirtualMachineInstance, *words: str) -> bytes:
         return await run_command(self._transport, _namespace(vmi), name_pod(vmi), CONTAINER, [*VISIT, *words])
 
     async def _visit(self, vmi: VirtualMachineInstance, *words: str) -> Command:
         return await start_command(self._transport, _namespace(vmi), name_pod(vmi), CONTAINER, [*VISIT, *words])
+
+
+def _check(answer: Answer) -> Answer:
+    if answer.error:
+        raise StatusError(409, "Conflict", answer.error)
+    return answer
 
 
 def _namespace(vmi: VirtualMachineInstance) -> str:

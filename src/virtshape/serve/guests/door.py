@@ -28,6 +28,8 @@ _LOOPBACK: Final = "127.0.0.1"
 class QemuDoor:
     """Leads to guests of QEMU on this machine."""
 
+    tells_agents: Final = True
+
     def __init__(self, guests: Callable[[], Guests], places: Places) -> None:
         self._find_guests = guests
         self._places = places
