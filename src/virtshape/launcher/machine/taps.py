@@ -4,8 +4,9 @@ Tap devices: made by root for a guest's user, plugged into a bridge of the machi
 Who opens one is the guest's user; the bridge is the machine's own and stays as it is.
 """
 
-import contextlib
+import errno
 import fcntl
+import logging
 import os
 import socket
 import stat
@@ -26,7 +27,9 @@ NETWORKS: Final = Path("/sys/class/net")
 _TUNSETIFF, _TUNSETPERSIST, _TUNSETOWNER = 0x400454CA, 0x400454CB, 0x400454CC
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _SIOCBRADDIF = 0x8913, 0x8914, 0x89A2
 _RTM_DELLINK, _NLM_F_REQUEST, _NLM_F_ACK, _LINK_REQUEST_BYTES = 17, 0x1, 0x4, 32
+_ACKNOWLEDGEMENT_HEADER_BYTES: Final = 16
 _IFF_UP, _IFF_TAP, _IFF_MULTI_QUEUE, _IFF_NO_PI, _IFF_VNET_HDR = 0x1, 0x2, 0x100, 0x1000, 0x4000
+_log = logging.getLogger(__name__)
 
 
 class TapError(Exception):
@@ -62,13 +65,23 @@ def make_taps(interfaces: Iterable[Interface], account: Account) -> None:
 
 
 def remove_tap(device: str) -> None:
-    """Remove a device, if it is there, even from under a guest."""
+    """Remove a device, if it is there, even from under a guest; one that stays is told of in the log."""
     if not (NETWORKS / device / "tun_flags").exists():
         return
     header = struct.pack("=IHHII", _LINK_REQUEST_BYTES, _RTM_DELLINK, _NLM_F_REQUEST | _NLM_F_ACK, 0, 0)
-    with contextlib.suppress(OSError), socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) as handle:
-        handle.send(header + struct.pack("=BxHiII", socket.AF_UNSPEC, 0, socket.if_nametoindex(device), 0, 0))
-        handle.recv(4096)  # it has been done by then
+    try:
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) as handle:
+            handle.send(header + struct.pack("=BxHiII", socket.AF_UNSPEC, 0, socket.if_nametoindex(device), 0, 0))
+            _check_acknowledgement(handle.recv(4096))  # it has been done by then
+    except OSError as error:
+        _log.warning("the tap device %s is not needed any more and cannot be removed: %s", device, error.strerror)
+
+
+def _check_acknowledgement(message: bytes) -> None:
+    """Raise what the kernel has to say against a request; it says 0 if nothing."""
+    (code,) = struct.unpack_from("=i", message, _ACKNOWLEDGEMENT_HEADER_BYTES)
+    if code and -code != errno.ENODEV:
+        raise OSError(-code, os.strerror(-code))
 
 
 def _lend(account: Account) -> None:
