@@ -4,6 +4,7 @@ import errno
 import socket
 import struct
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -21,7 +22,7 @@ class Kernel:
         assert (family, kind) == (socket.AF_NETLINK, socket.SOCK_RAW)
         return self
 
-    def __enter__(self) -> "Kernel":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
