@@ -203,7 +203,9 @@ def test_a_file_is_expanded_with_what_the_server_has(acting: System, virtctl: Vi
 SIZES = "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default/virtualmachineinstancetypes"
 
 
-def test_a_size_that_changes_under_a_vm_is_told_as_drift(acting: System, virtctl: Virtctl) -> None:
+def test_a_size_that_changes_under_a_vm_is_told_as_drift_and_taken_when_asked_for(
+    acting: System, virtctl: Virtctl
+) -> None:
     assert acting.ask("POST", SIZES, build_size("shifting", vcpus=2))[0] == 201
     machine = build_machine("left", instancetype={"name": "shifting", "kind": "VirtualMachineInstancetype"})
     assert acting.ask("POST", machines(), machine)[0] == 201
@@ -223,6 +225,13 @@ def test_a_size_that_changes_under_a_vm_is_told_as_drift(acting: System, virtctl
     assert (drifted.status, drifted.err) == (1, "")
     changed = [line.split("   ") for line in drifted.out.splitlines() if " changed " in line]
     assert [(line[1].strip(), line[-1].strip()) for line in changed] == [("left", "spec.cpu.guest: 2 -> 4")]
+    planned = json.loads(virtctl("upgrade", "left", "--dry-run", "-o", "json").out)
+    grown = {"field": "spec.domain.cpu.sockets", "then": 2, "now": 4}
+    assert [(one["vm"], one["running"], one["changes"]) for one in planned] == [("left", False, [grown])]
+    assert read_states() == {"instancetype": "changed", "preference": "same"}
+    assert virtctl("upgrade", "left").err == "1 VM upgraded\n"
+    wait_until(lambda: read_states() == same, lambda: f"{read_states()}, not {same}")
+    assert virtctl("upgrade", "--all").err == "nothing to upgrade: no VM here has been left behind\n"
     assert acting.ask("DELETE", f"{SIZES}/shifting")[0] == 200
     assert read_states() == {"instancetype": "gone", "preference": "same"}
 

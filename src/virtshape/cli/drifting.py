@@ -4,7 +4,7 @@ Drift of VMs of a server: their revisions and the live objects are read, and com
 Gets and lists only, so it works at a stock KubeVirt too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from virtshape.cli.machine import explain_refusal, read_machine
 from virtshape.resolve.drift import Drift, find_drift
 from virtshape.resolve.find import OBJECT_NAME_LABEL, namespace_of
 from virtshape.resolve.matcher import KINDS, Role
-from virtshape.resolve.reference import Reference
+from virtshape.resolve.reference import Lookup, Reference
 
 Known = dict[Reference, Model | None]
 
@@ -38,22 +38,57 @@ class Survey(NamedTuple):
     problems: list[str]
 
 
+class Reading(NamedTuple):
+    """VMs, and objects that they may lead to; None for one that is not there."""
+
+    vms: Sequence[VirtualMachine]
+    known: Known
+
+
 async def survey_named(session: Session, names: Sequence[str]) -> Survey:
     """Compare what some VMs of the namespace hold."""
-    return await _survey(session, [await _get(session, read_machine(name)) for name in names], {})
+    return await _survey(session, await read_named(session, names))
 
 
 async def survey_all(session: Session, namespace: str) -> Survey:
     """Compare what all VMs of a namespace hold, or with none all of the server."""
+    return await _survey(session, await read_all(session, namespace))
+
+
+async def read_named(session: Session, names: Sequence[str], action: str = "drift") -> Reading:
+    """Some VMs of the namespace."""
+    return Reading([await _get(session, read_machine(name), action) for name in names], {})
+
+
+async def read_all(session: Session, namespace: str) -> Reading:
+    """All VMs of a namespace, or with none all of the server, and the revisions there are."""
     listing = await session.client.list(VirtualMachine, namespace)
-    return await _survey(session, listing.items, await _list_revisions(session, namespace))
+    return Reading(listing.items, await _list_revisions(session, namespace))
 
 
-async def _get(session: Session, name: str) -> VirtualMachine:
+async def complete(session: Session, known: Known, look_up: Callable[[Lookup], object]) -> None:
+    """Have things looked up, and fetch what is asked for, until nothing more is asked for."""
+    cluster = Cluster(session)
+    while True:
+        asked: dict[Reference, None] = {}
+
+        def look(reference: Reference, asked: dict[Reference, None] = asked) -> Model | None:
+            if reference not in known:
+                asked[reference] = None
+            return known.get(reference)
+
+        look_up(look)
+        if not asked:
+            return
+        for reference in asked:
+            known[reference] = await cluster.fetch(reference)
+
+
+async def _get(session: Session, name: str, action: str) -> VirtualMachine:
     try:
         return await session.client.get(VirtualMachine, name, session.namespace)
     except StatusError as error:
-        raise await explain_refusal(session, name, "drift", error) from error
+        raise await explain_refusal(session, name, action, error) from error
 
 
 async def _list_revisions(session: Session, namespace: str) -> Known:
@@ -71,25 +106,15 @@ async def _list_revisions(session: Session, namespace: str) -> Known:
     }
 
 
-async def _survey(session: Session, vms: Sequence[VirtualMachine], known: Known) -> Survey:
-    """Compare, and fetch what that asks for, until nothing more is asked for."""
-    cluster = Cluster(session)
-    while True:
-        asked: dict[Reference, None] = {}
-
-        def look(reference: Reference, asked: dict[Reference, None] = asked) -> Model | None:
-            if reference not in known:
-                asked[reference] = None
-            return known.get(reference)
-
-        for vm in vms:
+async def _survey(session: Session, reading: Reading) -> Survey:
+    def look_up(lookup: Lookup) -> None:
+        for vm in reading.vms:
             for role in KINDS:
                 with suppress(StatusError):  # which is told when all is there
-                    find_drift(vm, role, look)
-        if not asked:
-            return _compare(vms, known)
-        for reference in asked:
-            known[reference] = await cluster.fetch(reference)
+                    find_drift(vm, role, lookup)
+
+    await complete(session, reading.known, look_up)
+    return _compare(*reading)
 
 
 def _compare(vms: Sequence[VirtualMachine], known: Known) -> Survey:

@@ -33,6 +33,7 @@ ENTRIES = {
     "customize": Entry("virtshape.cli.customize", "Make a new instance type or preference from an existing one."),
     "recommend": Entry("virtshape.cli.recommend", "Find the smallest instance type for a need."),
     "drift": Entry("virtshape.cli.drift", "Show which VMs hold older copies of their instance type or preference."),
+    "upgrade": Entry("virtshape.cli.upgrade", "Have VMs use their instance type and preference as they are now."),
     "completion": Entry("virtshape.cli.completion", "Print the completion script for a shell."),
     "options": Entry("virtshape.cli.options", "List the flags that every command takes."),
     "version": Entry("virtshape.cli.serverversion", "Print the versions of virtctl and of the server."),

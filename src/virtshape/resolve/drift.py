@@ -64,7 +64,7 @@ def compare(revision: ControllerRevision, live: Model | None, kind: str) -> tupl
         return "gone", []
     tree = to_tree(live)
     present: Any = read_revision_payload(tree, kind)  # the same struct, whichever version the server has
-    changes = list(_compare(kept.spec, present.spec, "spec"))
+    changes = list(compare_values(kept.spec, present.spec, "spec"))
     if changes:
         return "changed", changes
     return "older version" if _is_older(read_payload_version(revision.data, kind), tree["apiVersion"]) else "same", []
@@ -77,16 +77,17 @@ def _is_older(one: str, other: str) -> bool:
     return group == other_group and version != other_version and known.index(version) < known.index(other_version)
 
 
-def _compare(then: object, now: object, path: str) -> Iterator[Change]:
+def compare_values(then: object, now: object, path: str) -> Iterator[Change]:
+    """Each field at or below the path that is not what it was."""
     if isinstance(then, Model) and type(then) is type(now):
         for name, wire_name in zip(then.__struct_fields__, then.__struct_encode_fields__, strict=True):
-            yield from _compare(getattr(then, name), getattr(now, name), f"{path}.{wire_name}")
+            yield from compare_values(getattr(then, name), getattr(now, name), f"{path}.{wire_name}")
     elif isinstance(then, dict) and isinstance(now, dict):
         for key in dict.fromkeys((*then, *now)):
-            yield from _compare(then.get(key), now.get(key), f"{path}[{key}]")
+            yield from compare_values(then.get(key), now.get(key), f"{path}[{key}]")
     elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
         for number, (old, new) in enumerate(zip(then, now, strict=True)):
-            yield from _compare(old, new, f"{path}[{number}]")
+            yield from compare_values(old, new, f"{path}[{number}]")
     elif _meaning(then) != _meaning(now):
         yield Change(path, to_tree(then), to_tree(now))
 

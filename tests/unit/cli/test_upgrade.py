@@ -1,0 +1,204 @@
+"""Upgrades of VMs at a server: what is shown, what is written, and what is told when the server refuses."""
+
+import asyncio
+import json
+import re
+from typing import Any, cast
+
+import pytest
+from tests.commands import Outcome, call_virtctl
+
+from virtshape.cli.connection import Session
+from virtshape.client.access import Access
+from virtshape.client.rest import RestClient
+from virtshape.client.transport import Call, Reply
+
+Tree = dict[str, Any]
+GROUP = "instancetype.kubevirt.io"
+VMS = "/apis/kubevirt.io/v1/namespaces/team/virtualmachines"
+SIZES = f"/apis/{GROUP}/v1beta1/virtualmachineclusterinstancetypes"
+REVISIONS = "/apis/apps/v1/namespaces/team/controllerrevisions"
+SELECTOR = "?labelSelector=instancetype.kubevirt.io%2Fobject-name"
+MISSING = {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found"}
+REFUSED = {
+    "kind": "Status",
+    "status": "Failure",
+    "code": 422,
+    "reason": "Invalid",
+    "message": "that does not go with it",
+}
+CLEARED: Tree = {"spec": {"instancetype": {"revisionName": None}}}
+STATUS_CLEARED: Tree = {"status": {"instancetypeRef": None}}
+
+
+def build_size(vcpus: int) -> Tree:
+    spec = {"cpu": {"guest": vcpus}, "memory": {"guest": "2Gi"}}
+    kind = "VirtualMachineClusterInstancetype"
+    return {"apiVersion": f"{GROUP}/v1beta1", "kind": kind, "metadata": {"name": "small"}, "spec": spec}
+
+
+def build_vm(name: str, revision: str, **status: Any) -> Tree:
+    matcher = {"name": "small", "revisionName": revision}
+    ref = {"name": "small", "controllerRevisionRef": {"name": revision}}
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name, "namespace": "team"},
+        "spec": {
+            "runStrategy": "Halted",
+            "instancetype": matcher,
+            "template": {"spec": {"domain": {"devices": {}}}},
+        },
+        "status": {"instancetypeRef": ref, **status},
+    }
+
+
+def build_revision(name: str, vcpus: int) -> Tree:
+    metadata = {"name": name, "namespace": "team", "labels": {f"{GROUP}/object-name": "small"}}
+    kept = build_size(vcpus)
+    return {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata, "data": kept, "revision": 0}
+
+
+class Serving:
+    """A server with three VMs on a size of 4 vCPUs; two hold a copy with fewer, one of these is running."""
+
+    def __init__(self, *, marks: bool = True, refuses: str = "", has_size: bool = True) -> None:
+        self.vms = {
+            "web": build_vm("web", "older", created=True),
+            "db": build_vm("db", "older"),
+            "new": build_vm("new", "newer"),
+        }
+        self.patches: list[tuple[str, Tree]] = []
+        self._marks = marks
+        self._refuses = refuses
+        revisions = [build_revision("older", 2), build_revision("newer", 4)]
+        self._documents: dict[str, Tree] = {
+            f"/apis/{GROUP}": {"versions": [{"version": "v1beta1"}]},
+            VMS: {"items": list(self.vms.values())},
+            "/apis/kubevirt.io/v1/virtualmachines": {"items": list(self.vms.values())},
+            **{f"{VMS}/{name}": vm for name, vm in self.vms.items()},
+            REVISIONS + SELECTOR: {"items": revisions},
+            "/apis/apps/v1/controllerrevisions" + SELECTOR: {"items": revisions},
+            **{f"{REVISIONS}/{one['metadata']['name']}": one for one in revisions},
+            **({f"{SIZES}/small": build_size(4)} if has_size else {}),
+        }
+
+    async def call(self, call: Call) -> Reply:
+        found = self._patch(call) if call.method == "PATCH" else self._documents.get(call.target, MISSING)
+        return Reply(found["code"] if found.get("kind") == "Status" else 200, {}, json.dumps(found).encode())
+
+    def _patch(self, call: Call) -> Tree:
+        path = call.target.removeprefix(f"{VMS}/")
+        name = path.partition("?")[0].removesuffix("/status")
+        if name == self._refuses:
+            return REFUSED
+        self.patches.append((path, json.loads(call.body)))
+        vm = self.vms[name]
+        marks = {"annotations": {"virtshape.io/recapture": "instancetype"}} if self._marks else {}
+        return {**vm, "metadata": {**vm["metadata"], **marks}}
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Calls the command at a server."""
+
+    def call(server: Serving, *words: str) -> Outcome:
+        session = Session(Access("https://there"), "team", cast("Any", None), RestClient(cast("Any", server)))
+        monkeypatch.setattr("virtshape.cli.upgrade.run_session", lambda _, work: asyncio.run(work(session)))
+        return call_virtctl("upgrade", *words)
+
+    return call
+
+
+def test_vms_that_were_left_behind_are_shown_with_what_changes_and_when(ask: Any) -> None:
+    server = Serving()
+    outcome = ask(server, "--all")
+    size, grown = "virtualmachineclusterinstancetype/small", "spec.domain.cpu.sockets: 2 -> 4"
+    assert [re.split(" {3,}", line) for line in outcome.out.splitlines()] == [
+        ["NAMESPACE", "VM", "OBJECTS", "APPLIES", "FIELD"],
+        ["team", "web", size, "at restart", grown],
+        ["team", "db", size, "at start", grown],
+    ]
+    assert (outcome.status, outcome.err) == (0, "2 VMs upgraded\n")
+    assert server.patches == [("web", CLEARED), ("db", CLEARED)]
+
+
+def test_a_dry_run_has_the_server_check_it_and_changes_nothing(ask: Any) -> None:
+    server = Serving()
+    outcome = ask(server, "web", "--dry-run")
+    assert outcome.out.splitlines()[1].endswith("spec.domain.cpu.sockets: 2 -> 4")
+    assert outcome.err == "1 VM would be upgraded; leave out --dry-run to do it\n"
+    assert server.patches == [("web?dryRun=All", CLEARED)]
+
+
+def test_a_server_that_leaves_no_mark_has_its_status_cleared_too(ask: Any) -> None:
+    server = Serving(marks=False)
+    assert ask(server, "db").status == 0
+    assert server.patches == [("db", CLEARED), ("db/status", STATUS_CLEARED)]
+
+
+def test_trees_say_it_all(ask: Any) -> None:
+    outcome = ask(Serving(), "-A", "--dry-run", "-o", "json")
+    assert outcome.err == ""
+    assert json.loads(outcome.out)[0] == {
+        "namespace": "team",
+        "vm": "web",
+        "running": True,
+        "revisions": [
+            {
+                "role": "instancetype",
+                "kind": "VirtualMachineClusterInstancetype",
+                "object": "small",
+                "revision": "older",
+                "state": "changed",
+            }
+        ],
+        "changes": [{"field": "spec.domain.cpu.sockets", "then": 2, "now": 4}],
+    }
+
+
+def test_vms_that_are_up_to_date_are_left_alone(ask: Any) -> None:
+    server = Serving()
+    assert ask(server, "vm/new") == (0, "", "nothing to upgrade: no VM here has been left behind\n")
+    assert server.patches == []
+
+
+def test_one_that_the_server_refuses_does_not_keep_the_others(ask: Any) -> None:
+    server = Serving(refuses="web")
+    outcome = ask(server, "--all")
+    assert outcome.status == 1
+    assert outcome.err.splitlines() == [
+        "1 VM upgraded",
+        "error: 1 VM cannot be upgraded",
+        "  - team/web: that does not go with it",
+        "See what has changed: virtctl drift --fields",
+    ]
+    assert server.patches == [("db", CLEARED)]
+
+
+def test_a_copy_of_what_is_gone_is_kept_and_told_of(ask: Any) -> None:
+    server = Serving(has_size=False)
+    outcome = ask(server, "db")
+    gone = "virtualmachineclusterinstancetype/small does not exist any more; its copy older is kept"
+    assert outcome.status == 0
+    assert outcome.err.splitlines()[0] == f"warning: team/db: {gone}"
+    assert server.patches == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "error: no VM to upgrade: name some, or all of the namespace with --all"),
+        (("web", "--all"), "error: VMs are named, or all are meant: remove --all"),
+        (("web", "-A"), "error: VMs are named, or all are meant: remove -A"),
+    ],
+)
+def test_it_must_be_clear_which_vms_are_meant(words: tuple[str, ...], told: str) -> None:
+    outcome = call_virtctl("upgrade", *words)
+    assert (outcome.status, outcome.err.splitlines()[0]) == (2, told)
+
+
+def test_a_vm_that_is_not_there_is_told_with_near_names(ask: Any) -> None:
+    outcome = ask(Serving(), "wep")
+    assert outcome.status == 1
+    assert outcome.err.startswith('error: there is no VM "wep" in namespace team; did you mean "web"')
