@@ -67,7 +67,7 @@ async def store_new(
     resource = resource_of(route.kind)
     if resource.custom and resource.has_status:
         new = {field: value for field, value in new.items() if field != "status"}
-    name = new["metadata"]["name"]
+    name = new["metadata"].get("name") or ""
     causes = check_created(new["metadata"], route.kind)
     if causes:
         raise refuse_object(route.kind, name, causes)
