@@ -165,7 +165,16 @@ class _Nest(_Shape):
         inner = self._inner
         if isinstance(value, list):
             return [_settle(item, inner, (at, index), found) for index, item in enumerate(value)]
-        return {key: _settle(item, inner, (at, key), found) for key, item in value.items() if item is not None}
+        if None in value.values():
+            value = self._without_nulls(value, at, found)
+        return {key: _settle(item, inner, (at, key), found) for key, item in value.items()}
+
+    def _without_nulls(self, value: Tree, at: Path, found: _Findings) -> Tree:
+        """The values that are there; Kubernetes' own texts, as those in labels, are empty rather than absent."""
+        are_texts = [shape.name for shape in self._inner] == ["string"] and (not found.custom or _is_metadata(at))
+        if are_texts:
+            return {key: "" if item is None else item for key, item in value.items()}
+        return {key: item for key, item in value.items() if item is not None}
 
 
 class _Field(NamedTuple):

@@ -73,7 +73,7 @@ PRUNED: dict[str, tuple[Kind, Tree, Tree, list[str]]] = {
     ),
     "unknown null": (INSTANCETYPE, instancetype(bogus=None), instancetype(), ["spec.bogus"]),
     "nulls": (INSTANCETYPE, instancetype({"creationTimestamp": None}, gpus=None), instancetype(), []),
-    "null among labels": (INSTANCETYPE, instancetype({"labels": {"a": None}}), instancetype({"labels": {}}), []),
+    "null among labels": (INSTANCETYPE, instancetype({"labels": {"a": None}}), instancetype({"labels": {"a": ""}}), []),
     "nulls of conditions stay": (
         VM,
         {
