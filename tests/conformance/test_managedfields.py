@@ -116,8 +116,7 @@ def test_an_apply_that_was_refused_is_refused_in_the_same_words(path: Path) -> N
             if refusal is None:
                 assert "URL" in exchange.answer["message"] or "modified" in exchange.answer["message"]
                 continue
-            status = 400 if exchange.status == 500 else exchange.status  # a client's mistake is no failure of ours
-            assert (refusal.code, refusal.message) == (status, exchange.answer["message"])
+            assert (refusal.code, refusal.message) == (exchange.status, exchange.answer["message"])
             causes = {
                 (c["reason"], c["message"], c["field"]) for c in exchange.answer.get("details", {}).get("causes", ())
             }

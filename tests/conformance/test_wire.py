@@ -23,7 +23,6 @@ DEVIATIONS = {
     "kv-vm-instancetype-conflict": "all conflicts over memory are told at once, not the first alone",
     "kv-vm-invalid-spec": "memory of nought is refused",
     "kv-vmi-create": "sockets and memory have no maximum unless somebody sets one; the guest's memory is requested",
-    "ssa-errors": "a field that a kind does not have is the client's mistake: 400, not 500, in the same words",
     "table-get": "instance types have columns for vCPUs, memory, topology and dedicated CPUs",
 }
 

@@ -1,9 +1,10 @@
 """Server-side apply over HTTP: creating, owning, conflicting, giving up, and all the ways to get it wrong."""
 
+import json
 import threading
 
 import pytest
-from tests.integration.objects import Place, build_instancetype, build_vm, create, revision
+from tests.integration.objects import Place, build_config, build_instancetype, build_vm, create, revision
 from tests.loopback import Client, Serving, Tree
 
 
@@ -73,7 +74,34 @@ def test_unknown_fields_are_refused_in_words_that_name_them(client: Client, plac
     reply = client.apply(place.instancetypes("one"), wanted)
     what = "(/one; instancetype.kubevirt.io/v1beta1, Kind=VirtualMachineInstancetype)"
     words = f"failed to create typed patch object {what}: .spec.bogus: field not declared in schema"
-    assert (reply.reason, reply.tree["message"]) == ((400, "BadRequest"), words)
+    assert (reply.reason, reply.tree["message"]) == ((500, ""), words)
+
+
+def test_what_is_applied_to_an_object_need_not_name_it_but_must_not_be_of_another(client: Client, place: Place) -> None:
+    made = client.apply(place.instancetypes("one"), build_instancetype("one")).tree
+    part = {"apiVersion": made["apiVersion"], "kind": made["kind"], "spec": made["spec"]}
+    assert client.apply(place.instancetypes("one"), part).tree == made
+    other = client.apply(place.instancetypes("one"), {**part, "metadata": {"uid": "another"}})
+    assert (other.reason, other.tree["details"]["causes"][0]["field"]) == ((422, "Invalid"), "metadata.uid")
+
+
+def test_nulls_in_what_is_applied_take_nothing_from_others(client: Client, place: Place) -> None:
+    client.apply(place.core("configmaps", "one"), build_config("one", labels={"a": "1"}), "first")
+    nulls = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one", "labels": None}, "data": {"b": None}}
+    applied = client.apply(place.core("configmaps", "one"), nulls, "second").tree
+    assert (applied["metadata"]["labels"], applied["data"]) == ({"a": "1"}, {"a": "1", "b": ""})
+    assert client.apply(place.core("configmaps", "one"), nulls, "second").tree == applied
+
+
+@pytest.mark.parametrize(("validation", "warnings"), [("Warn", 1), ("Ignore", 0)])
+def test_of_a_key_applied_twice_the_last_counts_unless_the_client_is_strict(
+    client: Client, place: Place, validation: str, warnings: int
+) -> None:
+    text = json.dumps(build_config("one", labels={"a": "1"})).replace('"a": "1"', '"a": "1", "a": "2"').encode()
+    reply = client.apply(place.core("configmaps", "one"), text, fieldValidation=validation)
+    assert (reply.status, reply.tree["data"], len(reply.warnings)) == (201, {"a": "2"}, warnings)
+    strict = client.apply(place.core("configmaps", "one"), text, fieldValidation="Strict")
+    assert strict.reason == (400, "BadRequest")
 
 
 def test_a_revision_in_what_is_applied_must_be_the_present_one(client: Client, place: Place) -> None:
@@ -94,9 +122,12 @@ def test_a_revision_in_what_is_applied_must_be_the_present_one(client: Client, p
         pytest.param({"metadata": {"name": "other"}}, (400, "BadRequest"), id="another name"),
         pytest.param({"metadata": "one"}, (400, "BadRequest"), id="metadata of another type"),
         pytest.param({"metadata": {"name": "one", "managedFields": []}}, (400, "BadRequest"), id="entries of its own"),
-        pytest.param({"metadata": {"name": "one", "labels": ["a"]}}, (422, "Invalid"), id="labels of another type"),
-        pytest.param({"spec": []}, (422, "Invalid"), id="a spec of another type"),
-        pytest.param({"spec": {"gpus": [5]}}, (422, "Invalid"), id="items of another type"),
+        pytest.param({"metadata": {"name": "one", "labels": ["a"]}}, (500, ""), id="labels of another type"),
+        pytest.param({"metadata": {"name": "one", "finalizers": ["a/b"] * 2}}, (500, ""), id="items that repeat"),
+        pytest.param({"metadata": {"name": "one", "uid": "u"}}, (409, "Conflict"), id="the uid of another object"),
+        pytest.param({"metadata": {}}, (400, "BadRequest"), id="no name"),
+        pytest.param({"spec": []}, (500, ""), id="a spec of another type"),
+        pytest.param({"spec": {"gpus": [5]}}, (500, ""), id="items of another type"),
         pytest.param({"spec": {"gpus": [{}]}}, (422, "Invalid"), id="items without their key"),
         pytest.param({"spec": {"cpu": {"guest": 1}}}, (422, "Invalid"), id="too little to be an object"),
     ],

@@ -1,5 +1,7 @@
 """Server-side apply: a part of an object, merged with what others say of it or made into a new one."""
 
+import msgspec
+
 from virtshape.api.status import StatusError
 from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.answers import answer_bytes
@@ -13,7 +15,8 @@ from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validity.metadata import check_address
-from virtshape.apiserver.validity.strictness import admit_fields, check_part
+from virtshape.apiserver.validity.strictness import admit_fields, check_part, find_duplicates, limit_warnings
+from virtshape.apiserver.validity.violation import invalid_value, refuse_object
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.apiserver.writing import Desk, authorship_of, change_object, conflict, store_new
 from virtshape.store.record import Record
@@ -21,45 +24,76 @@ from virtshape.store.record import Record
 
 async def apply_object(desk: Desk, request: Request, route: Route, user: User, options: WriteOptions) -> Response:
     """Apply the object in the body."""
-    applied = read_yaml(request.body)
+    applied, warnings = _read_applied(request.body, options.validation)
     _check_head(applied)
     check_apply_body(applied, route.kind)
-    check_address(metadata_of(applied), name=route.name, namespace=route.namespace)
-    check_part(applied, route.kind)
     resource = resource_of(route.kind)
-    if desk.store.get(resource.key(route.namespace, route.name)) is None:
-        created = await _create(desk, request, route, user, applied, options)
+    is_new = desk.store.get(resource.key(route.namespace, route.name)) is None
+    sent = metadata_of(applied)
+    check_address(sent, name=route.name if is_new or sent.get("name") else "", namespace=route.namespace)
+    check_part(applied, route.kind)
+    if is_new:
+        created = await _create(desk, request, route, user, applied, options, warnings)
         if created is not None:
             return created
-    stated = metadata_of(applied).get("resourceVersion") or ""
+    stated, uid = sent.get("resourceVersion") or "", sent.get("uid") or ""
     authorship = authorship_of(route, options)
 
     def change(old: Tree, record: Record) -> Tree:
         if stated and stated != str(record.revision):
             raise conflict(resource, route.name)
+        if uid and uid != old["metadata"]["uid"]:
+            cause = invalid_value("metadata.uid", uid, "field is immutable")
+            raise refuse_object(route.kind, route.name, [cause])
         merged = apply(old, applied, authorship, object_type(route.kind), force=options.force)
         admitted, _ = admit_fields(merged, None, route.kind, "Ignore", patching=True)
         return admitted
 
-    return await change_object(desk, request, route, user, options, change, [], retries=True, applying=True)
+    return await change_object(desk, request, route, user, options, change, warnings, retries=True, applying=True)
 
 
 async def _create(
-    desk: Desk, request: Request, route: Route, user: User, applied: Tree, options: WriteOptions
+    desk: Desk,
+    request: Request,
+    route: Route,
+    user: User,
+    applied: Tree,
+    options: WriteOptions,
+    warnings: list[str],
 ) -> Response | None:
     """The answer to an apply that makes the object; None if somebody else makes it first."""
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     if route.subresource:
         raise not_found(resource, route.name)
+    if uid := metadata_of(applied).get("uid"):
+        words = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(resource, route.name, words)
     made = apply(None, applied, authorship_of(route, options), object_type(route.kind), force=options.force)
     entries = metadata_of(made).get("managedFields") or []
-    admitted, warnings = admit_fields(made, None, route.kind, "Ignore", patching=True)
+    admitted, _ = admit_fields(made, None, route.kind, "Ignore", patching=True)
     new = begin(resource, admitted, route.namespace, route.name, options.now)
     record, more = await store_new(desk, route, user, new, options, lambda _: entries)
     if record is None:
         return None
     return answer_bytes(request, form, render_object(resource, form, record, request), 201, warnings + more)
+
+
+def _read_applied(body: bytes, validation: str) -> tuple[Tree, list[str]]:
+    """The object in a body, and what to warn of; keys may stand twice in JSON unless the client is strict."""
+    try:
+        tree = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return read_yaml(body), []
+    if not isinstance(tree, dict):
+        return read_yaml(body), []
+    repeated = [] if validation == "Ignore" else find_duplicates(body, tree)
+    if not repeated:
+        return tree, []
+    words = "; ".join(f'key "{path}" already set in map' for path in repeated)
+    if validation == "Strict":
+        raise StatusError(400, "BadRequest", f"error strict decoding YAML: {words}")
+    return tree, limit_warnings([words])
 
 
 def _check_head(applied: Tree) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from virtshape.apiserver.fields.fieldset import FieldSet, difference
 from virtshape.apiserver.fields.fieldtypes import ObjectType
-from virtshape.apiserver.fields.ownership import Tree, compare, declare, owned_part
+from virtshape.apiserver.fields.ownership import RepeatedItemError, Tree, compare, declare, owned_part
 
 ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation that kubectl reads and writes."""
@@ -37,7 +37,10 @@ def owned_by_last_applied(live: Tree, api_version: str, subresource: str, kind: 
         return {}
     config = owned_part(last, kind, subresource)
     change = compare(config, owned_part(live, kind, subresource), kind.fields)
-    fields = declare(config, kind.fields) or {}
+    try:
+        fields = declare(config, kind.fields) or {}
+    except RepeatedItemError:
+        return {}
     return difference(difference(fields, change.taken or {}), change.lost or {})
 
 

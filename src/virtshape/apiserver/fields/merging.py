@@ -13,12 +13,12 @@ _GONE = object()
 
 
 def merge(live: Any, applied: Any, type_: FieldType) -> Any:
-    """Lay an applied value over a live one; applying null removes a field."""
+    """Lay an applied value over a live one; null in place of one that is taken apart says nothing of its parts."""
     if isinstance(type_, MapType) and live.__class__ is dict and applied.__class__ is dict:
         return _merge_fields(live, applied, type_)
     if isinstance(type_, ListType) and live.__class__ is list and applied.__class__ is list:
         return _merge_items(live, applied, type_)
-    return applied
+    return live if applied is None and (type_ is not None or not live) else applied
 
 
 def prune(value: Any, type_: FieldType, last: FieldSet, kept: FieldSet) -> Any:
@@ -33,11 +33,9 @@ def prune(value: Any, type_: FieldType, last: FieldSet, kept: FieldSet) -> Any:
 def _merge_fields(live: dict[str, Any], applied: dict[str, Any], type_: MapType) -> dict[str, Any]:
     merged = dict(live)
     for name, value in applied.items():
-        if value is None:
-            merged.pop(name, None)
-        elif name in merged:
+        if name in merged:
             merged[name] = merge(merged[name], value, type_.fields.get(name, type_.element))
-        else:
+        elif value is not None or name not in type_.fields:
             merged[name] = value
     return merged
 

@@ -4,10 +4,12 @@ Which fields a write touches: sets of fields out of trees, taken apart as their 
 Pure, and fast where nothing changed: equal values are never looked into.
 """
 
+import json
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from virtshape.apiserver.fields.fieldset import SELF, FieldSet
-from virtshape.apiserver.fields.fieldtypes import FieldType, ListType, ObjectType
+from virtshape.apiserver.fields.fieldtypes import FieldType, ListType, MapType, ObjectType
 
 Tree = dict[str, Any]
 
@@ -27,6 +29,10 @@ UNOWNED_METADATA: Final = frozenset(
 
 _UNOWNED: Final = frozenset({"apiVersion", "kind"})
 _UNOWNED_BESIDE_STATUS: Final = _UNOWNED | {"status"}
+
+
+class RepeatedItemError(Exception):
+    """An applied list says more than once what one of its items is."""
 
 
 class Change(NamedTuple):
@@ -67,7 +73,11 @@ def claim(value: Any, type_: FieldType) -> FieldSet:
 
 
 def declare(value: Any, type_: FieldType) -> FieldSet | None:
-    """Own what an applied value says, not the structs and lists that lead there; None if it says nothing."""
+    """
+    Own what an applied value says, not the structs and lists that lead there; None if it says nothing.
+
+    RepeatedItemError if an item of a list stands there twice.
+    """
     if type_ is None or value is None:
         return {}
     if isinstance(type_, ListType):
@@ -83,6 +93,26 @@ def declare(value: Any, type_: FieldType) -> FieldSet | None:
         elif fields is not None:
             owned["f:" + name] = fields
     return owned or None
+
+
+def find_repeated(value: Any, type_: FieldType, at: str = "") -> Iterator[str]:
+    """Find the items that keep a value from being declared, in the words of a refusal."""
+    if isinstance(type_, MapType) and isinstance(value, dict):
+        for name, part in value.items():
+            yield from find_repeated(part, type_.fields.get(name, type_.element), f"{at}.{name}")
+    elif isinstance(type_, ListType) and isinstance(value, list):
+        for step, item in (type_.index(value) or {}).items():
+            key = f"[{_format_key(step)}]"
+            if isinstance(item, list):
+                yield f"{at}: duplicate entries for key {key}"
+            else:
+                yield from find_repeated(item, type_.element, at + key)
+
+
+def _format_key(step: str) -> str:
+    kind, _, text = step.partition(":")
+    keys = {"": json.loads(text)} if kind == "v" else json.loads(text)
+    return ",".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in keys.items())
 
 
 def compare(old: Any, new: Any, type_: FieldType) -> Change:
@@ -158,6 +188,8 @@ def _declare_items(items: Any, type_: ListType) -> FieldSet | None:
         return {}
     owned: FieldSet = {}
     for step, item in found.items():
+        if item.__class__ is list:
+            raise RepeatedItemError
         fields = declare(item, type_.element)
         owned[step] = {SELF: {}, **fields} if fields else {}
     return owned or None

@@ -25,7 +25,15 @@ from virtshape.apiserver.fields.managedfields import (
     sort_entries,
 )
 from virtshape.apiserver.fields.merging import merge, prune
-from virtshape.apiserver.fields.ownership import Change, Tree, compare, declare, owned_part
+from virtshape.apiserver.fields.ownership import (
+    Change,
+    RepeatedItemError,
+    Tree,
+    compare,
+    declare,
+    find_repeated,
+    owned_part,
+)
 
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
@@ -52,12 +60,16 @@ def find_undeclared(applied: Tree, kind: Kind) -> StatusError | None:
     if not unknown:
         return None
     steps = ["".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in at) for at in unknown]
-    problems = [f"{path}: field not declared in schema" for path in steps]
+    return refuse_typed(applied, [f"{path}: field not declared in schema" for path in steps])
+
+
+def refuse_typed(applied: Tree, problems: list[str]) -> StatusError:
+    """Refuse what is no part of any object of its kind, as Kubernetes does: as if it were the server's own mistake."""
     text = problems[0] if len(problems) == 1 else "\n  ".join(["errors:", *problems])
     metadata = applied.get("metadata") or {}
     name = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
-    what = f"{name}; {_format_type(kind.api_version, kind.kind)}"
-    return StatusError(400, "BadRequest", f"failed to create typed patch object ({what}): {text}")
+    what = f"{name}; {_format_type(applied['apiVersion'], applied['kind'])}"
+    return StatusError(500, "", f"failed to create typed patch object ({what}): {text}")
 
 
 def apply(live: Tree | None, applied: Tree, write: Write, kind: ObjectType, *, force: bool = False) -> Tree:
@@ -68,7 +80,10 @@ def apply(live: Tree | None, applied: Tree, write: Write, kind: ObjectType, *, f
     entries = _tracked_entries(live, current, write, kind)
     own = find_entry(entries, "Apply", write)
     others = [entry for entry in entries if entry is not own]
-    declared = declare(config, kind.fields) or {}
+    try:
+        declared = declare(config, kind.fields) or {}
+    except RepeatedItemError:
+        raise refuse_typed(applied, list(find_repeated(config, kind.fields))) from None
     merged: Tree = merge(current, config, kind.fields)
     if own is not None:
         merged = _drop_abandoned(merged, difference(own["fieldsV1"], declared), [declared, *map(_fields, others)], kind)

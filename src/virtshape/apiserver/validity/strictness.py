@@ -14,7 +14,7 @@ from virtshape.api.kinds import Kind
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.capability import is_defined
-from virtshape.apiserver.fields.ssa import find_undeclared
+from virtshape.apiserver.fields.ssa import find_undeclared, refuse_typed
 from virtshape.apiserver.patches.jsonpatch import find_unknown_members
 from virtshape.apiserver.validity.constraints import check_constraints
 from virtshape.apiserver.validity.shape import Settled, settle_shape
@@ -61,11 +61,9 @@ def check_part(tree: Tree, kind: Kind) -> None:
     settled = settle_shape(tree, kind)
     if settled.unknown and (undeclared := find_undeclared(tree, kind)) is not None:
         raise undeclared
-    if settled.misfits:
-        raise _refuse_body(tree, kind, settled.misfits[0], patching=True)
-    mistyped = [cause for cause in settled.causes if cause.type == "FieldValueTypeInvalid"]
-    if mistyped:
-        raise refuse_object(kind, (tree.get("metadata") or {}).get("name") or "", mistyped)
+    mistyped = [f".{cause.field}: {cause.message}" for cause in settled.causes if cause.type == "FieldValueTypeInvalid"]
+    if settled.misfits or mistyped:
+        raise refuse_typed(tree, [*settled.misfits, *mistyped])
 
 
 def check_patch_text(text: bytes, patch: Any, are_operations: bool, validation: str) -> list[str]:

@@ -52,7 +52,7 @@ def edit(live: Tree, new: Tree, manager: str = "editor", **options: Any) -> Tree
     return {**new, "metadata": {**new["metadata"], "managedFields": entries}}
 
 
-def refusal(live: Tree, applied: Tree, manager: str = "m2", **options: Any) -> StatusError:
+def refusal(live: Tree | None, applied: Tree, manager: str = "m2", **options: Any) -> StatusError:
     with pytest.raises(StatusError) as caught:
         put(live, applied, manager, **options)
     return caught.value
@@ -284,11 +284,43 @@ def test_items_with_the_same_keys_are_merged() -> None:
     assert result["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "name": "web", "nodePort": 30000}]
 
 
-def test_items_that_cannot_be_told_apart_are_all_kept() -> None:
-    result = put(
-        edit(build_service(), build_service({"port": 1}, {"port": 1})), build_service({"port": 2}, {"port": 2})
-    )
-    assert result["spec"]["ports"] == [{"port": 1}, {"port": 1}, {"port": 2}, {"port": 2}]
+def test_live_items_that_cannot_be_told_apart_are_all_kept() -> None:
+    result = put(edit(build_service(), build_service({"port": 1}, {"port": 1})), build_service({"port": 2}))
+    assert result["spec"]["ports"] == [{"port": 1}, {"port": 1}, {"port": 2}]
+
+
+@pytest.mark.parametrize(
+    ("applied", "problem"),
+    [
+        pytest.param(
+            build_service({"port": 2}, {"port": 2}),
+            '.spec.ports: duplicate entries for key [port=2,protocol="TCP"]',
+            id="in a list with keys",
+        ),
+        pytest.param(
+            build_instancetype(SIZES) | {"metadata": {"name": "small", "finalizers": ["a/b", "a/b"]}},
+            '.metadata.finalizers: duplicate entries for key [="a/b"]',
+            id="in a set",
+        ),
+    ],
+)
+def test_applied_items_that_cannot_be_told_apart_are_refused(applied: Tree, problem: str) -> None:
+    error = refusal(None, applied)
+    assert (error.code, error.reason) == (500, "")
+    assert error.message.endswith(f": {problem}")
+
+
+def test_null_in_place_of_what_others_own_leaves_it() -> None:
+    live = put(None, build_instancetype(SIZES))
+    result = put(live, build_instancetype({"memory": None}), manager="m2")
+    assert result["spec"] == SIZES
+    assert fields_by_manager(result)["m2"] == {"f:spec": {"f:memory": {}}}
+
+
+def test_null_in_place_of_a_value_of_others_is_a_conflict() -> None:
+    live = put(None, build_instancetype(SIZES))
+    error = refusal(live, build_instancetype({"cpu": {"guest": None}}), manager="m2")
+    assert error.message == 'Apply failed with 1 conflict: conflict with "m1": .spec.cpu.guest'
 
 
 def test_a_list_whose_items_lack_their_keys_is_replaced() -> None:
@@ -410,7 +442,7 @@ def test_fields_that_a_kind_does_not_have_are_told(spec: Tree, problems: str) ->
     error = find_undeclared(applied, kind_of(applied))
     assert error is not None
     what = f"(/small; {INSTANCETYPES}, Kind=VirtualMachineInstancetype)"
-    assert (error.code, error.message) == (400, f"failed to create typed patch object {what}: {problems}")
+    assert (error.code, error.message) == (500, f"failed to create typed patch object {what}: {problems}")
 
 
 LABELS = st.dictionaries(st.sampled_from("abc"), st.sampled_from("12"), max_size=3)
