@@ -65,7 +65,7 @@ def test_a_patch_may_say_what_it_expects(
         pytest.param(JSON_PATCH, [{"op": "remove", "path": "/spec/nope"}], (422, "Invalid"), id="nothing there"),
         pytest.param(JSON_PATCH, [{"op": "frobnicate", "path": "/spec"}], (422, "Invalid"), id="no such operation"),
         pytest.param(JSON_PATCH, {"op": "add"}, (400, "BadRequest"), id="no list of operations"),
-        pytest.param(JSON_PATCH, [{"op": "remove", "path": "/kind"}], (400, "BadRequest"), id="no kind left"),
+        pytest.param(JSON_PATCH, [{"op": "remove", "path": "/kind"}], (422, "Invalid"), id="no kind left"),
         pytest.param(
             JSON_PATCH, [{"op": "replace", "path": "/metadata", "value": []}], (422, "Invalid"), id="metadata a list"
         ),
@@ -74,7 +74,7 @@ def test_a_patch_may_say_what_it_expects(
         pytest.param(MERGE_PATCH, b"{", (400, "BadRequest"), id="half a patch"),
         pytest.param(MERGE_PATCH, b"", (400, "BadRequest"), id="no patch"),
         pytest.param(MERGE_PATCH, {"kind": "Other"}, (422, "Invalid"), id="another kind"),
-        pytest.param(MERGE_PATCH, {"apiVersion": "v1"}, (400, "BadRequest"), id="another version"),
+        pytest.param(MERGE_PATCH, {"apiVersion": "v1"}, (422, "Invalid"), id="another version"),
         pytest.param(MERGE_PATCH, {"spec": None}, (422, "Invalid"), id="no spec left"),
         pytest.param(MERGE_PATCH, {"spec": "small"}, (422, "Invalid"), id="a spec of another type"),
     ],
@@ -85,6 +85,13 @@ def test_patches_that_lead_nowhere_are_refused(
     (made,) = create(client, place.instancetypes(), build_instancetype("one"))
     assert client.patch(place.instancetypes("one"), patch, media).reason == refusal
     assert client.get(place.instancetypes("one")).tree == made
+
+
+@pytest.mark.parametrize("patch", [{"kind": "Other"}, {"apiVersion": "v2"}], ids=["kind", "version"])
+def test_one_of_kubernetes_own_kinds_cannot_be_made_another(client: Client, place: Place, patch: Tree) -> None:
+    create(client, place.core("configmaps"), build_config("one"))
+    refused = client.patch(place.core("configmaps", "one"), patch)
+    assert (refused.reason, refused.tree["details"]["causes"][0]["field"]) == ((422, "Invalid"), "patch")
 
 
 def test_a_json_patch_that_cannot_be_made_has_empty_details(client: Client, place: Place) -> None:

@@ -44,6 +44,8 @@ def test_what_the_server_says_cannot_be_changed(client: Client, place: Place) ->
         pytest.param({"uid": "11111111-1111-1111-1111-111111111111"}, (409, "Conflict"), id="another uid"),
         pytest.param({"resourceVersion": "1"}, (409, "Conflict"), id="an older revision"),
         pytest.param({"resourceVersion": ""}, (422, "Invalid"), id="no revision"),
+        pytest.param({"resourceVersion": "0"}, (422, "Invalid"), id="any revision"),
+        pytest.param({"resourceVersion": "odd"}, (500, ""), id="a revision that is none"),
         pytest.param({"deletionGracePeriodSeconds": 5}, (422, "Invalid"), id="a grace period"),
     ],
 )
@@ -64,6 +66,17 @@ def test_an_object_that_is_not_there_cannot_be_updated(client: Client, place: Pl
     sent = build_instancetype("one", resourceVersion="1")
     assert client.put(place.instancetypes("one"), sent).reason == (404, "NotFound")
     assert client.put(place.instancetypes(), sent).reason == (400, "BadRequest")
+
+
+def test_a_missing_revision_is_told_of_the_resource(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    for refused in (
+        client.put(place.instancetypes("one"), build_instancetype("one")),
+        client.patch(place.instancetypes("one"), {"metadata": {"resourceVersion": None, "labels": {"a": "b"}}}),
+    ):
+        details = refused.tree["details"]
+        assert (refused.reason, details["kind"]) == ((422, "Invalid"), "virtualmachineinstancetypes")
+        assert [cause["field"] for cause in details["causes"]] == ["metadata.resourceVersion"]
 
 
 def test_kubernetes_own_kinds_can_be_replaced_without_a_revision(client: Client, place: Place) -> None:

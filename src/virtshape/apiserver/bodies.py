@@ -36,12 +36,19 @@ def read_object(request: Request, kind: Kind, validation: str) -> tuple[Tree, li
     return admit_fields(with_type(tree, kind), text, kind, validation)
 
 
-def with_type(tree: Tree, kind: Kind) -> Tree:
+def with_type(tree: Tree, kind: Kind, *, patching: bool = False) -> Tree:
     """The tree, which must say that it is of this kind; those of Kubernetes' own kinds may leave that out."""
     version, name = tree.get("apiVersion") or "", tree.get("kind") or ""
     if (version, name) == (kind.api_version, kind.kind):
         return tree
     custom = is_defined(kind)
+    if patching:
+        _check_patched(tree, kind)
+    elif not (isinstance(version, str) and isinstance(name, str)):
+        words = "couldn't get version/kind; json parse error: they are no texts"
+        raise StatusError(
+            400, "BadRequest", f"the object provided is unrecognized (must be of type {kind.kind}): {words}"
+        )
     if not name and custom:
         raise StatusError(400, "BadRequest", f"Object 'Kind' is missing in '{msgspec.json.encode(tree).decode()}'")
     if version != kind.api_version and (version or custom):
@@ -52,15 +59,31 @@ def with_type(tree: Tree, kind: Kind) -> Tree:
     return {**tree, "apiVersion": kind.api_version, "kind": kind.kind}
 
 
+def _check_patched(tree: Tree, kind: Kind) -> None:
+    """Refuse what a patch has made an object of another type."""
+    version, name = str(tree.get("apiVersion") or ""), tree.get("kind") or ""
+    custom = is_defined(kind)
+    if custom and name:
+        if version and version != kind.api_version:
+            cause = invalid_value("apiVersion", version, f"must be {kind.api_version}")
+            raise refuse_invalid(version.rpartition("/")[0], str(name), _read_name(tree), [cause])
+    elif custom or version not in ("", kind.api_version) or name not in ("", kind.kind):
+        words = f'no kind "{name}" is registered for version "{version}"'
+        raise refuse_invalid("", "", "", [invalid_value("patch", msgspec.json.encode(tree).decode(), words)])
+
+
+def _read_name(tree: Tree) -> str:
+    metadata = tree.get("metadata")
+    return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
+
+
 def _refuse_kind(tree: Tree, kind: Kind) -> StatusError:
     given = tree["kind"]
     if not is_defined(kind):
         head = f'{given} in version "{kind.version}" cannot be handled as a {kind.kind}'
         return StatusError(400, "BadRequest", f"{head}: the kind in the data does not match the expected kind")
-    metadata = tree.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else ""
     cause = invalid_value("kind", given, f"must be {kind.kind}")
-    return refuse_invalid(kind.group, str(given), str(name or ""), [cause])
+    return refuse_invalid(kind.group, str(given), _read_name(tree), [cause])
 
 
 def read_json(body: bytes) -> Any:

@@ -20,7 +20,7 @@ from virtshape.apiserver.unrouted import refuse_patch_type
 from virtshape.apiserver.validity.metadata import check_address
 from virtshape.apiserver.validity.strictness import admit_fields, check_patch_text, limit_warnings
 from virtshape.apiserver.writeoptions import APPLY_PATCH, read_write_options
-from virtshape.apiserver.writing import Desk, change_object, conflict
+from virtshape.apiserver.writing import Desk, change_object, check_seen
 from virtshape.store.record import Record
 
 JSON_PATCH: Final = "application/json-patch+json"
@@ -53,13 +53,12 @@ async def patch_object(desk: Desk, request: Request, route: Route, user: User) -
         patched = _PATCHERS[media](old, patch, route.kind)
         if patched is old:
             return old
-        patched = with_type(patched, route.kind)
+        patched = with_type(patched, route.kind, patching=True)
         admitted, found = admit_fields(patched, None, route.kind, options.validation, patching=True)
         warnings[:] = limit_warnings([*mistakes, *found])
         stated = metadata_of(admitted)
         check_address(stated, name=route.name, namespace=route.namespace)
-        if stated.get("resourceVersion") not in (None, "", str(record.revision)):
-            raise conflict(resource, route.name)
+        check_seen(stated.get("resourceVersion") or "", record, resource)
         return admitted
 
     return await change_object(desk, request, route, user, options, change, warnings, retries=True)

@@ -1,16 +1,15 @@
 """Update: what a client sends replaces an object, or its status, if it is still the one that the client has seen."""
 
-from virtshape.api.status import Cause, StatusError
+from virtshape.api.status import StatusError
 from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.bodies import read_object
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, metadata_of
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validity.metadata import allows_blind_update, check_address
-from virtshape.apiserver.validity.violation import refuse_object
+from virtshape.apiserver.validity.metadata import check_address
 from virtshape.apiserver.writeoptions import read_write_options
-from virtshape.apiserver.writing import Desk, change_object, conflict
+from virtshape.apiserver.writing import Desk, change_object, check_seen, conflict
 from virtshape.store.record import Record
 
 
@@ -28,7 +27,7 @@ async def update_object(desk: Desk, request: Request, route: Route, user: User) 
         _check_seen(sent, old, record, route)
         return body
 
-    return await change_object(desk, request, route, user, options, change, warnings, retries=not stated)
+    return await change_object(desk, request, route, user, options, change, warnings, retries=stated in ("", "0"))
 
 
 def _check_seen(sent: Tree, old: Tree, record: Record, route: Route) -> None:
@@ -38,9 +37,4 @@ def _check_seen(sent: Tree, old: Tree, record: Record, route: Route) -> None:
     if uid and uid != there:
         words = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {there}"
         raise conflict(resource, route.name, words)
-    stated = sent.get("resourceVersion")
-    if stated and stated != str(record.revision):
-        raise conflict(resource, route.name)
-    if not stated and not allows_blind_update(route.kind):
-        words = "Invalid value: 0x0: must be specified for an update"
-        raise refuse_object(route.kind, route.name, [Cause("FieldValueInvalid", words, "metadata.resourceVersion")])
+    check_seen(sent.get("resourceVersion") or "", record, resource)

@@ -20,11 +20,17 @@ from virtshape.apiserver.fields.managedfields import keep_times, record_update
 from virtshape.apiserver.forms.negotiation import choose_form
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, assemble, count_generation, encode_tree, make_write, metadata_of, replace
+from virtshape.apiserver.options import find_revision_problem
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validity.metadata import check_created, check_updated, find_finalizer_warnings
-from virtshape.apiserver.validity.violation import refuse_object
+from virtshape.apiserver.validity.metadata import (
+    allows_blind_update,
+    check_created,
+    check_updated,
+    find_finalizer_warnings,
+)
+from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid, refuse_object
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.store.errors import StaleError
 from virtshape.store.record import Record
@@ -166,6 +172,20 @@ async def _store_changed(
         if not finished:
             return Record(record.key, event.revision, event.value)
     return Record(record.key, record.revision, encode_tree({**new, **version}))
+
+
+def check_seen(stated: str, record: Record, resource: Resource) -> None:
+    """Refuse a write that was made of another state than that of the record; 0 and nothing are those of no state."""
+    if stated == str(record.revision):
+        return
+    if problem := find_revision_problem(stated):
+        raise StatusError(500, "", problem)
+    if int(stated or 0):
+        raise conflict(resource, record.key.name)
+    kind = resource.kind
+    if not allows_blind_update(kind):
+        cause = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
+        raise refuse_invalid(kind.group, kind.plural, record.key.name, [cause])
 
 
 def conflict(resource: Resource, name: str, words: str = "") -> StatusError:

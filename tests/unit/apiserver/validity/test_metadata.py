@@ -13,7 +13,6 @@ from virtshape.apiserver.validity.metadata import (
     check_address,
     check_created,
     check_updated,
-    check_version_given,
     find_finalizer_warnings,
     restore_metadata,
 )
@@ -271,7 +270,4 @@ def test_metadata_cannot_contradict_the_path(metadata: Tree, message: str) -> No
     ids=lambda value: value.kind if isinstance(value, Kind) else str(value),
 )
 def test_only_some_kinds_are_replaced_whatever_is_there(of: Kind, blind: bool) -> None:
-    words = "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
     assert allows_blind_update(of) is blind
-    assert word(check_version_given({}, of)) == ("" if blind else words)
-    assert check_version_given({"resourceVersion": "7"}, of) == []
