@@ -15,6 +15,7 @@ from tests.build import Tree
 from tests.controlled import instancetype_tree, preference_tree, vm_tree
 
 from virtshape.api.codec import from_tree, object_from_tree, to_tree
+from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.podspec import Pod
 from virtshape.api.core.podstatus import PodStatus
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -24,6 +25,7 @@ from virtshape.api.status import StatusError
 from virtshape.client.informers import Informers
 from virtshape.client.rest import RestClient
 from virtshape.control.controllers import Controllers, make_informers
+from virtshape.control.ownership import is_controlled_by
 from virtshape.control.pods.launcher import PodLauncher
 
 T = TypeVar("T", bound=Model)
@@ -321,8 +323,9 @@ async def play_deletion(stage: Stage) -> None:
 
 async def play_refusal(stage: Stage) -> None:
     """What a pod cannot give is told, and no pod is made."""
-    devices = {"devices": {"tpm": {"persistent": True}}}
-    await stage.create_vm(template={"domain": devices})
+    devices = {"devices": {"interfaces": [{"name": "lan", "bridge": {}}]}}
+    networks = [{"name": "lan", "multus": {"networkName": "lan"}}]
+    await stage.create_vm(template={"domain": devices, "networks": networks})
 
     async def look() -> bool | None:
         vmi = await stage.find(VirtualMachineInstance)
@@ -331,6 +334,32 @@ async def play_refusal(stage: Stage) -> None:
 
     await eventually(look, "nobody says that a pod cannot do it")
     assert await stage.list_pods() == []
+
+
+async def play_keeping(stage: Stage) -> None:
+    """What a VM keeps beside its disks has a claim of its own, which is there for its next pod too."""
+    await stage.create_vm(template={"domain": {"devices": {"tpm": {"persistent": True}}}})
+    pod = await stage.run_guest(await stage.wait_for_pod())
+    first = await stage.wait_for_phase("Running")
+    (name,) = _list_claims(pod)
+    claim, vm = await stage.find(PersistentVolumeClaim, name), await stage.find(VirtualMachine)
+    assert claim is not None
+    assert vm is not None
+    assert is_controlled_by(claim.metadata, vm)
+    await stage.end_guest(pod, "Failed", 137, reason="OOMKilled")
+    await stage.bury(pod)
+    second = await stage.run_guest(await stage.wait_for_pod(unlike=pod))
+    await stage.wait_for_phase("Running", unlike=_uid(first))
+    assert _list_claims(second) == [name]
+    again = await stage.find(PersistentVolumeClaim, name)
+    assert again is not None
+    assert _uid(again) == _uid(claim)
+
+
+def _list_claims(pod: Pod) -> list[str]:
+    assert pod.spec is not None
+    volumes = [one.persistent_volume_claim for one in pod.spec.volumes or ()]
+    return [one.claim_name for one in volumes if one is not None]
 
 
 PLAYS: dict[str, Callable[[Stage], Awaitable[None]]] = {
@@ -342,4 +371,5 @@ PLAYS: dict[str, Callable[[Stage], Awaitable[None]]] = {
     "paused": play_pause,
     "deleted": play_deletion,
     "refused": play_refusal,
+    "with something to keep": play_keeping,
 }

@@ -42,7 +42,7 @@ def build_launcher_pod(
     block_claims: Collection[str] = (),
 ) -> Pod:
     """The pod of an instance; of the claims that it uses, those named are block devices."""
-    furnishings = furnish(vmi.spec, block_claims)
+    furnishings = furnish(vmi, block_claims)
     metadata = vmi.metadata or ObjectMeta()
     return Pod(
         api_version="v1",

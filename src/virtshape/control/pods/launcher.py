@@ -28,6 +28,7 @@ from virtshape.control.pods.provisioning import FIRST_CONSUMER_PHASES, build_fir
 from virtshape.control.pods.reading import read_absence, read_pod
 from virtshape.control.pods.refusal import explain_refusal
 from virtshape.control.pods.size import describe_misfit
+from virtshape.control.pods.state import build_state_claim, has_state, is_state_claim_of, name_state_claim
 from virtshape.control.storage.uses import list_uses
 
 _KIND = "VirtualMachineInstance"
@@ -73,6 +74,7 @@ class PodLauncher:
             refusal = explain_refusal(vmi.spec)
             if refusal:
                 return Guest("refused", refusal, NOT_POSSIBLE)
+            await self._ensure_state(vmi)
             waiting = await self._await_volumes(vmi)
             if waiting is not None:
                 return waiting
@@ -111,6 +113,23 @@ class PodLauncher:
             words = f"a pod {name_pod(vmi)} is there that is not this instance's: delete it"
             raise StatusError(409, "FailedCreate", words)
         return found
+
+    async def _ensure_state(self, vmi: VirtualMachineInstance) -> None:
+        """See to it that there is a place for what the VM keeps, if it keeps anything."""
+        name = name_state_claim(vmi)
+        if not has_state(vmi.spec):
+            return
+        found = self._informers.find(PersistentVolumeClaim, name, _namespace(vmi))
+        if found is None:
+            try:
+                found = await self._client.create(build_state_claim(vmi, self._configuration()))
+            except StatusError as error:
+                if error.reason != "AlreadyExists":
+                    raise
+                found = await self._client.get(PersistentVolumeClaim, name, _namespace(vmi))
+        if not is_state_claim_of(found, vmi):
+            words = f"a claim {name} is there that is not this VM's: delete it"
+            raise StatusError(409, "FailedCreate", words)
 
     async def _await_volumes(self, vmi: VirtualMachineInstance) -> Guest | None:
         """What the guest waits for before it may have its disks; None if they are all filled."""

@@ -27,7 +27,7 @@ _AMOUNTS: Final = {"cpu": Quantity("10m"), "memory": Quantity("16Mi")}
 
 def build_first_consumer(vmi: VirtualMachineInstance, image: str, block_claims: Collection[str] = ()) -> Pod:
     """A pod with the claims of the instance, and nothing else of it."""
-    furnished = [one for one in furnish(vmi.spec, block_claims) if one.volume.persistent_volume_claim is not None]
+    furnished = [one for one in furnish(vmi, block_claims) if one.volume.persistent_volume_claim is not None]
     container = Container(
         "first-consumer",
         command=["true"],

@@ -15,13 +15,7 @@ def explain_refusal(spec: VirtualMachineInstanceSpec) -> str:
 
 
 def _find_refusals(spec: VirtualMachineInstanceSpec) -> Iterator[str]:
-    devices, firmware = spec.domain.devices, spec.domain.firmware
-    efi = firmware.bootloader.efi if firmware is not None and firmware.bootloader is not None else None
-    if devices.tpm is not None and devices.tpm.persistent:
-        yield "spec.domain.devices.tpm.persistent: a pod keeps nothing of a TPM when it ends"
-    if efi is not None and efi.persistent:
-        yield "spec.domain.firmware.bootloader.efi.persistent: a pod keeps nothing of EFI's variables when it ends"
-    for number, filesystem in enumerate(devices.filesystems or ()):
+    for number, filesystem in enumerate(spec.domain.devices.filesystems or ()):
         yield f"spec.domain.devices.filesystems[{number}]: {filesystem.name} cannot be shared with a guest in a pod"
     for number, network in enumerate(spec.networks or ()):
         if network.pod is None:

@@ -23,9 +23,10 @@ from virtshape.api.core.volumesource import (
     VolumeProjection,
 )
 from virtshape.api.kubevirt import volume as guest
-from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.control.pods.state import has_state, name_state_claim
 from virtshape.control.storage.uses import find_claim_name
-from virtshape.launcher.pod.paths import CREDENTIALS_SUFFIX, KERNEL, ROOT, find_device, find_directory
+from virtshape.launcher.pod.paths import CREDENTIALS_SUFFIX, KERNEL, ROOT, STATE, find_device, find_directory
 
 HUGEPAGES_DIRECTORY: Final = "/dev/hugepages"
 _OWN: Final = "virtshape-"
@@ -40,13 +41,15 @@ class Furnishing(NamedTuple):
     device: VolumeDevice | None = None
 
 
-def furnish(spec: VirtualMachineInstanceSpec, block_claims: Collection[str] = ()) -> list[Furnishing]:
+def furnish(vmi: VirtualMachineInstance, block_claims: Collection[str] = ()) -> list[Furnishing]:
     """All volumes of the pod; of claims, those named are block devices."""
+    spec = vmi.spec
     found = [
         *_furnish_workplace(spec),
         *(one for volume in spec.volumes or () for one in _furnish_volume(volume, block_claims)),
         *_furnish_credentials(spec),
         *_furnish_kernel(spec),
+        *_furnish_state(vmi),
     ]
     return list({one.volume.name: one for one in found}.values())
 
@@ -140,6 +143,12 @@ def _furnish_kernel(spec: VirtualMachineInstanceSpec) -> Iterator[Furnishing]:
     if container is not None:
         image = ImageVolumeSource(container.image_pull_policy, container.image)
         yield _mount(Volume(f"{_OWN}kernel", image=image), find_directory(KERNEL), read_only=True)
+
+
+def _furnish_state(vmi: VirtualMachineInstance) -> Iterator[Furnishing]:
+    if has_state(vmi.spec):
+        claim = PersistentVolumeClaimVolumeSource(name_state_claim(vmi))
+        yield _mount(Volume(f"{_OWN}state", persistent_volume_claim=claim), STATE)
 
 
 def _find_kernel(spec: VirtualMachineInstanceSpec) -> guest.ContainerDiskSource | None:

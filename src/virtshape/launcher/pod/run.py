@@ -23,7 +23,7 @@ from virtshape.launcher.machine.places import Places
 from virtshape.launcher.machine.probing import ProbeError, probe_host
 from virtshape.launcher.pod.farewell import Farewell, format_farewell
 from virtshape.launcher.pod.gathering import gather_mounts, list_host_disk_roots, read_devices
-from virtshape.launcher.pod.paths import INSTANCE_VARIABLE, LAST_WORDS, ROOT, RUNNING
+from virtshape.launcher.pod.paths import INSTANCE_VARIABLE, LAST_WORDS, ROOT, RUNNING, STATE
 from virtshape.launcher.report import Report
 
 DEFAULT_GRACE_SECONDS: Final = 30
@@ -64,6 +64,7 @@ async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Rep
         vmi,
         await asyncio.to_thread(gather_mounts, vmi),
         assigned_cpus=choose_cpus(vmi, host),
+        state_directory=STATE if Path(STATE).is_dir() else None,
         host_disk_roots=list_host_disk_roots(vmi),
     )
     started.set()

@@ -8,9 +8,10 @@ import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.control.ownership import find_controller
+from virtshape.control.pods.state import has_state
 
 
 class States:
@@ -24,7 +25,7 @@ class States:
 
     def ensure(self, vmi: VirtualMachineInstance) -> str | None:
         """Where what is kept for an instance is; None if nothing is to be."""
-        if not _has_state(vmi.spec):
+        if not has_state(vmi.spec):
             return None
         owner, own = find_controller(vmi.metadata), (vmi.metadata or ObjectMeta()).uid or ""
         place = self._directory / (owner.uid if owner is not None else own)
@@ -52,9 +53,3 @@ class States:
             if str(self._directory / uid) not in used:
                 shutil.rmtree(self._directory / uid, ignore_errors=True)
                 self._gone.discard(uid)
-
-
-def _has_state(spec: VirtualMachineInstanceSpec) -> bool:
-    firmware, tpm = spec.domain.firmware, spec.domain.devices.tpm
-    efi = firmware.bootloader.efi if firmware is not None and firmware.bootloader is not None else None
-    return bool((tpm is not None and tpm.persistent) or (efi is not None and efi.persistent))

@@ -88,6 +88,7 @@ def _list_controller_rules(options: Options) -> list[Tree]:
     ]
     if options.runtime == "pod":
         rules.append(rule("", ["pods"], *READ, "create", "delete"))
+        rules.append(rule("", ["persistentvolumeclaims"], "create"))
     if options.catalog:
         rules.append(rule(_SHAPES[0], _CLUSTER_SHAPES, "create"))
     return rules

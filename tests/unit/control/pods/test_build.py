@@ -187,9 +187,10 @@ def test_the_first_to_use_volumes_has_those_and_goes_where_the_guest_may_be() ->
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({"networks": [{"name": "default", "pod": {}}]}, ""),
-    "a TPM for good": (
-        {"domain": {"devices": {"tpm": {"persistent": True}}}},
-        "spec.domain.devices.tpm.persistent: a pod keeps nothing of a TPM when it ends",
+    "a TPM for good": ({"domain": {"devices": {"tpm": {"persistent": True}}}}, ""),
+    "a directory": (
+        {"domain": {"devices": {"filesystems": [{"name": "f", "virtiofs": {}}]}}},
+        "spec.domain.devices.filesystems[0]: f cannot be shared with a guest in a pod",
     ),
     "another network": (
         {"networks": [{"name": "other", "multus": {"networkName": "lan"}}]},

@@ -86,7 +86,7 @@ SOURCES: dict[str, tuple[Tree, list[Tree]]] = {
 @pytest.mark.parametrize(("source", "furnished"), SOURCES.values(), ids=SOURCES.keys())
 def test_a_volume_becomes(source: Tree, furnished: list[Tree]) -> None:
     vmi = build_vmi(volumes=[{"name": "v", **source}])
-    found = [one for one in furnish(vmi.spec, ["raw"]) if not one.volume.name.startswith("virtshape-")]
+    found = [one for one in furnish(vmi, ["raw"]) if not one.volume.name.startswith("virtshape-")]
     assert [{key: to_tree(value) for key, value in one._asdict().items() if value is not None} for one in found] == (
         furnished
     )
@@ -97,6 +97,14 @@ WORKPLACES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "with huge pages": (
         {"domain": {"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}}},
         {"virtshape-run": "/run/virtshape", "virtshape-tmp": TEMPORARY, "virtshape-hugepages": "/dev/hugepages"},
+    ),
+    "with what the VM keeps": (
+        {"domain": {"devices": {"tpm": {"persistent": True}}}},
+        {
+            "virtshape-run": "/run/virtshape",
+            "virtshape-tmp": TEMPORARY,
+            "virtshape-state": "/run/virtshape/state",
+        },
     ),
     "with keys from secrets, each once": (
         {
@@ -124,7 +132,7 @@ WORKPLACES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 
 @pytest.mark.parametrize(("spec", "mounts"), WORKPLACES.values(), ids=WORKPLACES.keys())
 def test_a_launcher_has_its_own_places(spec: dict[str, Any], mounts: dict[str, str]) -> None:
-    found = furnish(build_vmi(**spec).spec)
+    found = furnish(build_vmi(**spec))
     assert {one.volume.name: one.mount.mount_path for one in found if one.mount is not None} == mounts
 
 
