@@ -187,4 +187,7 @@ def test_whoever_empties_the_entries_is_tracked_no_more(client: Client, place: P
     create(client, place.instancetypes(), build_instancetype("one"))
     patched = client.patch(place.instancetypes("one"), {"metadata": {"managedFields": [{}]}}).tree
     assert "managedFields" not in patched["metadata"]
-    assert client.post(place.instancetypes(), build_instancetype("two", managedFields=[])).status == 201
+    (made,) = create(client, place.core("configmaps"), build_config("two", managedFields=[]))
+    assert "managedFields" in made["metadata"]
+    emptied = client.put(place.core("configmaps", "two"), build_config("two", managedFields=[])).tree
+    assert "managedFields" not in emptied["metadata"]

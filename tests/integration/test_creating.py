@@ -51,11 +51,13 @@ def test_a_second_object_of_a_name_is_a_conflict(client: Client, place: Place) -
     assert client.post(place.instancetypes(), build_instancetype("one"), dryRun="All").status == 409
 
 
-def test_an_object_posted_to_its_own_path_is_created(client: Client, place: Place) -> None:
+def test_an_object_posted_to_a_path_of_its_own_is_created_under_the_name_in_its_metadata(
+    client: Client, place: Place
+) -> None:
+    assert client.post(place.instancetypes("one"), build_instancetype("other")).tree["metadata"]["name"] == "other"
     nameless = build_instancetype("x")
     del nameless["metadata"]["name"]
-    assert client.post(place.instancetypes("one"), nameless).tree["metadata"]["name"] == "one"
-    assert client.post(place.instancetypes("two"), build_instancetype("other")).reason == (400, "BadRequest")
+    assert client.post(place.instancetypes("one"), nameless).reason == (422, "Invalid")
 
 
 def test_a_namespace_that_is_not_there_is_404(client: Client) -> None:
@@ -127,6 +129,11 @@ def test_names_that_cannot_be_made_up_are_a_conflict_in_the_end(
         pytest.param({"annotations": {"not a key": ""}}, "metadata.annotations", id="annotation"),
         pytest.param({"annotations": {"big": "x" * 300_000}}, "metadata.annotations", id="too many annotations"),
         pytest.param({"finalizers": ["not one"]}, "metadata.finalizers", id="finalizer"),
+        pytest.param(
+            {"ownerReferences": [{"apiVersion": "a/b/c", "kind": "Pod", "name": "a", "uid": "b"}]},
+            "metadata.ownerReferences[0].apiVersion",
+            id="owner",
+        ),
     ],
 )
 def test_metadata_that_breaks_the_rules_is_422(client: Client, place: Place, metadata: Tree, field: str) -> None:
@@ -148,7 +155,31 @@ def test_a_finalizer_without_a_domain_is_warned_of(client: Client, place: Place)
 
 
 def test_a_revision_cannot_be_set_on_create(client: Client, place: Place) -> None:
-    assert client.post(place.instancetypes(), build_instancetype(resourceVersion="5")).reason == (400, "BadRequest")
+    assert client.post(place.instancetypes(), build_instancetype(resourceVersion="5")).reason == (500, "")
+
+
+def test_a_time_that_is_none_cannot_be_read(client: Client, place: Place) -> None:
+    for created, status in (("yesterday", 400), ("2020-01-01T00:00:00Z", 201)):
+        reply = client.post(place.instancetypes(), build_instancetype(creationTimestamp=created))
+        assert reply.status == status
+
+
+def test_an_owner_that_stands_twice_is_left_once_and_warned_of(client: Client, place: Place) -> None:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"}
+    made = client.post(place.instancetypes(), build_instancetype("one", ownerReferences=[owner, owner]))
+    assert (made.tree["metadata"]["ownerReferences"], len(made.warnings)) == ([owner], 1)
+    patched = client.patch(place.instancetypes("one"), {"metadata": {"ownerReferences": [owner] * 3}})
+    assert (patched.tree, len(patched.warnings)) == (made.tree, 1)
+
+
+def test_what_a_client_should_know_is_told_with_a_refusal_too(client: Client, place: Place) -> None:
+    sent = build_instancetype("one") | {"bogus": 1}
+    ill = client.post(place.instancetypes(), sent | {"spec": {}})
+    misnamed = client.post(place.instancetypes(), sent | {"metadata": {"name": "Not_A_Name"}})
+    create(client, place.instancetypes(), build_instancetype("one"))
+    again = client.post(place.instancetypes(), sent)
+    assert [reply.status for reply in (ill, misnamed, again)] == [422, 422, 409]
+    assert [reply.warnings for reply in (ill, misnamed, again)] == [['unknown field \\"bogus\\"']] * 3
 
 
 def test_a_dry_run_has_a_uid_and_no_revision_and_leaves_nothing(client: Client, place: Place) -> None:

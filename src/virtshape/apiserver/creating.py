@@ -1,5 +1,6 @@
 """Create: what a client sends becomes a new object, under the name that it gives or that is made up for it."""
 
+import re
 from typing import Final
 
 from virtshape.api.status import StatusError
@@ -20,6 +21,9 @@ from virtshape.apiserver.writeoptions import read_write_options
 from virtshape.apiserver.writing import Desk, authorship_of, store_new
 
 MOST_NAME_TRIES: Final = 8
+_MOMENT: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
+)
 
 
 async def create_object(desk: Desk, request: Request, route: Route, user: User) -> Response:
@@ -32,27 +36,32 @@ async def create_object(desk: Desk, request: Request, route: Route, user: User) 
     authorship = authorship_of(route, options)
 
     def claim(new: Tree) -> list[Tree]:
-        if sent.get("managedFields") == []:  # whoever sends an empty list wants no tracking
-            return []
         return record_update(None, new, authorship, object_type(route.kind))
 
     name = sent.get("name") or ""
     for _ in range(1 if name else MOST_NAME_TRIES):
         name = sent.get("name") or (generate_name(sent["generateName"]) if sent.get("generateName") else "")
         new = begin(resource, {**body, "metadata": sent}, route.namespace, name, options.now)
-        record, more = await store_new(desk, route, user, new, options, claim)
+        try:
+            record, more = await store_new(desk, route, user, new, options, claim)
+        except StatusError as error:
+            error.warnings = (*warnings, *error.warnings)
+            raise
         if record is not None:
             return answer_bytes(request, form, render_object(resource, form, record, request), 201, warnings + more)
     error = StatusError(409, "AlreadyExists", f'{resource.name} "{name}" already exists')
+    error.warnings = tuple(warnings)
     raise error.about(route.kind.group, route.kind.plural, name)
 
 
 def _address(body: Tree, route: Route) -> Tree:
-    """The metadata sent, with the name of the path if there is one; refused if it contradicts the path."""
+    """The metadata sent, refused if it contradicts the path; the name of an object's own path says nothing."""
     sent = metadata_of(body)
-    if route.name and not sent.get("name"):
-        sent = {**sent, "name": route.name}
-    check_address(sent, name=route.name, namespace=route.namespace)
+    check_address(sent, namespace=route.namespace)
     if sent.get("resourceVersion"):
-        raise StatusError(400, "BadRequest", "resourceVersion should not be set on objects to be created")
+        raise StatusError(500, "", "resourceVersion should not be set on objects to be created")
+    created = sent.get("creationTimestamp")
+    if created is not None and not _MOMENT.fullmatch(created):
+        head = f'{route.kind.kind} in version "{route.kind.version}" cannot be handled as a {route.kind.kind}'
+        raise StatusError(400, "BadRequest", f'{head}: parsing time "{created}": cannot parse it')
     return sent

@@ -28,6 +28,7 @@ from virtshape.apiserver.validity.metadata import (
     allows_blind_update,
     check_created,
     check_updated,
+    drop_repeated_owners,
     find_finalizer_warnings,
 )
 from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid, refuse_object
@@ -74,13 +75,14 @@ async def store_new(
     if resource.custom and resource.has_status:
         new = {field: value for field, value in new.items() if field != "status"}
     name = new["metadata"].get("name") or ""
+    warnings = drop_repeated_owners(new["metadata"])
     causes = check_created(new["metadata"], route.kind)
     if causes:
         raise refuse_object(route.kind, name, causes)
     key = resource.key(route.namespace, name)
     if options.dry_run and desk.store.get(key) is not None:
         return None, []
-    warnings = find_finalizer_warnings(new["metadata"], {}, route.kind)
+    warnings += find_finalizer_warnings(new["metadata"], {}, route.kind)
     sent = new
     admitted, more = await desk.admission.admit("CREATE", route, user, new, None, dry_run=options.dry_run)
     new = admitted if admitted is not None else new
@@ -125,6 +127,9 @@ async def change_object(
             if not retries:
                 break
             continue
+        except StatusError as error:
+            error.warnings = (*warnings, *error.warnings)
+            raise
         return answer_bytes(request, form, render_object(resource, form, written, request), 200, warnings + more)
     raise conflict(resource, route.name)
 
@@ -140,16 +145,18 @@ async def _try_change(
     new = restore_updated(route.kind, replace(resource, old, wanted, route.subresource), old, route.subresource)
     warnings: list[str] = []
     if not route.subresource:
+        warnings = drop_repeated_owners(new["metadata"])
         causes = check_updated(new["metadata"], old["metadata"], route.kind)
         if causes:
             raise refuse_object(route.kind, route.name, causes)
-        warnings = find_finalizer_warnings(new["metadata"], old["metadata"], route.kind)
+        warnings += find_finalizer_warnings(new["metadata"], old["metadata"], route.kind)
     sent = new
     admitted, more = await desk.admission.admit("UPDATE", route, user, new, old, dry_run=options.dry_run)
     if admitted is not None and admitted is not sent:
         new = count_generation(resource, old, admitted, route.subresource)
-    if applying:
-        entries = metadata_of(wanted).get("managedFields") or []
+    stated = metadata_of(wanted).get("managedFields")
+    if applying or (stated == [] and not resource.custom):  # whoever empties those of Kubernetes' own kinds means it
+        entries = stated or []
     else:
         claimed = sent if resource.custom else new  # nobody owns what admission adds to a custom kind
         entries = record_update(old, claimed, authorship_of(route, options), object_type(route.kind))

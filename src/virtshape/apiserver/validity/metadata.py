@@ -100,6 +100,26 @@ def find_finalizer_warnings(metadata: Tree, old: Tree, kind: Kind) -> list[str]:
     ]
 
 
+def drop_repeated_owners(metadata: Tree) -> list[str]:
+    """Leave each owner of an object once, and warn of those that stood there again."""
+    owners = metadata.get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return []
+    kept: list[Tree] = []
+    repeated = []
+    for owner in owners:
+        if owner in kept:
+            repeated.append(str(owner.get("uid", "")))
+        else:
+            kept.append(owner)
+    if not repeated:
+        return []
+    metadata["ownerReferences"] = kept
+    advice = "API server dedups owner references in 1.20+, and may reject such requests as early as 1.24"
+    words = f"{advice}; please fix your requests; duplicate UID(s) observed: {', '.join(repeated)}"
+    return [f".metadata.ownerReferences contains duplicate entries; {words}"]
+
+
 def _is_qualified(finalizer: str) -> bool:
     return "/" in finalizer or finalizer in STANDARD_FINALIZERS
 
@@ -156,6 +176,10 @@ def _check_owners(owners: list[Tree]) -> Iterator[Cause]:
         for part in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(part):
                 yield required_value(f"{field}[{index}].{part}", "must not be empty")
+        version = owner.get("apiVersion") or "v1"
+        if version.count("/") > 1 or version.endswith("/"):
+            words = "must be <group>/<version> or <version>"
+            yield invalid_value(f"{field}[{index}].apiVersion", version, words)
         if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
             yield invalid_value(f"{field}[{index}]", owner, "/v1, Kind=Event is disallowed from being an owner")
         if owner.get("controller"):

@@ -86,7 +86,7 @@ def check_qualified_name(name: str) -> tuple[str, ...]:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         shown = ",  or ".join(f"'{example}'" for example in _QUALIFIED_EXAMPLES)
         pattern = f"(e.g. {shown}, regex used for validation is '{_QUALIFIED}')"
-        return (f"a qualified name {_QUALIFIED_WORDS} {pattern} {optional}",)
+        return (f"a valid label key {_QUALIFIED_WORDS} {pattern} {optional}",)
     problems: tuple[str, ...] = ()
     if slash:
         problems = ("must be non-empty",) if not prefix else check_subdomain(prefix)

@@ -43,15 +43,17 @@ def admit_fields(
         raise _refuse_body(tree, kind, settled.misfits[0], patching=patching)
     if problems and validation == "Strict":
         raise _refuse_body(tree, kind, f"strict decoding error: {', '.join(problems)}", patching=patching)
+    warnings = limit_warnings(problems) if validation == "Warn" else []
     causes = settled.causes
     if settled.tree is not tree and not causes:
         causes = _find_remaining(settled.tree, kind)
     if is_defined(kind):
         causes = check_constraints(settled.tree, kind, causes)
     if causes:
-        name = (settled.tree.get("metadata") or {}).get("name") or ""
-        raise refuse_object(kind, name, causes)
-    return settled.tree, limit_warnings(problems) if validation == "Warn" else []
+        refusal = refuse_object(kind, (settled.tree.get("metadata") or {}).get("name") or "", causes)
+        refusal.warnings = tuple(warnings)
+        raise refusal
+    return settled.tree, warnings
 
 
 def check_part(tree: Tree, kind: Kind) -> None:

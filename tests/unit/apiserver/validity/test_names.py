@@ -47,7 +47,7 @@ BAD: dict[str, tuple[NameCheck, str, list[str]]] = {
     "no prefix": (check_qualified_name, "/a", ["prefix part must be non-empty"]),
     "bad prefix": (check_qualified_name, "Example/a", ["prefix part a lowercase RFC 1123 subdomain must consist of"]),
     "long name": (check_qualified_name, "x" * 64, ["name part must be no more than 63 characters"]),
-    "two slashes": (check_qualified_name, "a/b/c", ["a qualified name must consist of alphanumeric characters"]),
+    "two slashes": (check_qualified_name, "a/b/c", ["a valid label key must consist of alphanumeric characters"]),
     "bad value": (check_label_value, "bad value!", ["a valid label must be an empty string or consist of"]),
 }
 
