@@ -136,6 +136,17 @@ def test_many_are_deleted_at_once_and_listed_as_they_were(client: Client, place:
     client.patch(place.instancetypes("it-5"), {"metadata": {"finalizers": None}})
 
 
+def test_of_many_so_many_are_deleted_as_a_limit_says_and_where_to_go_on_is_told(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), *(build_instancetype(f"it-{number}") for number in range(3)))
+    gone = client.delete(place.instancetypes(), limit=1).tree
+    assert (names(gone), gone["metadata"]["remainingItemCount"], bool(gone["metadata"]["continue"])) == (
+        ["it-0"],
+        2,
+        True,
+    )
+    assert names(client.get(place.instancetypes()).tree) == ["it-1", "it-2"]
+
+
 def test_a_dry_run_of_many_deletes_none(client: Client, place: Place) -> None:
     create(client, place.instancetypes(), build_instancetype("one"), build_instancetype("two"))
     assert names(client.delete(place.instancetypes(), dryRun="All").tree) == ["one", "two"]

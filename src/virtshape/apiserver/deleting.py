@@ -11,7 +11,7 @@ from virtshape.apiserver.forms.negotiation import choose_form
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, encode_tree, make_write
 from virtshape.apiserver.options import read_options
-from virtshape.apiserver.reading import find_page, not_found, render_list, render_object
+from virtshape.apiserver.reading import describe_rest, find_page, not_found, render_list, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.selectors.selection import compile_selection
@@ -22,7 +22,7 @@ from virtshape.store.record import Event, Record
 
 async def delete_object(desk: Desk, request: Request, route: Route, user: User) -> Response:
     """Delete one object."""
-    options = read_delete_options(request.body, request.query)
+    options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     key = resource.key(route.namespace, route.name)
@@ -66,15 +66,17 @@ def _success(route: Route, uid: str) -> bytes:
 
 async def delete_collection(desk: Desk, request: Request, route: Route, user: User) -> Response:
     """Delete all objects that match, in one commit; whatever changes meanwhile is tried once more."""
-    options = read_delete_options(request.body, request.query)
+    options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     listing = read_options(request, watch=False)
-    page = find_page(desk.store, resource, route.namespace or None, listing, compile_selection(resource, listing))
+    selection = compile_selection(resource, listing)
+    page = find_page(desk.store, resource, route.namespace or None, listing, selection)
     if not options.dry_run:
         await _delete_all(desk, resource, route, user, options, page.records)
     values = [resource.outward(record.value) for record in page.records]
-    return answer_bytes(request, form, render_list(resource, form, values, request, str(page.revision)))
+    rest = describe_rest(page, listing, selection, route)
+    return answer_bytes(request, form, render_list(resource, form, values, request, str(page.revision), *rest))
 
 
 async def _delete_all(

@@ -12,6 +12,9 @@ from msgspec import Struct
 
 from virtshape.api.kinds import Kind
 from virtshape.api.status import Cause, StatusError
+from virtshape.apiserver.bodies import YAML, read_yaml, refuse_media
+from virtshape.apiserver.forms.negotiation import ACCEPTED, media_type
+from virtshape.apiserver.message import JSON
 from virtshape.apiserver.validity.metadata import FOREGROUND, ORPHAN
 from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid, unsupported_value
 
@@ -45,10 +48,10 @@ class Deletion(NamedTuple):
     tree: Tree
 
 
-def read_delete_options(body: bytes, query: Mapping[str, Sequence[str]]) -> DeleteOptions:
+def read_delete_options(body: bytes, query: Mapping[str, Sequence[str]], content_type: str = JSON) -> DeleteOptions:
     """The options in the body of a DELETE, or in its query if it has no body; refused if they make no sense."""
     try:
-        options = msgspec.json.decode(body, type=DeleteOptions) if body else _read_query(query)
+        options = _read_body(body, media_type(content_type) or JSON) if body else _read_query(query)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StatusError(400, "BadRequest", f"error decoding delete options: {error}") from error
     if options.kind != "DeleteOptions":
@@ -76,12 +79,18 @@ def is_finished(tree: Tree, kind: Kind) -> bool:
     return not _has_namespace_finalizers(tree, kind)
 
 
+def _read_body(body: bytes, media: str) -> DeleteOptions:
+    if media == YAML:
+        return msgspec.convert(read_yaml(body), DeleteOptions)
+    if media != JSON:
+        raise refuse_media(ACCEPTED)
+    return msgspec.json.decode(body, type=DeleteOptions | None) or DeleteOptions()
+
+
 def _read_query(query: Mapping[str, Sequence[str]]) -> DeleteOptions:
-    given: Tree = {
-        name: query[name][0]
-        for name in ("propagationPolicy", "orphanDependents", "gracePeriodSeconds")
-        if query.get(name)
-    }
+    given: Tree = {name: query[name][0] for name in ("propagationPolicy", "gracePeriodSeconds") if query.get(name)}
+    if query.get("orphanDependents"):
+        given["orphanDependents"] = query["orphanDependents"][0].lower() not in ("false", "0")
     if query.get("dryRun"):
         given["dryRun"] = list(query["dryRun"])
     return msgspec.convert(given, DeleteOptions, strict=False)

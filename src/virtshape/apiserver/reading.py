@@ -71,14 +71,17 @@ def list_objects(store: Source, request: Request, route: Route) -> Response:
     selection = compile_selection(resource, options)
     page = find_page(store, resource, route.namespace or None, options, selection)
     values = [resource.outward(record.value) for record in page.records]
-    continuation = ""
-    remaining = 0
-    if options.limit and page.remaining:
-        last = page.records[-1].key
-        continuation = format_continuation(page.revision, last, namespaced=bool(route.namespace))
-        remaining = 0 if selection.selects else page.remaining
-    body = render_list(resource, form, values, request, str(page.revision), continuation, remaining)
+    rest = describe_rest(page, options, selection, route)
+    body = render_list(resource, form, values, request, str(page.revision), *rest)
     return answer_bytes(request, form, body)
+
+
+def describe_rest(page: Page, options: ListOptions, selection: Selection, route: Route) -> tuple[str, int]:
+    """How a list goes on behind a page, and with how many objects, unless only a search would tell."""
+    if not options.limit or not page.remaining:
+        return "", 0
+    continuation = format_continuation(page.revision, page.records[-1].key, namespaced=bool(route.namespace))
+    return continuation, 0 if selection.selects else page.remaining
 
 
 def check_reached(store: Source, revision: int) -> None:

@@ -166,6 +166,9 @@ READ: dict[str, tuple[bytes, Query, DeleteOptions]] = {
         DeleteOptions(propagation_policy="Foreground", grace_period_seconds=5, dry_run=["All"]),
     ),
     "old query": (b"", {"orphanDependents": ["true"]}, DeleteOptions(orphan_dependents=True)),
+    "old query that says no": (b"", {"orphanDependents": ["0"]}, DeleteOptions(orphan_dependents=False)),
+    "old query that says anything else": (b"", {"orphanDependents": ["x"]}, DeleteOptions(orphan_dependents=True)),
+    "null": (b"null", {}, DeleteOptions()),
     "body": (
         b'{"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"1","resourceVersion":"7"},"dryRun":["All"]}',
         {},
@@ -221,3 +224,11 @@ def test_refuses_options_that_make_no_sense(body: bytes, query: Query, code: int
         read_delete_options(body, query)
     assert caught.value.code == code
     assert caught.value.message.startswith(words)
+
+
+def test_options_may_be_yaml_and_nothing_else() -> None:
+    read = read_delete_options(b"propagationPolicy: Orphan\n", {}, "application/yaml")
+    assert read == DeleteOptions(propagation_policy="Orphan")
+    with pytest.raises(StatusError) as caught:
+        read_delete_options(b"{}", {}, "text/plain")
+    assert (caught.value.code, caught.value.reason) == (415, "UnsupportedMediaType")
