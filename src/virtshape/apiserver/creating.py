@@ -44,8 +44,8 @@ async def create_object(desk: Desk, request: Request, route: Route, user: User) 
         new = begin(resource, {**body, "metadata": sent}, route.namespace, name, options.now)
         try:
             record, more = await store_new(desk, route, user, new, options, claim)
-        except StatusError as error:
-            error.warnings = (*warnings, *error.warnings)
+        except StatusError as refusal:
+            refusal.warnings = (*warnings, *refusal.warnings)
             raise
         if record is not None:
             return answer_bytes(request, form, render_object(resource, form, record, request), 201, warnings + more)
