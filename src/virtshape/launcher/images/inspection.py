@@ -23,8 +23,8 @@ SECTOR: Final = 512
 _SECONDS: Final = 30.0
 _MEMORY: Final = 1 << 30
 _CHECK_SECONDS: Final = 600.0
-_WHOLE: Final = (0, 3, 63)
-"""Exit codes of a check: nothing was found, or only room that is wasted, or the format cannot be checked."""
+_CHECKED: Final = (0, 2, 3, 63)
+"""Exit codes of a check: nothing is wrong, there are errors, room is wasted, or the format cannot be checked."""
 _REFERENCES: Final = ("backing-filename", "full-backing-filename")
 
 
@@ -104,9 +104,15 @@ def _ask_qemu(path: Path, form: str) -> ImageInfo:
 def _check_whole(path: Path, form: str) -> None:
     command = ["qemu-img", "check", "--output=json", "--image-opts", describe_source(path, form)]
     try:
-        run(command, seconds=_CHECK_SECONDS, memory=_MEMORY, successes=_WHOLE)
-    except ToolError as error:
+        answer = msgspec.json.decode(
+            run(command, seconds=_CHECK_SECONDS, memory=_MEMORY, successes=_CHECKED) or b"{}", type=dict[str, Any]
+        )
+    except (ToolError, msgspec.DecodeError) as error:
         raise RefusedImageError(f"the image is damaged, or a part of it is missing: {error}") from error
+    errors = answer.get("corruptions", 0)
+    if errors:
+        words = f"`qemu-img check` finds {errors} errors in it"
+        raise RefusedImageError(f"the image is damaged, or a part of it is missing: {words}")
 
 
 def _check_details(answer: dict[str, Any], path: Path) -> None:
