@@ -258,9 +258,11 @@ class VmReconciler:
         if vmi is None or is_going(vmi) or started_generation(vmi) in (None, generation):
             return vmi, False
         start = await self._capturer.find_revision(vm, name_start_revision_of(vmi) or "")
-        if start is None or not has_changed_since(vm, start):
+        if start is None:
             return vmi, False
         wanted = build_instance(vm, await self._capturer.find_shape(vm), configuration).spec
+        if not has_changed_since(vm, start) and measure(wanted) == measure(vmi.spec):
+            return vmi, False  # what else may differ is the configuration's doing; the size, that of an earlier change
         if is_same(replace(wanted, start_strategy=vmi.spec.start_strategy), vmi.spec):
             return vmi, False
         grown = find_live_change(vmi.spec, wanted, configuration)

@@ -36,7 +36,12 @@ async def resize(place: Place, *, sockets: int, memory: str) -> None:
     await place.client.patch(VirtualMachine, "vm1", "default", patch=patch)
 
 
-def test_a_vm_grows_while_it_runs_and_asks_for_a_restart_when_it_cannot(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sockets", "memory"), [(2, "2Gi"), (1, "1Gi")], ids=["to less than that", "to what it was started with"]
+)
+def test_a_vm_grows_while_it_runs_and_asks_for_a_restart_when_it_is_to_shrink(
+    tmp_path: Path, sockets: int, memory: str
+) -> None:
     async def scenario() -> None:
         async with placed(tmp_path) as place, place.controlling() as controllers:
             await place.create(sized_vm())
@@ -50,14 +55,14 @@ def test_a_vm_grows_while_it_runs_and_asks_for_a_restart_when_it_cannot(tmp_path
 
             vmi: Any = await eventually(look, "the instance has not grown")
             assert vmi.metadata.uid == (before.metadata and before.metadata.uid)
-            memory = vmi.status.memory
-            assert (memory.guest_at_boot, memory.guest_requested, memory.guest_current) == ("1Gi", "2Gi", "2Gi")
+            seen = vmi.status.memory
+            assert (seen.guest_at_boot, seen.guest_requested, seen.guest_current) == ("1Gi", "2Gi", "2Gi")
             await place.settle(controllers)
             vm: Any = await place.vm()
             assert find_condition(vm.status.conditions, "RestartRequired") is None
             assert (vm.status.effective.vcpus, vm.status.effective.memory) == (3, "2Gi")
 
-            await resize(place, sockets=2, memory="2Gi")
+            await resize(place, sockets=sockets, memory=memory)
 
             async def asks() -> bool | None:
                 vm: Any = await place.vm()
