@@ -14,6 +14,7 @@ from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest
 from virtshape.admission.rules.labels import check_labels, check_relabelled
 from virtshape.admission.violation import Violation, split
+from virtshape.admission.vm import place
 from virtshape.admission.world import Admitted, Tree, World
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
@@ -88,7 +89,7 @@ def _complete(vmi: VirtualMachineInstance, world: World) -> list[Cause]:
     conflicts = shape_draft(Draft(metadata, spec), Shape(), configuration, _ROOT)
     no_memory = check_memory_given(spec.domain, _ROOT, None)
     if conflicts or no_memory:
-        return causes([*conflicts, *([no_memory] if no_memory else ())])
+        return causes([*(place(one, _ROOT) for one in conflicts), *([no_memory] if no_memory else ())])
     apply_defaults(spec, configuration, world.architecture)
     firmware = spec.domain.firmware
     uuid = firmware.uuid if firmware is not None else None

@@ -17,7 +17,7 @@ from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest, check_instance
 from virtshape.admission.rules.machine import check_machine, check_machine_alone
 from virtshape.admission.violation import Verdict, split
-from virtshape.admission.vm import Trial, describe_unmet, use_up
+from virtshape.admission.vm import Trial, describe_unmet, place, use_up
 from virtshape.admission.world import Admitted, Tree, World
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -121,7 +121,7 @@ def _judge(admitted: Tree, draft: _Draft, world: World) -> Verdict:
     trial = use_up(vm, found.shape, configuration, world.architecture)
     if trial.conflicts or trial.unmet:
         misfits = _tell_misfits(from_tree(admitted, VirtualMachine), found, trial, world)
-        verdict.causes.extend(conflict.cause for conflict in misfits)
+        verdict.causes.extend(place(conflict, TEMPLATE_ROOT).cause for conflict in misfits)
     is_sized = found.is_complete and not trial.conflicts
     guest = split((check_guest if is_sized else check_instance)(trial.spec, TEMPLATE_ROOT))
     if is_sized:

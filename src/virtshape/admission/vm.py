@@ -76,6 +76,11 @@ def use_up(vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguratio
     return Trial([], [describe_unmet(conflict) for conflict in unmet], draft.spec)
 
 
+def place(conflict: Conflict, root: str) -> Conflict:
+    """The conflict with a field to name: the only one without is that no interface can be chosen for the guest."""
+    return conflict if conflict.fields else conflict._replace(fields=(f"{root}.domain.devices.interfaces",))
+
+
 def describe_unmet(conflict: Conflict) -> Conflict:
     """An unmet requirement as a reason to refuse a VM."""
     return conflict._replace(message=f"failure checking preference requirements: {conflict.message}")

@@ -10,6 +10,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 from virtshape.api.kubevirt.network import Interface, InterfaceBridge, InterfaceMasquerade, Network, PodNetwork
 from virtshape.engine.conflict import Conflict
 
+_ADVICE = "name an interface in the VM, or set configuration.network.defaultNetworkInterface to masquerade"
 _BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "passt_binding", "binding")
 
 
@@ -24,7 +25,7 @@ def apply_default_interface(
     binding = (network.default_network_interface if network else None) or "bridge"
     if binding == "bridge":
         if network is not None and network.permit_bridge_interface_on_pod_network is False:
-            return Conflict((), "configuration.network does not permit bridge on the pod network; set another default")
+            return Conflict((), f"bridge interface is not enabled in kubevirt-config: {_ADVICE}")
         interface = Interface(name="default", bridge=InterfaceBridge())
     elif binding == "masquerade":
         interface = Interface(name="default", masquerade=InterfaceMasquerade())

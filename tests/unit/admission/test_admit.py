@@ -269,6 +269,15 @@ def test_what_the_configuration_rules_out_is_refused(domain: Tree, configuration
     assert [at for at, _ in refused(vmi, world)] == [f"spec.domain.{field}"]
 
 
+def test_a_guest_for_which_no_interface_can_be_chosen_is_told_where_to_name_one() -> None:
+    world = SmallWorld(network={"permitBridgeInterfaceOnPodNetwork": False})
+    memory: Tree = {"memory": {"guest": "1Gi"}, "devices": {}}
+    ((field, message),) = refused(vm_tree(domain=memory), world)
+    assert field == "spec.template.spec.domain.devices.interfaces"
+    assert message.startswith("bridge interface is not enabled in kubevirt-config: name an interface in the VM")
+    assert [at for at, _ in refused(vmi_tree(domain=memory), world)] == ["spec.domain.devices.interfaces"]
+
+
 def test_an_unknown_setting_is_warned_of() -> None:
     tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "spec": {"configuration": {"colour": "blue"}}}
     assert warned(tree) == ['unknown setting "spec.configuration.colour" is kept and has no effect']

@@ -56,12 +56,15 @@ def test_a_vm_that_says_how_it_is_connected_stays_so(devices: Tree, spec: Tree) 
     assert connect(devices, **spec) == ({"domain": {"devices": devices}, **spec}, None)
 
 
+ADVICE = "name an interface in the VM, or set configuration.network.defaultNetworkInterface to masquerade"
+
+
 @pytest.mark.parametrize(
     ("configuration", "words"),
     [
         (
             {"permitBridgeInterfaceOnPodNetwork": False},
-            "configuration.network does not permit bridge on the pod network; set another default",
+            f"bridge interface is not enabled in kubevirt-config: {ADVICE}",
         ),
         (
             {"defaultNetworkInterface": "slirp"},
