@@ -172,6 +172,33 @@ def test_an_owner_that_stands_twice_is_left_once_and_warned_of(client: Client, p
     assert (patched.tree, len(patched.warnings)) == (made.tree, 1)
 
 
+def test_what_is_wrong_with_metadata_is_told_along_with_what_is_wrong_with_the_rest(
+    client: Client, place: Place
+) -> None:
+    sent = build_instancetype("Not_A_Name", labels={"not a key": "b"}) | {"spec": {}}
+    causes = client.post(place.instancetypes(), sent).tree["details"]["causes"]
+    assert {cause["field"] for cause in causes} == {"metadata.name", "metadata.labels", "spec.cpu", "spec.memory"}
+    sent["metadata"] = {"generateName": "fine-"}
+    causes = client.post(place.instancetypes(), sent).tree["details"]["causes"]
+    assert {cause["field"] for cause in causes} == {"spec.cpu", "spec.memory"}
+
+
+@pytest.mark.parametrize(
+    ("amount", "told"),
+    [
+        pytest.param({}, ["FieldValueTypeInvalid"] * 2 + ["FieldValueInvalid"], id="an object"),
+        pytest.param(True, ["FieldValueTypeInvalid"] * 2 + ["FieldValueInvalid"], id="a boolean"),
+        pytest.param(1.5, ["FieldValueTypeInvalid"] * 2 + ["FieldValueInvalid"] * 2, id="no whole number"),
+    ],
+)
+def test_an_amount_of_another_type_is_told_in_each_way_that_the_definition_has(
+    client: Client, place: Place, amount: object, told: list[str]
+) -> None:
+    sent = build_instancetype("one") | {"spec": {"cpu": {"guest": 1}, "memory": {"guest": amount}}}
+    reply = client.post(place.instancetypes(), sent)
+    assert (reply.reason, [cause["reason"] for cause in reply.tree["details"]["causes"]]) == ((422, "Invalid"), told)
+
+
 def test_what_a_client_should_know_is_told_with_a_refusal_too(client: Client, place: Place) -> None:
     sent = build_instancetype("one") | {"bogus": 1}
     ill = client.post(place.instancetypes(), sent | {"spec": {}})

@@ -21,7 +21,7 @@ from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid
 YAML: Final = "application/yaml"
 
 
-def read_object(request: Request, kind: Kind, validation: str) -> tuple[Tree, list[str]]:
+def read_object(request: Request, kind: Kind, validation: str, *, creating: bool = False) -> tuple[Tree, list[str]]:
     """The object in a request's body, and what its author should know."""
     media = media_type(request.headers.get("content-type", "")) or JSON
     text: bytes | None = None
@@ -33,7 +33,7 @@ def read_object(request: Request, kind: Kind, validation: str) -> tuple[Tree, li
         raise refuse_media(ACCEPTED)
     if not isinstance(tree, dict):
         raise StatusError(400, "BadRequest", "the body of the request is not an object")
-    return admit_fields(with_type(tree, kind), text, kind, validation)
+    return admit_fields(with_type(tree, kind), text, kind, validation, creating=creating)
 
 
 def with_type(tree: Tree, kind: Kind, *, patching: bool = False) -> Tree:

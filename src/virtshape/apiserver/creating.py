@@ -31,7 +31,7 @@ async def create_object(desk: Desk, request: Request, route: Route, user: User) 
     options = read_write_options(request, "CreateOptions")
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
-    body, warnings = read_object(request, route.kind, options.validation)
+    body, warnings = read_object(request, route.kind, options.validation, creating=True)
     sent = _address(body, route)
     authorship = authorship_of(route, options)
 

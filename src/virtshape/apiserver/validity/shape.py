@@ -30,6 +30,8 @@ _NULLABLE: Final[dict[str, tuple[str, ...]]] = {
 }
 _HEAD: Final = frozenset({"apiVersion", "kind"})
 _METADATA: Final = ((), "metadata")
+_NOWHERE: Final = "<nil>"
+"""What stands for the field of a cause that names none."""
 
 _NAMES: Final[dict[type, str]] = {
     bool: "boolean",
@@ -70,10 +72,17 @@ class _Findings:
     def tell_mistyped(self, value: Any, shapes: "tuple[_Shape, ...]", at: Path) -> None:
         path, given = _format(at), _NAMES[type(value)]
         wanted = ",".join(dict.fromkeys(shape.name for shape in shapes))
-        if self.custom and not _is_metadata(at):
-            self.causes.append(mistyped_value(path, given, f'{path} in body must be of type {wanted}: "{given}"'))
-        else:
+        if not self.custom or _is_metadata(at):
             self.misfits.append(f"json: cannot unmarshal {given} into field {path} of type {wanted}")
+            return
+        # Definitions say of quantities in two ways that they are whole numbers or texts, and each is told.
+        is_quantity = any(isinstance(shape, _Custom) for shape in shapes)
+        for name in ("integer,string", "integer") if is_quantity else (wanted,):
+            self.causes.append(mistyped_value(path, given, f'{path} in body must be of type {name}: "{given}"'))
+        if is_quantity:
+            self.causes.append(invalid_value(_NOWHERE, "", f'"{path}" must validate at least one schema (anyOf)'))
+        if isinstance(value, float) and (is_quantity or wanted == "integer"):
+            self.causes.append(invalid_value(_NOWHERE, "", f"Checked value must be of type integer in {path}"))
 
     def tell_invalid(self, value: Any, at: Path, words: str) -> None:
         path = _format(at)
@@ -146,6 +155,9 @@ class _Custom(_Scalar):
         self._read = cls
 
     def settle(self, value: Any, at: Path, found: _Findings) -> Any:
+        if isinstance(value, float) and found.custom:
+            found.tell_mistyped(value, (self,), at)
+            return value
         try:
             self._read(value)
         except ValueError as error:

@@ -17,6 +17,8 @@ from virtshape.apiserver.capability import is_defined
 from virtshape.apiserver.fields.ssa import find_undeclared, refuse_typed
 from virtshape.apiserver.patches.jsonpatch import find_unknown_members
 from virtshape.apiserver.validity.constraints import check_constraints
+from virtshape.apiserver.validity.metadata import check_created
+from virtshape.apiserver.validity.names import generate_name
 from virtshape.apiserver.validity.shape import Settled, settle_shape
 from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid, refuse_object
 
@@ -28,12 +30,13 @@ _CHECKED_ELSEWHERE: Final = ("apiVersion", "kind", "metadata.ownerReferences[")
 
 
 def admit_fields(
-    tree: Tree, text: bytes | None, kind: Kind, validation: str, *, patching: bool = False
+    tree: Tree, text: bytes | None, kind: Kind, validation: str, *, patching: bool = False, creating: bool = False
 ) -> tuple[Tree, list[str]]:
     """
     The tree without unknown fields and nulls, and warnings of the fields that the client has wrong.
 
-    `text` is what the tree was read from, if it was JSON. The very same tree comes back if nothing had to go.
+    `text` is what the tree was read from, if it was JSON. The very same tree comes back if nothing had to go. What is
+    wrong with the metadata of a new object is told along with the rest, and not at all if that is all there is.
     """
     repeated = find_duplicates(text, tree) if text is not None and validation != "Ignore" else []
     problems = [f'duplicate field "{path}"' for path in repeated]
@@ -50,10 +53,19 @@ def admit_fields(
     if is_defined(kind):
         causes = check_constraints(settled.tree, kind, causes)
     if causes:
+        if creating and is_defined(kind):
+            causes = [*_check_new_metadata(settled.tree, kind), *causes]
         refusal = refuse_object(kind, (settled.tree.get("metadata") or {}).get("name") or "", causes)
         refusal.warnings = tuple(warnings)
         raise refusal
     return settled.tree, warnings
+
+
+def _check_new_metadata(tree: Tree, kind: Kind) -> list[Cause]:
+    metadata = tree.get("metadata") or {}
+    if metadata.get("generateName") and not metadata.get("name"):
+        metadata = {**metadata, "name": generate_name(metadata["generateName"])}
+    return check_created(metadata, kind)
 
 
 def check_part(tree: Tree, kind: Kind) -> None:
@@ -105,13 +117,21 @@ def _fits(tree: Tree, text: bytes | None, kind: Kind) -> bool:
     if b"null" in (text if text is not None else msgspec.json.encode(tree)):
         return False
     try:
-        msgspec.convert(tree, kind.struct, dec_hook=_read_scalar)  # which explains nothing: the walk does that
+        # Which explains nothing: the walk does that.
+        msgspec.convert(tree, kind.struct, dec_hook=_read_whole if is_defined(kind) else _read_scalar)
     except (msgspec.ValidationError, RecursionError):
         return False
     return True
 
 
 def _read_scalar(scalar: type, value: Any) -> Any:
+    return scalar(value)
+
+
+def _read_whole(scalar: type, value: Any) -> Any:
+    """The same for a custom kind, whose definition takes whole numbers alone."""
+    if value.__class__ is float:
+        raise ValueError("not a whole number")
     return scalar(value)
 
 
