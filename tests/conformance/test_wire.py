@@ -14,7 +14,8 @@ import pytest
 from tests.loopback import Serving
 
 FOLDER = os.environ.get("VIRTSHAPE_WIRE")
-PATIENCE = 240.0
+FORGOTTEN = "forgotten"
+PATIENCE = 600.0
 
 # The recordings in which an answer is another one by design, each with the reason.
 DEVIATIONS = {
@@ -38,7 +39,12 @@ def _recordings() -> None:
 def system(tmp_path: Path) -> Iterator[Serving]:
     """A system that forgets its history on a signal, which is how the replay can ask for it."""
     with Serving(tmp_path / "data", tls=True, catalog=True) as serving:
-        previous = signal.signal(signal.SIGUSR1, lambda *_: serving.compact())
+
+        def forget(*_: object) -> None:
+            serving.compact()
+            (tmp_path / FORGOTTEN).touch()
+
+        previous = signal.signal(signal.SIGUSR1, forget)
         yield serving
         signal.signal(signal.SIGUSR1, previous)
 
@@ -51,7 +57,7 @@ def list_recordings() -> list[Path]:
 
 def replay(system: Serving, directory: Path) -> dict[str, Any]:
     """What became of each recording: `pass`, `skipped`, or its differences."""
-    results = directory / "results.json"
+    results, forgotten = directory / "results.json", directory / FORGOTTEN
     words = {
         "--url": system.url,
         "--token": system.token,
@@ -59,7 +65,7 @@ def replay(system: Serving, directory: Path) -> dict[str, Any]:
         "--level": "core",
         "--kubectl": shutil.which("kubectl") or "",
         "--have": "webhooks,compaction",
-        "--compact-cmd": f"kill -USR1 {os.getpid()}; sleep 1",
+        "--compact-cmd": f"kill -USR1 {os.getpid()}; until rm '{forgotten}' 2>/dev/null; do sleep 0.05; done",
         "--json": str(results),
     }
     script = str(Path(FOLDER or "", "replay.py"))

@@ -22,8 +22,10 @@ from virtshape.launcher.machine.lacks import find_lacks
 
 AGE = re.compile(r"\b(?:\d+[smhd])+\b")
 PATIENCE = 300.0
-_MAY_TAKE = re.compile(r"kubectl get|console .*--log")
-"""Commands whose answers take a moment to become what they should."""
+_MAY_TAKE = re.compile(
+    r"kubectl (?:get|describe|explain|auth)\b|console .*--log|expand --vm|virtshape (?:status|user list)"
+)
+"""Commands that only read, and whose answers take a moment to become what they should."""
 OLDEST = (1, 30)
 """What older kubectls print differs in places."""
 

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 _NAMES = {
     "kubectl": ("bin/kubectl", "bin/kubectl.sh", "cluster-up/kubectl.sh"),
