@@ -32,6 +32,7 @@ from virtshape.resolve.reference import NotFoundError
 
 _ADVICE: Final = "correct the name, or create it first"
 _DEFER: Final = "Defer"
+_ARCHITECTURE: Final = (f"{TEMPLATE_ROOT}.architecture",)
 
 
 def admit_vm(new: Tree, old: Tree | None, world: World) -> Admitted:
@@ -94,10 +95,16 @@ def refuse(causes: Iterable[Cause], warnings: Iterable[str] = ()) -> NoReturn:
 
 
 class _Found(NamedTuple):
-    """What the VM names in its two roles, and whether all of it is there."""
+    """What the VM names in its two roles, and whether these are there."""
 
     shape: Shape
-    is_complete: bool
+    has_size: bool
+    has_preference: bool
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is missing."""
+        return self.has_size and self.has_preference
 
 
 def _complete(vm: VirtualMachine, before: VirtualMachine | None, world: World) -> list[str]:
@@ -119,6 +126,8 @@ def _judge(admitted: Tree, draft: _Draft, world: World) -> Verdict:
     if vm.spec.template.spec is None:
         return verdict
     trial = use_up(vm, found.shape, configuration, world.architecture)
+    if not found.has_size and not _is_deferred(world):
+        trial = trial._replace(unmet=[one for one in trial.unmet if one.fields == _ARCHITECTURE])
     if trial.conflicts or trial.unmet:
         misfits = _tell_misfits(from_tree(admitted, VirtualMachine), found, trial, world)
         verdict.causes.extend(place(conflict, TEMPLATE_ROOT).cause for conflict in misfits)
@@ -135,7 +144,7 @@ def _find_shape(vm: VirtualMachine, before: VirtualMachine | None, world: World,
     sizing, has_size = _find(vm, before, role, world, verdict)
     liking, has_preference = _find(vm, before, "preference", world, verdict)
     shape = Shape(instancetype_spec(sizing), preference_spec(liking), default_layout(vm))
-    return _Found(shape, has_size and has_preference)
+    return _Found(shape, has_size, has_preference)
 
 
 def _find(
@@ -157,11 +166,15 @@ def _tell_missing(vm: VirtualMachine, role: Role, error: NotFoundError, world: W
     message = error.message
     if error.reference.kind != "ControllerRevision":
         message = explain_missing(error.reference, role, namespace_of(vm), world, _ADVICE)
-    settings = world.configuration.instancetype if world.configuration else None
-    if settings is not None and settings.missing_reference == _DEFER:
+    if _is_deferred(world):
         verdict.warnings.append(f"{error.field}: {message}; the VM can start once it is there")
     else:
         verdict.causes.append(Cause("FieldValueNotFound", message, error.field))
+
+
+def _is_deferred(world: World) -> bool:
+    settings = world.configuration.instancetype if world.configuration else None
+    return settings is not None and settings.missing_reference == _DEFER
 
 
 def _tell_misfits(vm: VirtualMachine, found: _Found, trial: Trial, world: World) -> list[Conflict]:

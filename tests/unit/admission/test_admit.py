@@ -139,6 +139,13 @@ def test_what_a_vm_names_must_be_there(spec: Tree, field: str, words: str) -> No
     assert (found, words in message) == (field, True), message
 
 
+def test_a_size_that_is_missing_is_not_told_to_be_too_small() -> None:
+    requirements = {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}, "architecture": "arm64"}
+    world = SmallWorld([SMALL, build_preference("picky", requirements=requirements)])
+    fields = [field for field, _ in refused(vm_tree(instancetype="smal", preference="picky"), world)]
+    assert fields == ["spec.instancetype.name", "spec.template.spec.architecture"]
+
+
 def test_what_is_missing_may_come_later_if_so_configured() -> None:
     world = SmallWorld([SMALL], instancetype={"missingReference": "Defer"})
     (warning,) = warned(vm_tree(instancetype="smal"), world)
