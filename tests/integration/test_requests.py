@@ -103,6 +103,32 @@ def test_a_method_that_kubernetes_own_kinds_do_not_have_is_told_in_few_words(cli
     assert reply.tree["message"] == "the server does not allow this method on the requested resource"
 
 
+@pytest.mark.parametrize(
+    ("accept", "media"),
+    [
+        ("application/json;q=0.5,application/yaml;q=0.9", "application/yaml"),
+        ("application/yaml;q=0.5,application/json", "application/json"),
+        ("application/yaml;q=odd,application/json", "application/yaml"),
+    ],
+)
+def test_of_several_forms_a_client_says_which_it_likes_best(client: Client, accept: str, media: str) -> None:
+    for path in ("/api/v1/namespaces/default", "/api/v1/namespaces/none"):
+        assert client.get(path, accept=accept).headers["content-type"] == media
+
+
+def test_forms_of_lists_are_not_those_of_objects(client: Client, place: Place) -> None:
+    create(client, place.instancetypes(), build_instancetype("one"))
+    create(client, place.core("configmaps"), build_config("one"))
+    assert client.get(place.instancetypes(), accept=PARTIAL).reason == (406, "NotAcceptable")
+    assert client.get(place.core("configmaps", "one"), accept=PARTIAL_LIST).reason == (406, "NotAcceptable")
+    assert client.get(place.instancetypes("one"), accept=PARTIAL_LIST).reason == (500, "")
+
+
+def test_rows_have_metadata_unless_something_else_is_asked_for(client: Client) -> None:
+    table = client.get("/api/v1/namespaces/default", accept=TABLE, includeObject="").tree
+    assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
+
+
 def test_kubernetes_own_kinds_understand_no_patterns_of_types(client: Client) -> None:
     reply = client.get("/api/v1/namespaces/default", accept="application/*")
     assert (reply.reason, reply.tree["details"]) == ((406, "NotAcceptable"), {})

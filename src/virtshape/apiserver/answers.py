@@ -12,10 +12,11 @@ import msgspec
 from virtshape.api.codec import encode
 from virtshape.api.status import Cause, StatusError
 from virtshape.api.yaml import write_yaml
-from virtshape.apiserver.forms.negotiation import Form
+from virtshape.apiserver.forms.negotiation import Form, choose_form
 from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Stream, Upgrade
 from virtshape.store.errors import CompactedError, FutureError
 
+YAML: Final = "application/yaml"
 COMPRESS_FROM: Final = 128 * 1024
 NO_CACHE: Final = (("cache-control", "no-cache, private"),)
 
@@ -30,7 +31,7 @@ def answer_bytes(
         headers += tuple(("warning", format_warning(text)) for text in warnings)
     if form.yaml:
         tree = msgspec.to_builtins(msgspec.json.decode(body), order="deterministic")
-        body, content_type = write_yaml(tree).encode(), "application/yaml"
+        body, content_type = write_yaml(tree).encode(), YAML
     if len(body) > COMPRESS_FROM and "gzip" in request.headers.get("accept-encoding", ""):
         body = gzip.compress(body, 1, mtime=0)
         headers += (("content-encoding", "gzip"), ("vary", "Accept-Encoding"))
@@ -53,13 +54,24 @@ def quote(text: str) -> str:
     return '"' + safe.replace("\\", "\\\\").replace('"', '\\"').encode("ascii", "backslashreplace").decode() + '"'
 
 
-def answer_error(error: StatusError) -> Response:
-    """A refusal."""
+def answer_error(error: StatusError, accept: str = "") -> Response:
+    """A refusal, as YAML for a client that reads nothing else."""
     headers: tuple[tuple[str, str], ...] = NO_CACHE
     if error.details.retry_after_seconds:
         headers += (("retry-after", str(error.details.retry_after_seconds)),)
     headers += tuple(("warning", format_warning(text)) for text in error.warnings)
-    return Response(error.code, encode(error.status), JSON, headers)
+    body = encode(error.status)
+    if "yaml" in accept and _wants_yaml(accept):
+        tree = msgspec.to_builtins(msgspec.json.decode(body), order="deterministic")
+        return Response(error.code, write_yaml(tree).encode(), YAML, headers)
+    return Response(error.code, body, JSON, headers)
+
+
+def _wants_yaml(accept: str) -> bool:
+    try:
+        return choose_form(accept).yaml
+    except StatusError:
+        return False
 
 
 def answer_not_found() -> Response:

@@ -8,7 +8,7 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.answers import answer_bytes, refuse_future
 from virtshape.apiserver.forms.negotiation import Form, choose_form
 from virtshape.apiserver.forms.partial import partial_list, partial_object
-from virtshape.apiserver.forms.table import render_table
+from virtshape.apiserver.forms.table import DEFAULT_INCLUDE, render_table
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.options import (
     ListOptions,
@@ -56,11 +56,20 @@ def render_object(resource: Resource, form: Form, record: Record, request: Reque
     """One object in the form asked for."""
     value = resource.outward(record.value)
     if form.shape == "partial":
+        if form.of_list:
+            raise _refuse_list_form(resource)
         return partial_object(value, form.version)
     if form.shape == "table":
-        include = request.parameter("includeObject", "Metadata")
+        include = request.parameter("includeObject") or DEFAULT_INCLUDE
         return render_table(resource.kind, [value], str(record.revision), form.version, include)
     return value
+
+
+def _refuse_list_form(resource: Resource) -> StatusError:
+    if resource.custom:
+        return StatusError(500, "", "content is not a list")
+    words = "you requested PartialObjectMetadataList, but the requested object is not a list"
+    return StatusError(406, "NotAcceptable", words)
 
 
 def list_objects(store: Source, request: Request, route: Route) -> Response:
@@ -164,9 +173,12 @@ def render_list(
     if remaining:
         metadata["remainingItemCount"] = remaining
     if form.shape == "partial":
+        if not form.of_list:
+            words = "you requested PartialObjectMetadata, but the requested object is a list"
+            raise StatusError(406, "NotAcceptable", words)
         return partial_list(values, metadata, form.version)
     if form.shape == "table":
-        include = request.parameter("includeObject", "Metadata")
+        include = request.parameter("includeObject") or DEFAULT_INCLUDE
         return render_table(resource.kind, values, revision, form.version, include, metadata)
     head = b'{"kind":"%bList","apiVersion":"%b","metadata":%b,"items":[' % (
         resource.kind.kind.encode(),

@@ -107,7 +107,7 @@ class Server:
                 return self._uploads.answer(request)
             asker = self._identify(request)
         except StatusError as error:
-            return answer_error(error)
+            return answer_error(error, request.headers.get("accept", ""))
         return self.handle_as(request, asker)
 
     def handle_as(self, request: Request, asker: Asker) -> Answer | Awaitable[Answer]:
@@ -119,10 +119,10 @@ class Server:
             if route is None:
                 wanted = Attributes(verb=request.method.lower(), path=request.path)
                 self._authorizer.require(asker.user, wanted)
-                return self._publisher.answer(request) or _refuse_path(request.path)
+                return self._publisher.answer(request) or _refuse_path(request)
             answer = self._answer(request, route, asker)
         except StatusError as error:
-            return answer_error(error)
+            return answer_error(error, request.headers.get("accept", ""))
         deprecation = find_deprecation(route.kind)
         return answer if deprecation is None else _warn(answer, deprecation)
 
@@ -148,7 +148,7 @@ class Server:
         try:
             answer = await self._actions.open(request, route)
         except StatusError as error:
-            answer = answer_error(error)
+            answer = answer_error(error, request.headers.get("accept", ""))
         told = answer if isinstance(answer, Response) else answer.status
         self._audit.record(describe_write(request, route.audited, asker, told, began))
         return answer
@@ -157,7 +157,7 @@ class Server:
         try:
             return await self._actions.answer(request, route)
         except StatusError as error:
-            return answer_error(error)
+            return answer_error(error, request.headers.get("accept", ""))
 
     def _answer(self, request: Request, route: Route, asker: Asker) -> Answer | Awaitable[Answer]:
         if route.verb is None:
@@ -211,7 +211,7 @@ class Server:
             _log.error("%s %s failed: %s", request.method, request.path, error)
             return answer_error(StatusError(500, "InternalError", f"Internal error occurred: {error}"))
         except StatusError as error:
-            return answer_error(error)
+            return answer_error(error, request.headers.get("accept", ""))
 
     async def _change(self, request: Request, route: Route, user: User) -> Response:
         self._authorizer.require(user, _attributes(request, route))
@@ -270,8 +270,10 @@ def _accept_protobuf(request: Request, route: Route) -> None:
         request.body = translate(request.body)
 
 
-def _refuse_path(path: str) -> Response:
-    return answer_error(refuse_path()) if is_builtin_path(path) else answer_not_found()
+def _refuse_path(request: Request) -> Response:
+    if not is_builtin_path(request.path):
+        return answer_not_found()
+    return answer_error(refuse_path(), request.headers.get("accept", ""))
 
 
 def _check_served(request: Request, route: Route) -> None:

@@ -15,7 +15,7 @@ from virtshape.api.status import StatusError
 from virtshape.apiserver.answers import NO_CACHE, refuse_expired
 from virtshape.apiserver.forms.negotiation import Form, choose_form
 from virtshape.apiserver.forms.partial import partial_object
-from virtshape.apiserver.forms.table import render_table
+from virtshape.apiserver.forms.table import DEFAULT_INCLUDE, render_table
 from virtshape.apiserver.message import JSON, Request, Stream
 from virtshape.apiserver.options import ListOptions, read_options, read_start
 from virtshape.apiserver.reading import check_reached
@@ -62,7 +62,7 @@ class Watch:
         self._form = form
         self._selection = selection
         self._options = options
-        self._include = request.parameter("includeObject", "Metadata")
+        self._include = request.parameter("includeObject") or DEFAULT_INCLUDE
         self._cache_key = (resource.kind.api_version, form.shape, form.version, self._include)
         self._type = {"apiVersion": resource.kind.api_version, "kind": resource.kind.kind}
         self._columns_sent = False

@@ -13,6 +13,7 @@ from virtshape.apiserver.documents.openapi import write_v2, write_v2_protobuf, w
 from virtshape.apiserver.documents.version import write_root, write_version
 from virtshape.apiserver.forms.negotiation import ACCEPTED, choose_form
 from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.unrouted import refuse_method
 
 Checks = Callable[[], Mapping[str, bool]]
 
@@ -46,8 +47,7 @@ class Publisher:
         if document is None:
             return None
         if request.method not in ("GET", "HEAD"):
-            words = "the server does not allow this method on the requested resource"
-            raise StatusError(405, "MethodNotAllowed", words)
+            raise refuse_method()
         return _send(request, document)
 
     def _find(self, request: Request, path: str) -> Document | None:

@@ -28,16 +28,18 @@ class Form(Struct, frozen=True):
     shape: Shape = "object"
     version: str = ""
     yaml: bool = False
+    of_list: bool = False
+    """Whether only a list can have the form."""
 
 
 PLAIN: Final = Form()
 
 
 def choose_form(accept: str) -> Form:
-    """The first form the client would take that there is."""
+    """The form that the client would rather take than others that there are: of equals, the first."""
     if not accept or accept == "application/json":
         return PLAIN
-    for offer in accept.split(","):
+    for offer in _rank(accept):
         media, *parameters = (part.strip() for part in offer.split(";"))
         if media not in ("application/json", "application/yaml", "application/*", "*/*"):
             continue
@@ -47,8 +49,24 @@ def choose_form(accept: str) -> Form:
             return Form(yaml=yaml)
         shape = _SHAPES.get((given["as"], given.get("v", "")))
         if shape is not None and given.get("g") == "meta.k8s.io":
-            return Form(shape, given["v"], yaml)
+            return Form(shape, given["v"], yaml, given["as"].endswith("List"))
     raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {ACCEPTED}")
+
+
+def _rank(accept: str) -> list[str]:
+    offers = accept.split(",")
+    return sorted(offers, key=_read_dislike) if "q=" in accept else offers
+
+
+def _read_dislike(offer: str) -> float:
+    for parameter in offer.split(";")[1:]:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return -float(value)
+            except ValueError:
+                return -1.0
+    return -1.0
 
 
 def media_type(content_type: str) -> str:

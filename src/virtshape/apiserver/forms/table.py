@@ -18,7 +18,8 @@ from virtshape.apiserver.forms.columns.column import Cell, Column
 from virtshape.apiserver.forms.fieldreader import FieldReader
 from virtshape.apiserver.forms.partial import GROUP, partial_head
 
-INCLUDES: Final = ("None", "Metadata", "Object")
+DEFAULT_INCLUDE: Final = "Metadata"
+INCLUDES: Final = ("None", DEFAULT_INCLUDE, "Object")
 _METADATA: Final = ".metadata"
 _encode = msgspec.json.Encoder().encode
 
