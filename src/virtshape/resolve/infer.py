@@ -134,10 +134,12 @@ def _read(metadata: ObjectMeta | None, keys: Keys) -> str | None:
 
 def _find_volume(vm: VirtualMachine, name: str) -> Volume:
     template = vm.spec.template.spec
-    for volume in (template.volumes if template else None) or ():
+    volumes = (template.volumes if template else None) or []
+    for volume in volumes:
         if volume.name == name:
             return volume
-    raise StatusError(400, "BadRequest", f"unable to find volume {name} to infer defaults")
+    advice = f"use one of {', '.join(volume.name for volume in volumes)}" if volumes else "the VM has no volumes"
+    raise StatusError(400, "BadRequest", f"unable to find volume {name} to infer defaults: {advice}")
 
 
 def _ask_volume(vm: VirtualMachine, volume: Volume, answer: _Answer) -> None:

@@ -300,7 +300,10 @@ def test_policy_ignore_clears_the_matcher_and_warns(volume: Tree, objects: list[
     ("volume", "objects", "words"),
     [
         pytest.param(
-            {"name": "other", "emptyDisk": {"capacity": "1Gi"}}, [], "unable to find volume root", id="volume"
+            {"name": "other", "emptyDisk": {"capacity": "1Gi"}},
+            [],
+            "unable to find volume root to infer defaults: use one of other",
+            id="volume",
         ),
         pytest.param(CLAIM, [], 'persistentvolumeclaims "base" not found', id="claim"),
         pytest.param(DATA_VOLUME, [], 'persistentvolumeclaims "dv" not found', id="data volume and claim"),
