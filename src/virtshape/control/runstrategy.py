@@ -72,7 +72,9 @@ def _is_done(request: VirtualMachineStateChangeRequest, vmi: VirtualMachineInsta
 
 
 def _is_called_off(request: VirtualMachineStateChangeRequest, strategy: str) -> bool:
-    """Whether it is what is left of a restart: of a halted VM, only a start that pauses its guest is asked for so."""
+    """Whether it asks for nothing, or is what is left of a restart: a halted VM is asked so only to start paused."""
+    if request.action not in (START, STOP):
+        return True
     return strategy == HALTED and request.action == START and (request.data or {}).get("paused") != "true"
 
 

@@ -120,8 +120,9 @@ def test_a_vm_being_deleted_stops_and_never_starts() -> None:
         ([START], None, [START]),
         ([{"action": "Stop"}], RUNNING, [{"action": "Stop"}]),
         ([{"action": "Stop"}], None, []),
+        ([{"action": "Sing"}, START], None, [START]),
     ],
-    ids=["to do", "stopped", "restarted", "started", "to start", "stop of whatever runs", "nothing runs"],
+    ids=["to do", "stopped", "restarted", "started", "to start", "stop of whatever runs", "nothing runs", "no request"],
 )
 def test_requests_are_dropped_once_carried_out(
     asked: list[Tree], vmi: VirtualMachineInstance | None, left: list[Tree]
