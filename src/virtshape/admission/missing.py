@@ -7,7 +7,7 @@ Never raises.
 from virtshape.admission.world import Finder
 from virtshape.engine.nearest import Candidate
 from virtshape.resolve.find import instancetype_spec
-from virtshape.resolve.matcher import FLAVOR_GROUP, KINDS, Role
+from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, KINDS, Role
 from virtshape.resolve.reference import NotFoundError, Reference
 
 
@@ -25,6 +25,10 @@ def explain_missing(reference: Reference, role: Role, namespace: str, finder: Fi
     elsewhere = Reference(reference.group, other, namespace if other == kinds.namespaced else "", reference.name)
     if finder.find(elsewhere) is not None:
         return f"{message}; there is a {other} of this name: set spec.{role}.kind to it"
+    if role == "preference" and reference.group == FLAVOR_GROUP:
+        newer = Reference(INSTANCETYPE_GROUP, reference.kind, reference.namespace, reference.name)
+        if finder.find(newer) is not None:
+            return f"{message}; the one of {INSTANCETYPE_GROUP} does not go with spec.flavor: use spec.instancetype"
     return message if message.endswith("?") else f"{message}: {advice}"
 
 

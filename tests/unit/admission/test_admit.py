@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree, build_instancetype, build_preference, build_revision, build_vm
+from tests.build import Tree, build_flavor, build_instancetype, build_preference, build_revision, build_vm
 from tests.unit.admission.worlds import NOW, SmallWorld
 
 from virtshape.admission.admit import admit
@@ -137,6 +137,13 @@ MISSING: dict[str, tuple[Tree, str, str]] = {
 def test_what_a_vm_names_must_be_there(spec: Tree, field: str, words: str) -> None:
     ((found, message),) = refused(vm_tree(**spec), SmallWorld([SMALL]))
     assert (found, words in message) == (field, True), message
+
+
+def test_a_preference_of_the_other_group_is_told_to_be_there() -> None:
+    world = SmallWorld([build_flavor("tiny"), build_preference("linux")])
+    ((field, message),) = refused(vm_tree(flavor="tiny", preference="linux"), world)
+    assert field == "spec.preference.name"
+    assert message.endswith("the one of instancetype.kubevirt.io does not go with spec.flavor: use spec.instancetype")
 
 
 def test_a_size_that_is_missing_is_not_told_to_be_too_small() -> None:
