@@ -156,7 +156,7 @@ class _Token(Struct):
 
 def format_continuation(revision: int, last: Key, *, namespaced: bool) -> str:
     """The token that continues a list behind a key, as of a revision; -1 is whatever is there by then."""
-    start = f"/{last.name}" if namespaced else f"/{last.namespace}/{last.name}"
+    start = f"/{last.name}" if namespaced or not last.namespace else f"/{last.namespace}/{last.name}"
     token = _Token(v=_CONTINUATION_VERSION, rv=revision, start=f"{start}\0")
     return base64.urlsafe_b64encode(msgspec.json.encode(token)).rstrip(b"=").decode()
 
