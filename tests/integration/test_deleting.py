@@ -21,6 +21,14 @@ def test_a_deleted_object_is_gone_and_its_uid_is_told(client: Client, place: Pla
     assert client.delete(place.instancetypes("one")).reason == (404, "NotFound")
 
 
+@pytest.mark.parametrize("options", [{}, {"dryRun": "All"}, {"orphanDependents": "false"}], ids=str)
+def test_of_some_kinds_the_object_itself_is_shown_once_more(client: Client, place: Place, options: Tree) -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "one"}}
+    (made,) = create(client, place.core("serviceaccounts"), account)
+    gone = client.delete(place.core("serviceaccounts", "one"), **options)
+    assert (gone.status, gone.tree["metadata"]["uid"]) == (200, made["metadata"]["uid"])
+
+
 def test_an_object_with_finalizers_is_marked_and_stays(client: Client, place: Place) -> None:
     (made,) = create(client, place.instancetypes(), build_instancetype("one", finalizers=HELD))
     marked = client.delete(place.instancetypes("one")).tree

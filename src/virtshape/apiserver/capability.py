@@ -45,6 +45,18 @@ _WITH_STATUS = frozenset(
     }
 )
 
+_RETURNED = frozenset(
+    {
+        ("", "Namespace"),
+        ("", "PersistentVolume"),
+        ("", "PersistentVolumeClaim"),
+        ("", "Pod"),
+        ("", "Service"),
+        ("", "ServiceAccount"),
+        ("storage.k8s.io", "StorageClass"),
+    }
+)
+
 _DEPRECATED = {
     ("kubevirt.io", "v1alpha3"),
     ("instancetype.kubevirt.io", "v1alpha1"),
@@ -123,6 +135,11 @@ def list_subresources(kind: Kind) -> tuple[Subresource, ...]:
     if kind.group == "" and kind.kind == "ServiceAccount":
         subresources.append(Subresource("token", "authentication.k8s.io", "v1", "TokenRequest", ("create",)))
     return tuple(subresources)
+
+
+def returns_deleted(kind: Kind) -> bool:
+    """Whether whoever deletes an object of the kind is shown it once more."""
+    return (kind.group, kind.kind) in _RETURNED
 
 
 def find_deprecation(kind: Kind) -> str | None:

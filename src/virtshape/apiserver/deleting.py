@@ -6,6 +6,7 @@ from virtshape.api.moment import now
 from virtshape.api.status import Status, StatusDetails
 from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.answers import answer_bytes
+from virtshape.apiserver.capability import returns_deleted
 from virtshape.apiserver.deletion import DeleteOptions, decide_deletion, read_delete_options
 from virtshape.apiserver.forms.negotiation import choose_form
 from virtshape.apiserver.message import Request, Response
@@ -31,11 +32,11 @@ async def delete_object(desk: Desk, request: Request, route: Route, user: User) 
         if record is None:
             raise not_found(resource, route.name)
         try:
-            left = await _delete(desk, resource, route, user, options, record)
+            left, gone = await _delete(desk, resource, route, user, options, record)
         except StaleError:
             continue
         if left is not None:
-            status = 202 if options.orphan_dependents is False else 200
+            status = 202 if options.orphan_dependents is False and not gone else 200
             return answer_bytes(request, form, render_object(resource, form, left, request), status)
         tree = read_tree(record.value)
         return answer_bytes(request, form, _success(route, tree["metadata"]["uid"]))
@@ -44,19 +45,20 @@ async def delete_object(desk: Desk, request: Request, route: Route, user: User) 
 
 async def _delete(
     desk: Desk, resource: Resource, route: Route, user: User, options: DeleteOptions, record: Record
-) -> Record | None:
-    """What is left of the object, if anything is."""
+) -> tuple[Record | None, bool]:
+    """What is left of the object, or is shown of it once more, if anything is; and whether it is gone."""
     old = read_tree(record.value)
     deletion = decide_deletion(old, options, route.kind, now())
     dry_run = bool(options.dry_run)
     await desk.admission.admit("DELETE", route, user, None, old, dry_run=dry_run)
     if not deletion.gone and deletion.tree is old:
-        return record
+        return record, False
+    shown = not deletion.gone or returns_deleted(route.kind)
     stored: Tree = {**deletion.tree, "apiVersion": resource.stored.api_version}
     if dry_run:
-        return None if deletion.gone else Record(record.key, record.revision, encode_tree(stored))
+        return Record(record.key, record.revision, encode_tree(stored)) if shown else None, deletion.gone
     event = await desk.store.write(make_write(record.key, record.revision, stored, removes=deletion.gone))
-    return None if deletion.gone else Record(record.key, event.revision, event.value)
+    return Record(record.key, event.revision, event.value) if shown else None, deletion.gone
 
 
 def _success(route: Route, uid: str) -> bytes:
