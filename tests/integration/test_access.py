@@ -309,6 +309,28 @@ def may(client: Client, **attributes: str) -> bool:
     return allowed
 
 
+@pytest.mark.parametrize(
+    ("question", "body", "refusal", "details"),
+    [
+        pytest.param("selfsubjectaccessreviews", {}, (422, "Invalid"), {"group", "causes"}, id="nothing asked"),
+        pytest.param("selfsubjectrulesreviews", {"spec": None}, (400, "BadRequest"), set(), id="nothing said"),
+        pytest.param("selfsubjectaccessreviews", {"kind": "Other"}, (400, "BadRequest"), set(), id="another kind"),
+        pytest.param("selfsubjectaccessreviews", {"spec": 5}, (400, "BadRequest"), set(), id="no question"),
+    ],
+)
+def test_questions_that_cannot_be_answered_are_refused(
+    client: Client, question: str, body: Tree, refusal: tuple[int, str], details: set[str]
+) -> None:
+    reply = client.post(f"{AUTHORIZATION}/{question}", body)
+    assert (reply.reason, reply.tree.get("details", {}).keys()) == (refusal, details)
+
+
+def test_answers_have_metadata(client: Client) -> None:
+    question = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    assert client.post(f"{AUTHORIZATION}/selfsubjectaccessreviews", question).tree["metadata"] == {}
+    assert client.post(f"{AUTHENTICATION}/selfsubjectreviews", {}).tree["metadata"].keys() == {"creationTimestamp"}
+
+
 def test_someone_can_ask_what_they_may_do(client: Client, bob: Client, place: Place) -> None:
     grant(client, place, rule("get", "configmaps"), subject={"kind": "User", "name": "bob"})
     assert may(bob, verb="get", resource="configmaps", namespace=place.namespace)

@@ -32,6 +32,8 @@ from virtshape.api.authorization import (
     SubjectRulesReviewStatus,
 )
 from virtshape.api.keeping import decode_keeping
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.moment import now
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.access.authentication import Authenticator, User
 from virtshape.apiserver.access.authorization import Attributes, Authorizer
@@ -41,6 +43,8 @@ from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid
 T = TypeVar("T")
 
 _GROUP = "authorization.k8s.io"
+_QUESTIONS = frozenset({"authentication.k8s.io/v1", f"{_GROUP}/v1"})
+"""The versions of questions that may be asked without saying anything."""
 
 
 Review = (
@@ -72,11 +76,29 @@ def read_question(body: bytes, struct: type[T], api_version: str) -> T:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StatusError(400, "BadRequest", f"couldn't get version/kind; json parse error: {error}") from None
     tree.pop("status", None)
-    return decode_keeping({"apiVersion": api_version, "kind": struct.__name__, **tree}, struct)[0]
+    stated = tree.get("apiVersion") or api_version, tree.get("kind") or struct.__name__
+    if stated != (api_version, struct.__name__):
+        words = f'{stated[1]} in version "{stated[0]}" cannot be handled as a {struct.__name__}'
+        raise StatusError(400, "BadRequest", words)
+    if tree.get("spec") is None and api_version in _QUESTIONS:
+        tree["spec"] = {}
+    try:
+        return decode_keeping({**tree, "apiVersion": api_version, "kind": struct.__name__}, struct)[0]
+    except StatusError as error:
+        if error.code == 400:
+            error.causes = ()  # as of all bodies that cannot be read
+        raise
 
 
 def answer_review(review: Review, user: User, judge: Judge, namespace: str = "") -> Review:
-    """The question, with its answer; the namespace is that of the path it was asked under."""
+    """The question, with its answer and metadata; the namespace is that of the path it was asked under."""
+    metadata = replace(review.metadata or ObjectMeta(), namespace=namespace or None)
+    if isinstance(review, SelfSubjectReview):
+        metadata = ObjectMeta(creation_timestamp=now())
+    return replace(_answer(review, user, judge, namespace), metadata=metadata)
+
+
+def _answer(review: Review, user: User, judge: Judge, namespace: str) -> Review:
     match review:
         case SelfSubjectAccessReview():
             return answer_self_access(review, user, judge.authorizer)
@@ -101,20 +123,22 @@ def answer_self_access(review: SelfSubjectAccessReview, user: User, authorizer: 
 
 def answer_access(review: SubjectAccessReview, authorizer: Authorizer) -> SubjectAccessReview:
     """Whether someone may do it."""
-    return replace(review, status=_answer_about(review.kind, review.spec, authorizer))
+    return replace(review, status=_answer_about(review.kind, review.spec, [], authorizer))
 
 
 def answer_local_access(
     review: LocalSubjectAccessReview, namespace: str, authorizer: Authorizer
 ) -> LocalSubjectAccessReview:
     """Whether someone may do it in the namespace."""
-    spec = review.spec
+    spec, causes = review.spec, []
     if spec.non_resource_attributes is not None:
-        cause = invalid_value("spec.nonResourceAttributes", None, "disallowed on this kind of request")
-        _refuse_if(review.kind, [cause])
-    if spec.resource_attributes is not None and (spec.resource_attributes.namespace or "") != namespace:
-        raise StatusError(400, "BadRequest", f"spec.resourceAttributes.namespace must match namespace: {namespace}")
-    return replace(review, status=_answer_about(review.kind, spec, authorizer))
+        causes.append(invalid_value("spec.nonResourceAttributes", None, "disallowed on this kind of request"))
+    if spec.resource_attributes is not None:
+        stated = spec.resource_attributes.namespace or ""
+        if stated != namespace:
+            field = "spec.resourceAttributes.namespace"
+            causes.append(invalid_value(field, stated, "must match metadata.namespace"))
+    return replace(review, status=_answer_about(review.kind, spec, causes, authorizer))
 
 
 def answer_rules(review: SelfSubjectRulesReview, user: User, authorizer: Authorizer) -> SelfSubjectRulesReview:
@@ -143,7 +167,7 @@ def answer_token(review: TokenReview, authenticator: Authenticator) -> TokenRevi
     try:
         identity = authenticator.review_token(review.spec.token, review.spec.audiences or ())
     except TokenError as error:
-        return replace(review, status=TokenReviewStatus(authenticated=False, error=str(error)))
+        return replace(review, status=TokenReviewStatus(user=UserInfo(), error=str(error)))
     status = TokenReviewStatus(
         authenticated=True, user=describe_user(identity.user), audiences=list(identity.audiences)
     )
@@ -161,8 +185,10 @@ def describe_user(user: User) -> UserInfo:
     return UserInfo(username=user.name, groups=list(user.groups) or None, uid=user.uid or None, extra=extra or None)
 
 
-def _answer_about(kind: str, spec: SubjectAccessReviewSpec, authorizer: Authorizer) -> SubjectAccessReviewStatus:
-    causes = _check_question(spec.resource_attributes, spec.non_resource_attributes)
+def _answer_about(
+    kind: str, spec: SubjectAccessReviewSpec, causes: list[Cause], authorizer: Authorizer
+) -> SubjectAccessReviewStatus:
+    causes = [*causes, *_check_question(spec.resource_attributes, spec.non_resource_attributes)]
     if not spec.user and not spec.groups:
         causes.append(invalid_value("spec.user", "", "at least one of user or group must be specified"))
     _refuse_if(kind, causes)
@@ -202,4 +228,6 @@ def _check_question(resource: ResourceAttributes | None, path: NonResourceAttrib
 
 def _refuse_if(kind: str, causes: Sequence[Cause]) -> None:
     if causes:
-        raise refuse_invalid(_GROUP, kind, "", causes)
+        error = refuse_invalid(_GROUP, kind, "", causes)
+        error.details.kind = None
+        raise error

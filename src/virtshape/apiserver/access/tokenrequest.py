@@ -27,10 +27,10 @@ def answer_token_request(
 ) -> TokenRequest:
     """A token of the service account `name`, as the request wants it; StatusError if it cannot be."""
     spec = request.spec
-    _check(spec)
     account_uid = find_uid("serviceaccounts", namespace, name)
     if account_uid is None:
-        raise StatusError(404, "NotFound", f'serviceaccounts "{name}" not found')
+        raise _not_found("serviceaccounts", name)
+    _check(spec)
     seconds = DEFAULT_SECONDS if spec.expiration_seconds is None else spec.expiration_seconds
     audiences = spec.audiences or [ISSUER]
     issued = int(now)
@@ -49,10 +49,14 @@ def answer_token_request(
     return TokenRequest(
         api_version=request.api_version,
         kind=request.kind,
-        metadata=ObjectMeta(name=name, namespace=namespace, creation_timestamp=created),
+        metadata=ObjectMeta(name=name, namespace=namespace, uid=account_uid, creation_timestamp=created),
         spec=msgspec.structs.replace(spec, audiences=audiences, expiration_seconds=seconds),
         status=TokenRequestStatus(token=signer.sign(claims), expiration_timestamp=expires),
     )
+
+
+def _not_found(resource: str, name: str) -> StatusError:
+    return StatusError(404, "NotFound", f'{resource} "{name}" not found').about("", resource, name)
 
 
 def _check(spec: TokenRequestSpec) -> None:
@@ -76,7 +80,7 @@ def _kubernetes_claims(
     resource = BINDABLE[kind]
     uid = find_uid(resource, "" if kind == "Node" else namespace, name)
     if uid is None:
-        raise StatusError(404, "NotFound", f'{resource} "{name}" not found')
+        raise _not_found(resource, name)
     if reference.uid and reference.uid != uid:
         raise StatusError(
             409,

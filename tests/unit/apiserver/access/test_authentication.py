@@ -180,7 +180,12 @@ def test_the_answer_to_a_token_request_is_whole(world: World) -> None:
     assert answer == {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
-        "metadata": {"name": "robot", "namespace": "prod", "creationTimestamp": "2027-01-15T08:00:00Z"},
+        "metadata": {
+            "name": "robot",
+            "namespace": "prod",
+            "uid": "robot-uid",
+            "creationTimestamp": "2027-01-15T08:00:00Z",
+        },
         "spec": {"audiences": [ISSUER], "expirationSeconds": 3600},
         "status": {"expirationTimestamp": "2027-01-15T09:00:00Z"},
     }

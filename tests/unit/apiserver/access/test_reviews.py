@@ -39,8 +39,9 @@ def ask(kind: str, judge: Judge, user: User = BOB, namespace: str = "", spec: Tr
     struct: Any = getattr(module, kind)
     answer: Model = answer_review(from_tree(question, struct), user, judge, namespace)
     tree = to_tree(answer)
-    status = tree.pop("status")
+    status, metadata = tree.pop("status"), tree.pop("metadata")
     assert tree == question
+    assert metadata.get("namespace", "") == namespace
     return status
 
 
@@ -125,8 +126,9 @@ def test_a_question_that_makes_no_sense_is_refused(
 
 def test_a_local_question_is_about_its_namespace(judge: Judge) -> None:
     spec = {"user": "bob", "resourceAttributes": GET_VM}
-    words = "spec.resourceAttributes.namespace must match namespace: test"
-    assert_refused(400, words, "LocalSubjectAccessReview", judge, namespace="test", spec=spec)
+    head = 'LocalSubjectAccessReview.authorization.k8s.io "" is invalid'
+    words = f'{head}: spec.resourceAttributes.namespace: Invalid value: "prod": must match metadata.namespace'
+    assert_refused(422, words, "LocalSubjectAccessReview", judge, namespace="test", spec=spec)
 
 
 def test_what_may_i(judge: Judge) -> None:
@@ -172,7 +174,7 @@ def test_whose_token_is_it(judge: Judge) -> None:
 def test_a_token_that_is_not_good_is_nobodys(judge: Judge, spec: Tree, words: str) -> None:
     status = ask("TokenReview", judge, spec=spec)
     assert status.pop("error").startswith(words)
-    assert status == {"authenticated": False}
+    assert status == {"user": {}}
 
 
 def test_a_question_about_no_token_is_refused(judge: Judge) -> None:
