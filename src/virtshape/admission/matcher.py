@@ -6,6 +6,7 @@ Pure: returns every violation.
 
 from collections.abc import Iterator
 
+from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.machine import FlavorMatcher, VirtualMachine
 from virtshape.api.status import Cause
 from virtshape.resolve.matcher import (
@@ -69,7 +70,12 @@ def _check_change(matcher: Matcher, old: Matcher | None, role: Role) -> Iterator
 
 
 def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:
-    """Drop revision names that the controller wrote and that no longer belong to the object named."""
+    """
+    Drop revision names that the controller wrote and that no longer belong to the object named.
+
+    Where nothing is named any more, what was meant to go was the matcher: server-side apply takes from it only what is
+    the user's own.
+    """
     for role in ROLES:
         matcher, before, ref = find_matcher(vm, role), find_matcher(old, role), find_status_ref(old, role)
         if matcher is None or before is None or ref is None or ref.controller_revision_ref is None:
@@ -78,6 +84,8 @@ def clear_captured_revisions(vm: VirtualMachine, old: VirtualMachine) -> None:
         renamed = matcher.name != before.name or find_full_kind(matcher, role) != find_full_kind(before, role)
         if renamed and captured and matcher.revision_name == before.revision_name == captured:
             matcher.revision_name = None
+            if to_tree(matcher) == {}:
+                setattr(vm.spec, role, None)
 
 
 def keep_inferred(vm: VirtualMachine, old: VirtualMachine) -> list[str]:

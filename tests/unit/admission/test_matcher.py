@@ -163,6 +163,14 @@ def test_a_revision_that_the_user_set_is_never_cleared(role: str, revision: str,
     assert len(check_matchers(vm, old)) == 1
 
 
+@pytest.mark.parametrize("role", ["instancetype", "preference"])
+def test_a_matcher_of_which_only_the_controllers_revision_is_left_goes(role: str) -> None:
+    old = build(role, {"name": "a", "kind": "", "revisionName": "captured"}, status=captured(role))
+    vm = build(role, {"revisionName": "captured"})
+    clear_captured_revisions(vm, old)
+    assert getattr(vm.spec, role) is None
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_matchers_that_come_or_go_are_left_alone(role: str) -> None:
     with_one, without = build(role, {"name": "a", "revisionName": "captured"}, status=captured(role)), build_vm()
