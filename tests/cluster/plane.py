@@ -213,6 +213,7 @@ class Plane:
                 "authorization-mode": "Node,RBAC",
                 "bind-address": HOST,
                 "client-ca-file": files / "ca.crt",
+                "disable-admission-plugins": "TaintNodesByCondition",  # nobody here would take such taints away again
                 "endpoint-reconciler-type": "none",
                 "etcd-servers": f"http://{HOST}:{self._etcd_port}",
                 "profiling": "false",
