@@ -36,7 +36,7 @@ _PLAIN: Final = _Field(_REPLACED, None)
 
 
 def patch_strategic(tree: Tree, patch: object, struct: type) -> Tree:
-    """The tree with the patch merged in as the struct's fields want it; 400 if the patch makes no sense."""
+    """The tree with the patch merged in as the struct's fields want it; refused if the patch makes no sense."""
     return _merge(tree, read_partial(patch), struct)
 
 
@@ -103,7 +103,8 @@ def _patch_value(old: Any, change: Any, field: _Field) -> Any:
     if isinstance(old, dict) and isinstance(change, dict):
         return _merge(old, change, field.struct)
     if isinstance(old, list) and isinstance(change, list) and field.strategy.merges:
-        return _merge_items(old, change, field) if field.strategy.key else _unite(old, change)
+        merged = _merge_items(old, change, field) if field.strategy.key else _unite(old, change)
+        return _sort(merged, old, [item for item in change if not _is_special(item)], field.strategy)
     return _clean(change)
 
 
@@ -142,7 +143,7 @@ def _check_order(change: Any, order: list[Any], strategy: Strategy) -> None:
     if not isinstance(change, list):
         return
     wanted = iter([_identify(item, strategy.key) for item in order])
-    given = [_identify(item, strategy.key) for item in change if not (isinstance(item, dict) and _PATCH in item)]
+    given = [_identify(item, strategy.key) for item in change if not _is_special(item)]
     if not all(identity in wanted for identity in given):
         words = f"{show_value(given)} doesn't match $setElementOrder list: {show_value(order)}"
         raise _refuse(f"The order in patch list: {words}")
@@ -188,12 +189,18 @@ def _clean(value: Any) -> Any:
     return value
 
 
+def _is_special(item: Any) -> bool:
+    """Whether an item of a patch says what to do with others, or to be gone."""
+    return isinstance(item, dict) and _PATCH in item
+
+
 def _is_directive(name: str) -> bool:
     return name in (_PATCH, _RETAIN) or name.startswith((_DELETE_PREFIX, _ORDER_PREFIX))
 
 
 def _refuse(words: str) -> StatusError:
-    return StatusError(400, "BadRequest", words)
+    """Kubernetes calls a patch that makes no sense a mistake of its own."""
+    return StatusError(500, "", words)
 
 
 @cache
