@@ -77,7 +77,8 @@ def advance(vmi: VirtualMachineInstance, progress: Progress, stamp: str) -> Virt
     """The status of the instance once it is as far as `progress` says; the same if it was further already."""
     status = vmi.status or VirtualMachineInstanceStatus()
     before = status.phase or ""
-    if _RANKS[before] > _RANKS[progress.phase] or (_RANKS[before] == 4 and before != progress.phase):
+    rank = _RANKS.get(before, 0)  # a phase that nobody knows says nothing against one that is seen
+    if rank > _RANKS[progress.phase] or (rank == 4 and before != progress.phase):
         return status
     status = replace(status, phase=progress.phase, reason=progress.reason, node_name=progress.node or status.node_name)
     if before != progress.phase:

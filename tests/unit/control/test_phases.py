@@ -74,6 +74,11 @@ def test_phases_never_go_back(before: Phase, after: Phase) -> None:
     assert advance(vmi, Progress(phase=after), STAMP) is vmi.status
 
 
+@pytest.mark.parametrize("before", ["Unknown", "Dreaming"])
+def test_a_phase_that_nobody_knows_gives_way_to_what_is_seen(before: str) -> None:
+    assert advance(build_vmi("Scheduled", before), Progress(phase="Running"), STAMP).phase == "Running"
+
+
 @pytest.mark.parametrize("phase", get_args(Phase))
 def test_the_same_again_changes_nothing(phase: Phase) -> None:
     vmi = build_vmi()

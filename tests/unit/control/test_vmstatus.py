@@ -8,7 +8,14 @@ from tests.lives import EARLIER, LATER, NOW, STAMP, build_vmi
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.control.vmstatus import Observation, Trouble, make_status, measure, print_status
+from virtshape.control.vmstatus import (
+    Observation,
+    Trouble,
+    make_status,
+    measure,
+    print_status,
+    started_generation,
+)
 
 READY: Tree = {"type": "Ready", "status": "True"}
 FAILING: Tree = {"startFailure": {"consecutiveFailCount": 1, "retryAfterTimestamp": LATER}}
@@ -143,3 +150,12 @@ def test_what_others_wrote_into_the_status_stays() -> None:
 def test_size_is_of_all_sockets_cores_and_threads() -> None:
     spec = build_spec({"cpu": {"sockets": 2, "threads": 2}, "memory": {"guest": "2Gi"}})
     assert to_tree(measure(spec)) == {"vcpus": 4, "memory": "2Gi", "topology": "2x1x2"}
+
+
+@pytest.mark.parametrize(
+    ("stated", "generation"),
+    [("7", 7), ("", None), ("-7", None), ("seven", None), ("9" * 5000, None)],
+    ids=["a number", "nothing", "less than nothing", "a word", "more than can be read"],
+)
+def test_the_generation_that_an_instance_was_started_from(stated: str, generation: int | None) -> None:
+    assert started_generation(build_vmi("Running", annotations={"kubevirt.io/vm-generation": stated})) == generation
