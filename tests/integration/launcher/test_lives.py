@@ -6,8 +6,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from tests.build import Tree
 from tests.demo import get_demo
-from tests.guests import PATIENCE, PROMPT, check_machine, keeping
+from tests.guests import BOOT_PATIENCE, PATIENCE, PROMPT, check_machine, keeping
 
 from virtshape.launcher.request import Forward, SoftReboot
 
@@ -67,5 +68,38 @@ def test_a_guest_that_panics_has_failed(data: Path, pytestconfig: pytest.Config)
             await stable.type(uid, "echo c >/proc/sysrq-trigger")
             ended = await stable.wait_for_end(uid)
             assert (ended.state, ended.reason) == ("failed", "GuestPanicked")
+
+    asyncio.run(scenario())
+
+
+def test_a_guest_is_ready_while_its_port_answers(data: Path, pytestconfig: pytest.Config) -> None:
+    times = {"periodSeconds": 1, "timeoutSeconds": 5}
+    spec: Tree = {
+        "readinessProbe": {"tcpSocket": {"port": 80}, **times},
+        "terminationGracePeriodSeconds": 0,
+    }
+
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.start(None, get_demo(pytestconfig).disk, **spec)
+            assert stable.report(uid).unready
+            await stable.wait(uid, lambda report: not report.unready, BOOT_PATIENCE)
+            await stable.read_until(uid, PROMPT)
+            await stable.type(uid, "killall httpd")
+            unready = await stable.wait(uid, lambda report: bool(report.unready))
+            assert unready.unready == "the readiness probe fails: the guest does not listen on port 80"
+            assert unready.state == "running"
+
+    asyncio.run(scenario())
+
+
+def test_a_guest_that_is_not_alive_is_ended(data: Path) -> None:
+    probe = {"tcpSocket": {"port": 9}, "periodSeconds": 1, "failureThreshold": 2}
+
+    async def scenario() -> None:
+        async with keeping(data) as stable:
+            uid = await stable.start(livenessProbe=probe, terminationGracePeriodSeconds=0)
+            ended = await stable.wait_for_end(uid)
+            assert (ended.state, ended.reason) == ("failed", "NotAlive")
 
     asyncio.run(scenario())
