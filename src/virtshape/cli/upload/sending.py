@@ -33,6 +33,7 @@ _CONFIG: Final = "config"
 _TOKEN_NAME: Final = "token-for-virtctl"  # noqa: S105 - the name of a request
 _PAUSE_SECONDS: Final = 0.5
 _NAME_PROXY: Final = "Name it with --uploadproxy-url, such as https://cdi-uploadproxy.example."
+_INSTALL_CDI: Final = "Have CDI installed, or name an upload proxy that is there all the same: --uploadproxy-url."
 _TRUST_PROXY: Final = "Name an address that can be reached with --uploadproxy-url, or trust anybody with --insecure."
 
 
@@ -45,6 +46,8 @@ async def find_proxy(session: Session, wanted: Wanted) -> tuple[str, bytes]:
     except StatusError as error:
         if error.code not in (403, 404):
             raise
+        if error.code == 404 and not error.details.kind:
+            raise Refusal("nothing here takes uploads: the cluster has no CDI", next_step=_INSTALL_CDI) from error
         raise Refusal(f"uploadproxy URL not found: {error.message}", next_step=_NAME_PROXY) from error
     status = config.status
     url = config.spec.upload_proxy_url_override or (status.upload_proxy_url if status is not None else None)

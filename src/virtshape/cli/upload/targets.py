@@ -83,6 +83,9 @@ async def _make(session: Session, wanted: Wanted) -> Target:
     try:
         return await session.client.create(build_volume(wanted, session.namespace))
     except StatusError as error:
+        if error.code == 404 and not error.details.kind:
+            step = f"Have CDI installed, or upload to a claim: virtctl image-upload pvc {wanted.name}"
+            raise Refusal("there are no DataVolumes here: the cluster has no CDI", next_step=step) from error
         if error.reason != "AlreadyExists":
             raise
         step = f"Upload to it with --no-create, or see how it is: kubectl get dv {wanted.name} -n {session.namespace}"

@@ -54,9 +54,9 @@ async def _hand_over(session: Session, wanted: Wanted, file: BinaryIO, say: Say)
     made = None
     try:
         with _ending_on_signals():
+            url, authority = await find_proxy(session, wanted)  # before anything is made that nobody could fill
             made = await find_or_make_target(session, wanted, say)
             await wait_until_ready(session, wanted, say)
-            url, authority = await find_proxy(session, wanted)
             failures = await count_refused(session, wanted)
             say(f"Uploading data to {url}")
             await send_image(session, wanted, url, authority, file, os.fstat(file.fileno()).st_size)
