@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from tests.build import Tree
 from tests.e2e.system import System
 
-PATIENCE: Final = 300.0
+PATIENCE: Final = 600.0
 KUBEVIRT: Final = "/apis/kubevirt.io/v1/namespaces/default"
 INSTANCETYPES: Final = "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default"
 CORE: Final = "/api/v1/namespaces/default"
