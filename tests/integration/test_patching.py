@@ -158,6 +158,12 @@ def test_metadata_never_says_that_it_has_none_of_something(client: Client, place
     assert revision(same) == revision(emptied) != revision(made)
 
 
+def test_settings_without_content_have_no_place_for_it(client: Client, place: Place) -> None:
+    create(client, place.core("configmaps"), build_config("one", data={"a": "1"}) | {"binaryData": {}})
+    emptied = client.patch(place.core("configmaps", "one"), {"data": {"a": None}}).tree
+    assert emptied.keys() == {"apiVersion", "kind", "metadata"}
+
+
 def test_a_patch_of_nothing_is_404_or_400(client: Client, place: Place) -> None:
     assert client.patch(place.instancetypes("none"), {}).reason == (404, "NotFound")
     assert client.patch(place.instancetypes(), {}).reason == (400, "BadRequest")

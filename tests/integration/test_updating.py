@@ -187,6 +187,14 @@ def test_settings_that_say_so_never_change(client: Client, place: Place, plural:
     assert client.patch(path, {"metadata": {"labels": {"a": "b"}}}).status == 200
 
 
+def test_what_a_secret_is_for_never_changes(client: Client, place: Place) -> None:
+    secret: Tree = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}, "stringData": {"a": "b"}}
+    (made,) = create(client, place.core("secrets"), secret)
+    refused = client.put(place.core("secrets", "one"), secret | {"type": "example.com/other"})
+    assert (refused.reason, refused.tree["details"]["causes"][0]["field"]) == ((422, "Invalid"), "type")
+    assert client.put(place.core("secrets", "one"), secret).tree == made
+
+
 def test_of_two_that_write_at_once_one_is_told_to_look_again(serving: Serving, client: Client, place: Place) -> None:
     (made,) = create(client, place.instancetypes(), build_instancetype("one"))
     results: list[int] = []

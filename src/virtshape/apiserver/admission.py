@@ -8,7 +8,8 @@ from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.objects import Tree, metadata_of
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validity.violation import forbidden_value, refuse_object
+from virtshape.apiserver.validity.settings import check_settings
+from virtshape.apiserver.validity.violation import forbidden_value, invalid_value, refuse_object
 from virtshape.apiserver.writing import Admission
 from virtshape.store.record import Key
 from virtshape.store.store import Store
@@ -47,9 +48,12 @@ class BasicAdmission:
         if new is not None:
             if operation == "CREATE" and route.namespace:
                 self._check_namespace(route, new)
-            if old is not None and (causes := check_unchanged(route.kind, new, old)):
-                raise refuse_object(route.kind, route.name, causes)
-            return complete(route, new), []
+            completed = complete(route, new)
+            causes = check_unchanged(route.kind, completed, old) if old is not None else []
+            causes += check_settings(route.kind, completed)
+            if causes:
+                raise refuse_object(route.kind, completed["metadata"]["name"], causes)
+            return completed, []
         if route.kind.kind == "Namespace" and route.name in _PERMANENT:
             words = f'namespaces "{route.name}" is forbidden: this namespace may not be deleted'
             raise StatusError(403, "Forbidden", words).about("", "namespaces", route.name)
@@ -76,6 +80,8 @@ def check_unchanged(kind: Kind, new: Tree, old: Tree) -> list[Cause]:
         case "apps", "ControllerRevision":
             changed = ["data"] if new.get("data") != old.get("data") else []
             return [Cause("FieldValueInvalid", "Invalid value: field is immutable", field) for field in changed]
+        case "", "Secret" if new.get("type") != old.get("type") and not old.get("immutable"):
+            return [invalid_value("type", new.get("type"), "field is immutable")]
         case "", "ConfigMap" | "Secret" if old.get("immutable"):
             fields = ("immutable", "data", "binaryData")
             words = "field is immutable when `immutable` is set"
@@ -91,17 +97,25 @@ def complete(route: Route, new: Tree) -> Tree:
             metadata = new["metadata"]
             labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
             return {**new, "metadata": {**metadata, "labels": labels}}
+        case "", "ConfigMap":
+            return _without_empty(new)
         case "", "Secret":
-            return _encode_texts({"type": "Opaque", **new})
+            return _without_empty(_encode_texts({"type": "Opaque", **new}))
         case _:
             return new
+
+
+def _without_empty(tree: Tree) -> Tree:
+    """The object without the parts that it could have content in and has none."""
+    empty = [field for field in ("data", "binaryData") if field in tree and not tree[field]]
+    return {field: value for field, value in tree.items() if field not in empty} if empty else tree
 
 
 def _encode_texts(secret: Tree) -> Tree:
     """A secret with what it says in plain text where it keeps it."""
     texts = secret.get("stringData")
-    if not texts:
+    if texts is None:
         return secret
     data = {name: b64encode(text.encode()).decode() for name, text in texts.items()}
     kept = {field: value for field, value in secret.items() if field != "stringData"}
-    return {**kept, "data": {**(secret.get("data") or {}), **data}}
+    return {**kept, "data": {**(secret.get("data") or {}), **data}} if data else kept
