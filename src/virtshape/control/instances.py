@@ -7,6 +7,8 @@ Pure: what it is made from was found by somebody else.
 import uuid
 from typing import Final
 
+from msgspec.structs import replace
+
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
@@ -48,6 +50,14 @@ def build_instance(
         ),
         spec=spec,
     )
+
+
+def adopt(vmi: VirtualMachineInstance, vm: VirtualMachine) -> VirtualMachineInstance:
+    """The instance as one of the VM's, started from none of its generations."""
+    own = vmi.metadata or ObjectMeta()
+    owners = [*(own.owner_references or ()), make_owner_reference(vm)]
+    annotations = {**(own.annotations or {}), GENERATION_ANNOTATION: "0"}
+    return replace(vmi, metadata=replace(own, owner_references=owners, annotations=annotations))
 
 
 def firmware_uuid(vm: VirtualMachine) -> str:

@@ -27,10 +27,10 @@ from virtshape.control.clock import Clock, format_time
 from virtshape.control.disks import USABLE_PHASES, build_data_volumes, list_volume_phases
 from virtshape.control.events import Recorder
 from virtshape.control.garbage import ORPHAN
-from virtshape.control.instances import build_instance, name_start_revision_of
+from virtshape.control.instances import adopt, build_instance, name_start_revision_of
 from virtshape.control.livechange import find_live_change
 from virtshape.control.loop import DONE, Name, Result
-from virtshape.control.ownership import is_controlled_by
+from virtshape.control.ownership import find_controller, is_controlled_by
 from virtshape.control.revisions import has_changed_since, is_same, refer_to_revisions
 from virtshape.control.runstrategy import (
     ALWAYS,
@@ -71,7 +71,7 @@ class VmReconciler:
         vm = self._cache.find(VirtualMachine, name.name, name.namespace)
         if vm is None or vm.metadata is None:
             return DONE
-        vmi = self._find_instance(vm)
+        vmi = await self._claim_instance(vm)
         if vm.metadata.deletion_timestamp is not None:
             return await self._finish(vm, vmi)
         configuration = self._configuration()
@@ -111,14 +111,19 @@ class VmReconciler:
         installed = self._cache.find(KubeVirt, "kubevirt", "kubevirt")
         return installed.spec.configuration if installed is not None and installed.spec is not None else None
 
-    def _find_instance(self, vm: VirtualMachine) -> VirtualMachineInstance | None:
+    async def _claim_instance(self, vm: VirtualMachine) -> VirtualMachineInstance | None:
+        """The VM's instance; one that was left to itself becomes its own again, unless either is on its way out."""
         metadata = vm.metadata or ObjectMeta()
         vmi = self._cache.find(VirtualMachineInstance, metadata.name or "", metadata.namespace or "")
-        if vmi is not None and not is_controlled_by(vmi.metadata, vm):
-            if vm.metadata is not None and vm.metadata.deletion_timestamp is not None:
-                return None
+        if vmi is None or is_controlled_by(vmi.metadata, vm):
+            return vmi
+        if metadata.deletion_timestamp is not None:
+            return None
+        if find_controller(vmi.metadata) is not None or is_going(vmi):
             words = f"an instance {metadata.name} is there that is not this VM's: delete it, or rename the VM"
             raise StatusError(409, "FailedCreate", words)
+        vmi = await self._client.update(adopt(vmi, vm))
+        self._recorder.tell(vm, "SuccessfulAdopt", f"Adopted the VMI {metadata.name}, which nobody managed")
         return vmi
 
     async def _finish(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> Result:
@@ -258,10 +263,8 @@ class VmReconciler:
         if vmi is None or is_going(vmi) or started_generation(vmi) in (None, generation):
             return vmi, False
         start = await self._capturer.find_revision(vm, name_start_revision_of(vmi) or "")
-        if start is None:
-            return vmi, False
         wanted = build_instance(vm, await self._capturer.find_shape(vm), configuration).spec
-        if not has_changed_since(vm, start) and measure(wanted) == measure(vmi.spec):
+        if start is not None and not has_changed_since(vm, start) and measure(wanted) == measure(vmi.spec):
             return vmi, False  # what else may differ is the configuration's doing; the size, that of an earlier change
         if is_same(replace(wanted, start_strategy=vmi.spec.start_strategy), vmi.spec):
             return vmi, False

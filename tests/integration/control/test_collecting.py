@@ -6,11 +6,14 @@ from tests.build import Tree
 from tests.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
 from tests.worlds import run
 
+from virtshape.api.codec import to_tree
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.client.resources import metadata_of
+from virtshape.control.conditions import find_condition, is_condition_true
+from virtshape.control.ownership import make_owner_reference
 
 
 async def create_map(place: Place, name: str, *owners: ConfigMap, blocking: bool = True) -> ConfigMap:
@@ -95,14 +98,46 @@ def test_what_lost_its_owner_while_nobody_looked_is_collected(tmp_path: Path) ->
     run(scenario())
 
 
-def test_a_vm_can_leave_its_instance_behind(tmp_path: Path) -> None:
+def test_a_vm_can_leave_its_instance_behind_and_another_takes_it(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with placed(tmp_path) as place, place.controlling():
             await place.create(instancetype_tree(), preference_tree(), vm_tree())
             await place.wait_for("Running")
             await place.client.delete(VirtualMachine, "vm1", "default", propagation="Orphan")
             await place.wait_until_gone(VirtualMachine)
-            assert metadata_of(await place.vmi()).owner_references is None
+            left = await place.vmi()
+            assert metadata_of(left).owner_references is None
+
+            await place.create(vm_tree())
+            vm = await place.wait_for("Running")
+            taken = metadata_of(await place.vmi())
+            assert [owner.uid for owner in taken.owner_references or ()] == [metadata_of(vm).uid]
+            assert taken.uid == metadata_of(left).uid
+            assert vm.status is not None
+            assert is_condition_true(vm.status.conditions, "RestartRequired")  # the new VM's guest has another identity
+            await place.client.delete(VirtualMachine, "vm1", "default")
+            await place.wait_until_gone(VirtualMachineInstance)
+
+    run(scenario())
+
+
+def test_an_instance_that_somebody_else_manages_is_left_alone_and_told_of(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling():
+            owner = to_tree(make_owner_reference(await create_map(place, "owner")))
+            metadata: Tree = {"name": "vm1", "namespace": "default", "ownerReferences": [owner]}
+            domain: Tree = {"devices": {}, "memory": {"guest": "1Gi"}}
+            instance = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": metadata}
+            await place.create({**instance, "spec": {"domain": domain}})
+            await place.create(instancetype_tree(), preference_tree(), vm_tree())
+
+            async def look() -> str | None:
+                vm = await place.vm()
+                told = find_condition(vm.status.conditions if vm.status else None, "Failure")
+                return told.reason if told is not None else None
+
+            assert await eventually(look, "nothing is told") == "FailedCreate"
+            assert to_tree(metadata_of(await place.vmi()).owner_references) == [owner]
 
     run(scenario())
 
