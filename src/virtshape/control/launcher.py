@@ -15,6 +15,7 @@ from virtshape.api.quantity import Quantity
 from virtshape.control.conditions import is_condition_true
 from virtshape.control.fit import CPU_MANAGER_LABEL
 from virtshape.control.guest import Guest
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 
 SCHEDULABLE_LABEL: Final = "kubevirt.io/schedulable"
 SIMULATED_LABEL: Final = "virtshape.io/simulated"
@@ -87,6 +88,8 @@ class SimulatedLauncher:
                 name=SIMULATED_NODE,
                 labels={
                     "kubernetes.io/hostname": SIMULATED_NODE,
+                    "kubernetes.io/arch": DEFAULT_ARCHITECTURE,
+                    "kubernetes.io/os": "linux",
                     SCHEDULABLE_LABEL: "true",
                     CPU_MANAGER_LABEL: "true",
                     SIMULATED_LABEL: "true",

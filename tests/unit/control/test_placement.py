@@ -8,6 +8,7 @@ from tests.lives import build_node, build_vmi
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.client.resources import metadata_of
 from virtshape.control.launcher import SCHEDULABLE_LABEL, SimulatedLauncher
 from virtshape.control.loop import Name
 from virtshape.control.placement import NodePlacement, Roaming, Spot
@@ -88,3 +89,13 @@ def test_an_instance_that_is_refused_takes_no_room() -> None:
     placement = NodePlacement(Shelf(build_node(labels=LABELS), refused), {"node1": launcher})
     assert placement.find_launcher(OTHER, refused) is launcher
     assert placement.find_spot(NAME, build_vmi(**HALF)) == Spot("node1")
+
+
+def test_the_simulated_node_has_the_labels_that_every_node_has() -> None:
+    labels = metadata_of(SimulatedLauncher().describe_node("2026-01-01T00:00:00Z")).labels or {}
+    well_known = {name: value for name, value in labels.items() if name.startswith("kubernetes.io/")}
+    assert well_known == {
+        "kubernetes.io/hostname": "simulated",
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/os": "linux",
+    }
