@@ -74,7 +74,8 @@ def command(
         return Plan(done.steps, [*plan.problems, *done.problems])
 
     steps, problems = run_session(target, upgrade)
-    print_steps(steps, output, dry_run=dry_run)
+    if steps or not problems or output != "table":
+        print_steps(steps, output, dry_run=dry_run)
     if problems:
         count = "1 VM cannot be upgraded" if len(problems) == 1 else f"{len(problems)} VMs cannot be upgraded"
         raise Refusal(count, problems, "See what has changed: virtctl drift --fields")

@@ -176,6 +176,12 @@ def test_one_that_the_server_refuses_does_not_keep_the_others(ask: Any) -> None:
     assert server.patches == [("db", CLEARED)]
 
 
+def test_where_all_are_refused_nothing_else_is_said(ask: Any) -> None:
+    outcome = ask(Serving(refuses="db"), "db")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.err.startswith("error: 1 VM cannot be upgraded\n")
+
+
 def test_a_copy_of_what_is_gone_is_kept_and_told_of(ask: Any) -> None:
     server = Serving(has_size=False)
     outcome = ask(server, "db")
