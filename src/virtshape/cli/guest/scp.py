@@ -35,7 +35,7 @@ def command(
     recursive: bool,
     preserve: bool,
     port: int,
-    user: str,
+    login: str,
     identity: str,
     known_hosts: str,
     extra: tuple[str, ...],
@@ -51,7 +51,7 @@ def command(
     """
     guest, path = read_sides(source, destination)
     place = settle_namespace(guest, target)
-    options = Options(port, user, identity, known_hosts, extra)
+    options = Options(port, login, identity, known_hosts, extra)
     remote = f"{name_host(place, options)}:{path}"
     sides = [remote, destination] if is_remote(source) else [source, remote]
     flags = [*(["-r"] if recursive else []), *(["-p"] if preserve else [])]

@@ -33,7 +33,7 @@ def command(
     guest: str,
     remote: str,
     port: int,
-    user: str,
+    login: str,
     identity: str,
     known_hosts: str,
     extra: tuple[str, ...],
@@ -48,6 +48,6 @@ def command(
     Exit status: that of ssh, which is the command's, or 255 where it cannot connect.
     """
     place = settle_namespace(parse_place(guest, default_kind="vmi"), target)
-    options = Options(port, user, identity, known_hosts, extra)
+    options = Options(port, login, identity, known_hosts, extra)
     rest = [name_host(place, options), *([remote] if remote else [])]
     start(build_words("ssh", place, options, target, rest))

@@ -48,7 +48,7 @@ def ssh_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "-i", "--identity-file", "identity", metavar="FILE", default="", help="Private key to log in with."
         ),
-        click.option("-l", "--username", "user", metavar="USER", default="", help="Whom to log in as."),
+        click.option("-l", "--username", "login", metavar="USER", default="", help="Whom to log in as."),
         click.option(
             "-p",
             "--port",
