@@ -224,6 +224,22 @@ def test_a_signal_ends_the_viewer_too(guests: Guests, tmp_path: Path) -> None:
         os.kill(int(seen.read_text()), 0)
 
 
+def test_a_signal_that_comes_while_the_viewer_starts_ends_both(guests: Guests, tmp_path: Path) -> None:
+    _write_program(tmp_path / "viewer", 'echo $$ > "$SEEN"; kill -INT $PPID; exec sleep 60\n')
+    seen = tmp_path / "seen"
+    viewer = ("--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"))
+    ran = guests.call("vnc", "web", *viewer, SEEN=str(seen))
+    assert (ran.status, ran.err) == (0, "")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(seen.read_text()), 0)
+
+
+def test_a_signal_that_comes_with_the_first_words_ends_it_well(guests: Guests) -> None:
+    process = guests.start("port-forward", "vmi/web", f"0:{ECHO}")
+    assert _read_line(process).startswith("forwarding tcp")
+    assert _finish(process, signal.SIGTERM) == (0, "")
+
+
 PROXY = """
 while [ $# -gt 0 ]; do
     case $1 in ProxyCommand=*) proxy=${1#ProxyCommand=};; esac

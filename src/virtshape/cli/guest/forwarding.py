@@ -19,7 +19,7 @@ from virtshape.cli.errors import Refusal
 from virtshape.cli.guest.instance import explain_refusal
 from virtshape.cli.guest.place import Place
 from virtshape.cli.guest.ports import Port
-from virtshape.cli.guest.signals import wait_until_told
+from virtshape.cli.guest.signals import listening
 from virtshape.cli.guest.stdio import Stdio
 from virtshape.client.actions import Resource
 from virtshape.client.errors import UnreachableError
@@ -153,10 +153,11 @@ async def forward(session: Session, place: Place, ports: Sequence[Port], address
     """Listen at all ports and carry what comes, until told to end."""
     await _check_guest(session, place)
     async with AsyncExitStack() as stack:
+        told = stack.enter_context(listening())  # before anything is said: whoever reads it may end us at once
         for port in ports:
             number = await _listen(stack, Forwarder(session, place, port), port, address)
             click.echo(f"forwarding {port.protocol} {_join(address, number)} to {port.remote}")
-        await wait_until_told()
+        await told.wait()
 
 
 async def _listen(stack: AsyncExitStack, forwarder: Forwarder, port: Port, address: str) -> int:

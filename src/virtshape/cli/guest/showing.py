@@ -107,11 +107,12 @@ async def offer(session: Session, name: str, viewer: Viewer | None, address: str
         server = await _listen(screen, address, port)
         number = int(server.sockets[0].getsockname()[1])
         async with server:
-            if viewer is None:
-                click.echo(json.dumps({"port": number}, separators=(",", ":")))
-                await _wait(screen, [])
-            else:
-                await _show(screen, viewer.build_arguments(address, number))
+            with listening() as told:  # before anything is said or started: a signal may come at once
+                if viewer is None:
+                    click.echo(json.dumps({"port": number}, separators=(",", ":")))
+                    await _wait(screen, told, [])
+                else:
+                    await _show(screen, told, viewer.build_arguments(address, number))
     finally:
         await screen.close()
 
@@ -124,7 +125,7 @@ async def _listen(screen: Screen, address: str, port: int) -> asyncio.Server:
         raise Refusal(words, next_step="Choose another port, or none to have one chosen.") from error
 
 
-async def _show(screen: Screen, arguments: list[str]) -> None:
+async def _show(screen: Screen, told: asyncio.Event, arguments: list[str]) -> None:
     """Run the viewer until it or the guest ends."""
     process = await asyncio.create_subprocess_exec(
         *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
@@ -132,8 +133,8 @@ async def _show(screen: Screen, arguments: list[str]) -> None:
     running = asyncio.create_task(process.communicate())
     connecting = asyncio.create_task(_wait_for_viewer(screen))
     try:
-        await _wait(screen, [running, connecting])
-        if running.done() and not screen.taken.is_set():
+        await _wait(screen, told, [running, connecting])
+        if running.done() and not screen.taken.is_set() and not told.is_set():
             said = running.result()[1].decode(errors="replace").strip()
             words = f"{Path(arguments[0]).name} ended with status {process.returncode} and never connected"
             raise Refusal(words, said.splitlines()[-3:])
@@ -160,15 +161,14 @@ async def _wait_for_viewer(screen: Screen) -> None:
     await asyncio.Event().wait()
 
 
-async def _wait(screen: Screen, others: Sequence["asyncio.Future[Any]"]) -> None:
+async def _wait(screen: Screen, told: asyncio.Event, others: Sequence["asyncio.Future[Any]"]) -> None:
     """Wait until the screen is over, one of the others is, or a signal comes."""
-    with listening() as told:
-        watching = [asyncio.create_task(told.wait()), asyncio.create_task(screen.watch())]
-        try:
-            waiting: list[asyncio.Future[Any]] = [screen.ended, watching[0], *others]
-            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in watching:
-                task.cancel()
+    watching = [asyncio.create_task(told.wait()), asyncio.create_task(screen.watch())]
+    try:
+        waiting: list[asyncio.Future[Any]] = [screen.ended, watching[0], *others]
+        done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in watching:
+            task.cancel()
     for future in done:
         future.result()

@@ -24,9 +24,3 @@ def listening() -> Iterator[asyncio.Event]:
     finally:
         for number in _ENDING:
             loop.remove_signal_handler(number)
-
-
-async def wait_until_told() -> None:
-    """Wait for a signal."""
-    with listening() as told:
-        await told.wait()
