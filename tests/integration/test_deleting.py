@@ -187,6 +187,11 @@ def test_a_namespace_is_terminating_until_it_is_finalized(client: Client, place:
     assert client.get(path).status == 404
 
 
+def test_a_namespace_that_is_not_as_expected_stays(client: Client, place: Place) -> None:
+    kept = client.delete(f"/api/v1/namespaces/{place.namespace}", {"preconditions": {"uid": "another"}})
+    assert (kept.reason, kept.tree["details"]) == ((409, "Conflict"), {"name": place.namespace, "kind": "namespaces"})
+
+
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
 def test_some_namespaces_stay(client: Client, name: str) -> None:
     assert client.delete(f"/api/v1/namespaces/{name}").reason == (403, "Forbidden")

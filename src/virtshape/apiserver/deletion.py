@@ -124,9 +124,10 @@ def _check_preconditions(metadata: Tree, wanted: Preconditions, kind: Kind) -> N
         )
     if words:
         name = metadata["name"]
-        qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
+        stated = kind.plural if _is_namespace(kind) else kind.kind  # as Kubernetes happens to say it
+        qualified = f"{stated}.{kind.group}" if kind.group else stated
         message = f'Operation cannot be fulfilled on {qualified} "{name}": {words}'
-        raise StatusError(409, "Conflict", message).about(kind.group, kind.kind, name)
+        raise StatusError(409, "Conflict", message).about(kind.group, stated, name)
 
 
 def _choose_finalizers(finalizers: list[str], options: DeleteOptions) -> list[str]:
