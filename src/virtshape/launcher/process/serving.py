@@ -46,11 +46,10 @@ class Serving:
     def _accept(self) -> None:
         while True:
             connection, _ = self._socket.accept()
-            thread = threading.Thread(target=self._serve, args=(connection,), name="request", daemon=True)
-            self._served[connection] = thread
-            thread.start()
+            threading.Thread(target=self._serve, args=(connection,), name="request", daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        self._served[connection] = threading.current_thread()
         with contextlib.suppress(OSError), connection, connection.makefile("rwb") as stream:  # OSError: they left
             while line := stream.readline(LONGEST_LINE):
                 self._handle(line, stream, connection)
