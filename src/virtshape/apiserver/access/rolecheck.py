@@ -35,7 +35,7 @@ def check_access(item: AccessObject, before: AccessObject | None = None) -> list
         case ClusterRole():
             return [*_check_rules(item.rules or (), namespaced=False), *_check_selectors(item)]
         case RoleBinding() | ClusterRoleBinding():
-            return [*_check_reference(item), *_check_subjects(item.subjects or ()), *_check_change(item, before)]
+            return [*_check_reference(item), *_check_subjects(item), *_check_change(item, before)]
 
 
 def _complete_subject(subject: Subject) -> Subject:
@@ -90,8 +90,9 @@ def _check_reference(binding: Binding) -> Iterator[Cause]:
         yield required_value("roleRef.name")
 
 
-def _check_subjects(subjects: Sequence[Subject]) -> Iterator[Cause]:
-    for index, subject in enumerate(subjects):
+def _check_subjects(binding: Binding) -> Iterator[Cause]:
+    has_namespace = isinstance(binding, RoleBinding)  # which is that of accounts that state none
+    for index, subject in enumerate(binding.subjects or ()):
         field = f"subjects[{index}]"
         if not subject.name:
             yield required_value(f"{field}.name")
@@ -100,7 +101,7 @@ def _check_subjects(subjects: Sequence[Subject]) -> Iterator[Cause]:
             yield unsupported_value(f"{field}.kind", subject.kind, sorted(_SUBJECT_GROUPS))
         elif (subject.api_group or "") != group:
             yield unsupported_value(f"{field}.apiGroup", subject.api_group or "", [group])
-        if subject.kind == "ServiceAccount" and not subject.namespace:
+        if subject.kind == "ServiceAccount" and not (subject.namespace or has_namespace):
             yield required_value(f"{field}.namespace")
 
 

@@ -94,6 +94,11 @@ def test_flaws_are_named_with_their_fields(item: Any, flaws: list[tuple[str, str
     assert [(cause.field, cause.message) for cause in causes] == flaws
 
 
+def test_an_account_without_a_namespace_is_one_of_the_bindings_own() -> None:
+    binding = build_flawed_binding(namespace="prod", subject={"kind": "ServiceAccount", "apiGroup": None})
+    assert check_access(complete_access(binding)) == []
+
+
 def test_a_selector_that_cannot_be_read_is_a_flaw() -> None:
     selector = {"matchExpressions": [{"key": "x", "operator": "Near"}]}
     role = build_role(aggregationRule={"clusterRoleSelectors": [selector]})
