@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from virtshape.apiserver.access.certificates import Authority, make_key
-from virtshape.apiserver.http import Answer, Listener
+from virtshape.apiserver.http import Answer, Handler, Listener
 from virtshape.apiserver.message import Request, Response, Upgrade
 from virtshape.serve.tls.context import build_context
 from virtshape.stream.handshake import answer_key, split_list
@@ -61,30 +61,44 @@ class PlayedKubelet:
         self.asked: list[list[str]] = []
 
     def handle(self, request: Request) -> Answer:
-        offers = split_list(request.headers.get("sec-websocket-protocol", ""))
-        if not request.path.startswith("/exec/") or PROTOCOL not in offers:
-            return Response(404, f"{request.path} {offers}".encode(), "text/plain")
-        consent = (
-            ("upgrade", "websocket"),
-            ("connection", "Upgrade"),
-            ("sec-websocket-accept", answer_key(request.headers["sec-websocket-key"])),
-            ("sec-websocket-protocol", PROTOCOL),
-        )
+        consent = write_consent(request)
+        if consent is None:
+            return Response(404, request.path.encode(), "text/plain")
         return Upgrade(PlayedCommand(request.query["command"], self.asked), consent, whole_messages=True)
 
 
+def write_consent(request: Request) -> tuple[tuple[str, str], ...] | None:
+    """The headers that consent to a command's streams; None if it is not that which is asked for."""
+    offers = split_list(request.headers.get("sec-websocket-protocol", ""))
+    if not request.path.startswith("/exec/") or PROTOCOL not in offers:
+        return None
+    return (
+        ("upgrade", "websocket"),
+        ("connection", "Upgrade"),
+        ("sec-websocket-accept", answer_key(request.headers["sec-websocket-key"])),
+        ("sec-websocket-protocol", PROTOCOL),
+    )
+
+
 @asynccontextmanager
-async def played_kubelet() -> AsyncIterator[tuple[PlayedKubelet, dict[str, Any]]]:
-    """A kubelet on loopback, and the status of its node."""
+async def listening_kubelet(handle: Handler) -> AsyncIterator[dict[str, Any]]:
+    """A kubelet on loopback that answers so, and the status of its node."""
     credential = Authority.create(make_key(), "kubelet").issue_server(["127.0.0.1"])
-    kubelet = PlayedKubelet()
-    listener = Listener(kubelet.handle)
+    listener = Listener(handle)
     port = await listener.start("127.0.0.1", 0, build_context(credential.certificate, credential.key))
     status = {
         "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
     }
     try:
-        yield kubelet, status
+        yield status
     finally:
         await listener.stop()
+
+
+@asynccontextmanager
+async def played_kubelet() -> AsyncIterator[tuple[PlayedKubelet, dict[str, Any]]]:
+    """A kubelet whose pods are played, and the status of its node."""
+    kubelet = PlayedKubelet()
+    async with listening_kubelet(kubelet.handle) as status:
+        yield kubelet, status

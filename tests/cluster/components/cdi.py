@@ -1,0 +1,221 @@
+"""
+A stand-in for CDI, which is a component of its own: its kinds, its API for upload tokens, and its upload proxy.
+
+Claims and DataVolumes that wait for an upload are made ready, and hold what is sent. It ends with its block.
+"""
+
+import contextlib
+import json
+import re
+import threading
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.cluster.components.site import Site
+
+from virtshape.apiserver.access.certificates import Authority, make_key
+from virtshape.serve.manifests.crds import build_definitions
+from virtshape.serve.manifests.options import Options
+from virtshape.serve.tls.context import build_context
+
+Tree = dict[str, Any]
+STORAGE = "cdi.kubevirt.io/storage"
+GROUP = "upload.cdi.kubevirt.io"
+SERVICE = "cdi-api"
+SYSTEM = "default"
+PAUSE = 0.2
+MERGE = {"Content-Type": "application/merge-patch+json"}
+TOKENS = re.compile(rf"/apis/{GROUP}/v1beta1/namespaces/([^/]+)/uploadtokenrequests\b.*")
+READY = {f"{STORAGE}.upload.target": "", f"{STORAGE}.pod.phase": "Running", f"{STORAGE}.pod.ready": "true"}
+FILLED = {f"{STORAGE}.pod.phase": "Succeeded", f"{STORAGE}.pod.ready": "false"}
+UPLOADS = ("/v1beta1/upload-async", "/v1beta1/upload")
+FindClaim = Callable[[str, str], Path]
+
+
+class TokenRequest(NamedTuple):
+    """Who asked for a token, and for which claim."""
+
+    user: str
+    namespace: str
+    claim: str
+
+
+class StandIn:
+    """CDI as far as virtctl sees it; what is sent goes to the file that `find_claim` names."""
+
+    def __init__(self, site: Site, find_claim: FindClaim) -> None:
+        self._plane = site.plane
+        self._find_claim = find_claim
+        self.asked: list[TokenRequest] = []
+        self.sent: list[tuple[str, str]] = []
+
+    def give_token(self, user: str, namespace: str, body: Tree) -> Tree:
+        """Answer a request for a token."""
+        self.asked.append(TokenRequest(user, namespace, body["spec"]["pvcName"]))
+        return {**body, "status": {"token": f"t{len(self.asked)}"}}
+
+    def find_asked(self, authorization: str) -> TokenRequest | None:
+        """What a token is for; None if there is no such token."""
+        found = re.fullmatch(r"Bearer t(\d+)", authorization)
+        return self.asked[int(found[1]) - 1] if found and 0 < int(found[1]) <= len(self.asked) else None
+
+    def take(self, asked: TokenRequest, path: str, data: bytes) -> None:
+        """Have a claim hold what was sent."""
+        self.sent.append((asked.claim, path))
+        self._find_claim(asked.namespace, asked.claim).write_bytes(data)
+        volume = f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{asked.namespace}/datavolumes/{asked.claim}/status"
+        self._plane.ask("PATCH", volume, {"status": {"phase": "Succeeded"}}, **MERGE)
+        self._annotate(asked.namespace, asked.claim, FILLED)
+
+    def look(self) -> None:
+        """Bring all claims and DataVolumes one step further."""
+        _, volumes = self._plane.ask("GET", "/apis/cdi.kubevirt.io/v1beta1/datavolumes")
+        for volume in volumes["items"]:
+            if "upload" in volume["spec"]["source"] and not (volume.get("status") or {}).get("phase"):
+                self._make_claim(volume)
+        _, claims = self._plane.ask("GET", "/api/v1/persistentvolumeclaims")
+        for claim in claims["items"]:
+            annotations = claim["metadata"].get("annotations") or {}
+            if f"{STORAGE}.upload.target" in annotations and f"{STORAGE}.pod.ready" not in annotations:
+                self._annotate(claim["metadata"]["namespace"], claim["metadata"]["name"], READY)
+
+    def _make_claim(self, volume: Tree) -> None:
+        metadata, storage = volume["metadata"], volume["spec"]["storage"]
+        name, namespace = metadata["name"], metadata["namespace"]
+        owner = {key: volume[key] for key in ("apiVersion", "kind")} | {"name": name, "uid": metadata["uid"]}
+        claim = {
+            "metadata": {
+                "name": name,
+                "labels": metadata.get("labels"),
+                "annotations": {**(metadata.get("annotations") or {}), **READY},
+                "ownerReferences": [{**owner, "controller": True}],
+            },
+            "spec": {"accessModes": ["ReadWriteOnce"], **storage},
+        }
+        self._plane.ask("POST", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims", claim)
+        path = f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{namespace}/datavolumes/{name}/status"
+        self._plane.ask("PATCH", path, {"status": {"phase": "UploadReady"}}, **MERGE)
+
+    def _annotate(self, namespace: str, name: str, marks: dict[str, str]) -> None:
+        patch = {"metadata": {"annotations": marks}}
+        self._plane.ask("PATCH", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}", patch, **MERGE)
+
+
+def _build_handler(cdi: StandIn) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            known = self.path.split("?")[0] == f"/apis/{GROUP}/v1beta1"
+            resource = {"name": "uploadtokenrequests", "kind": "UploadTokenRequest", "namespaced": True}
+            listing = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{GROUP}/v1beta1"}
+            listing["resources"] = [{**resource, "singularName": "", "verbs": ["create"]}]  # type: ignore[assignment]
+            self._answer(200 if known else 404, json.dumps(listing).encode() if known else b"")
+
+        def do_HEAD(self) -> None:
+            asked = cdi.find_asked(self.headers.get("Authorization", ""))
+            self._answer(200 if self.path in UPLOADS and asked is not None else 401)
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            tokens = TOKENS.fullmatch(self.path)
+            asked = cdi.find_asked(self.headers.get("Authorization", ""))
+            if tokens:
+                given = cdi.give_token(self.headers.get("X-Remote-User", ""), tokens[1], json.loads(body))
+                self._answer(201, json.dumps(given).encode())
+            elif self.path in UPLOADS and asked is not None:
+                cdi.take(asked, self.path, body)
+                self._answer(200)
+            else:
+                self._answer(401)
+
+        def _answer(self, code: int, body: bytes = b"") -> None:
+            self.send_response(code)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ARG002 - as in http.server
+            return
+
+    return Handler
+
+
+@contextlib.contextmanager
+def standing_in(site: Site, find_claim: FindClaim) -> Iterator[StandIn]:
+    """CDI's part, played on a site until the block ends; nothing of it is left then."""
+    cdi, ending, authority = StandIn(site, find_claim), threading.Event(), Authority.create(make_key(), "cdi")
+    credential = authority.issue_server(["localhost", f"{SERVICE}.{SYSTEM}.svc"])
+    with ThreadingHTTPServer(("127.0.0.1", 0), _build_handler(cdi)) as server:
+        server.daemon_threads = True
+        server.socket = build_context(credential.certificate, credential.key).wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
+        workers = [
+            threading.Thread(target=server.serve_forever, args=(0.05,), name="cdi-api"),
+            threading.Thread(target=_repeat, args=(cdi, ending), name="cdi-controller"),
+        ]
+        workers[0].start()
+        try:
+            objects = _install(site, server.server_address[1], authority.pem.decode())
+            workers[1].start()
+            yield cdi
+        finally:
+            ending.set()
+            if workers[1].is_alive():
+                workers[1].join()
+            with contextlib.suppress(UnboundLocalError):
+                _remove(site, objects)
+            server.shutdown()
+            workers[0].join()
+
+
+def _install(site: Site, port: int, authority: str) -> list[Tree]:
+    definitions = [one for one in build_definitions(Options(cdi=True)) if one["spec"]["group"] == "cdi.kubevirt.io"]
+    site.add(*definitions)
+    names = [one["metadata"]["name"] for one in definitions]
+    site.kubectl("wait", "crd", *names, "--for=condition=Established", "--timeout=120s")
+    config = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "CDIConfig", "metadata": {"name": "config"}, "spec": {}}
+    told = {"status": {"uploadProxyURL": f"localhost:{port}", "uploadProxyCA": authority}}
+    path = "/apis/cdi.kubevirt.io/v1beta1/cdiconfigs"
+    code, answer = site.plane.ask("POST", path, config)
+    assert code == 201, answer
+    code, answer = site.plane.ask("PATCH", f"{path}/config/status", told, **MERGE)
+    assert code == 200, answer
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": SERVICE, "namespace": SYSTEM},
+        "spec": {"type": "ExternalName", "externalName": "localhost"},
+    }
+    served = {
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
+        "metadata": {"name": f"v1beta1.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "version": "v1beta1",
+            "groupPriorityMinimum": 1000,
+            "versionPriority": 15,
+            "caBundle": b64encode(authority.encode()).decode(),
+            "service": {"name": SERVICE, "namespace": SYSTEM, "port": port},
+        },
+    }
+    site.add(service, served)
+    site.kubectl("wait", "apiservice", f"v1beta1.{GROUP}", "--for=condition=Available", "--timeout=120s")
+    return [served, service, *definitions]
+
+
+def _remove(site: Site, objects: list[Tree]) -> None:
+    words = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+    site.kubectl("delete", "--ignore-not-found", "--timeout=100s", "-f", "-", stdin=words)
+
+
+def _repeat(cdi: StandIn, ending: threading.Event) -> None:
+    while not ending.wait(PAUSE):
+        with contextlib.suppress(OSError, json.JSONDecodeError):  # an API server that is busy
+            cdi.look()

@@ -1,0 +1,237 @@
+"""
+A node that runs guests' pods on this machine: as much of a scheduler and a kubelet as launchers need.
+
+Pods are placed here and told of; `exec` runs commands in them. Claims are directories below the node's own. All ends
+with its block.
+"""
+
+import asyncio
+import contextlib
+import json
+import shutil
+import threading
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.cluster.components.kubelet import SUCCESS, listening_kubelet, write_consent
+from tests.cluster.components.sandbox import Sandbox
+from tests.cluster.plane import Plane
+
+from virtshape.apiserver.http import Answer
+from virtshape.apiserver.message import Request, Response, Upgrade
+
+Tree = dict[str, Any]
+NAME = "real"
+PODS = "/api/v1/pods?labelSelector=kubevirt.io%3Dvirt-launcher"
+MOUNTS = "/run/virtshape/"
+PAUSE = 0.2
+PIECE = 65536
+MOST_WAITING = 16
+FAREWELL_SECONDS = 10.0
+
+
+class RunningCommand:
+    """A command as a WebSocket's messages: the first byte of each says which stream it belongs to."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._out: asyncio.Queue[bytes] = asyncio.Queue(MOST_WAITING)
+        self._task = asyncio.create_task(self._follow())
+
+    async def _follow(self) -> None:
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        await asyncio.gather(self._pass_on(self._process.stdout, b"\x01"), self._pass_on(self._process.stderr, b"\x02"))
+        status = await self._process.wait()
+        end = {"metadata": {}, "status": "Failure", "message": f"the command has ended with exit status {status}"}
+        await self._out.put(b"\x03" + json.dumps(end).encode() if status else SUCCESS)
+        await self._out.put(b"")
+
+    async def _pass_on(self, stream: asyncio.StreamReader, channel: bytes) -> None:
+        while data := await stream.read(PIECE):
+            await self._out.put(channel + data)
+
+    async def read(self) -> bytes:
+        return await self._out.get()
+
+    async def write(self, data: bytes) -> None:
+        assert self._process.stdin is not None
+        if data[:1] == b"\x00":
+            self._process.stdin.write(data[1:])
+            with contextlib.suppress(ConnectionError):  # it has ended, and that is told
+                await self._process.stdin.drain()
+
+    async def close(self) -> None:
+        """Close its input, and leave it to the command to end, as container runtimes do."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            async with asyncio.timeout(FAREWELL_SECONDS):
+                while not self._task.done():
+                    while not self._out.empty():
+                        self._out.get_nowait()
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            self._task.cancel()
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+        await asyncio.gather(self._task, return_exceptions=True)
+        with contextlib.suppress(asyncio.QueueFull):
+            self._out.put_nowait(b"")
+
+
+class Node:
+    """Looks after all guests' pods of a plane, again and again."""
+
+    def __init__(self, plane: Plane, directory: Path) -> None:
+        self._plane = plane
+        self._directory = directory
+        self._pods: dict[str, Sandbox] = {}
+        self._names: dict[str, str] = {}
+        self._deadlines: dict[str, float] = {}
+
+    def find_claim(self, namespace: str, name: str) -> Path:
+        """Where the disk of a claim is, or is to be."""
+        directory = self._directory / "claims" / namespace / name
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory / "disk.img"
+
+    def read_logs(self) -> str:
+        """What all launchers have said."""
+        paths = [*self._directory.glob("pods/*/log"), *self._directory.glob("pods/*/run/guests/*/*.log")]
+        return "\n".join(f"== {path}\n{path.read_text(errors='replace')[-4000:]}" for path in paths)
+
+    async def run_command(self, request: Request) -> Answer:
+        """Run a command in a pod, as the API server asks a kubelet to."""
+        consent = write_consent(request)
+        _, _, _, name, *_ = request.path.split("/")  # /exec/NAMESPACE/POD/CONTAINER
+        sandbox = self._pods.get(self._names.get(name, ""))
+        if consent is None or sandbox is None:
+            return Response(404, f"{request.path} is not here".encode(), "text/plain")
+        line = await asyncio.to_thread(sandbox.enter, request.query["command"])
+        process = await asyncio.create_subprocess_exec(
+            *line, env=sandbox.environment, stdin=PIPE, stdout=PIPE, stderr=PIPE
+        )
+        return Upgrade(RunningCommand(process), consent, whole_messages=True)
+
+    def look(self) -> None:
+        """Bring every pod one step further."""
+        code, listing = self._plane.ask("GET", PODS)
+        for pod in listing["items"] if code == 200 else ():
+            metadata = pod["metadata"]
+            path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
+            if not pod["spec"].get("nodeName") and not metadata.get("deletionTimestamp"):
+                target = {"apiVersion": "v1", "kind": "Node", "name": NAME}
+                self._plane.ask("POST", f"{path}/binding", {"metadata": {"name": metadata["name"]}, "target": target})
+            elif pod["spec"].get("nodeName") in (NAME, None):
+                self._treat(pod, path)
+
+    def _treat(self, pod: Tree, path: str) -> None:
+        uid, is_going = pod["metadata"]["uid"], bool(pod["metadata"].get("deletionTimestamp"))
+        sandbox = self._pods.get(uid)
+        if sandbox is None and not is_going and pod["status"].get("phase") == "Pending":
+            self._start(pod)
+        elif is_going and (sandbox is None or sandbox.status is not None):
+            self._forget(uid)
+            self._plane.ask("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
+        elif is_going and sandbox is not None:
+            self._stop(pod, sandbox)
+        if sandbox is not None:
+            self._tell(pod, path, sandbox)
+
+    def _start(self, pod: Tree) -> None:
+        metadata, (container,) = pod["metadata"], pod["spec"]["containers"]
+        variables = {one["name"]: one["value"] for one in container["env"]}
+        sandbox = Sandbox(self._directory / "pods" / metadata["uid"], container["command"], variables)
+        claims = {
+            volume["name"]: volume["persistentVolumeClaim"]["claimName"]
+            for volume in pod["spec"]["volumes"]
+            if "persistentVolumeClaim" in volume
+        }
+        for mount in container["volumeMounts"]:
+            if mount["name"] in claims:
+                source = self.find_claim(metadata["namespace"], claims[mount["name"]]).parent
+                sandbox.bind(source, mount["mountPath"].removeprefix(MOUNTS))
+        sandbox.start()
+        self._pods[metadata["uid"]] = sandbox
+        self._names[metadata["name"]] = metadata["uid"]
+
+    def _stop(self, pod: Tree, sandbox: Sandbox) -> None:
+        uid, now = pod["metadata"]["uid"], time.monotonic()
+        if uid not in self._deadlines:
+            self._deadlines[uid] = now + pod["metadata"].get("deletionGracePeriodSeconds", 30)
+            sandbox.stop()
+        elif now > self._deadlines[uid]:
+            sandbox.end()
+
+    def _tell(self, pod: Tree, path: str, sandbox: Sandbox) -> None:
+        """Say how a pod is doing, if that has changed."""
+        status = sandbox.status
+        container = {"name": "compute", "image": "", "imageID": "", "restartCount": 0, "ready": sandbox.is_ready}
+        if status is None:
+            phase, state = "Running", {"running": {"startedAt": pod["metadata"]["creationTimestamp"]}}
+        else:
+            phase = "Failed" if status else "Succeeded"
+            state = {"terminated": {"exitCode": status, "message": sandbox.last_words}}
+            container["ready"] = False
+        known = (pod["status"].get("containerStatuses") or [{}])[0]
+        if (pod["status"].get("phase"), known.get("ready")) != (phase, container["ready"]):
+            told = {"phase": phase, "podIP": "10.1.2.3", "containerStatuses": [{**container, "state": state}]}
+            merge = {"Content-Type": "application/merge-patch+json"}
+            self._plane.ask("PATCH", f"{path}/status", {"status": told}, **merge)
+
+    def _forget(self, uid: str) -> None:
+        sandbox = self._pods.pop(uid, None)
+        if sandbox is not None:
+            sandbox.end()
+            shutil.rmtree(sandbox.directory / "run", ignore_errors=True)
+
+    def end(self) -> None:
+        """End whatever still runs."""
+        for sandbox in self._pods.values():
+            sandbox.end()
+
+
+@contextlib.contextmanager
+def running_node(plane: Plane, directory: Path) -> Iterator[Node]:
+    """A node at work until the block ends."""
+    node, ending, address = Node(plane, directory), threading.Event(), plane_address(plane)
+    listening = threading.Event()
+    workers = [
+        threading.Thread(target=lambda: asyncio.run(_serve(node, plane, address, listening, ending)), name="kubelet"),
+        threading.Thread(target=_repeat, args=(node, listening, ending), name="pods"),
+    ]
+    for worker in workers:
+        worker.start()
+    try:
+        yield node
+    finally:
+        ending.set()
+        for worker in workers:
+            worker.join()
+        node.end()
+
+
+def plane_address(plane: Plane) -> str:
+    """The path of the node's status, once there is a node."""
+    plane.ask("POST", "/api/v1/nodes", {"metadata": {"name": NAME}})
+    return f"/api/v1/nodes/{NAME}/status"
+
+
+async def _serve(node: Node, plane: Plane, path: str, listening: threading.Event, ending: threading.Event) -> None:
+    async with listening_kubelet(node.run_command) as status:
+        merge = {"Content-Type": "application/merge-patch+json"}
+        code, answer = await asyncio.to_thread(plane.ask, "PATCH", path, {"status": status}, **merge)
+        assert code == 200, answer
+        listening.set()
+        await asyncio.to_thread(ending.wait)
+
+
+def _repeat(node: Node, listening: threading.Event, ending: threading.Event) -> None:
+    listening.wait()
+    while not ending.wait(PAUSE):
+        with contextlib.suppress(OSError, json.JSONDecodeError):  # an API server that is being restarted
+            node.look()

@@ -1,0 +1,101 @@
+"""
+A container of this machine: mounts and processes of its own, and what a guest's pod is furnished with.
+
+Made with util-linux. The programs in it are this machine's; what it may write to is in a directory of the test's.
+"""
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+PATIENCE = 120.0
+DEVICES = ("null", "zero", "full", "random", "urandom", "kvm", "net/tun", "vhost-net")
+LAST_WORDS = "dev/termination-log"
+AS_OTHERS = () if os.geteuid() == 0 else ("--user", "--map-current-user", "--keep-caps")
+JOIN_OTHERS = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
+
+
+class Sandbox:
+    """A container that runs one command; `run/` of its directory is what it sees as /run/virtshape."""
+
+    def __init__(self, directory: Path, command: Sequence[str], variables: Mapping[str, str]) -> None:
+        self.directory = directory
+        self._command = command
+        self.environment = {**variables, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        self._binds: list[tuple[Path, str]] = []
+        for name in ("run", "dev"):
+            (directory / name).mkdir(parents=True)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def bind(self, source: Path, place: str) -> None:
+        """Have a directory of this machine stand at a place below /run/virtshape."""
+        (self.directory / "run" / place).mkdir(parents=True)
+        self._binds.append((source, f"{self.directory}/run/{place}"))
+
+    def start(self) -> None:
+        """Run the command."""
+        own = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+        line = ["unshare", *AS_OTHERS, *own, "sh", "-ec", self._write_script(), "sh", *self._command]
+        with (self.directory / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                line, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+
+    def _write_script(self) -> str:
+        directory = shlex.quote(str(self.directory))
+        present = [name for name in DEVICES if Path("/dev", name).exists()]
+        lines = [f"cd {directory}", "mkdir -p dev/net", f"touch {LAST_WORDS}", "ln -s /proc/self/fd dev/fd"]
+        for name in present:
+            lines += [f"touch dev/{name}", f"mount --bind /dev/{name} dev/{name}"]
+        lines += [f"mount --bind {shlex.quote(str(source))} {shlex.quote(place)}" for source, place in self._binds]
+        lines += ["mount --rbind dev /dev", "mount -t tmpfs -o mode=0755 tmpfs /run", "mkdir /run/virtshape"]
+        return "\n".join([*lines, "mount --rbind run /run/virtshape", "cd /", 'exec "$@"'])
+
+    def enter(self, command: Sequence[str]) -> list[str]:
+        """The command line that runs a command in it."""
+        return ["nsenter", *JOIN_OTHERS, f"--target={self._find_first()}", "--mount", "--pid", "--wd=/", *command]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its guest runs, as the pod's probe would find out."""
+        return (self.directory / "run" / "running").exists()
+
+    @property
+    def status(self) -> int | None:
+        """The exit status of the command, once it has ended."""
+        return None if self._process is None else self._process.poll()
+
+    @property
+    def last_words(self) -> str:
+        """What the command has left for whoever looks after it."""
+        path = self.directory / LAST_WORDS
+        return path.read_text() if path.exists() else ""
+
+    def stop(self) -> None:
+        """Ask the command to end."""
+        with contextlib.suppress(ProcessLookupError, ValueError):
+            os.kill(self._find_first(), signal.SIGTERM)
+
+    def end(self) -> None:
+        """End everything that runs in it."""
+        if self._process is not None:
+            self._process.kill()  # and all the others go with it
+            self._process.wait()
+
+    def _find_first(self) -> int:
+        """The first process in it, which is a child of the one that made it; ValueError if there is none."""
+        assert self._process is not None
+        pid, deadline = self._process.pid, time.monotonic() + PATIENCE
+        while self._process.poll() is None and time.monotonic() < deadline:
+            with contextlib.suppress(OSError):
+                children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+                if children:
+                    return int(children[0])
+            time.sleep(0.05)
+        raise ValueError(f"nothing runs in {self.directory}")

@@ -1,0 +1,121 @@
+"""virtctl at a real API server with our components: what it asks them, and what it prints for kubectl to apply."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.cluster.components.site import Site, Worker
+from tests.cluster.components.virtctl import Virtctl
+from tests.e2e.guests import eventually
+from tests.e2e.kubectl import Kubectl
+from tests.e2e.manifests import build_machine, build_size
+
+pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
+
+
+@pytest.fixture
+def virtctl(site: Site, tmp_path: Path, namespace: str) -> Virtctl:
+    """virtctl in the test's namespace."""
+    return Virtctl(site.plane.kubeconfig, tmp_path, namespace)
+
+
+@pytest.fixture(scope="module")
+def controllers(site: Site, webhook: Worker) -> Iterator[Worker]:
+    """The controllers, at work for all tests here."""
+    del webhook
+    with site.running("controller") as worker:
+        yield worker
+
+
+def test_both_versions_are_shown(site: Site, virtctl: Virtctl) -> None:
+    lines = virtctl.print("version").splitlines()
+    assert [line.split(":")[0] for line in lines] == ["Client Version", "Server Version"]
+    _, told = site.plane.ask("GET", "/apis/subresources.kubevirt.io/v1/version")
+    assert json.loads(virtctl.print("version", "-o", "json"))["serverVersion"] == told
+
+
+def test_what_is_created_is_applied(virtctl: Virtctl, kubectl: Kubectl) -> None:
+    size = virtctl.print("create", "instancetype", "--name", "mine", "--cpu", "2", "--memory", "3Gi")
+    preference = virtctl.print("create", "preference", "--name", "likes", "--machine-type", "q35")
+    words = ("--instancetype", "virtualmachineinstancetype/mine", "--preference", "virtualmachinepreference/likes")
+    vm = virtctl.print("create", "vm", "--name", "web", *words, "--run-strategy", "Halted", "--volume-pvc", "src:disk")
+    for manifest in (size, preference, vm):
+        assert "created" in kubectl("apply", "-f", "-", stdin=manifest)
+    spec = kubectl.get("vm", "web")["spec"]
+    assert [(spec[role]["name"], spec[role]["kind"].lower()) for role in ("instancetype", "preference")] == [
+        ("mine", "virtualmachineinstancetype"),
+        ("likes", "virtualmachinepreference"),
+    ]
+
+
+def test_what_is_created_is_checked_as_it_is_applied(virtctl: Virtctl, kubectl: Kubectl) -> None:
+    vm = virtctl.print("create", "vm", "--name", "web", "--instancetype", "u1.mediun")
+    assert "did you mean u1.medium" in kubectl.refused("apply", "-f", "-", stdin=vm)
+
+
+def test_a_size_is_made_from_one_that_the_server_has(virtctl: Virtctl, kubectl: Kubectl) -> None:
+    kubectl.apply(build_size("odd", vcpus=3, memory="5Gi"))
+    for source, name, vcpus, memory in (("u1.medium", "large", 4, "4Gi"), ("vminstancetype/odd", "even", 4, "5Gi")):
+        made = virtctl.print("customize", source, "--name", name, "--vcpus", "4")
+        kubectl("apply", "-f", "-", stdin=made)
+        spec = kubectl.get("vminstancetype", name)["spec"]
+        assert (spec["cpu"]["guest"], spec["memory"]["guest"]) == (vcpus, memory)
+    missing = virtctl("customize", "u1.mediun", "--name", "x")
+    assert (missing.status, "did you mean u1.medium" in missing.err) == (1, True), missing.err
+
+
+def test_the_smallest_size_is_found_among_those_of_the_server(virtctl: Virtctl, kubectl: Kubectl) -> None:
+    kubectl.apply(build_size("odd", vcpus=3, memory="5Gi"))
+    wish = ("recommend", "--cpu-min", "3", "--memory-min", "5Gi", "--preference", "windows.11", "--all", "-o", "name")
+    first, *others = virtctl.print(*wish).splitlines()
+    assert first == "virtualmachineinstancetype.instancetype.kubevirt.io/odd"
+    assert any(one.startswith("virtualmachineclusterinstancetype.") for one in others)
+
+
+def test_a_size_that_changes_under_a_vm_is_told_as_drift(
+    virtctl: Virtctl, kubectl: Kubectl, controllers: Worker
+) -> None:
+    del controllers
+    kubectl.apply(build_size("shifting", vcpus=2))
+    kubectl.apply(build_machine("left", instancetype={"name": "shifting", "kind": "VirtualMachineInstancetype"}))
+
+    def read_states() -> dict[str, str]:
+        return {one["role"]: one["state"] for one in json.loads(virtctl.print("drift", "left", "-o", "json"))}
+
+    both = {"instancetype": "same", "preference": "same"}
+    eventually(lambda: read_states() == both or None, lambda: f"{read_states()} {kubectl.get('vm', 'left')}")
+    kubectl.apply(build_size("shifting", vcpus=4))
+    drifted = virtctl("drift", "--fields", "--exit-code")
+    assert (drifted.status, "spec.cpu.guest: 2 -> 4" in drifted.out) == (1, True), drifted
+    kubectl("delete", "vminstancetype", "shifting")
+    assert read_states() == both | {"instancetype": "gone"}
+    expanded = yaml.safe_load(virtctl.print("expand", "--vm", "left"))
+    assert expanded["spec"]["template"]["spec"]["domain"]["cpu"]["sockets"] == 2, "what the VM was given counts"
+
+
+@pytest.mark.parametrize("kind", ["pvc", "dv"])
+def test_an_upload_where_nothing_takes_it_is_refused_before_anything_is_made(
+    virtctl: Virtctl, kubectl: Kubectl, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "disk.img").write_bytes(b"image")
+    words = ("image-upload", kind, "disk", "--size", "1Gi", "--image-path", tmp_path / "disk.img")
+    refused = virtctl(*words)
+    assert (refused.status, refused.out) == (1, "")
+    assert refused.err == (
+        "error: nothing here takes uploads: the cluster has no CDI\n"
+        "Have CDI installed, or name an upload proxy that is there all the same: --uploadproxy-url.\n"
+    )
+    assert kubectl.get("pvc")["items"] == []
+
+
+def test_requests_are_told_and_who_is_asking_is_not(virtctl: Virtctl, site: Site, kubectl: Kubectl) -> None:
+    token = kubectl("create", "token", "default", "--duration=1h").strip()
+    words = ("--server", site.plane.url, "--certificate-authority", site.plane.directory / "ca.crt", "--token", token)
+    ran = virtctl("start", "web", "-v=8", *words)
+    first, *_ = ran.err.splitlines()
+    path = f"/apis/subresources.kubevirt.io/v1/namespaces/{kubectl.namespace}/virtualmachines/web/start"
+    assert first.startswith(f"PUT {site.plane.url}{path} 403 Forbidden in ")
+    assert "cannot update resource" in ran.err
+    assert token not in ran.err

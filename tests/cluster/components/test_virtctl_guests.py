@@ -1,0 +1,284 @@
+"""virtctl with a guest that really runs, in a pod of a real API server: what users have of it, what fills its disks."""
+
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tarfile
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.build import Tree
+from tests.cluster.components.cdi import STORAGE, StandIn, TokenRequest, standing_in
+from tests.cluster.components.node import Node, running_node
+from tests.cluster.components.site import Site, Worker
+from tests.cluster.components.virtctl import PATIENCE, Virtctl
+from tests.demo import PROMPT, get_demo, give_up
+from tests.e2e import agent, sshd
+from tests.e2e.guests import eventually
+from tests.e2e.kubectl import Kubectl
+
+from virtshape.launcher.images.demo.build import DemoGuest
+from virtshape.launcher.images.errors import ImageError
+from virtshape.launcher.machine.lacks import find_lacks
+
+PLACE = "guests"
+NAME = "served"
+START = sshd.START + "".join(agent.START.splitlines(keepends=True)[2:])
+"""Unpacks what the second disk has, and runs an ssh server and an agent."""
+BOOTED = "the agent runs"
+BOOT_SECONDS = 600.0
+pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
+
+
+@pytest.fixture(scope="module")
+def demo(request: pytest.FixtureRequest) -> DemoGuest:
+    """The demo guest's files; skips where no guest can run."""
+    if lacks := find_lacks():
+        give_up(f"no guest can run here without {', '.join(lacks)}")
+    return get_demo(request.config)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("virtctl")
+
+
+@pytest.fixture(scope="module")
+def node(site: Site, webhook: Worker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """A node that runs guests, with the controllers at work; no guest is left on it."""
+    del webhook
+    with site.running("controller"), running_node(site.plane, tmp_path_factory.mktemp("node")) as running:
+        yield running
+        site.kubectl("delete", "vm", "--all", "--all-namespaces", "--timeout=100s")
+
+
+@pytest.fixture(scope="module")
+def key(home: Path) -> Path:
+    """A key that the guest lets in."""
+    path = shutil.which("ssh-keygen")
+    if path is None:
+        give_up("there is no ssh-keygen here")
+    subprocess.run([str(path), "-q", "-t", "ed25519", "-N", "", "-f", home / "key"], check=True)
+    return home / "key"
+
+
+@pytest.fixture(scope="module")
+def guest(site: Site, node: Node, demo: DemoGuest, key: Path, home: Path) -> Virtctl:
+    """virtctl where there is a VM whose guest has an ssh server and an agent, both running."""
+    site.plane.ask("POST", "/api/v1/namespaces", {"metadata": {"name": PLACE}})
+    virtctl = Virtctl(site.plane.kubeconfig, home, PLACE)
+    shutil.copy(demo.disk, node.find_claim(PLACE, "root"))
+    shutil.copy(pack(home, key), node.find_claim(PLACE, "luggage"))
+    kubectl = site.kubectl.within(PLACE)
+    kubectl.apply(build_claim("root"), build_claim("luggage"), build_guest(NAME, START, root="root", luggage="luggage"))
+    wait_for_words(virtctl, node, NAME, BOOTED)
+    return virtctl
+
+
+def pack(home: Path, key: Path) -> Path:
+    """An archive with an ssh server and an agent."""
+    try:
+        parts = sshd.build_sshd(home / "sshd", key.with_suffix(".pub").read_text()), agent.build_agent(home / "agent")
+    except ImageError as error:
+        give_up(str(error))
+        raise
+    seen: set[str] = set()
+    with tarfile.open(home / "luggage.tar", "w") as packed:
+        for part in parts:
+            with tarfile.open(part) as opened:
+                for member in opened:
+                    if member.name not in seen:
+                        packed.addfile(member, opened.extractfile(member) if member.isfile() else None)
+                    seen.add(member.name)
+    return home / "luggage.tar"
+
+
+def build_claim(name: str) -> Tree:
+    """A claim, which the node has a directory for."""
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Mi"}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
+
+
+def build_guest(name: str, seed: str = "", **claims: str) -> Tree:
+    """A VM with these claims for its disks, and what its guest is to do first."""
+    volumes: list[Tree] = [
+        {"name": disk, "persistentVolumeClaim": {"claimName": claim}} for disk, claim in claims.items()
+    ]
+    volumes += [{"name": "seed", "cloudInitNoCloud": {"userData": seed}}] if seed else []
+    disks = [{"name": volume["name"], "disk": {"bus": "virtio"}} for volume in volumes]
+    template = {
+        "terminationGracePeriodSeconds": 20,
+        "domain": {"memory": {"guest": "256Mi"}, "devices": {"disks": disks}},
+        "volumes": volumes,
+    }
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name},
+        "spec": {"runStrategy": "Always", "template": {"spec": template}},
+    }
+
+
+def wait_for_words(virtctl: Virtctl, node: Node, name: str, words: str, times: int = 1) -> None:
+    """Wait until a guest has written something to its console."""
+    eventually(
+        lambda: virtctl.read_log(name).count(words) >= times or None,
+        lambda: f"no {words!r} of {name}: {virtctl.read_log(name)[-2000:]}\n{node.read_logs()}",
+        BOOT_SECONDS,
+    )
+
+
+def test_the_screen_answers_as_a_vnc_server_does(guest: Virtctl) -> None:
+    process = guest.start("vnc", NAME, "--proxy-only")
+    assert process.stdout is not None
+    port = json.loads(process.stdout.readline())["port"]
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as viewer:
+        version = viewer.recv(12)
+        assert re.fullmatch(rb"RFB 003\.\d{3}\n", version)
+        viewer.sendall(version)
+        count, *types = viewer.recv(256)
+        assert (count, 1 in types) == (len(types), True), "it lets one in without a password"
+    assert process.wait(PATIENCE) == 0
+    process.communicate()
+
+
+@pytest.mark.parametrize("time", ["once", "again"])
+def test_a_user_runs_a_command_at_the_console(guest: Virtctl, time: str) -> None:
+    with guest.open("console", NAME) as terminal:
+        terminal.wait_for(rb"Successfully connected to served console")
+        terminal.type(b"\r")
+        terminal.wait_for(rb"demo# ")
+        terminal.type(f"echo $((6 * 7)) {time}\r".encode())
+        terminal.wait_for(rf"\r\n42 {time}\r\n".encode())
+        terminal.type(b"\x1d")
+        assert terminal.end() == 0
+        assert terminal.is_as_before()
+
+
+def test_a_port_leads_into_the_guest(guest: Virtctl) -> None:
+    process = guest.start("port-forward", f"vm/{NAME}", "0:80")
+    assert process.stdout is not None
+    found = re.search(r":(\d+) to 80", process.stdout.readline())
+    assert found is not None
+
+    def look() -> Tree | None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/shape.json", timeout=PATIENCE) as answer:
+                shape: Tree = json.load(answer)
+                return shape
+        except OSError:  # the guest is still joining its network
+            return None
+
+    assert eventually(look, lambda: "nobody answers")["memoryMiB"] == 256
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+
+
+def test_a_user_logs_in_with_ssh_and_copies_files(guest: Virtctl, key: Path, tmp_path: Path) -> None:
+    options: list[str | Path] = ["-i", key, "-t", "-o StrictHostKeyChecking=no", "--known-hosts", tmp_path / "known"]
+    ran = guest("ssh", f"root@vmi/{NAME}", *options, "-c", "cat /proc/sys/kernel/ostype; exit 7")
+    assert (ran.status, ran.out) == (7, "Linux\n"), ran.err
+    (tmp_path / "letter").write_text("dear guest\n")
+    sent = guest("scp", *options, "-t", "-O", tmp_path / "letter", f"root@vm/{NAME}:/root/letter")
+    assert sent.status == 0, sent.err
+    fetched = guest("scp", *options, "-t", "-O", f"root@vmi/{NAME}:/root/letter", tmp_path / "back")
+    assert (fetched.status, (tmp_path / "back").read_text()) == (0, "dear guest\n"), fetched.err
+
+
+def test_the_agent_in_the_guest_is_asked(guest: Virtctl) -> None:
+    def ask(question: str) -> Tree:
+        def look() -> Tree | None:
+            ran = guest(question, NAME)
+            told: Tree | None = ran.tree if ran.status == 0 else None
+            return told
+
+        return eventually(look, lambda: guest(question, NAME).err)  # a guest that has just booted says nothing yet
+
+    assert ask("guestosinfo")["os"]["prettyName"] == "The demo guest 1"
+    assert ask("userlist")["items"] == []
+    (seed,) = [one for one in ask("fslist")["items"] if one["mountPoint"] == "/run/seed.d"]
+    assert (seed["fileSystemType"], seed["diskName"]) == ("iso9660", "vdc")
+
+
+def test_a_guest_is_held_and_goes_on(site: Site, guest: Virtctl) -> None:
+    kubectl = site.kubectl.within(PLACE)
+    for action, status in (("pause", "Paused"), ("unpause", "Running")):
+        assert guest(action, "vm", NAME).out == f"VMI {NAME} was scheduled to {action}\n"
+        kubectl("wait", f"vm/{NAME}", f"--for=jsonpath={{.status.printableStatus}}={status}", "--timeout=100s")
+
+
+@pytest.mark.parametrize("action", ["soft-reboot", "reset"])
+def test_a_guest_begins_anew_in_the_same_instance(site: Site, node: Node, guest: Virtctl, action: str) -> None:
+    kubectl, boots = site.kubectl.within(PLACE), guest.read_log(NAME).count(BOOTED)
+    uid = kubectl.get("vmi", NAME)["metadata"]["uid"]
+    assert guest(action, NAME) == (0, f"VMI {NAME} was scheduled to {action}\n", "")
+    wait_for_words(guest, node, NAME, BOOTED, boots + 1)
+    assert kubectl.get("vmi", NAME)["metadata"]["uid"] == uid
+
+
+@pytest.fixture
+def cdi(site: Site, node: Node) -> Iterator[StandIn]:
+    """A stand-in for CDI, whose claims are the node's."""
+    with standing_in(site, node.find_claim) as running:
+        yield running
+
+
+def upload(virtctl: Virtctl, kind: str, image: Path) -> str:
+    """What is said while an image is uploaded to a new claim or DataVolume."""
+    defaults = ("--default-instancetype", "u1.nano", "--default-preference", "linux")
+    return virtctl.print("image-upload", kind, "disk", "--size", "64Mi", "--image-path", image, *defaults)
+
+
+@pytest.mark.parametrize("kind", ["pvc", "dv"])
+def test_an_image_is_uploaded_as_cdi_wants_it(
+    site: Site, node: Node, cdi: StandIn, demo: DemoGuest, home: Path, kubectl: Kubectl, kind: str
+) -> None:
+    said = upload(Virtctl(site.plane.kubeconfig, home, kubectl.namespace), kind, demo.disk)
+    assert re.search(r"Uploading data to https://localhost:\d+\n", said)
+    assert said.endswith(f"Processing completed successfully\nUploading {demo.disk} completed successfully\n")
+    assert cdi.asked == [TokenRequest("admin", kubectl.namespace, "disk")]
+    assert cdi.sent == [("disk", "/v1beta1/upload-async")]
+    assert node.find_claim(kubectl.namespace, "disk").read_bytes() == demo.disk.read_bytes()
+    made = kubectl.get(kind, "disk")
+    if kind == "pvc":
+        marks = made["metadata"]["annotations"]
+        assert (marks[f"{STORAGE}.upload.target"], marks[f"{STORAGE}.contentType"]) == ("", "kubevirt")
+    else:
+        assert (made["spec"]["source"], made["spec"]["contentType"]) == ({"upload": {}}, "kubevirt")
+    assert made["metadata"]["labels"]["instancetype.kubevirt.io/default-instancetype"] == "u1.nano"
+
+
+@pytest.mark.usefixtures("cdi")
+def test_a_vm_boots_from_what_was_uploaded(
+    site: Site, node: Node, demo: DemoGuest, home: Path, kubectl: Kubectl
+) -> None:
+    virtctl = Virtctl(site.plane.kubeconfig, home, kubectl.namespace)
+    upload(virtctl, "dv", demo.disk)
+    vm = build_guest("booted")
+    vm["spec"] |= {role: {"inferFromVolume": "root"} for role in ("instancetype", "preference")}
+    vm["spec"]["template"]["spec"] |= {
+        "domain": {"devices": {}},
+        "volumes": [{"name": "root", "dataVolume": {"name": "disk"}}],
+    }
+    kubectl.apply(vm)
+    assert kubectl.get("vm", "booted")["spec"]["instancetype"]["name"] == "u1.nano"
+    wait_for_words(virtctl, node, "booted", PROMPT)
+    kubectl("delete", "vm", "booted", "--timeout=100s")
+
+
+def test_an_upload_that_the_proxy_refuses_leaves_nothing(
+    site: Site, cdi: StandIn, home: Path, kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "disk.img").write_bytes(b"image")
+    monkeypatch.setattr(cdi, "find_asked", lambda _: None)
+    virtctl = Virtctl(site.plane.kubeconfig, home, kubectl.namespace)
+    ran = virtctl("image-upload", "pvc", "disk", "--size", "64Mi", "--image-path", home / "disk.img")
+    assert (ran.status, "unexpected return value 401" in ran.err) == (1, True), ran.err
+    assert ran.out.endswith(f"PersistentVolumeClaim {kubectl.namespace}/disk removed again\n")
+    eventually(lambda: not kubectl.get("pvc")["items"] or None, lambda: "a claim is left")

@@ -1,0 +1,60 @@
+"""virtctl as the admin of a plane, in one namespace: run to its end, or beside the test."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.e2e.kubectl import Ran
+from tests.terminals import Terminal
+
+PROGRAM = Path(sys.executable).parent / "virtctl"
+PATIENCE = 300.0
+
+
+class Virtctl:
+    """virtctl with a kubeconfig and a home of its own."""
+
+    def __init__(self, kubeconfig: Path, home: Path, namespace: str) -> None:
+        self.namespace = namespace
+        self.environment = {
+            "HOME": str(home),
+            "KUBECONFIG": str(kubeconfig),
+            "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}",
+        }
+
+    def line(self, *words: str | Path) -> list[str | Path]:
+        return [PROGRAM, "-n", self.namespace, *words]
+
+    def __call__(self, *words: str | Path, said: str = "") -> Ran:
+        """Call it, whatever comes of it."""
+        ran = subprocess.run(
+            self.line(*words),
+            input=said,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=self.environment,
+            timeout=PATIENCE,
+        )
+        return Ran(ran.returncode, ran.stdout.replace("\r\n", "\n"), ran.stderr)
+
+    def print(self, *words: str | Path) -> str:
+        """Call it; what it printed, if all went well."""
+        ran = self(*words)
+        assert (ran.status, ran.err) == (0, ""), f"virtctl {' '.join(map(str, words))}: {ran.err}"
+        return ran.out
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        """Call it and let it run."""
+        return subprocess.Popen(
+            self.line(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment
+        )
+
+    def open(self, *words: str) -> Terminal:
+        """Call it in a terminal."""
+        return Terminal(self.line(*words), self.environment)
+
+    def read_log(self, name: str) -> str:
+        """All that a guest has written to its console."""
+        return self("console", name, "--log").out.replace("\r", "")
