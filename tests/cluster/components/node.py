@@ -1,8 +1,8 @@
 """
 A node that runs guests' pods on this machine: as much of a scheduler and a kubelet as launchers need.
 
-Pods are placed here and told of; `exec` runs commands in them. Claims are directories below the node's own. All ends
-with its block.
+Pods are placed here and told of; `exec` runs commands in them. Claims are directories below the node's own, and pods of
+namespaces without any are left to others. All ends with its block.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ class RunningCommand:
 
 
 class Node:
-    """Looks after all guests' pods of a plane, again and again."""
+    """Looks after guests' pods, again and again."""
 
     def __init__(self, plane: Plane, directory: Path) -> None:
         self._plane = plane
@@ -122,6 +122,8 @@ class Node:
         code, listing = self._plane.ask("GET", PODS)
         for pod in listing["items"] if code == 200 else ():
             metadata = pod["metadata"]
+            if not (self._directory / "claims" / metadata["namespace"]).exists():
+                continue
             path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
             if not pod["spec"].get("nodeName") and not metadata.get("deletionTimestamp"):
                 target = {"apiVersion": "v1", "kind": "Node", "name": NAME}

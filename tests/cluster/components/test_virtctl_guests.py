@@ -50,11 +50,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def node(site: Site, webhook: Worker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
-    """A node that runs guests, with the controllers at work; no guest is left on it."""
+    """A node that runs guests, with the controllers at work."""
     del webhook
     with site.running("controller"), running_node(site.plane, tmp_path_factory.mktemp("node")) as running:
         yield running
-        site.kubectl("delete", "vm", "--all", "--all-namespaces", "--timeout=100s")
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +67,7 @@ def key(home: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def guest(site: Site, node: Node, demo: DemoGuest, key: Path, home: Path) -> Virtctl:
+def guest(site: Site, node: Node, demo: DemoGuest, key: Path, home: Path) -> Iterator[Virtctl]:
     """virtctl where there is a VM whose guest has an ssh server and an agent, both running."""
     site.plane.ask("POST", "/api/v1/namespaces", {"metadata": {"name": PLACE}})
     virtctl = Virtctl(site.plane.kubeconfig, home, PLACE)
@@ -77,7 +76,8 @@ def guest(site: Site, node: Node, demo: DemoGuest, key: Path, home: Path) -> Vir
     kubectl = site.kubectl.within(PLACE)
     kubectl.apply(build_claim("root"), build_claim("luggage"), build_guest(NAME, START, root="root", luggage="luggage"))
     wait_for_words(virtctl, node, NAME, BOOTED)
-    return virtctl
+    yield virtctl
+    kubectl("delete", "vm", NAME, "--timeout=100s")
 
 
 def pack(home: Path, key: Path) -> Path:
