@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.cluster.components.site import Site
+from tests.cluster.installing import retry
 
 from virtshape.apiserver.access.certificates import Authority, make_key
 from virtshape.serve.manifests.crds import build_definitions
@@ -72,15 +73,19 @@ class StandIn:
 
     def look(self) -> None:
         """Bring all claims and DataVolumes one step further."""
-        _, volumes = self._plane.ask("GET", "/apis/cdi.kubevirt.io/v1beta1/datavolumes")
-        for volume in volumes["items"]:
+        for volume in self._list("/apis/cdi.kubevirt.io/v1beta1/datavolumes"):
             if "upload" in volume["spec"]["source"] and not (volume.get("status") or {}).get("phase"):
                 self._make_claim(volume)
-        _, claims = self._plane.ask("GET", "/api/v1/persistentvolumeclaims")
-        for claim in claims["items"]:
+        for claim in self._list("/api/v1/persistentvolumeclaims"):
             annotations = claim["metadata"].get("annotations") or {}
             if f"{STORAGE}.upload.target" in annotations and f"{STORAGE}.pod.ready" not in annotations:
                 self._annotate(claim["metadata"]["namespace"], claim["metadata"]["name"], READY)
+
+    def _list(self, path: str) -> list[Tree]:
+        """What is there; nothing yet of a kind that the API server has only just come to know."""
+        code, listing = self._plane.ask("GET", path)
+        items: list[Tree] = listing["items"] if code == 200 else []
+        return items
 
     def _make_claim(self, volume: Tree) -> None:
         metadata, storage = volume["metadata"], volume["spec"]["storage"]
@@ -182,10 +187,8 @@ def _install(site: Site, port: int, authority: str) -> list[Tree]:
     config = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "CDIConfig", "metadata": {"name": "config"}, "spec": {}}
     told = {"status": {"uploadProxyURL": f"localhost:{port}", "uploadProxyCA": authority}}
     path = "/apis/cdi.kubevirt.io/v1beta1/cdiconfigs"
-    code, answer = site.plane.ask("POST", path, config)
-    assert code == 201, answer
-    code, answer = site.plane.ask("PATCH", f"{path}/config/status", told, **MERGE)
-    assert code == 200, answer
+    retry(lambda: _expect(201, site.plane.ask("POST", path, config)))
+    retry(lambda: _expect(200, site.plane.ask("PATCH", f"{path}/config/status", told, **MERGE)))
     service = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -208,6 +211,10 @@ def _install(site: Site, port: int, authority: str) -> list[Tree]:
     site.add(service, served)
     site.kubectl("wait", "apiservice", f"v1beta1.{GROUP}", "--for=condition=Available", "--timeout=120s")
     return [served, service, *definitions]
+
+
+def _expect(code: int, answer: tuple[int, Tree]) -> None:
+    assert answer[0] == code, answer[1]
 
 
 def _remove(site: Site, objects: list[Tree]) -> None:
