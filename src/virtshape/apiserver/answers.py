@@ -13,10 +13,9 @@ from virtshape.api.codec import encode
 from virtshape.api.status import Cause, StatusError
 from virtshape.api.yaml import write_yaml
 from virtshape.apiserver.forms.negotiation import Form, choose_form
-from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Stream, Upgrade
+from virtshape.apiserver.message import JSON, PLAIN_TEXT, YAML, Request, Response, Stream, Upgrade
 from virtshape.store.errors import CompactedError, FutureError
 
-YAML: Final = "application/yaml"
 COMPRESS_FROM: Final = 128 * 1024
 NO_CACHE: Final = (("cache-control", "no-cache, private"),)
 
@@ -30,8 +29,7 @@ def answer_bytes(
     if warnings:
         headers += tuple(("warning", format_warning(text)) for text in warnings)
     if form.yaml:
-        tree = msgspec.to_builtins(msgspec.json.decode(body), order="deterministic")
-        body, content_type = write_yaml(tree).encode(), YAML
+        body, content_type = _to_yaml(body), YAML
     if len(body) > COMPRESS_FROM and "gzip" in request.headers.get("accept-encoding", ""):
         body = gzip.compress(body, 1, mtime=0)
         headers += (("content-encoding", "gzip"), ("vary", "Accept-Encoding"))
@@ -62,9 +60,12 @@ def answer_error(error: StatusError, accept: str = "") -> Response:
     headers += tuple(("warning", format_warning(text)) for text in error.warnings)
     body = encode(error.status)
     if "yaml" in accept and _wants_yaml(accept):
-        tree = msgspec.to_builtins(msgspec.json.decode(body), order="deterministic")
-        return Response(error.code, write_yaml(tree).encode(), YAML, headers)
+        return Response(error.code, _to_yaml(body), YAML, headers)
     return Response(error.code, body, JSON, headers)
+
+
+def _to_yaml(body: bytes) -> bytes:
+    return write_yaml(msgspec.to_builtins(msgspec.json.decode(body), order="deterministic")).encode()
 
 
 def _wants_yaml(accept: str) -> bool:

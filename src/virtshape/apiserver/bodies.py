@@ -4,7 +4,7 @@ The bodies of writes: JSON or YAML, as trees of a kind.
 Reads and checks, and changes nothing but what a kind does not have.
 """
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -13,12 +13,10 @@ from virtshape.api.status import StatusError
 from virtshape.api.yaml import read_documents
 from virtshape.apiserver.capability import is_defined
 from virtshape.apiserver.forms.negotiation import ACCEPTED, media_type
-from virtshape.apiserver.message import JSON, Request
+from virtshape.apiserver.message import JSON, YAML, Request
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.validity.strictness import admit_fields
 from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid
-
-YAML: Final = "application/yaml"
 
 
 def read_object(request: Request, kind: Kind, validation: str, *, creating: bool = False) -> tuple[Tree, list[str]]:

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from virtshape.api.kinds import Kind
 from virtshape.api.status import Cause, StatusError
-from virtshape.apiserver.bodies import YAML, read_yaml, refuse_media
+from virtshape.apiserver.bodies import read_yaml, refuse_media
 from virtshape.apiserver.forms.negotiation import ACCEPTED, media_type
-from virtshape.apiserver.message import JSON
+from virtshape.apiserver.message import JSON, YAML
 from virtshape.apiserver.validity.metadata import FOREGROUND, ORPHAN
 from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid, unsupported_value
 

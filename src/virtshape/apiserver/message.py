@@ -11,6 +11,7 @@ from virtshape.apiserver.incoming import Incoming
 from virtshape.stream.duplex import Duplex
 
 JSON = "application/json"
+YAML = "application/yaml"
 PLAIN_TEXT = "text/plain; charset=utf-8"
 PERSONAL = "impersonate-"
 """How headers begin that name people and groups."""
