@@ -1,1 +1,1 @@
-"""Pure decisions: what a VM, an instance type and a preference make together. No I/O, no clock, no logging."""
+"""Apply instance types and preferences to VMs. Pure functions: no I/O, no clock, no logging."""

@@ -1,8 +1,4 @@
-"""
-Annotations that an instance type or a preference puts on a VMI.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Annotations that an instance type or a preference adds to a VMI."""
 
 from collections.abc import Mapping
 
@@ -10,7 +6,7 @@ from virtshape.api.meta import ObjectMeta
 
 
 def check_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> list[str]:
-    """The annotations to which the VM gives another value than its instance type."""
+    """Return the annotations that the VM and its instance type set to different values."""
     own = metadata.annotations
     if not own or not given:
         return []
@@ -18,7 +14,7 @@ def check_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> 
 
 
 def apply_annotations(metadata: ObjectMeta, given: Mapping[str, str] | None) -> None:
-    """Write the annotations that the VM has no value for."""
+    """Add the annotations that the VM does not set."""
     if given:
         own = metadata.annotations = metadata.annotations or {}
         for key, value in given.items():

@@ -1,8 +1,9 @@
 """
-The order in which an instance type and a preference shape a VMI.
+Apply an instance type and a preference to a VMI, in KubeVirt's order.
 
-The instance type comes first and gives; any conflict stops before the preference, which only fills in.
-Neither is written to, but whole structs of theirs become part of the VMI: whoever goes on to change it gives copies.
+The instance type is applied first. If it conflicts with the VM, the preference is not applied. A preference only
+fills in fields that are unset. Neither object is modified, but the VMI may share structs with them: pass copies if
+the VMI is modified later.
 """
 
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
@@ -38,7 +39,7 @@ def apply(
     root: str = TEMPLATE_ROOT,
     layout: Layout = "sockets",
 ) -> list[Conflict]:
-    """Shape the draft, or say why it cannot be: then it is left as it was."""
+    """Apply both to the draft; on conflicts, return them all and leave the draft unchanged."""
     spec = draft.spec
     domain = spec.domain
     conflicts = check_own_vcpus(domain.cpu, root, instancetype) if domain.cpu is not None else []
@@ -53,17 +54,17 @@ def apply(
         apply_threads(domain, instancetype)
         apply_passthrough(domain.devices, instancetype)
         apply_annotations(draft.metadata, instancetype.annotations)
-        draft.close_turn("instance type")
+        draft.attribute_to("instance type")
     apply_own_vcpus(domain, preference, layout)
-    draft.close_turn("VM")
+    draft.attribute_to("VM")
     if preference is not None:
         apply_preference(draft, preference)
-        draft.close_turn("preference")
+        draft.attribute_to("preference")
     return []
 
 
 def check_instancetype(draft: Draft, instancetype: VirtualMachineInstancetypeSpec, root: str) -> list[Conflict]:
-    """Everything that the VM and its instance type both say, and what neither does."""
+    """Return all fields that both the VM and its instance type set, and required sizes that neither sets."""
     spec = draft.spec
     domain = spec.domain
     clashes = check_placement(spec, instancetype)
@@ -81,7 +82,7 @@ def check_instancetype(draft: Draft, instancetype: VirtualMachineInstancetypeSpe
 
 
 def apply_preference(draft: Draft, preference: VirtualMachinePreferenceSpec) -> None:
-    """Fill in what neither the VM nor the instance type says."""
+    """Fill in what neither the VM nor the instance type sets."""
     spec = draft.spec
     domain = spec.domain
     apply_cpu_preferences(domain, preference)

@@ -1,8 +1,4 @@
-"""
-The guest's clock: offset and timers, as a preference asks and the VM does not say.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Guest clock: the preferred offset and timers, where the VM sets none."""
 
 from virtshape.api.instancetype.preference import ClockPreferences
 from virtshape.api.kubevirt.domain import DomainSpec
@@ -10,7 +6,7 @@ from virtshape.api.kubevirt.features import Clock
 
 
 def apply_clock_preferences(domain: DomainSpec, preferred: ClockPreferences) -> None:
-    """Fill in what the VM leaves open: the offset as a whole, the timers as a whole."""
+    """Fill in the offset and the timers, each only if the VM does not set it at all."""
     clock = domain.clock = domain.clock or Clock()
     offset = preferred.preferred_clock_offset
     if offset is not None and clock.utc is None and clock.timezone is None:

@@ -1,8 +1,4 @@
-"""
-Why a VM is refused, as data: the fields and the words. Each fact has one wording, here.
-
-Pure: returned by checks, never raised.
-"""
+"""Conflicts: the reasons why a VM is rejected, with fields and message. Checks return them and never raise."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -15,7 +11,7 @@ VALUE_REQUIRED = "FieldValueRequired"
 
 
 class Conflict(NamedTuple):
-    """One violation: the fields of the VM it stands in, if any, the words, and what Kubernetes calls it."""
+    """One violation: the VM fields it concerns (if any), a message, and Kubernetes' cause type."""
 
     fields: tuple[str, ...]
     message: str
@@ -23,27 +19,27 @@ class Conflict(NamedTuple):
 
     @property
     def cause(self) -> Cause:
-        """The violation as a cause of a refusal."""
+        """The violation as a Status cause."""
         return Cause(self.type, self.message, ", ".join(self.fields))
 
 
 def instancetype_conflict(*fields: str) -> Conflict:
-    """The VM sets what its instance type sets too."""
+    """Return the conflict for fields that both the VM and its instance type set."""
     return Conflict(fields, f"VM field(s) {', '.join(fields)} conflicts with selected instance type")
 
 
 def describe_conflicts(conflicts: Sequence[Conflict]) -> str:
-    """All violations in one text; those against the instance type share one sentence."""
+    """Join all messages; conflicts with the instance type share one sentence."""
     clashing, others = split_conflicts(conflicts)
     return "; ".join([instancetype_conflict(*clashing).message, *others] if clashing else others)
 
 
 def split_conflicts(conflicts: Sequence[Conflict]) -> tuple[list[str], list[str]]:
-    """The fields that clash with the instance type, and the words of all other violations."""
+    """Return the fields that conflict with the instance type, and the messages of all other violations."""
     clashing = [c for c in conflicts if c.message == instancetype_conflict(*c.fields).message]
     return [field for c in clashing for field in c.fields], [c.message for c in conflicts if c not in clashing]
 
 
 def causes(conflicts: Iterable[Conflict]) -> list[Cause]:
-    """The violations as causes of a refusal."""
+    """Return the violations as Status causes."""
     return [conflict.cause for conflict in conflicts]

@@ -1,8 +1,4 @@
-"""
-vCPUs: what an instance type gives, what a VM asks for by itself, what a preference adds.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""vCPUs: from the instance type, from the VM's own `cpu.guest`, and CPU features from the preference."""
 
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import CPUInstancetype, VirtualMachineInstancetypeSpec
@@ -14,7 +10,7 @@ GUEST = "domain.cpu.guest"
 
 
 def check_cpu(domain: DomainSpec, given: CPUInstancetype | None) -> list[str]:
-    """The fields of the VM that say what its instance type says."""
+    """Return the CPU fields that conflict with the instance type."""
     cpu, resources = domain.cpu, domain.resources
     clashes: list[str] = []
     if resources is not None:
@@ -46,15 +42,15 @@ def _check_traits(cpu: CPU, given: CPUInstancetype) -> list[str]:
     return clashes
 
 
-def check_own_vcpus(cpu: CPU, root: str, beside: VirtualMachineInstancetypeSpec | None) -> list[Conflict]:
-    """Whether the VM's own number of vCPUs makes sense by itself, beside an instance type or without one."""
+def check_own_vcpus(cpu: CPU, root: str, instancetype: VirtualMachineInstancetypeSpec | None) -> list[Conflict]:
+    """Check the VM's own `cpu.guest`, with or without an instance type."""
     if cpu.guest is None:
         return []
     conflicts = []
     if cpu.guest == 0:
         message = f"{root}.{GUEST} must be 1 or more; leave it out to get one vCPU"
         conflicts.append(Conflict((f"{root}.{GUEST}",), message))
-    if beside is None:  # otherwise each of them is a conflict already
+    if instancetype is None:  # with an instance type, check_cpu reports these fields
         conflicts += [
             Conflict((field,), f"{field} and {root}.{GUEST} are mutually exclusive: keep one of them")
             for field in (f"{root}.domain.cpu.{name}" for name in ("sockets", "cores", "threads") if getattr(cpu, name))
@@ -65,7 +61,7 @@ def check_own_vcpus(cpu: CPU, root: str, beside: VirtualMachineInstancetypeSpec 
 def check_vcpus_spread(
     cpu: CPU | None, root: str, given: CPUInstancetype | None, preference: VirtualMachinePreferenceSpec | None
 ) -> Conflict | None:
-    """Whether the number of vCPUs in use can be spread as the preference asks, named where that number stands."""
+    """Check that the vCPUs can be spread as the preference asks; the conflict names the field that sets them."""
     if given is not None and given.topology is not None:
         vcpus = read_topology(given.topology).vcpus
         return check_spread(vcpus, "instancetype.spec.cpu.topology", "the instance type", preference)
@@ -79,7 +75,7 @@ def check_vcpus_spread(
 def apply_cpu(
     domain: DomainSpec, given: CPUInstancetype | None, preference: VirtualMachinePreferenceSpec | None, layout: Layout
 ) -> None:
-    """Write what the instance type gives."""
+    """Write the CPU fields of the instance type."""
     if given is None:
         return
     cpu = domain.cpu = domain.cpu or CPU()
@@ -102,7 +98,7 @@ def apply_cpu(
 
 
 def apply_own_vcpus(domain: DomainSpec, preference: VirtualMachinePreferenceSpec | None, layout: Layout) -> None:
-    """Lay out the number of vCPUs that the VM names by itself, and drop that number."""
+    """Replace the VM's own `cpu.guest` with sockets, cores and threads."""
     cpu = domain.cpu
     if cpu is not None and cpu.guest is not None:
         put_topology(cpu, lay_out_vcpus(cpu.guest, preference, layout))
@@ -110,7 +106,7 @@ def apply_own_vcpus(domain: DomainSpec, preference: VirtualMachinePreferenceSpec
 
 
 def apply_cpu_preferences(domain: DomainSpec, preference: VirtualMachinePreferenceSpec) -> None:
-    """Add the CPU features that the VM does not name itself."""
+    """Add the preferred CPU features that the VM does not name."""
     if preference.cpu is None or not preference.cpu.preferred_cpu_features:
         return
     cpu = domain.cpu = domain.cpu or CPU()
@@ -120,5 +116,5 @@ def apply_cpu_preferences(domain: DomainSpec, preference: VirtualMachinePreferen
 
 
 def put_topology(cpu: CPU, topology: Topology) -> None:
-    """Write the three numbers of a topology."""
+    """Write sockets, cores and threads."""
     cpu.sockets, cpu.cores, cpu.threads = topology.sockets, topology.cores, topology.threads

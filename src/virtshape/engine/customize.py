@@ -1,7 +1,7 @@
 """
-Customizing: a new instance type or preference, made from one that exists.
+Customize: derive a new instance type or preference from an existing one.
 
-Pure: the source stays as it is. What only a server can know about the source never passes on.
+The source is not modified, and its server-set metadata is never copied.
 """
 
 import copy
@@ -31,7 +31,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class Size(NamedTuple):
-    """The vCPUs, as a number or as an exact topology, and the memory to give; what is None stays as it is."""
+    """New vCPUs (as a number or as an exact topology) and memory; None keeps the source's value."""
 
     vcpus: int | None = None
     topology: CPUTopology | None = None
@@ -39,7 +39,7 @@ class Size(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether anything is to change."""
+        """Return True if any size is given."""
         return self != UNCHANGED
 
 
@@ -47,29 +47,29 @@ UNCHANGED = Size()
 
 
 def check_size(source: Instancetype | Preference, size: Size) -> list[Conflict]:
-    """Why the source cannot be given this size, if it cannot."""
+    """Return the reasons why the source cannot have this size."""
     if isinstance(source, Preference):
-        words = "a preference has no size: vCPUs and memory are an instance type's"
-        return [Conflict(("spec",), words)] if size.is_given else []
+        message = "a preference has no size: only instance types set vCPUs and memory"
+        return [Conflict(("spec",), message)] if size.is_given else []
     if size.vcpus is None:
         return []
     if size.topology is not None:
-        return [Conflict(("spec.cpu",), "a number of vCPUs and an exact topology exclude each other")]
+        return [Conflict(("spec.cpu",), "a number of vCPUs and an exact topology are mutually exclusive")]
     topology = find_topology(source)
     if topology is None:
         return []
-    words = f"the exact topology {topology} does not say how {size.vcpus} vCPUs are to be laid out"
-    return [Conflict(("spec.cpu.topology",), words)]
+    message = f"the exact topology {topology} does not define a layout for {size.vcpus} vCPUs"
+    return [Conflict(("spec.cpu.topology",), message)]
 
 
 def find_topology(source: Instancetype) -> Topology | None:
-    """The exact topology of an instance type that has one."""
+    """Return the exact topology of the instance type, or None."""
     cpu = source.spec.cpu
     return read_topology(cpu.topology) if cpu is not None and cpu.topology is not None else None
 
 
 def scale_topology(topology: Topology, vcpus: int) -> Topology:
-    """A topology for this many vCPUs, with sockets like those of the given one if that comes out even."""
+    """Return a topology for this many vCPUs that keeps cores and threads per socket if they divide evenly."""
     sockets, rest = divmod(vcpus, topology.cores * topology.threads)
     return Topology(vcpus) if rest else Topology(sockets, topology.cores, topology.threads)
 
@@ -82,7 +82,7 @@ def customize(
     cluster: bool = False,
     keep_metadata: bool = False,
 ) -> Instancetype | Preference:
-    """A copy under another name, of a size that was checked, for one namespace or for the whole cluster."""
+    """Return a copy with another name and size, namespaced or cluster-wide; check the size first."""
     metadata = _derive_metadata(source.metadata or ObjectMeta(), name, keep_metadata=keep_metadata)
     if isinstance(source, Preference):
         preference = VirtualMachineClusterPreference if cluster else VirtualMachinePreference
@@ -118,7 +118,7 @@ def _states_size(spec: VirtualMachineInstancetypeSpec) -> bool:
 
 
 def _derive_metadata(metadata: ObjectMeta, name: str, *, keep_metadata: bool) -> ObjectMeta:
-    """Labels and annotations alone pass on, and those that describe the source only when asked for."""
+    """Keep labels and annotations only; drop those that describe the source unless `keep_metadata` is set."""
 
     def derive(texts: dict[str, str] | None) -> dict[str, str] | None:
         kept = {

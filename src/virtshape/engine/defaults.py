@@ -1,8 +1,4 @@
-"""
-Defaults of a VMI: what stands where neither VM, instance type nor preference said anything.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Defaults of a VMI, for fields that VM, instance type and preference all leave unset."""
 
 from typing import Final
 
@@ -24,7 +20,7 @@ def apply_defaults(
     configuration: KubeVirtConfiguration | None,
     architecture: str = DEFAULT_ARCHITECTURE,
 ) -> None:
-    """Fill in everything that a VMI needs and nobody chose."""
+    """Fill in the required fields that are still unset."""
     domain = spec.domain
     spec.architecture = spec.architecture or architecture
     if domain.machine is None or not domain.machine.type:
@@ -43,7 +39,7 @@ def apply_defaults(
 
 
 def _default_cpu_request(domain: DomainSpec, configuration: KubeVirtConfiguration | None) -> None:
-    """Request the CPU limit; without one, what the configuration asks for each VMI that has no CPUs to itself."""
+    """Request the CPU limit, or else the configured `cpuRequest` unless the CPUs are dedicated."""
     resources = domain.resources
     if resources is not None:
         if find_amount(resources.requests, "cpu") is not None:
@@ -60,7 +56,7 @@ def _default_cpu_request(domain: DomainSpec, configuration: KubeVirtConfiguratio
 
 
 def _default_topology(resources: ResourceRequirements | None) -> Topology:
-    """One core on each of as many sockets as the CPU limit, or request, asks for."""
+    """Return one single-core socket per CPU of the limit, or else of the request."""
     for amounts in (resources.limits, resources.requests) if resources else ():
         if amounts and "cpu" in amounts:
             return Topology(sockets=amounts["cpu"].value() % 2**32)  # KubeVirt counts in 32 bits
@@ -68,7 +64,7 @@ def _default_topology(resources: ResourceRequirements | None) -> Topology:
 
 
 def _default_pull_policies(spec: VirtualMachineInstanceSpec) -> None:
-    """Pull an image anew only where its tag may move."""
+    """Default to `Always` for images whose tag may move, and to `IfNotPresent` otherwise."""
     for volume in spec.volumes or ():
         if volume.container_disk is not None:
             _default_pull_policy(volume.container_disk)

@@ -1,8 +1,4 @@
-"""
-Devices: the GPUs and host devices an instance type gives, and what a preference says of all the others.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Devices: GPUs and host devices from the instance type, defaults for other devices from the preference."""
 
 from copy import copy
 
@@ -15,7 +11,7 @@ from virtshape.engine.network import apply_interface_preferences
 
 
 def check_passthrough(devices: Devices, given: VirtualMachineInstancetypeSpec) -> list[str]:
-    """The devices of the VM that its instance type gives too."""
+    """Return the device fields that conflict with the instance type."""
     clashes = []
     if devices.gpus and given.gpus:
         clashes.append("domain.devices.gpus")
@@ -25,15 +21,15 @@ def check_passthrough(devices: Devices, given: VirtualMachineInstancetypeSpec) -
 
 
 def apply_passthrough(devices: Devices, given: VirtualMachineInstancetypeSpec) -> None:
-    """Write the GPUs and host devices that the instance type gives."""
+    """Write the GPUs and host devices of the instance type."""
     if given.gpus:
-        devices.gpus = [copy(gpu) for gpu in given.gpus]  # a preference may add to them
+        devices.gpus = [copy(gpu) for gpu in given.gpus]  # a preference may modify them
     if given.host_devices:
         devices.host_devices = list(given.host_devices)
 
 
 def apply_device_preferences(spec: VirtualMachineInstanceSpec, preferred: DevicePreferences) -> None:
-    """Fill in what the VM leaves open, device by device."""
+    """Fill in what the VM leaves unset, device by device."""
     devices = spec.domain.devices
     _apply_switches(devices, preferred)
     apply_disk_preferences(devices, preferred)

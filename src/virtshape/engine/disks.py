@@ -1,8 +1,4 @@
-"""
-Disks: one for each volume that has none, and what a preference says of bus, cache and the like.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Disks: a default disk per volume, and the preferred bus, cache, I/O mode and block size."""
 
 from virtshape.api.instancetype.preference import DevicePreferences
 from virtshape.api.kubevirt.devices import Devices, Disk, DiskTarget
@@ -10,7 +6,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 
 
 def apply_default_disks(spec: VirtualMachineInstanceSpec) -> None:
-    """Give each volume that no disk or filesystem names a disk of its own."""
+    """Add a disk for each volume that no disk or filesystem references."""
     if not spec.volumes:
         return
     devices = spec.domain.devices
@@ -24,7 +20,7 @@ def apply_default_disks(spec: VirtualMachineInstanceSpec) -> None:
 
 
 def apply_disk_preferences(devices: Devices, preferred: DevicePreferences) -> None:
-    """Fill in what the VM leaves open; a disk with no target becomes an ordinary one."""
+    """Fill in what the VM leaves unset; a disk without a target becomes a plain `disk`."""
     for disk in devices.disks or ():
         if disk.disk is None and disk.cdrom is None and disk.lun is None:
             disk.disk = DiskTarget()

@@ -1,7 +1,7 @@
 """
-A VMI in the making: the copy that the engine writes to and, when asked, a record of who wrote what.
+Draft: the copy of a VMI that the engine writes to, with an optional trace of which source set each field.
 
-The engine works in turns, one source after the other, and closes each: what is new then was that source's.
+The engine applies one source after another. After each, it attributes all new members to that source.
 """
 
 from collections.abc import Iterator
@@ -17,16 +17,16 @@ Source = Literal["VM", "instance type", "preference", "default"]
 
 
 class Trace:
-    """Which source wrote which member of which struct, list or map."""
+    """The source that wrote each member of each struct, list and map."""
 
     __slots__ = ("_members", "_writers")
 
     def __init__(self) -> None:
-        self._members: dict[tuple[int, object], object] = {}  # holds every value, so that ids stay theirs
+        self._members: dict[tuple[int, object], object] = {}  # keeps values alive, so that ids are not reused
         self._writers: dict[tuple[int, object], Source] = {}
 
     def record(self, value: object, source: Source) -> None:
-        """Note every member at or below the value that was not there when a turn was last closed."""
+        """Attribute to the source every member at or below the value that is new since the last call."""
         for member, _, child in _members(value):
             key = id(value), member
             if key not in self._members or self._members[key] is not child:
@@ -35,7 +35,7 @@ class Trace:
             self.record(child, source)
 
     def walk(self, value: object, path: str, source: Source = "VM") -> Iterator[tuple[str, object, Source]]:
-        """Each leaf at or below the value: its path, what stands there, and who wrote it."""
+        """Yield each leaf at or below the value: its path, its value and its source."""
         leaf = True
         for member, step, child in _members(value):
             leaf = False
@@ -60,14 +60,14 @@ def _members(value: object) -> Iterator[tuple[object, str, object]]:
 
 
 class Draft(Struct, gc=False):
-    """The metadata and spec being shaped, and, when asked for, the record of who wrote what."""
+    """The metadata and spec being completed, and the trace if one is requested."""
 
     metadata: ObjectMeta
     spec: VirtualMachineInstanceSpec
     trace: Trace | None = None
 
-    def close_turn(self, source: Source) -> None:
-        """Say that all written since the last turn came from this source."""
+    def attribute_to(self, source: Source) -> None:
+        """Attribute everything written since the last call to this source."""
         if self.trace is not None:
             self.trace.record(self.metadata, source)
             self.trace.record(self.spec, source)

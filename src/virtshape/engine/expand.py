@@ -1,7 +1,7 @@
 """
-Expanding: a VM that names an instance type and a preference becomes one that says it all itself.
+Expand: replace a VM's references to an instance type and a preference with the fields they stand for.
 
-Pure: works on the copy it is given; finding what the VM names is somebody else's.
+Works on the copy it is given. `resolve` finds the referenced objects.
 """
 
 from msgspec import Struct
@@ -25,7 +25,7 @@ from virtshape.engine.topology import Layout
 
 
 class Shape(Struct, frozen=True, gc=False):
-    """What a VM gets and likes, and how vCPUs are laid out when nobody prefers a way."""
+    """An instance type, a preference, and the vCPU layout to use if the preference names none."""
 
     instancetype: VirtualMachineInstancetypeSpec | None = None
     preference: VirtualMachinePreferenceSpec | None = None
@@ -39,7 +39,7 @@ def expand_vm(
     architecture: str = DEFAULT_ARCHITECTURE,
     trace: Trace | None = None,
 ) -> list[Conflict]:
-    """Write everything into the VM given and drop its references, or say why it cannot be done."""
+    """Expand the VM in place and remove its references, or return the conflicts."""
     template = vm.spec.template
     if shape.instancetype is None and shape.preference is None:
         return apply(draft_template(vm, trace), None, None, layout=shape.layout) if template.spec is not None else []
@@ -48,7 +48,7 @@ def expand_vm(
     if conflicts:
         return conflicts
     apply_defaults(draft.spec, configuration, architecture)
-    draft.close_turn("default")
+    draft.attribute_to("default")
     if draft.metadata.annotations:
         template.metadata = draft.metadata
     vm.spec.instancetype = vm.spec.preference = vm.spec.flavor = None
@@ -60,20 +60,20 @@ def expand_vm(
 def shape_draft(
     draft: Draft, shape: Shape, configuration: KubeVirtConfiguration | None, root: str = TEMPLATE_ROOT
 ) -> list[Conflict]:
-    """Give the draft disks and a network, then its instance type and preference."""
+    """Add default disks and a default interface, then apply the instance type and the preference."""
     apply_default_disks(draft.spec)
     unusable = apply_default_interface(draft.spec, configuration)
     if unusable is not None:
         return [unusable]
-    draft.close_turn("default")
+    draft.attribute_to("default")
     return apply(draft, shape.instancetype, shape.preference, root=root, layout=shape.layout)
 
 
 def draft_template(vm: VirtualMachine, trace: Trace | None = None) -> Draft:
-    """The VM's own template, to be written to; metadata that it has none of stay the draft's."""
+    """Return a draft of the VM's own template; metadata it lacks is created in the draft only."""
     template = vm.spec.template
     if template.spec is None:
         template.spec = VirtualMachineInstanceSpec(domain=DomainSpec(devices=Devices()))
     draft = Draft(template.metadata or ObjectMeta(), template.spec, trace)
-    draft.close_turn("VM")
+    draft.attribute_to("VM")
     return draft

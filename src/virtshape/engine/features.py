@@ -1,8 +1,4 @@
-"""
-Guest features: ACPI, APIC, Hyper-V and the like, as far as a preference asks and the VM does not say.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Guest features such as ACPI, APIC and Hyper-V: the preferred ones, where the VM sets none."""
 
 from virtshape.api.instancetype.preference import FeaturePreferences
 from virtshape.api.kubevirt.domain import DomainSpec
@@ -10,7 +6,7 @@ from virtshape.api.kubevirt.features import FeatureHyperv, Features, FeatureStat
 
 
 def apply_feature_preferences(domain: DomainSpec, preferred: FeaturePreferences) -> None:
-    """Fill in what the VM leaves open; Hyper-V feature by feature."""
+    """Fill in what the VM leaves unset; Hyper-V features are merged one by one."""
     features = domain.features = domain.features or Features()
     features.acpi = features.acpi or preferred.preferred_acpi or FeatureState()
     features.apic = features.apic or preferred.preferred_apic

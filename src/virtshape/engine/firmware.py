@@ -1,15 +1,11 @@
-"""
-Firmware: BIOS or EFI, with or without Secure Boot, as a preference asks and the VM does not say.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Firmware: the preferred BIOS or EFI and Secure Boot, where the VM sets none."""
 
 from virtshape.api.instancetype.preference import FirmwarePreferences
 from virtshape.api.kubevirt.domain import BIOS, EFI, Bootloader, DomainSpec, Firmware
 
 
 def apply_firmware_preferences(domain: DomainSpec, preferred: FirmwarePreferences) -> None:
-    """Fill in what the VM leaves open; a BIOS is never joined by an EFI, nor the other way round."""
+    """Fill in what the VM leaves unset; never set both BIOS and EFI."""
     firmware = domain.firmware = domain.firmware or Firmware()
     bootloader = firmware.bootloader = firmware.bootloader or Bootloader()
     _apply_bios(bootloader, preferred)
@@ -27,7 +23,7 @@ def _apply_efi(bootloader: Bootloader, preferred: FirmwarePreferences) -> None:
     if bootloader.bios is None and bootloader.efi is None:
         if preferred.preferred_efi is not None:
             bootloader.efi = preferred.preferred_efi
-            return  # the deprecated fields have no say beside it
+            return  # preferredEfi overrides the deprecated fields
         if preferred.preferred_use_efi:
             bootloader.efi = EFI()
     if bootloader.efi is not None and bootloader.efi.secure_boot is None:

@@ -1,8 +1,8 @@
 """
-What a VMI gets at its admission and no expanded VM shows: CPU model, disk buses, firmware UUID, the memory request.
+Defaults that VMI admission sets and `expand` does not: CPU model, disk buses, firmware UUID, memory request.
 
-Comes after all other defaults. Features and timers may be a preference's own structs, so they are replaced, never
-written to. Pure: the UUID is somebody else's to choose.
+Applied after all other defaults. Features and timers may be shared with a preference, so they are replaced and
+never modified. The caller chooses the UUID.
 """
 
 from typing import Any, Final, TypeVar
@@ -37,7 +37,7 @@ _HYPERV_NEEDS: Final = {
 def apply_instance_defaults(
     spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None, *, firmware_uuid: str
 ) -> None:
-    """Fill in what an instance needs to run and nobody chose, in a spec that has its other defaults already."""
+    """Fill in what a VMI needs to run, in a spec that already has the defaults of `apply_defaults`."""
     domain = spec.domain
     architecture = spec.architecture or DEFAULT_ARCHITECTURE
     cpu = domain.cpu = domain.cpu or CPU()
@@ -63,7 +63,7 @@ def _default_buses(devices: Devices, bus: str) -> None:
 
 
 def _default_features(features: Features) -> None:
-    """Being there turns a feature on, unless it says otherwise."""
+    """Enable each feature that is present, unless it is disabled explicitly."""
     features.acpi = _switched_on(features.acpi or FeatureState())
     features.apic = features.apic and _switched_on(features.apic)
     features.pvspinlock = features.pvspinlock and _switched_on(features.pvspinlock)
@@ -73,7 +73,7 @@ def _default_features(features: Features) -> None:
 
 
 def _complete_hyperv(hyperv: FeatureHyperv) -> FeatureHyperv:
-    """Turn on what is named and what that relies on."""
+    """Enable the named Hyper-V features and the features they depend on."""
     states = {name: getattr(hyperv, name) for name in hyperv.__struct_fields__}
     states = {name: _switched_on(state) for name, state in states.items() if state is not None}
     for name, needs in _HYPERV_NEEDS.items():
@@ -87,7 +87,7 @@ def _complete_hyperv(hyperv: FeatureHyperv) -> FeatureHyperv:
 
 
 def _switched_on(state: T) -> T:
-    """The feature with its switches on, its own and those of its parts, unless they are set already."""
+    """Return the feature with `enabled` set to true where it is unset, in nested features too."""
     switches: dict[str, Any] = {}
     for name in state.__struct_fields__:
         value = getattr(state, name)
@@ -99,7 +99,7 @@ def _switched_on(state: T) -> T:
 
 
 def _with_timers_present(timer: Timer) -> Timer:
-    """The timers, each there unless it says otherwise."""
+    """Return the timers with `present` set to true where it is unset."""
     named = {name: getattr(timer, name) for name in timer.__struct_fields__}
     return replace(
         timer,
@@ -108,7 +108,7 @@ def _with_timers_present(timer: Timer) -> Timer:
 
 
 def _default_memory_request(domain: DomainSpec, configuration: KubeVirtConfiguration | None) -> None:
-    """Request the memory limit, else what the guest has, less what the configuration lets guests share."""
+    """Request the memory limit, or else the guest's memory reduced by the configured overcommit."""
     resources, guest = domain.resources, domain.memory.guest if domain.memory else None
     if resources is not None and resources.requests and "memory" in resources.requests:
         return

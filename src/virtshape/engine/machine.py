@@ -1,8 +1,4 @@
-"""
-The emulated machine: its type, and the names architectures have for it.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Machine type of the guest: preferred and default values per architecture."""
 
 from typing import Final
 
@@ -15,19 +11,19 @@ _MACHINE_TYPES: Final = {"amd64": "q35", "arm64": "virt", "s390x": "s390-ccw-vir
 
 
 def apply_machine_preferences(domain: DomainSpec, preferred: MachinePreferences) -> None:
-    """Fill in the machine type if the VM leaves it open."""
+    """Fill in the machine type if the VM leaves it unset."""
     if preferred.preferred_machine_type and (domain.machine is None or not domain.machine.type):
         domain.machine = Machine(type=preferred.preferred_machine_type)
 
 
 def default_architecture(configuration: KubeVirtConfiguration | None) -> str:
-    """The architecture of VMs that name none."""
+    """Return the architecture of VMs that name none."""
     configured = configuration.architecture_configuration if configuration else None
     return (configured.default_architecture if configured else None) or DEFAULT_ARCHITECTURE
 
 
 def default_machine_type(architecture: str, configuration: KubeVirtConfiguration | None) -> str:
-    """The machine type for an architecture: the configuration's, else the one everybody uses."""
+    """Return the configured machine type for an architecture, or else the usual one."""
     if configuration is not None:
         if configuration.machine_type:
             return configuration.machine_type

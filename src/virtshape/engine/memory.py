@@ -1,8 +1,4 @@
-"""
-Guest memory: what an instance type gives, and how overcommitting it lowers the request.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Guest memory: size, hugepages and overcommit of the instance type, and the default size."""
 
 import struct
 from collections.abc import Mapping
@@ -15,7 +11,7 @@ from virtshape.engine.conflict import VALUE_REQUIRED, Conflict
 
 
 def check_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> list[str]:
-    """The fields of the VM that say what its instance type says."""
+    """Return the memory fields that conflict with the instance type."""
     if given is None:
         return []
     memory, resources = domain.memory, domain.resources
@@ -36,7 +32,7 @@ def check_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> list[s
 
 
 def check_memory_given(domain: DomainSpec, root: str, given: MemoryInstancetype | None) -> Conflict | None:
-    """Whether anybody says how much memory the guest has: the instance type, or else the VM itself."""
+    """Check that the instance type or the VM sets the guest's memory."""
     if given is not None and given.guest is not None:
         return None
     field = f"{root}.domain.memory.guest"
@@ -50,7 +46,7 @@ def check_memory_given(domain: DomainSpec, root: str, given: MemoryInstancetype 
 
 
 def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:
-    """Write what the instance type gives."""
+    """Write the memory fields of the instance type."""
     if given is None:
         return
     memory = domain.memory = domain.memory or Memory()
@@ -63,37 +59,37 @@ def apply_memory(domain: DomainSpec, given: MemoryInstancetype | None) -> None:
     percent = given.overcommit_percent or 0
     if percent > 0 and memory.guest is not None:
         requests = domain.resources.requests if domain.resources else None
-        if requests is None or "memory" not in requests:  # beside a type without memory it is the VM's to choose
+        if requests is None or "memory" not in requests:  # allowed if the instance type sets no memory
             put_request(domain, "memory", overcommit(memory.guest, percent))
 
 
 def default_memory(domain: DomainSpec) -> Quantity | None:
-    """The memory of a guest for which nobody chose it: what is requested, else the limit, else one huge page."""
+    """Return the memory of a guest that sets none: the request, else the limit, else one huge page."""
     for amounts in (domain.resources.requests, domain.resources.limits) if domain.resources else ():
         amount = find_amount(amounts, "memory")
         if amount is not None:
             return amount
     if domain.memory is not None and domain.memory.hugepages is not None and domain.memory.hugepages.page_size:
-        with suppress(ValueError):  # a page size that is none is refused elsewhere
+        with suppress(ValueError):  # admission rejects invalid page sizes
             return Quantity(domain.memory.hugepages.page_size)
     return None
 
 
 def find_amount(amounts: Mapping[str, Quantity] | None, resource: str) -> Quantity | None:
-    """The amount of a resource, if there is one and it is not nought."""
+    """Return the amount of a resource, or None if it is absent or zero."""
     amount = amounts.get(resource) if amounts else None
     return None if amount is None or amount.is_zero() else amount
 
 
 def put_request(domain: DomainSpec, resource: str, amount: Quantity) -> None:
-    """Ask the node for an amount of a resource."""
+    """Set the request for a resource."""
     resources = domain.resources = domain.resources or ResourceRequirements()
     requests = resources.requests = resources.requests or {}
     requests[resource] = amount
 
 
 def overcommit(guest: Quantity, percent: int) -> Quantity:
-    """The memory to request for a guest when it is overcommitted; in 32-bit floats, as KubeVirt rounds."""
+    """Return the memory request for an overcommitted guest, in 32-bit floats as KubeVirt rounds."""
     share = _float32(1 - _float32(_float32(percent) / 100))
     return Quantity.of(int(_float32(_float32(guest.value()) * share)), guest.format)
 

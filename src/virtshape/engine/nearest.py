@@ -1,8 +1,4 @@
-"""
-Which other instance types come near to one that will not do.
-
-Pure: ranks what it is given; whether one of them would do is asked of the caller.
-"""
+"""Suggest the nearest instance types that would be accepted. The caller decides which ones are acceptable."""
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -11,7 +7,7 @@ from typing import NamedTuple
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.engine.topology import count_vcpus
 
-MOST_NAMED = 3
+MAX_SUGGESTIONS = 3
 
 
 class Candidate(NamedTuple):
@@ -22,21 +18,21 @@ class Candidate(NamedTuple):
 
 
 def find_nearest(
-    candidates: Iterable[Candidate], would_do: Callable[[VirtualMachineInstancetypeSpec], bool], near_to: str = ""
+    candidates: Iterable[Candidate], is_acceptable: Callable[[VirtualMachineInstancetypeSpec], bool], near_to: str = ""
 ) -> list[str]:
-    """Up to three names of instance types that would do: of the same series first, then the smallest first."""
+    """Return up to three acceptable names: the same series first, then the smallest first."""
     series = near_to.partition(".")[0]
     nearest: list[str] = []
     for candidate in sorted(candidates, key=lambda each: (each.name.partition(".")[0] != series, _size(each))):
-        if would_do(candidate.spec):
+        if is_acceptable(candidate.spec):
             nearest.append(candidate.name)
-            if len(nearest) == MOST_NAMED:
+            if len(nearest) == MAX_SUGGESTIONS:
                 break
     return nearest
 
 
 def count_traits(spec: VirtualMachineInstancetypeSpec) -> int:
-    """How much an instance type asks of a node beside vCPUs and memory; the plainest asks for nothing."""
+    """Return how many things an instance type needs from a node in addition to vCPUs and memory."""
     cpu, memory = spec.cpu, spec.memory
     traits: list[object] = [spec.gpus, spec.host_devices, spec.node_selector]
     if cpu is not None:
@@ -47,7 +43,7 @@ def count_traits(spec: VirtualMachineInstancetypeSpec) -> int:
 
 
 def _size(candidate: Candidate) -> tuple[int, int, Decimal, str]:
-    """What an instance type asks of a node, the plainest first."""
+    """Sort key: fewest special needs first, then fewest vCPUs, then least memory."""
     spec, memory = candidate.spec, candidate.spec.memory
     guest = memory.guest.amount if memory and memory.guest else Decimal(0)
     return count_traits(spec), count_vcpus(spec.cpu), guest, candidate.name

@@ -1,8 +1,4 @@
-"""
-Interfaces: the default one for a VM that names none, and what a preference says of model and binding.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Interfaces: the default interface, and the preferred model and binding."""
 
 from virtshape.api.instancetype.preference import DevicePreferences
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -17,7 +13,7 @@ _BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "pass
 def apply_default_interface(
     spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None
 ) -> Conflict | None:
-    """Connect a VM that names no network to the pod network, as the configuration says."""
+    """Connect a VM without networks to the pod network with the configured binding."""
     devices = spec.domain.devices
     if devices.autoattach_pod_interface is False or spec.networks or devices.interfaces:
         return None
@@ -38,7 +34,7 @@ def apply_default_interface(
 
 
 def apply_interface_preferences(spec: VirtualMachineInstanceSpec, preferred: DevicePreferences) -> None:
-    """Fill in what the VM leaves open, interface by interface."""
+    """Fill in what the VM leaves unset, interface by interface."""
     for interface in spec.domain.devices.interfaces or ():
         interface.model = interface.model or preferred.preferred_interface_model
         if preferred.preferred_interface_masquerade is not None and _is_unbound_on_pod(interface, spec.networks):

@@ -1,15 +1,11 @@
-"""
-Where a guest may run: node selector and scheduler of an instance type.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Node selector and scheduler of the instance type."""
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 
 
 def check_placement(spec: VirtualMachineInstanceSpec, given: VirtualMachineInstancetypeSpec) -> list[str]:
-    """The fields of the VM that say what its instance type says."""
+    """Return the placement fields that conflict with the instance type."""
     clashes = []
     if spec.node_selector is not None and given.node_selector is not None:
         clashes.append("nodeSelector")
@@ -19,7 +15,7 @@ def check_placement(spec: VirtualMachineInstanceSpec, given: VirtualMachineInsta
 
 
 def apply_placement(spec: VirtualMachineInstanceSpec, given: VirtualMachineInstancetypeSpec) -> None:
-    """Write what the instance type gives."""
+    """Write the node selector and the scheduler of the instance type."""
     if given.node_selector is not None:
         spec.node_selector = dict(given.node_selector)
     if given.scheduler_name:

@@ -1,8 +1,4 @@
-"""
-What a preference requires: enough vCPUs, enough memory, the right architecture.
-
-Pure: returns every unmet requirement; the words name what is given and what is needed.
-"""
+"""Preference requirements: minimum vCPUs, minimum memory, architecture. Every unmet requirement is reported."""
 
 from collections.abc import Iterator
 
@@ -27,7 +23,7 @@ def check_requirements(
     spec: VirtualMachineInstanceSpec,
     own_vcpus: int | None = None,
 ) -> list[Conflict]:
-    """All requirements that are not met; `own_vcpus` is the VM's `cpu.guest`, which shaping drops from the spec."""
+    """Return all unmet requirements; `own_vcpus` is the VM's `cpu.guest`, which `apply` removes from the spec."""
     requirements = preference.requirements if preference else None
     if preference is None or requirements is None:
         return []
@@ -76,7 +72,7 @@ def _check_cpu(
 
 
 def _counted_members(preference: VirtualMachinePreferenceSpec) -> tuple[str, tuple[str, ...]]:
-    """Which members of a VM's own topology count as vCPUs, given what the preference wants them to be."""
+    """Return which members of a VM's own topology count as vCPUs under the preferred topology."""
     match preferred_topology(preference):
         case "cores":
             return "cores", ("cores",)
@@ -105,10 +101,10 @@ def _check_memory(
 
 
 def _too_few_vcpus(given: int, giver: str, required: int, shape: str, *fields: str) -> Conflict:
-    words = (
+    message = (
         f"insufficient CPU resources of {given} vCPU provided by {giver}, preference requires {required} vCPU{shape}"
     )
-    return _unmet(words, *fields)
+    return _unmet(message, *fields)
 
 
 def _unmet(message: str, *fields: str) -> Conflict:

@@ -1,15 +1,11 @@
-"""
-I/O threads and launch security: whole values that an instance type gives and a VM may not give too.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""I/O threads and launch security of the instance type."""
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.domain import DiskIOThreads, DomainSpec
 
 
 def check_threads(domain: DomainSpec, given: VirtualMachineInstancetypeSpec) -> list[str]:
-    """The fields of the VM that say what its instance type says."""
+    """Return the fields that conflict with the instance type."""
     clashes = []
     if _pool_size(domain.io_threads) is not None and _pool_size(given.io_threads) is not None:
         clashes.append("domain.ioThreads.supplementalPoolThreadCount")
@@ -21,7 +17,7 @@ def check_threads(domain: DomainSpec, given: VirtualMachineInstancetypeSpec) -> 
 
 
 def apply_threads(domain: DomainSpec, given: VirtualMachineInstancetypeSpec) -> None:
-    """Write what the instance type gives."""
+    """Write the I/O threads and launch security of the instance type."""
     if _pool_size(given.io_threads) is not None:
         domain.io_threads = given.io_threads
     if given.io_threads_policy is not None:

@@ -1,8 +1,4 @@
-"""
-Guest CPU topology: which sockets, cores and threads carry the vCPUs.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Guest CPU topology: distribute vCPUs over sockets, cores and threads."""
 
 from typing import Final, Literal
 
@@ -30,7 +26,7 @@ THREADS_PER_CORE: Final = 2
 
 
 class Topology(Struct, frozen=True, gc=False):
-    """How many sockets, cores in each, threads in each of those."""
+    """Sockets, cores per socket and threads per core."""
 
     sockets: int = 1
     cores: int = 1
@@ -38,7 +34,7 @@ class Topology(Struct, frozen=True, gc=False):
 
     @property
     def vcpus(self) -> int:
-        """All threads of all cores of all sockets."""
+        """The product of sockets, cores and threads."""
         return self.sockets * self.cores * self.threads
 
     def __str__(self) -> str:
@@ -46,19 +42,19 @@ class Topology(Struct, frozen=True, gc=False):
 
 
 def read_topology(topology: CPUTopology) -> Topology:
-    """The exact topology of an instance type: an absent member is 1."""
+    """Return the exact topology of an instance type; an absent member is 1."""
     return Topology(topology.sockets or 1, topology.cores or 1, topology.threads or 1)
 
 
 def count_vcpus(cpu: CPUInstancetype | None) -> int:
-    """The vCPUs that an instance type gives; 0 where it leaves them to the VM."""
+    """Return the vCPUs of an instance type, or 0 if it leaves them to the VM."""
     if cpu is None:
         return 0
     return read_topology(cpu.topology).vcpus if cpu.topology else cpu.guest or 0
 
 
 def preferred_topology(preference: VirtualMachinePreferenceSpec | None, default: str = "sockets") -> str:
-    """The topology that the preference asks for, by its current name."""
+    """Return the preferred topology by its current name."""
     if preference is None or preference.cpu is None or not preference.cpu.preferred_cpu_topology:
         return default
     name = preference.cpu.preferred_cpu_topology
@@ -66,7 +62,7 @@ def preferred_topology(preference: VirtualMachinePreferenceSpec | None, default:
 
 
 def spread_options(preference: VirtualMachinePreferenceSpec) -> tuple[int, str]:
-    """How many of the inner kind per outer one, and over which kinds, vCPUs are spread."""
+    """Return the spread ratio and the levels that vCPUs are spread across."""
     ratio = preference.prefer_spread_socket_to_core_ratio or DEFAULT_RATIO
     across = "SocketsCores"
     options = preference.cpu.spread_options if preference.cpu else None
@@ -79,7 +75,7 @@ def spread_options(preference: VirtualMachinePreferenceSpec) -> tuple[int, str]:
 
 
 def lay_out_vcpus(vcpus: int, preference: VirtualMachinePreferenceSpec | None, default: Layout = "sockets") -> Topology:
-    """Place the vCPUs where the preference wants them; on the default kind, if it does not say."""
+    """Distribute vCPUs as the preference asks, or else by the default layout."""
     match preferred_topology(preference, default):
         case "sockets" | "any":
             return Topology(sockets=vcpus)
@@ -87,14 +83,14 @@ def lay_out_vcpus(vcpus: int, preference: VirtualMachinePreferenceSpec | None, d
             return Topology(cores=vcpus)
         case "threads":
             return Topology(threads=vcpus)
-        case "spread" if preference is not None and vcpus > 1:  # a lone vCPU cannot be spread
+        case "spread" if preference is not None and vcpus > 1:  # a single vCPU cannot be spread
             return _spread(vcpus, *spread_options(preference))
-        case _:  # admission refuses other names; objects stored before it did get one vCPU
+        case _:  # admission rejects unknown names; objects stored earlier get one vCPU
             return Topology()
 
 
 def _spread(vcpus: int, ratio: int, across: str) -> Topology:
-    ratio = ratio or 1  # nothing can be divided by nought
+    ratio = ratio or 1  # avoid division by zero
     match across:
         case "SocketsCores":
             return Topology(sockets=vcpus // ratio, cores=ratio)
@@ -109,21 +105,21 @@ def _spread(vcpus: int, ratio: int, across: str) -> Topology:
 def check_spread(
     vcpus: int, field: str, giver: str, preference: VirtualMachinePreferenceSpec | None
 ) -> Conflict | None:
-    """Whether the vCPUs can be spread evenly as the preference asks; `giver` says who gives them, in `field`."""
+    """Check that the vCPUs can be spread evenly; `giver` provides them in `field`."""
     if preference is None or preferred_topology(preference) != "spread":
         return None
     ratio, across = spread_options(preference)
     over = "Spec.PreferSpreadSocketToCoreRatio or Spec.CPU.PreferSpreadOptions.Ratio of"
     match across:
         case "SocketsCores":
-            divisor, words = ratio, f"{over} {ratio}"
+            divisor, divided_by = ratio, f"{over} {ratio}"
         case "CoresThreads":
-            divisor, words = ratio, f"the number of threads per core {ratio}"
+            divisor, divided_by = ratio, f"the number of threads per core {ratio}"
         case "SocketsCoresThreads":
             divisor = THREADS_PER_CORE * ratio
-            words = f"the number of threads per core {THREADS_PER_CORE} and {over} {ratio}"
+            divided_by = f"the number of threads per core {THREADS_PER_CORE} and {over} {ratio}"
         case _:
             return None
     if divisor and vcpus % divisor == 0:
         return None
-    return Conflict((field,), f"{vcpus} vCPUs provided by {giver} are not divisible by {words}")
+    return Conflict((field,), f"{vcpus} vCPUs provided by {giver} are not divisible by {divided_by}")

@@ -1,15 +1,11 @@
-"""
-Volumes: the storage class that a preference wants for the disks a VM has made for it.
-
-Pure: no I/O, no clock, no logging.
-"""
+"""Preferred storage class of a VM's dataVolumeTemplates."""
 
 from virtshape.api.instancetype.preference import VolumePreferences
 from virtshape.api.kubevirt.machine import VirtualMachine
 
 
 def apply_storage_class(vm: VirtualMachine, preferred: VolumePreferences) -> None:
-    """Fill in the storage class of each dataVolumeTemplate that leaves it open; `""` is somebody's choice."""
+    """Fill in the storage class of each dataVolumeTemplate that leaves it unset; `""` counts as set."""
     if not preferred.preferred_storage_class_name:
         return
     for template in vm.spec.data_volume_templates or ():

@@ -208,7 +208,7 @@ def test_json_is_printed_on_request() -> None:
 def test_vcpus_for_a_type_with_a_topology_ask_for_a_decision() -> None:
     write("all.yaml", build_type(cpu=LAID_OUT))
     assert _refuse("small", "-f", "all.yaml", "--vcpus", "8") == (
-        "error: small: the exact topology 2x1x2 does not say how 8 vCPUs are to be laid out\n"
+        "error: small: the exact topology 2x1x2 does not define a layout for 8 vCPUs\n"
         "Say it with --topology, such as --topology sockets=4,cores=1,threads=2, "
         "or take an instance type without a topology.\n"
     )
@@ -220,7 +220,7 @@ def test_vcpus_for_a_type_with_a_topology_ask_for_a_decision() -> None:
 @pytest.mark.parametrize("words", [["--vcpus", "2"], ["--memory", "1Gi"], ["--topology", "cores=2"]])
 def test_a_size_for_a_preference_is_refused(words: list[str]) -> None:
     assert _refuse("fedora", *words).splitlines() == [
-        "error: fedora: a preference has no size: vCPUs and memory are an instance type's",
+        "error: fedora: a preference has no size: only instance types set vCPUs and memory",
         "Leave out the size, or name an instance type.",
     ]
 

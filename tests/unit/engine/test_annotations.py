@@ -18,7 +18,7 @@ Annotations = dict[str, str]
         pytest.param({"a": "own"}, {}, {}, {"a": "own"}, id="nothing given"),
     ],
 )
-def test_who_annotates(
+def test_annotations_are_merged(
     own: Annotations | None, given: Annotations | None, preferred: Annotations | None, result: Annotations
 ) -> None:
     shaped = shape(None, {"annotations": given}, {"annotations": preferred}, annotations=own)
@@ -36,7 +36,7 @@ def test_who_annotates(
         ({}, {"b": "2"}, []),
     ],
 )
-def test_another_value_conflicts_and_its_path_has_no_root(
+def test_different_annotation_values_conflict_without_a_root_path(
     own: Annotations, given: Annotations, clashes: list[str]
 ) -> None:
     assert list_clashes({}, {"annotations": given}, annotations=own) == clashes

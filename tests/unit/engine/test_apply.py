@@ -81,12 +81,12 @@ def test_all_conflicts_are_named_at_once_and_in_order() -> None:
 
 
 @pytest.mark.parametrize("root", ["spec", "spec.template.spec", "anywhere"])
-def test_paths_begin_at_the_root_but_for_annotations(root: str) -> None:
+def test_paths_start_at_the_root_except_for_annotations(root: str) -> None:
     conflicts = shape({"cpu": {"cores": 1}}, EVERYTHING, annotations={"a": "own"}, root=root).conflicts
     assert [c.fields for c in conflicts] == [(f"{root}.domain.cpu.cores",), ("annotations.a",)]
 
 
-def test_beside_a_conflict_nothing_is_written() -> None:
+def test_draft_is_unchanged_on_conflict() -> None:
     draft = Draft(ObjectMeta(annotations={"a": "own"}), build_spec(RIVAL_DOMAIN))
     before = encode(draft.spec), encode(draft.metadata)
     preference = build_preference_spec(devices={"preferredRng": {}}, annotations={"b": "1"})
@@ -94,12 +94,12 @@ def test_beside_a_conflict_nothing_is_written() -> None:
     assert (encode(draft.spec), encode(draft.metadata)) == before
 
 
-def test_neither_an_instance_type_nor_a_preference_changes_nothing() -> None:
+def test_draft_is_unchanged_without_instance_type_and_preference() -> None:
     domain = {"devices": {"disks": [{"name": "d"}]}, "memory": {"guest": "1Gi"}}
     assert shape_spec(domain) == {"domain": domain}
 
 
-def test_an_empty_instance_type_demands_memory_and_gives_nothing() -> None:
+def test_empty_instance_type_only_requires_memory() -> None:
     domain: Tree = {"devices": {}, "memory": {"guest": "1Gi"}}
     assert shape_spec(domain, {"cpu": None, "memory": None}) == {"domain": domain}
 
@@ -109,7 +109,7 @@ def test_an_empty_preference_changes_nothing() -> None:
     assert shape_spec(domain, preference={}) == {"domain": domain}
 
 
-def test_empty_sections_of_a_preference_bring_their_parents() -> None:
+def test_empty_preference_sections_create_their_parents() -> None:
     preference: Tree = {
         "cpu": {},
         "devices": {},
@@ -125,7 +125,7 @@ def test_empty_sections_of_a_preference_bring_their_parents() -> None:
     }
 
 
-def test_an_instance_type_and_a_preference_join_in_one_domain() -> None:
+def test_instance_type_and_preference_are_applied_together() -> None:
     preference: Tree = {
         "cpu": {"preferredCPUTopology": "cores", "preferredCPUFeatures": [{"name": "vmx"}]},
         "devices": {"preferredDiskBus": "virtio", "preferredRng": {}},

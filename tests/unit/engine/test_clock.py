@@ -32,5 +32,5 @@ TIMER: Tree = {"hpet": {"present": False}, "pit": {"tickPolicy": "delay"}}
         ),
     ],
 )
-def test_the_clock(own: Tree | None, preferred: Tree, result: Tree) -> None:
+def test_clock_preferences_fill_offset_and_timers(own: Tree | None, preferred: Tree, result: Tree) -> None:
     assert shape_domain({"clock": own}, preference={"clock": preferred})["clock"] == result

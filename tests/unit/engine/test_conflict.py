@@ -18,7 +18,7 @@ LACK = Conflict(("spec.disk",), "no disk", VALUE_REQUIRED)
 NOWHERE = Conflict((), "the network is down")
 
 
-def test_a_clash_with_the_instance_type_names_its_field() -> None:
+def test_instancetype_conflict_names_its_field() -> None:
     assert CPU.message == "VM field(s) spec.cpu conflicts with selected instance type"
 
 
@@ -37,14 +37,14 @@ def test_all_violations_are_described_at_once(conflicts: list[Conflict], words: 
     assert describe_conflicts(conflicts) == words
 
 
-def test_clashes_are_told_from_other_violations() -> None:
+def test_instancetype_conflicts_are_split_from_other_violations() -> None:
     assert split_conflicts([LACK, CPU, NOWHERE, MEMORY]) == (
         ["spec.cpu", "spec.memory"],
         ["no disk", "the network is down"],
     )
 
 
-def test_each_violation_is_a_cause() -> None:
+def test_each_violation_becomes_a_status_cause() -> None:
     several = Conflict(("spec.a", "spec.b"), "too few")
     assert causes([CPU, LACK, several, NOWHERE]) == [
         Cause("FieldValueInvalid", CPU.message, "spec.cpu"),

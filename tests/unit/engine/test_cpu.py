@@ -50,13 +50,13 @@ def test_the_topology_of_an_instance_type_wins_over_any_preferred_one(name: str 
         ),
     ],
 )
-def test_the_topology_of_an_instance_type_is_taken_exactly(given: Tree, cpu: Tree) -> None:
+def test_instance_type_topology_is_applied_exactly(given: Tree, cpu: Tree) -> None:
     assert shape_domain(instancetype={"cpu": given})["cpu"] == cpu
 
 
 @pytest.mark.parametrize("member", ["sockets", "cores", "threads"])
 @pytest.mark.parametrize("value", [-1, 2**32, 1.5, "2"])
-def test_a_topology_is_made_of_whole_numbers_in_range(member: str, value: object) -> None:
+def test_topology_members_must_be_integers_in_range(member: str, value: object) -> None:
     with pytest.raises(DecodeError):
         from_tree({"topology": {member: value}}, CPUInstancetype)
 
@@ -79,7 +79,7 @@ def test_a_topology_is_made_of_whole_numbers_in_range(member: str, value: object
         ),
     ],
 )
-def test_no_vcpus_of_the_vm_stand_beside_an_instance_type(given: Tree | None, domain: Tree, clashes: list[str]) -> None:
+def test_vm_cpu_fields_conflict_with_an_instance_type(given: Tree | None, domain: Tree, clashes: list[str]) -> None:
     assert list_clashes(domain, {"cpu": given}) == clashes
 
 
@@ -99,7 +99,7 @@ def test_a_number_of_vcpus_in_the_vm_conflicts_with_an_instance_type_that_has_on
         ("features", [{"name": "vmx"}]),
     ],
 )
-def test_traits_of_the_vm_stay_where_the_instance_type_has_none(field: str, own: object) -> None:
+def test_vm_cpu_traits_stay_if_the_instance_type_sets_none(field: str, own: object) -> None:
     expected = {"sockets": 2, "cores": 1, "threads": 1, field: own}
     assert shape_domain({"cpu": {field: own}}, {"cpu": {"guest": 2}})["cpu"] == expected
 
@@ -113,7 +113,7 @@ def test_traits_of_the_vm_stay_where_the_instance_type_has_none(field: str, own:
     ],
     ids=["no model", "not dedicated", "not isolated"],
 )
-def test_what_says_nothing_in_the_vm_conflicts_with_nothing(own: Tree, given: Tree) -> None:
+def test_zero_values_in_the_vm_do_not_conflict(own: Tree, given: Tree) -> None:
     assert list_clashes({"cpu": own}, {"cpu": {"guest": 2, **given}}) == []
 
 
@@ -126,14 +126,14 @@ def test_what_says_nothing_in_the_vm_conflicts_with_nothing(own: Tree, given: Tr
         pytest.param(4, 0, {}, id="erased"),
     ],
 )
-def test_the_most_sockets_never_conflict(own: int | None, given: int | None, result: Tree) -> None:
+def test_max_sockets_never_conflicts(own: int | None, given: int | None, result: Tree) -> None:
     cpu = shape_domain({"cpu": {"maxSockets": own}}, {"cpu": {"guest": 1, "maxSockets": given}})["cpu"]
     assert cpu == {"sockets": 1, "cores": 1, "threads": 1, **result}
 
 
 @pytest.mark.parametrize(("name", "cpu"), GUEST_LAYOUTS.items())
 @pytest.mark.parametrize("instancetype", [None, SIZELESS, {"cpu": {}, "memory": {}}], ids=["none", "bare", "empty"])
-def test_the_vms_own_number_is_laid_out_as_preferred_and_dropped(
+def test_cpu_guest_of_the_vm_is_laid_out_and_removed(
     name: str | None, cpu: Tree, instancetype: Tree | None
 ) -> None:
     domain = {"cpu": {"guest": 4}, **MEMORY}
@@ -141,17 +141,17 @@ def test_the_vms_own_number_is_laid_out_as_preferred_and_dropped(
     assert shape_domain(domain, instancetype, preference) == {"devices": {}, "cpu": cpu, **MEMORY}
 
 
-def test_the_vms_own_number_goes_to_cores_beside_a_flavor() -> None:
+def test_cpu_guest_of_the_vm_becomes_cores_with_a_flavor() -> None:
     cpu = shape_domain({"cpu": {"guest": 4}}, layout="cores")["cpu"]
     assert cpu == {"sockets": 1, "cores": 4, "threads": 1}
 
 
-def test_the_vms_own_number_keeps_the_other_traits() -> None:
+def test_cpu_guest_of_the_vm_keeps_other_cpu_fields() -> None:
     cpu = shape_domain({"cpu": {"guest": 4, "model": "host-model", "maxSockets": 8}})["cpu"]
     assert cpu == {"sockets": 4, "cores": 1, "threads": 1, "model": "host-model", "maxSockets": 8}
 
 
-def test_traits_of_a_sizeless_instance_type_join_the_vms_own_number() -> None:
+def test_cpu_fields_of_an_open_size_instance_type_join_cpu_guest_of_the_vm() -> None:
     given: Tree = {"cpu": {"dedicatedCPUPlacement": True, "numa": {}}, "memory": None}
     cpu = shape_domain({"cpu": {"guest": 4}, **MEMORY}, given)["cpu"]
     assert cpu == {"sockets": 4, "cores": 1, "threads": 1, "dedicatedCpuPlacement": True, "numa": {}}
@@ -162,7 +162,7 @@ def test_traits_of_a_sizeless_instance_type_join_the_vms_own_number() -> None:
     [{"requests": {"cpu": "8"}}, {"limits": {"cpu": "8"}}, {"requests": {"cpu": "2"}, "limits": {"cpu": "3"}}],
     ids=["requests", "limits", "both"],
 )
-def test_the_vms_own_number_beats_requests_and_limits(resources: Tree) -> None:
+def test_cpu_guest_of_the_vm_overrides_requests_and_limits(resources: Tree) -> None:
     domain = shape_domain({"cpu": {"guest": 4}, "resources": resources})
     assert domain == {
         "devices": {},
@@ -173,12 +173,12 @@ def test_the_vms_own_number_beats_requests_and_limits(resources: Tree) -> None:
 
 @pytest.mark.parametrize("instancetype", [None, SIZELESS], ids=["no instance type", "sizeless"])
 @pytest.mark.parametrize("member", ["sockets", "cores", "threads"])
-def test_the_vms_own_number_excludes_members_of_a_topology(instancetype: Tree | None, member: str) -> None:
+def test_cpu_guest_excludes_sockets_cores_and_threads(instancetype: Tree | None, member: str) -> None:
     shaped = shape({"cpu": {"guest": 4, member: 2}, **MEMORY}, instancetype)
     assert [c.fields for c in shaped.conflicts] == [(f"{ROOT}.domain.cpu.{member}",)]
 
 
-def test_every_member_beside_the_vms_own_number_is_named() -> None:
+def test_every_topology_member_next_to_cpu_guest_is_reported() -> None:
     conflicts = shape({"cpu": {"guest": 4, **TOPOLOGY}}).conflicts
     assert [c.message for c in conflicts] == [
         f"{ROOT}.domain.cpu.{member} and {ROOT}.domain.cpu.guest are mutually exclusive: keep one of them"
@@ -187,7 +187,7 @@ def test_every_member_beside_the_vms_own_number_is_named() -> None:
 
 
 @pytest.mark.parametrize("instancetype", [None, SIZELESS], ids=["no instance type", "sizeless"])
-def test_the_vms_own_number_cannot_be_nought(instancetype: Tree | None) -> None:
+def test_cpu_guest_of_zero_is_a_conflict(instancetype: Tree | None) -> None:
     conflicts = shape({"cpu": {"guest": 0}, **MEMORY}, instancetype).conflicts
     assert [(c.fields, c.message) for c in conflicts] == [
         (
@@ -198,12 +198,12 @@ def test_the_vms_own_number_cannot_be_nought(instancetype: Tree | None) -> None:
 
 
 @pytest.mark.parametrize("guest", [-1, 2**32, 1.5, "4"])
-def test_the_vms_own_number_is_a_whole_number_in_range(guest: object) -> None:
+def test_cpu_guest_must_be_an_integer_in_range(guest: object) -> None:
     with pytest.raises(DecodeError):
         from_tree({"guest": guest}, CPU)
 
 
-def test_the_largest_number_is_laid_out() -> None:
+def test_maximum_cpu_guest_is_laid_out() -> None:
     assert shape_domain({"cpu": {"guest": MOST}})["cpu"] == {"sockets": MOST, "cores": 1, "threads": 1}
 
 
@@ -218,7 +218,7 @@ def test_the_largest_number_is_laid_out() -> None:
         pytest.param({}, 5, f"{ROOT}.domain.cpu.guest", "the VM", id="own number beside a sizeless type"),
     ],
 )
-def test_uneven_vcpus_are_named_where_their_number_stands(
+def test_uneven_spread_names_the_field_that_sets_the_vcpus(
     given: Tree | None, own: int | None, field: str, giver: str
 ) -> None:
     cpu = build_spec({"cpu": {"guest": own}}).domain.cpu
@@ -230,12 +230,12 @@ def test_uneven_vcpus_are_named_where_their_number_stands(
 
 
 @pytest.mark.parametrize("own", [None, {}, {"guest": None}, {"sockets": 5}])
-def test_vcpus_that_nobody_counts_are_not_uneven(own: Tree | None) -> None:
+def test_spread_is_not_checked_without_a_vcpu_count(own: Tree | None) -> None:
     cpu = build_spec({"cpu": own}).domain.cpu
     assert check_vcpus_spread(cpu, ROOT, None, build_preference_spec(**prefer("spread"))) is None
 
 
-def test_preferred_cpu_features_join_those_of_the_vm_by_name() -> None:
+def test_preferred_cpu_features_are_merged_by_name() -> None:
     own = [{"name": "aes", "policy": "disable"}]
     preferred = [{"name": "aes", "policy": "require"}, {"name": "vmx"}]
     domain = shape_domain({"cpu": {"features": own}}, preference={"cpu": {"preferredCPUFeatures": preferred}})

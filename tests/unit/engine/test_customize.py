@@ -92,11 +92,11 @@ LAID_OUT: Tree = {"cpu": {"topology": {"sockets": 2, "threads": 2}}, "memory": {
         ),
     ],
 )
-def test_the_size_asked_for_replaces_the_source_s_and_all_else_stays(spec: Tree, size: Size, expected: Tree) -> None:
+def test_customize_replaces_only_the_size(spec: Tree, size: Size, expected: Tree) -> None:
     assert _customize(build_instancetype(spec), size)["spec"] == expected
 
 
-def test_the_source_stays_as_it_is() -> None:
+def test_source_is_not_modified() -> None:
     source = build_instancetype(TYPED, {"labels": {f"{OWN}/size": "medium"}})
     before = to_tree(source)
     result = customize(source, "mine", Size(vcpus=4, memory=Quantity("8Gi")))
@@ -140,7 +140,7 @@ def test_the_kind_follows_the_scope_asked_for(source: Instancetype | Preference,
         pytest.param("v1beta2", {}, Size(vcpus=2), "v1beta2", id="newer for want of memory"),
     ],
 )
-def test_the_version_is_the_source_s_unless_a_size_is_absent(
+def test_version_is_kept_unless_a_size_is_absent(
     version: str, spec: Tree | None, size: Size, expected: str
 ) -> None:
     assert _customize(build_instancetype(spec, version=version), size)["apiVersion"] == f"{OWN}/{expected}"
@@ -152,7 +152,7 @@ DESCRIBED: Tree = {
 }
 
 
-def test_what_describes_the_source_is_dropped() -> None:
+def test_metadata_describing_the_source_is_dropped() -> None:
     assert _customize(build_instancetype(metadata=DESCRIBED), Size(vcpus=2))["metadata"] == {
         "name": "mine",
         "labels": {"team": "blue", f"{OWN}.example.com/x": "y"},
@@ -160,13 +160,13 @@ def test_what_describes_the_source_is_dropped() -> None:
     }
 
 
-def test_what_describes_the_source_is_kept_on_request() -> None:
+def test_metadata_describing_the_source_is_kept_on_request() -> None:
     kept = _customize(build_instancetype(metadata=DESCRIBED), Size(), keep_metadata=True)["metadata"]
     assert kept == {"name": "mine", **DESCRIBED}
 
 
 @pytest.mark.parametrize("keep_metadata", [False, True])
-def test_what_a_server_wrote_never_passes_on(keep_metadata: bool) -> None:
+def test_server_set_metadata_is_never_copied(keep_metadata: bool) -> None:
     server = {
         "namespace": "shop",
         "generateName": "u1-",
@@ -186,7 +186,7 @@ def test_what_a_server_wrote_never_passes_on(keep_metadata: bool) -> None:
     assert metadata == {"name": "mine"}
 
 
-def test_a_preference_is_copied_whole_at_its_own_version() -> None:
+def test_preference_is_copied_at_its_own_version() -> None:
     assert _customize(build_preference(), Size()) == {
         "apiVersion": f"{OWN}/v1beta1",
         "kind": "VirtualMachinePreference",
@@ -201,24 +201,24 @@ def test_a_preference_is_copied_whole_at_its_own_version() -> None:
         pytest.param(
             build_preference(),
             Size(memory=Quantity("1Gi")),
-            Conflict(("spec",), "a preference has no size: vCPUs and memory are an instance type's"),
+            Conflict(("spec",), "a preference has no size: only instance types set vCPUs and memory"),
             id="a size for a preference",
         ),
         pytest.param(
             build_instancetype(LAID_OUT),
             Size(vcpus=6),
-            Conflict(("spec.cpu.topology",), "the exact topology 2x1x2 does not say how 6 vCPUs are to be laid out"),
+            Conflict(("spec.cpu.topology",), "the exact topology 2x1x2 does not define a layout for 6 vCPUs"),
             id="a number beside a topology",
         ),
         pytest.param(
             build_instancetype(),
             Size(vcpus=4, topology=CPUTopology(cores=4)),
-            Conflict(("spec.cpu",), "a number of vCPUs and an exact topology exclude each other"),
+            Conflict(("spec.cpu",), "a number of vCPUs and an exact topology are mutually exclusive"),
             id="both",
         ),
     ],
 )
-def test_a_size_that_leaves_a_decision_open_is_refused(
+def test_ambiguous_size_is_a_conflict(
     source: Instancetype | Preference, size: Size, conflict: Conflict
 ) -> None:
     assert check_size(source, size) == [conflict]

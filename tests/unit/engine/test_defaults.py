@@ -39,7 +39,7 @@ def test_a_bare_domain_gets_all_defaults() -> None:
         ("arm64", "amd64", "arm64", "virt"),
     ],
 )
-def test_the_machine_follows_the_architecture(own: str | None, default: str, expected: str, machine: str) -> None:
+def test_default_machine_type_follows_the_architecture(own: str | None, default: str, expected: str, machine: str) -> None:
     spec = complete(default_architecture=default, architecture=own)
     assert (spec["architecture"], spec["domain"]["machine"]) == (expected, {"type": machine})
 
@@ -47,7 +47,7 @@ def test_the_machine_follows_the_architecture(own: str | None, default: str, exp
 @pytest.mark.parametrize(
     ("own", "machine"), [(None, "q35"), ({}, "q35"), ({"type": ""}, "q35"), ({"type": "pc"}, "pc")]
 )
-def test_a_machine_with_a_type_keeps_it(own: Tree | None, machine: str) -> None:
+def test_machine_type_of_the_vm_is_kept(own: Tree | None, machine: str) -> None:
     assert complete({"machine": own})["domain"]["machine"] == {"type": machine}
 
 
@@ -60,7 +60,7 @@ def test_a_machine_with_a_type_keeps_it(own: Tree | None, machine: str) -> None:
         ("", "LiveMigrate", ""),
     ],
 )
-def test_the_eviction_strategy(own: str | None, configured: str | None, expected: str) -> None:
+def test_default_eviction_strategy(own: str | None, configured: str | None, expected: str) -> None:
     assert complete(None, {"evictionStrategy": configured}, evictionStrategy=own)["evictionStrategy"] == expected
 
 
@@ -81,7 +81,7 @@ def test_the_eviction_strategy(own: str | None, configured: str | None, expected
         pytest.param({"cpu": {"threads": 2}, "resources": {"limits": {"cpu": "8"}}}, {"threads": 2}, id="own first"),
     ],
 )
-def test_the_topology(domain: Tree, cpu: Tree) -> None:
+def test_default_topology(domain: Tree, cpu: Tree) -> None:
     assert complete(domain)["domain"]["cpu"] == cpu
 
 
@@ -104,7 +104,7 @@ def test_the_topology(domain: Tree, cpu: Tree) -> None:
         pytest.param({"resources": {"requests": {"cpu": "0"}}}, "200m", {"cpu": "200m"}, id="request of nought"),
     ],
 )
-def test_the_cpu_request(domain: Tree, configured: str | None, requests: Tree | None) -> None:
+def test_default_cpu_request(domain: Tree, configured: str | None, requests: Tree | None) -> None:
     resources = complete(domain, {"cpuRequest": configured})["domain"].get("resources", {})
     assert resources.get("requests") == requests
 
@@ -122,7 +122,7 @@ def test_the_cpu_request(domain: Tree, configured: str | None, requests: Tree | 
     ],
     ids=["nothing", "own", "request", "one huge page"],
 )
-def test_the_memory(domain: Tree, memory: Tree) -> None:
+def test_default_memory(domain: Tree, memory: Tree) -> None:
     assert complete(domain)["domain"]["memory"] == memory
 
 
@@ -137,7 +137,7 @@ def test_the_memory(domain: Tree, memory: Tree) -> None:
         ("fedora:latest", "Never", "Never"),
     ],
 )
-def test_images_whose_tag_may_move_are_pulled_anew(image: str, own: str | None, policy: str) -> None:
+def test_images_with_a_moving_tag_are_always_pulled(image: str, own: str | None, policy: str) -> None:
     source = {"image": image, "imagePullPolicy": own}
     spec = complete(
         {"firmware": {"kernelBoot": {"container": source}}},

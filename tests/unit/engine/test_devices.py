@@ -29,7 +29,7 @@ def shape_devices(own: Tree, preferred: Tree, instancetype: Tree | None = None) 
     ],
     ids=["gpus", "no own gpus", "no gpus given", "host devices", "of different kinds", "all at once"],
 )
-def test_devices_that_both_pass_through_conflict(own: Tree, given: Tree, clashes: list[str]) -> None:
+def test_passthrough_devices_set_by_both_conflict(own: Tree, given: Tree, clashes: list[str]) -> None:
     assert list_clashes({"devices": own}, given) == clashes
 
 
@@ -69,7 +69,7 @@ def test_inputs_are_completed_one_by_one(own: list[Tree], filled: list[Tree]) ->
 
 
 @pytest.mark.parametrize("preferred", [{"preferredInputBus": "usb"}, {"preferredSoundModel": "ich9"}])
-def test_a_preferred_trait_adds_no_device(preferred: Tree) -> None:
+def test_device_preferences_add_no_device(preferred: Tree) -> None:
     assert shape_devices({}, preferred) == {}
 
 
@@ -83,7 +83,7 @@ def test_a_preferred_trait_adds_no_device(preferred: Tree) -> None:
     ],
     ids=["absent", "untyped", "empty type", "typed"],
 )
-def test_a_video_device_is_added_or_typed(own: Tree | None, filled: Tree) -> None:
+def test_video_device_is_added_or_its_type_filled_in(own: Tree | None, filled: Tree) -> None:
     assert shape_devices({"video": own}, {"preferredVideoType": "virtio"}) == {"video": filled}
 
 
@@ -122,6 +122,6 @@ def test_a_tpm_of_the_vm_stays_as_it_is(own: Tree) -> None:
         ("preferredUseVirtioTransitional", "useVirtioTransitional"),
     ],
 )
-def test_a_switch_of_the_vm_beats_the_preferred_one(preference: str, switch: str, value: bool) -> None:
+def test_autoattach_setting_of_the_vm_overrides_the_preference(preference: str, switch: str, value: bool) -> None:
     assert shape_devices({switch: not value}, {preference: value}) == {switch: not value}
     assert shape_devices({}, {preference: value}) == {switch: value}

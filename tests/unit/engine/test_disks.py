@@ -40,7 +40,7 @@ def add_disks(devices: Tree, *volumes: str) -> Tree:
     ],
     ids=["no disks", "one named", "both named", "another named", "one a filesystem"],
 )
-def test_each_volume_that_nothing_names_gets_a_disk(devices: Tree, disks: list[Tree]) -> None:
+def test_unreferenced_volume_gets_a_disk(devices: Tree, disks: list[Tree]) -> None:
     assert add_disks(devices, "a", "b")["disks"] == disks
 
 
@@ -96,5 +96,5 @@ def test_disks_are_completed_one_by_one() -> None:
     [({"devices": {}}, {"name": "d", "disk": {}}), ({}, {"name": "d"}), ({"features": {}}, {"name": "d"})],
     ids=["empty device preferences", "empty preference", "other preferences"],
 )
-def test_any_device_preference_makes_a_bare_disk_an_ordinary_one(preference: Tree, disk: Tree) -> None:
+def test_any_device_preference_gives_a_bare_disk_a_disk_target(preference: Tree, disk: Tree) -> None:
     assert shape_domain({"devices": {"disks": [{"name": "d"}]}}, preference=preference)["devices"]["disks"] == [disk]

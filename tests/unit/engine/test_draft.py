@@ -53,25 +53,25 @@ def test_every_field_has_one_origin() -> None:
     }
 
 
-def test_values_stand_beside_their_origins() -> None:
+def test_trace_yields_values_with_their_origins() -> None:
     origins = trace({"cpu": {"guest": 4}})
     assert origins[f"{DOMAIN}.cpu.sockets"] == (4, "instance type")
     assert origins[f"{DOMAIN}.memory.guest"] == ("2Gi", "instance type")
 
 
 @pytest.mark.parametrize("instancetype", [None, {"cpu": None, "memory": None}], ids=["preference alone", "sizeless"])
-def test_vcpus_that_the_vm_asks_for_are_its_own(instancetype: Tree | None) -> None:
+def test_laid_out_cpu_guest_is_attributed_to_the_vm(instancetype: Tree | None) -> None:
     origins = trace(instancetype, {"cpu": {"preferredCPUTopology": "cores"}}, cpu_guest=4, memory="1Gi")
     assert origins[f"{DOMAIN}.cpu.cores"] == (4, "VM")
     assert origins[f"{DOMAIN}.memory.guest"] == ("1Gi", "VM")
     assert f"{DOMAIN}.cpu.guest" not in origins
 
 
-def test_without_a_matcher_all_is_the_vms() -> None:
+def test_all_fields_are_attributed_to_a_vm_without_matchers() -> None:
     assert {source for _, source in trace(cpu_guest=4, memory="1Gi").values()} == {"VM"}
 
 
-def test_a_gpu_stays_the_instance_types_when_a_preference_adds_to_it() -> None:
+def test_gpu_stays_attributed_to_the_instance_type_when_a_preference_completes_it() -> None:
     origins = trace(
         {"gpus": [{"name": "g", "deviceName": "d"}]},
         {"devices": {"preferredVirtualGPUOptions": {"display": {"enabled": True}}}},
@@ -84,7 +84,7 @@ def test_a_gpu_stays_the_instance_types_when_a_preference_adds_to_it() -> None:
     }
 
 
-def test_a_gpu_of_the_vm_stays_its_own_when_a_preference_adds_to_it() -> None:
+def test_gpu_stays_attributed_to_the_vm_when_a_preference_completes_it() -> None:
     origins = trace(
         None,
         {"devices": {"preferredVirtualGPUOptions": {}}},
@@ -94,7 +94,7 @@ def test_a_gpu_of_the_vm_stays_its_own_when_a_preference_adds_to_it() -> None:
     assert origins[f"{DOMAIN}.devices.gpus[0].virtualGPUOptions"][1] == "preference"
 
 
-def test_requests_of_the_vm_stay_its_own_when_a_default_joins_them() -> None:
+def test_requests_stay_attributed_to_the_vm_when_defaults_are_added() -> None:
     resources = {"requests": {"memory": "1Gi"}, "limits": {"cpu": "2"}}
     origins = trace(None, {}, domain={"resources": resources})
     assert {path: source for path, (_, source) in origins.items() if ".resources." in path} == {
@@ -104,7 +104,7 @@ def test_requests_of_the_vm_stay_its_own_when_a_default_joins_them() -> None:
     }
 
 
-def test_a_request_for_overcommitted_memory_is_the_instance_types() -> None:
+def test_overcommit_request_is_attributed_to_the_instance_type() -> None:
     origins = trace({"memory": {"guest": "1Gi", "overcommitPercent": 50}})
     assert origins[f"{DOMAIN}.resources.requests[memory]"] == ("512Mi", "instance type")
 

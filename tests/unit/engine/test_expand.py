@@ -13,7 +13,7 @@ LINUX = build_preference_spec(devices={"preferredDiskBus": "virtio"})
 REVISION = {"name": "x", "controllerRevisionRef": {"name": "r"}}
 
 
-def test_the_whole_vm() -> None:
+def test_expand_writes_every_field() -> None:
     vm = build_vm(
         instancetype="small",
         preference="linux",
@@ -51,7 +51,7 @@ def test_the_whole_vm() -> None:
     }
 
 
-def test_a_flavor_is_dropped_too() -> None:
+def test_expand_removes_the_flavor_reference() -> None:
     vm = build_vm(flavor="tiny")
     assert expand_vm(vm, Shape(SMALL, None, "cores")) == []
     assert vm.spec.flavor is None
@@ -62,7 +62,7 @@ def test_a_flavor_is_dropped_too() -> None:
     [{"metadata": None, "spec": None}, {"spec": {"domain": {"devices": {}}}}],
     ids=["no spec", "no metadata"],
 )
-def test_a_vm_without_a_matcher_comes_back_as_it_was(template: Tree) -> None:
+def test_vm_without_matchers_is_unchanged(template: Tree) -> None:
     vm = build_vm()
     vm = from_tree({**to_tree(vm), "spec": {"running": False, "template": template}}, type(vm))
     before = encode(vm)
@@ -70,13 +70,13 @@ def test_a_vm_without_a_matcher_comes_back_as_it_was(template: Tree) -> None:
     assert encode(vm) == before
 
 
-def test_only_the_own_number_of_vcpus_is_expanded_without_a_matcher() -> None:
+def test_only_cpu_guest_is_expanded_without_matchers() -> None:
     vm = build_vm(cpu_guest=4, memory="1Gi")
     assert expand_vm(vm, Shape()) == []
     assert to_tree(vm) == to_tree(build_vm(domain={"cpu": {**ONE, "sockets": 4}}, memory="1Gi"))
 
 
-def test_the_own_number_of_vcpus_is_checked_without_a_matcher() -> None:
+def test_cpu_guest_is_checked_without_matchers() -> None:
     vm = build_vm(cpu_guest=0, domain={"cpu": {"cores": 2}})
     assert [c.fields for c in expand_vm(vm, Shape())] == [
         ("spec.template.spec.domain.cpu.guest",),
@@ -93,7 +93,7 @@ def test_the_own_number_of_vcpus_is_checked_without_a_matcher() -> None:
     ],
     ids=["preference alone", "sizeless", "layout of flavors"],
 )
-def test_the_own_number_of_vcpus_is_laid_out_and_beats_requests(shape: Shape, cpu: Tree) -> None:
+def test_cpu_guest_is_laid_out_and_overrides_requests(shape: Shape, cpu: Tree) -> None:
     resources = {} if shape.instancetype else {"requests": {"cpu": "8"}, "limits": {"cpu": "8"}}
     vm = build_vm(cpu_guest=4, memory="1Gi", domain={"resources": resources})
     assert expand_vm(vm, shape) == []
@@ -102,14 +102,14 @@ def test_the_own_number_of_vcpus_is_laid_out_and_beats_requests(shape: Shape, cp
 
 
 @pytest.mark.parametrize("memory", [None, "1Gi"])
-def test_no_vcpus_anywhere_are_one(memory: str | None) -> None:
+def test_unset_vcpus_default_to_one(memory: str | None) -> None:
     vm = build_vm(memory=memory or "2Gi")
     assert expand_vm(vm, Shape(build_instancetype_spec(cpu=None, memory=None))) == []
     assert vm.spec.template.spec is not None
     assert to_tree(vm.spec.template.spec.domain.cpu) == ONE
 
 
-def test_annotations_make_metadata_where_there_were_none() -> None:
+def test_annotations_create_missing_template_metadata() -> None:
     vm = build_vm()
     assert expand_vm(vm, Shape(build_instancetype_spec(annotations={"a": "1"}))) == []
     assert to_tree(vm.spec.template.metadata) == {"annotations": {"a": "1"}}
@@ -126,13 +126,13 @@ def test_conflicts_keep_the_references() -> None:
     assert vm.spec.instancetype is not None
 
 
-def test_a_network_that_cannot_be_had_is_a_conflict() -> None:
+def test_unusable_default_network_is_a_conflict() -> None:
     configuration = from_tree({"network": {"permitBridgeInterfaceOnPodNetwork": False}}, KubeVirtConfiguration)
     vm = build_vm(instancetype="small")
     assert [c.fields for c in expand_vm(vm, Shape(SMALL), configuration)] == [()]
 
 
-def test_the_default_interface_comes_before_the_preference() -> None:
+def test_default_interface_is_added_before_the_preference_applies() -> None:
     preference = build_preference_spec(
         devices={
             "preferredAutoattachPodInterface": False,

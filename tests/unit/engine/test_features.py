@@ -15,7 +15,7 @@ def shape_features(own: Tree | None, preferred: Tree) -> Tree:
 
 
 @pytest.mark.parametrize("own", [None, {}], ids=["absent", "empty"])
-def test_any_feature_preference_brings_acpi(own: Tree | None) -> None:
+def test_any_feature_preference_adds_acpi(own: Tree | None) -> None:
     assert shape_features(own, {}) == {"acpi": {}}
 
 
@@ -35,19 +35,19 @@ def test_a_feature_of_the_vm_stays_as_it_is(own: Tree, preferred: Tree, result: 
 
 
 @pytest.mark.parametrize("name", HYPERV)
-def test_a_hyperv_feature_that_is_open_is_filled_in(name: str) -> None:
+def test_unset_hyperv_feature_is_filled_in(name: str) -> None:
     preferred = {name: {"enabled": True}}
     assert shape_features({"hyperv": {}}, {"preferredHyperv": preferred})["hyperv"] == preferred
 
 
 @pytest.mark.parametrize("name", HYPERV)
-def test_a_hyperv_feature_of_the_vm_stays_beside_the_preferred_others(name: str) -> None:
+def test_hyperv_feature_of_the_vm_is_kept_when_others_are_added(name: str) -> None:
     preferred = {other: {"enabled": True} for other in HYPERV}
     hyperv = shape_features({"hyperv": {name: {"enabled": False}}}, {"preferredHyperv": preferred})["hyperv"]
     assert hyperv == {**preferred, name: {"enabled": False}}
 
 
-def test_a_preferred_hyperv_without_features_is_there_still() -> None:
+def test_empty_preferred_hyperv_is_kept() -> None:
     assert shape_features(None, {"preferredHyperv": {}}) == {"acpi": {}, "hyperv": {}}
 
 

@@ -65,17 +65,17 @@ EFI: Tree = {"efi": {}}
         ),
     ],
 )
-def test_the_boot_loader(own: Tree, preferred: Tree, result: Tree) -> None:
+def test_bootloader_preferences(own: Tree, preferred: Tree, result: Tree) -> None:
     domain = shape_domain({"firmware": {"bootloader": own}}, preference={"firmware": preferred})
     assert domain["firmware"] == {"bootloader": result}
 
 
 @pytest.mark.parametrize("own", [None, {}], ids=["absent", "empty"])
-def test_any_firmware_preference_brings_a_boot_loader(own: Tree | None) -> None:
+def test_any_firmware_preference_adds_a_bootloader(own: Tree | None) -> None:
     assert shape_domain({"firmware": own}, preference={"firmware": {}})["firmware"] == {"bootloader": {}}
 
 
-def test_the_identity_of_the_vm_stays() -> None:
+def test_firmware_uuid_and_serial_of_the_vm_are_kept() -> None:
     own = {"uuid": "5d307ca9-b3ef-428c-8861-06e72d69f223", "serial": "s"}
     firmware = shape_domain({"firmware": own}, preference={"firmware": {"preferredUseEfi": True}})["firmware"]
     assert firmware == {**own, "bootloader": EFI}

@@ -30,7 +30,7 @@ def complete(domain: Tree | None = None, configuration: Tree | None = None, **sp
     return tree
 
 
-def test_a_bare_instance() -> None:
+def test_instance_defaults_of_an_empty_domain() -> None:
     assert complete() == BARE
 
 
@@ -45,19 +45,19 @@ def test_a_bare_instance() -> None:
         ("Skylake-Server", "Haswell", "amd64", "Skylake-Server"),
     ],
 )
-def test_the_cpu_model(own: str | None, configured: str | None, architecture: str | None, model: str) -> None:
+def test_default_cpu_model(own: str | None, configured: str | None, architecture: str | None, model: str) -> None:
     domain = complete({"cpu": {"model": own}}, {"cpuModel": configured}, architecture=architecture)
     assert domain["cpu"] == {"model": model}
 
 
-def test_nobody_gets_room_to_grow_unasked() -> None:
+def test_max_sockets_and_max_guest_have_no_default() -> None:
     domain = complete({"cpu": {"sockets": 1}, "memory": {"guest": "1Gi"}})
     assert domain["cpu"] == {"sockets": 1, "model": "host-model"}
     assert domain["memory"] == {"guest": "1Gi"}
 
 
 @pytest.mark.parametrize(("architecture", "bus"), [("amd64", "sata"), ("arm64", "virtio"), ("s390x", "virtio")])
-def test_disks_get_a_bus(architecture: str, bus: str) -> None:
+def test_default_disk_bus(architecture: str, bus: str) -> None:
     disks = [
         {"name": "a"},
         {"name": "b", "disk": {}},
@@ -85,12 +85,12 @@ def test_disks_get_a_bus(architecture: str, bus: str) -> None:
     ],
     ids=["off", "present", "with settings", "off and without a switch", "no enlightenment"],
 )
-def test_a_feature_that_is_there_is_on(features: Tree, result: Tree) -> None:
+def test_present_feature_is_enabled(features: Tree, result: Tree) -> None:
     assert complete({"features": features})["features"] == result
 
 
 @pytest.mark.parametrize("name", FeatureHyperv.__struct_fields__)
-def test_a_hyperv_feature_that_is_there_is_on(name: str) -> None:
+def test_present_hyperv_feature_is_enabled(name: str) -> None:
     hyperv = complete({"features": {"hyperv": {name: {}}}})["features"]["hyperv"]
     assert hyperv[name]["enabled"] is True
 
@@ -120,11 +120,11 @@ def test_a_hyperv_feature_that_is_there_is_on(name: str) -> None:
     ],
     ids=lambda hyperv: "+".join(hyperv) if isinstance(hyperv, dict) else None,
 )
-def test_hyperv_features_bring_what_they_rely_on(hyperv: Tree, result: Tree) -> None:
+def test_hyperv_features_enable_their_dependencies(hyperv: Tree, result: Tree) -> None:
     assert complete({"features": {"hyperv": hyperv}})["features"]["hyperv"] == result
 
 
-def test_timers_that_are_there_are_present() -> None:
+def test_present_timers_are_enabled() -> None:
     timer = {
         "hpet": {"present": False},
         "hyperv": {},
@@ -149,7 +149,7 @@ def test_no_timer_is_added(clock: Tree | None) -> None:
     assert complete({"clock": clock}).get("clock") == clock
 
 
-def test_an_identity_that_the_vm_has_stays() -> None:
+def test_existing_firmware_uuid_is_kept() -> None:
     own = {"uuid": "6d307ca9-b3ef-428c-8861-06e72d69f223", "serial": "s"}
     assert complete({"firmware": own})["firmware"] == own
 
@@ -171,18 +171,18 @@ def test_an_identity_that_the_vm_has_stays() -> None:
         pytest.param({}, None, None, id="nothing"),
     ],
 )
-def test_the_memory_request(domain: Tree, percent: int | None, request_: str | None) -> None:
+def test_default_memory_request(domain: Tree, percent: int | None, request_: str | None) -> None:
     configuration = {"developerConfiguration": {"memoryOvercommit": percent}}
     resources = complete(domain, configuration).get("resources", {})
     assert resources.get("requests", {}).get("memory") == request_
 
 
-def test_an_overcommitting_instance_types_request_stays() -> None:
+def test_overcommit_request_of_the_instance_type_is_kept() -> None:
     domain = {"memory": {"guest": "2Gi"}, "resources": {"requests": {"memory": "1Gi", "cpu": "1"}}}
     assert complete(domain)["resources"] == {"requests": {"memory": "1Gi", "cpu": "1"}}
 
 
-def test_a_preference_is_not_written_to() -> None:
+def test_preference_is_not_modified() -> None:
     preference = build_preference_spec(
         features={"preferredAcpi": {}, "preferredSmm": {}, "preferredHyperv": {"synictimer": {"direct": {}}}},
         clock={"preferredTimer": {"hpet": {}, "rtc": {}}},

@@ -21,7 +21,7 @@ from virtshape.engine.machine import default_machine_type
         ({"type": "q35"}, None, {"type": "q35"}),
     ],
 )
-def test_a_preferred_type_is_for_machines_without_one(
+def test_preferred_machine_type_fills_an_unset_type(
     own: Tree | None, preferred: str | None, machine: Tree | None
 ) -> None:
     domain = shape_domain({"machine": own}, preference={"machine": {"preferredMachineType": preferred}})
@@ -47,6 +47,6 @@ def test_a_preferred_type_is_for_machines_without_one(
         pytest.param({"architectureConfiguration": {}}, "riscv", "q35", id="unknown to the configuration"),
     ],
 )
-def test_the_default_type(configuration: Tree | None, architecture: str, expected: str) -> None:
+def test_default_machine_type(configuration: Tree | None, architecture: str, expected: str) -> None:
     config = None if configuration is None else from_tree(configuration, KubeVirtConfiguration)
     assert default_machine_type(architecture, config) == expected

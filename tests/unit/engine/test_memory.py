@@ -28,17 +28,17 @@ NO_MEMORY = Conflict(
         ("2048", 50, "1024"),
     ],
 )
-def test_overcommitting_lowers_the_request_in_the_guests_own_format(guest: str, percent: int, request_: str) -> None:
+def test_overcommit_lowers_the_request_and_keeps_the_quantity_format(guest: str, percent: int, request_: str) -> None:
     assert overcommit(Quantity(guest), percent) == request_
 
 
 @pytest.mark.parametrize("percent", [None, 0])
-def test_without_overcommitting_nothing_is_requested(percent: int | None) -> None:
+def test_no_memory_request_without_overcommit(percent: int | None) -> None:
     given: Tree = {"memory": {"guest": "1Gi", "overcommitPercent": percent}}
     assert "resources" not in shape_domain(instancetype=given)
 
 
-def test_requesting_memory_leaves_other_resources_alone() -> None:
+def test_memory_request_keeps_other_resources() -> None:
     resources = {"requests": {"example.com/fpga": "1"}, "limits": {"example.com/fpga": "1"}}
     domain = shape_domain({"resources": resources}, {"memory": {"guest": "1Gi", "overcommitPercent": 50}})
     assert domain["resources"] == {
@@ -79,7 +79,7 @@ def test_requesting_memory_leaves_other_resources_alone() -> None:
         pytest.param({"memory": {"maxGuest": "2Gi"}}, {"guest": "1Gi"}, [], id="own maximum"),
     ],
 )
-def test_memory_that_both_state_conflicts(own: Tree, given: Tree, clashes: list[str]) -> None:
+def test_memory_set_by_vm_and_instance_type_conflicts(own: Tree, given: Tree, clashes: list[str]) -> None:
     assert list_clashes(own, {"memory": given}) == clashes
 
 
@@ -95,7 +95,7 @@ def test_memory_that_both_state_conflicts(own: Tree, given: Tree, clashes: list[
     ids=["guest", "guest and request", "request", "limit", "hugepages"],
 )
 @pytest.mark.parametrize("given", [None, {}], ids=["no memory section", "empty memory section"])
-def test_a_vm_states_its_memory_beside_a_type_that_has_none(
+def test_vm_may_set_memory_if_the_instance_type_does_not(
     domain: Tree, memory: Tree | None, given: Tree | None
 ) -> None:
     shaped = shape_domain(domain, {"cpu": {"guest": 1}, "memory": given})
@@ -120,24 +120,24 @@ def test_a_vm_states_its_memory_beside_a_type_that_has_none(
     [None, {}, {"hugepages": {"pageSize": "2Mi"}}, {"overcommitPercent": 50}, {"maxGuest": "8Gi"}],
     ids=["none", "empty", "hugepages", "overcommitted", "maximum"],
 )
-def test_memory_from_nowhere_is_refused_naming_both_places(domain: Tree, memory: Tree | None) -> None:
+def test_missing_memory_conflict_names_both_places_to_set_it(domain: Tree, memory: Tree | None) -> None:
     conflicts = shape(domain, {"cpu": None, "memory": memory}).conflicts
     assert NO_MEMORY in conflicts
 
 
 @pytest.mark.parametrize("amount", ["0", "0Gi", "-1Gi"])
-def test_memory_of_nought_is_refused_beside_a_type_that_has_none(amount: str) -> None:
+def test_zero_memory_is_a_conflict(amount: str) -> None:
     conflicts = shape({"memory": {"guest": amount}}, SIZELESS).conflicts
     assert conflicts == [Conflict((FIELD,), f"{FIELD} '{Quantity(amount)}': must be greater than 0")]
 
 
-def test_overcommitting_applies_to_the_vms_own_memory() -> None:
+def test_overcommit_applies_to_the_vms_own_memory() -> None:
     domain = shape_domain({"memory": {"guest": "4Gi"}}, {"cpu": None, "memory": {"overcommitPercent": 25}})
     assert domain["memory"] == {"guest": "4Gi"}
     assert domain["resources"] == {"requests": {"memory": "3Gi"}}
 
 
-def test_a_request_of_the_vm_stands_beside_overcommitting_of_its_own_memory() -> None:
+def test_overcommit_keeps_the_vms_own_request() -> None:
     domain = {"memory": {"guest": "4Gi"}, "resources": {"requests": {"memory": "2Gi"}}}
     shaped = shape_domain(domain, {"cpu": None, "memory": {"overcommitPercent": 25}})
     assert shaped["resources"] == {"requests": {"memory": "2Gi"}}
@@ -161,5 +161,5 @@ def test_hugepages_and_maximum_apply_to_the_vms_own_memory() -> None:
     ],
     ids=["nothing", "request", "limit", "limit before pages", "one huge page", "no page size"],
 )
-def test_memory_that_nobody_chose_follows_from_what_is_asked_of_the_node(domain: Tree, memory: str | None) -> None:
+def test_default_memory_comes_from_requests_limits_or_hugepages(domain: Tree, memory: str | None) -> None:
     assert default_memory(build_spec(domain).domain) == memory

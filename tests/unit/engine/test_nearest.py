@@ -32,10 +32,10 @@ CANDIDATES = [
         pytest.param("a.small", 8, [], id="none"),
     ],
 )
-def test_up_to_three_that_would_do_are_named(near_to: str, least: int, names: list[str]) -> None:
+def test_up_to_three_acceptable_instance_types_are_suggested(near_to: str, least: int, names: list[str]) -> None:
     assert find_nearest(CANDIDATES, lambda spec: count_vcpus(spec.cpu) >= least, near_to) == names
 
 
-def test_one_that_leaves_its_size_open_can_be_named() -> None:
+def test_open_size_instance_type_can_be_suggested() -> None:
     open_size = Candidate("a.custom", VirtualMachineInstancetypeSpec())
     assert find_nearest([open_size], lambda spec: spec.cpu is None) == ["a.custom"]

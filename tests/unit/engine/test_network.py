@@ -34,7 +34,7 @@ def connect(devices: Tree | None = None, configuration: Tree | None = None, **sp
     ],
     ids=["no configuration", "empty", "unset", "bridge", "bridge permitted", "masquerade", "bridge not permitted"],
 )
-def test_a_vm_without_networks_joins_the_pod_network(configuration: Tree | None, binding: Tree) -> None:
+def test_vm_without_networks_gets_the_pod_network(configuration: Tree | None, binding: Tree) -> None:
     interfaces = [{"name": "default", **binding}]
     assert connect(configuration=configuration) == (
         {"domain": {"devices": {"interfaces": interfaces}}, "networks": DEFAULT_NETWORK},
@@ -52,7 +52,7 @@ def test_a_vm_without_networks_joins_the_pod_network(configuration: Tree | None,
     ],
     ids=["not wanted", "interfaces", "networks", "both"],
 )
-def test_a_vm_that_says_how_it_is_connected_stays_so(devices: Tree, spec: Tree) -> None:
+def test_vm_with_its_own_network_settings_is_unchanged(devices: Tree, spec: Tree) -> None:
     assert connect(devices, **spec) == ({"domain": {"devices": devices}, **spec}, None)
 
 
@@ -73,7 +73,7 @@ ADVICE = "name an interface in the VM, or set configuration.network.defaultNetwo
     ],
     ids=["bridge not permitted", "unknown binding"],
 )
-def test_a_default_that_cannot_work_is_refused_and_nothing_written(configuration: Tree, words: str) -> None:
+def test_unusable_default_binding_is_a_conflict(configuration: Tree, words: str) -> None:
     assert connect(configuration=configuration) == ({"domain": {"devices": {}}}, words)
 
 

@@ -26,12 +26,12 @@ from virtshape.engine.placement import apply_placement
         ),
     ],
 )
-def test_a_place_that_both_state_conflicts(own: Tree, given: Tree, clashes: list[str]) -> None:
+def test_placement_set_by_both_conflicts(own: Tree, given: Tree, clashes: list[str]) -> None:
     assert list_clashes({}, given, **own) == clashes
 
 
 @pytest.mark.parametrize("own", [{"nodeSelector": {"a": "1"}}, {"schedulerName": "own"}], ids=["selector", "scheduler"])
-def test_a_place_of_the_vm_stays_where_the_instance_type_has_none(own: Tree) -> None:
+def test_placement_of_the_vm_is_kept_if_the_instance_type_sets_none(own: Tree) -> None:
     spec = shape_spec(instancetype={}, **own)
     assert {key: spec[key] for key in own} == own
 

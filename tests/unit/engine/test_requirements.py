@@ -35,7 +35,7 @@ def unmet(fields: str | tuple[str, ...], message: str) -> list[Conflict]:
 
 
 @pytest.mark.parametrize("preference", [None, build_preference_spec(), build_preference_spec(requirements={})])
-def test_without_requirements_anything_goes(preference: VirtualMachinePreferenceSpec | None) -> None:
+def test_no_requirements_accept_everything(preference: VirtualMachinePreferenceSpec | None) -> None:
     assert check_requirements(None, preference, build_spec()) == []
 
 
@@ -52,7 +52,7 @@ def test_without_requirements_anything_goes(preference: VirtualMachinePreference
     ids=["number", "sockets", "cores", "threads", "one of each", "topology before number"],
 )
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES])
-def test_the_instance_types_vcpus_count_in_whatever_layout(given: Tree, vcpus: int, name: str | None) -> None:
+def test_vcpus_of_the_instance_type_count_in_any_layout(given: Tree, vcpus: int, name: str | None) -> None:
     preferred = {"preferredCPUTopology": name}
     assert check({"cpu": {"guest": vcpus}}, instancetype={"cpu": given}, cpu=preferred) == []
     assert check({"cpu": {"guest": vcpus + 1}}, instancetype={"cpu": given}, cpu=preferred) == unmet(
@@ -61,14 +61,14 @@ def test_the_instance_types_vcpus_count_in_whatever_layout(given: Tree, vcpus: i
     )
 
 
-def test_a_very_large_topology_is_enough_for_anything() -> None:
+def test_very_large_topology_meets_any_requirement() -> None:
     given = {"cpu": {"topology": {"sockets": MOST, "cores": MOST, "threads": MOST}}}
     assert check({"cpu": {"guest": MOST}}, instancetype=given) == []
 
 
 @pytest.mark.parametrize("instancetype", [None, {"cpu": None}, {"cpu": {}}], ids=["no type", "sizeless", "empty"])
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES])
-def test_the_vms_own_number_counts_and_is_named(instancetype: Tree | None, name: str | None) -> None:
+def test_cpu_guest_of_the_vm_counts_and_is_named(instancetype: Tree | None, name: str | None) -> None:
     preferred = {"preferredCPUTopology": name}
     domain = {"cpu": {"guest": 3}}
     assert check({"cpu": {"guest": 3}}, instancetype=instancetype, domain=domain, cpu=preferred) == []
@@ -77,12 +77,12 @@ def test_the_vms_own_number_counts_and_is_named(instancetype: Tree | None, name:
     )
 
 
-def test_the_vms_own_number_counts_after_shaping_dropped_it() -> None:
+def test_cpu_guest_counts_after_it_was_laid_out() -> None:
     laid_out = {"cpu": {"sockets": 1, "cores": 4, "threads": 1}}
     assert check({"cpu": {"guest": 4}}, domain=laid_out, own_vcpus=4) == []
 
 
-def test_nobodys_vcpus_beside_a_sizeless_instance_type_are_one() -> None:
+def test_unset_vcpus_count_as_one_with_an_open_size_instance_type() -> None:
     sizeless: Tree = {"cpu": None, "memory": None}
     assert check({"cpu": {"guest": 1}}, instancetype=sizeless) == []
     assert check({"cpu": {"guest": 2}}, instancetype=sizeless) == unmet(
@@ -90,7 +90,7 @@ def test_nobodys_vcpus_beside_a_sizeless_instance_type_are_one() -> None:
     )
 
 
-def test_a_vm_without_any_vcpus_says_so() -> None:
+def test_vm_without_cpu_fails_a_cpu_requirement() -> None:
     assert check({"cpu": {"guest": 2}}) == unmet(
         CPU, "no CPU resources provided by VirtualMachine, preference requires 2 vCPU"
     )
@@ -115,7 +115,7 @@ def test_a_vm_without_any_vcpus_says_so() -> None:
         ("spread", {"sockets": 9}, 0, "SocketsCores", ("sockets", "cores")),
     ],
 )
-def test_of_a_vms_own_topology_the_preferred_members_count(
+def test_preferred_topology_members_count_as_vcpus(
     preferred: str | None, cpu: Tree, given: int, shape: str, members: tuple[str, ...]
 ) -> None:
     conflicts = check({"cpu": {"guest": 4}}, domain={"cpu": cpu}, cpu={"preferredCPUTopology": preferred})
@@ -124,7 +124,7 @@ def test_of_a_vms_own_topology_the_preferred_members_count(
 
 
 @pytest.mark.parametrize("across", ACROSS)
-def test_of_spread_vcpus_those_levels_count_that_they_are_spread_over(across: str) -> None:
+def test_spread_levels_count_as_vcpus(across: str) -> None:
     preferred = {"preferredCPUTopology": "spread", "spreadOptions": {"across": across}}
     cpu = {"sockets": 2, "cores": 2, "threads": 2}
     counted = 8 if across == "SocketsCoresThreads" else 4
@@ -142,7 +142,7 @@ def test_of_spread_vcpus_those_levels_count_that_they_are_spread_over(across: st
         pytest.param(None, {}, "0", "VirtualMachine", MEMORY, id="nobodys"),
     ],
 )
-def test_too_little_memory_is_named_where_it_comes_from(
+def test_insufficient_memory_names_the_field_that_sets_it(
     instancetype: Tree | None, domain: Tree, given: str, giver: str, field: str
 ) -> None:
     assert check({"memory": {"guest": "4Gi"}}, instancetype=instancetype, domain=domain) == unmet(
@@ -151,12 +151,12 @@ def test_too_little_memory_is_named_where_it_comes_from(
 
 
 @pytest.mark.parametrize("required", ["2Gi", "2048Mi", "2147483648", "1", "0"])
-def test_enough_memory_in_any_writing(required: str) -> None:
+def test_equal_quantities_in_any_notation_meet_the_requirement(required: str) -> None:
     assert check({"memory": {"guest": required}}, domain={"memory": {"guest": "2Gi"}}) == []
 
 
 @pytest.mark.parametrize("own", [None, "", "amd64", "ARM64"])
-def test_the_architecture_must_be_the_very_one(own: str | None) -> None:
+def test_architecture_must_match_exactly(own: str | None) -> None:
     assert check({"architecture": "arm64"}, architecture="arm64") == []
     assert check({"architecture": "arm64"}, architecture=own) == unmet(
         "spec.template.spec.architecture",

@@ -20,7 +20,7 @@ def test_only_pool_sizes_conflict(own: Tree, given: Tree | None, clashes: bool) 
     assert list_clashes({"ioThreads": own}, {"ioThreads": given}) == expected
 
 
-def test_all_that_both_state_is_named() -> None:
+def test_all_fields_set_by_both_are_reported() -> None:
     both: Tree = {
         "ioThreads": {"supplementalPoolThreadCount": 1},
         "ioThreadsPolicy": "auto",
@@ -40,7 +40,7 @@ def test_all_that_both_state_is_named() -> None:
         ({"supplementalPoolThreadCount": None}, {"supplementalPoolThreadCount": 1}),
     ],
 )
-def test_a_given_pool_without_a_size_leaves_the_vms_own(given: Tree, result: Tree) -> None:
+def test_pool_without_a_size_keeps_the_vms_own(given: Tree, result: Tree) -> None:
     domain = shape_domain({"ioThreads": {"supplementalPoolThreadCount": 1}}, {"ioThreads": given})
     assert domain["ioThreads"] == result
 
@@ -49,7 +49,7 @@ def test_a_given_pool_without_a_size_leaves_the_vms_own(given: Tree, result: Tre
     ("field", "own"),
     [("ioThreadsPolicy", "auto"), ("launchSecurity", {"tdx": {}})],
 )
-def test_what_the_instance_type_leaves_open_stays_the_vms(field: str, own: object) -> None:
+def test_fields_unset_in_the_instance_type_are_kept(field: str, own: object) -> None:
     assert shape_domain({field: own}, {})[field] == own
 
 

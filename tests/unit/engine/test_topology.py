@@ -47,7 +47,7 @@ def prefer(name: str | None, ratio: int | None = None, across: str | None = None
         ("diagonal", Topology()),
     ],
 )
-def test_vcpus_go_where_the_preference_wants_them(name: str | None, expected: Topology) -> None:
+def test_vcpus_follow_the_preferred_topology(name: str | None, expected: Topology) -> None:
     assert lay_out_vcpus(6, prefer(name)) == expected
 
 
@@ -63,7 +63,7 @@ def test_a_deprecated_name_means_the_same_as_its_successor(old: str, new: str) -
     [None, build_preference_spec(), build_preference_spec(cpu={}), build_preference_spec(devices={})],
     ids=["no preference", "nothing preferred", "no topology preferred", "only devices preferred"],
 )
-def test_without_a_preferred_topology_the_default_layout_counts(
+def test_default_layout_applies_without_a_preferred_topology(
     preference: VirtualMachinePreferenceSpec | None, layout: Layout, expected: Topology
 ) -> None:
     assert lay_out_vcpus(6, preference, layout) == expected
@@ -76,7 +76,7 @@ def test_a_preferred_topology_beats_the_default_layout(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*TOPOLOGIES, *DEPRECATED_TOPOLOGIES])
 @pytest.mark.parametrize("across", ACROSS)
-def test_one_vcpu_is_one_of_each(name: str, across: str) -> None:
+def test_one_vcpu_gets_one_socket_core_and_thread(name: str, across: str) -> None:
     assert lay_out_vcpus(1, prefer(name, across=across)) == Topology(1, 1, 1)
 
 
@@ -99,17 +99,17 @@ def test_one_vcpu_is_one_of_each(name: str, across: str) -> None:
         pytest.param(3, prefer("spread", 4), Topology(0, 4, 1), id="fewer than the ratio: admission refuses it"),
     ],
 )
-def test_spreading(vcpus: int, preference: VirtualMachinePreferenceSpec, expected: Topology) -> None:
+def test_spread_distributes_vcpus_by_ratio(vcpus: int, preference: VirtualMachinePreferenceSpec, expected: Topology) -> None:
     assert lay_out_vcpus(vcpus, preference) == expected
 
 
 @pytest.mark.parametrize("name", ["sockets", "cores", "threads", "any"])
-def test_the_largest_number_of_vcpus_is_laid_out_whole(name: str) -> None:
+def test_maximum_vcpu_count_is_laid_out(name: str) -> None:
     assert lay_out_vcpus(MOST, prefer(name)).vcpus == MOST
 
 
 @given(st.integers(1, MOST), st.sampled_from(TOPOLOGIES), st.sampled_from(ACROSS), st.integers(1, 64))
-def test_laying_out_loses_no_vcpu_that_can_be_spread(vcpus: int, name: str, across: str, ratio: int) -> None:
+def test_evenly_divisible_vcpus_are_all_laid_out(vcpus: int, name: str, across: str, ratio: int) -> None:
     preference = prefer(name, ratio, across)
     topology = lay_out_vcpus(vcpus, preference)
     if check_spread(vcpus, "f", "somebody", preference) is None:
@@ -148,7 +148,7 @@ def test_an_absent_member_of_a_topology_is_one(tree: Tree, expected: Topology, t
         ({"guest": 5, "topology": {"cores": 2}}, 2),
     ],
 )
-def test_counting_the_vcpus_of_an_instance_type(tree: Tree | None, vcpus: int) -> None:
+def test_count_vcpus_of_an_instance_type(tree: Tree | None, vcpus: int) -> None:
     assert count_vcpus(None if tree is None else from_tree(tree, CPUInstancetype)) == vcpus
 
 
@@ -181,7 +181,7 @@ def test_counting_the_vcpus_of_an_instance_type(tree: Tree | None, vcpus: int) -
         pytest.param(5, prefer("spread", across="Nodes"), None, id="across unknown"),
     ],
 )
-def test_vcpus_that_do_not_spread_evenly_are_named(
+def test_uneven_spread_is_a_conflict(
     vcpus: int, preference: VirtualMachinePreferenceSpec | None, words: str | None
 ) -> None:
     conflict = check_spread(vcpus, "spec.where", "the VM", preference)

@@ -20,20 +20,20 @@ from virtshape.engine.volumes import apply_storage_class
     ],
     ids=["storage", "claim", "own class", "the empty class is a choice", "both", "neither"],
 )
-def test_a_class_goes_to_what_names_none(spec: Tree, filled: Tree) -> None:
+def test_preferred_storage_class_fills_unset_classes(spec: Tree, filled: Tree) -> None:
     vm = build_vm(dataVolumeTemplates=[{"spec": spec}, {"spec": spec}])
     apply_storage_class(vm, VolumePreferences(preferred_storage_class_name="fast"))
     assert to_tree(vm.spec.data_volume_templates) == [{"spec": filled}, {"spec": filled}]
 
 
 @pytest.mark.parametrize("name", [None, ""])
-def test_without_a_preferred_class_nothing_is_written(name: str | None) -> None:
+def test_no_storage_class_is_written_without_a_preference(name: str | None) -> None:
     vm = build_vm(dataVolumeTemplates=[{"spec": {"storage": {}}}])
     apply_storage_class(vm, VolumePreferences(preferred_storage_class_name=name))
     assert to_tree(vm.spec.data_volume_templates) == [{"spec": {"storage": {}}}]
 
 
-def test_a_vm_without_templates_is_left_alone() -> None:
+def test_vm_without_data_volume_templates_is_unchanged() -> None:
     vm = build_vm()
     apply_storage_class(vm, VolumePreferences(preferred_storage_class_name="fast"))
     assert vm == build_vm()

@@ -160,12 +160,12 @@ def test_every_field_of_a_flavor_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("gift", GIFT_CASES)
-def test_an_instance_type_gives(gift: Gift) -> None:
+def test_instance_type_sets_its_fields(gift: Gift) -> None:
     assert shape_spec(instancetype=gift.given) == {"domain": {"devices": {}, **SIZED, **gift.domain}, **gift.spec}
 
 
 @pytest.mark.parametrize("gift", CLASH_CASES)
-def test_a_vm_cannot_set_what_its_instance_type_gives(gift: Gift) -> None:
+def test_field_set_by_the_instance_type_conflicts(gift: Gift) -> None:
     assert list_clashes(gift.rival, gift.given) == [gift.clash]
 
 
@@ -174,24 +174,24 @@ def test_a_vm_cannot_set_what_its_instance_type_gives(gift: Gift) -> None:
     [("nodeSelector", {"nodeSelector": {"zone": "a"}}), ("schedulerName", {"schedulerName": "own"})],
     ids=["nodeSelector", "schedulerName"],
 )
-def test_a_vm_cannot_choose_its_place_beside_an_instance_type_that_does(path: str, rival: Tree) -> None:
+def test_placement_conflicts_with_the_instance_type(path: str, rival: Tree) -> None:
     assert list_clashes({}, GIFTS[path].given, **rival) == [path]
 
 
-def test_an_instance_type_gives_annotations_that_the_vm_cannot_change() -> None:
+def test_annotations_of_the_instance_type_cannot_be_changed() -> None:
     assert shape(instancetype=GIFTS["annotations"].given).metadata == {"annotations": {"a": "1"}}
     assert list_clashes({}, GIFTS["annotations"].given, annotations={"a": "2"}) == ["annotations.a"]
 
 
 @pytest.mark.parametrize("path", FLAVOR_GIFTS)
-def test_a_flavor_gives_the_same_as_an_instance_type(path: str) -> None:
+def test_flavor_sets_the_same_fields_as_an_instance_type(path: str) -> None:
     gift = GIFTS[path]
     spec = build_spec()
     assert apply(Draft(ObjectMeta(), spec), instancetype_spec(build_flavor(**gift.given)), None) == []
     assert to_tree(spec) == {"domain": {"devices": {}, **SIZED, **gift.domain}, **gift.spec}
 
 
-def test_a_flavor_gives_its_vcpus_as_cores() -> None:
+def test_flavor_vcpus_become_cores() -> None:
     spec = build_spec()
     given = instancetype_spec(build_flavor(cpu={"guest": 4}))
     assert apply(Draft(ObjectMeta(), spec), given, None, layout="cores") == []

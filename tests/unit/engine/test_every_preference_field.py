@@ -298,19 +298,19 @@ def test_every_field_of_a_preference_is_in_a_table() -> None:
 
 
 @pytest.mark.parametrize("wish", WISH_CASES)
-def test_a_preference_fills_in_what_the_vm_leaves_open(wish: Wish) -> None:
+def test_preference_fills_unset_fields(wish: Wish) -> None:
     filled = shape_spec(wish.open, preference=wish.preferred, **wish.spec)
     assert filled == {"domain": {"devices": {}, **wish.filled}, **wish.spec}
 
 
 @pytest.mark.parametrize("wish", WISH_CASES)
-def test_a_preference_leaves_alone_what_the_vm_says(wish: Wish) -> None:
+def test_preference_keeps_fields_that_the_vm_sets(wish: Wish) -> None:
     kept = shape_spec(wish.chosen, preference=wish.preferred, **wish.spec)
     assert kept == {"domain": {"devices": {}, **wish.chosen}, **wish.spec}
 
 
 @pytest.mark.parametrize("path", FLAVOR_WISHES)
-def test_a_preference_of_the_flavor_group_fills_in_the_same(path: str) -> None:
+def test_flavor_preference_fills_the_same_fields(path: str) -> None:
     wish = WISHES[path]
     preference = preference_spec(build_flavor_preference(**wish.preferred))
     spec = build_spec(wish.open, **wish.spec)
@@ -319,24 +319,24 @@ def test_a_preference_of_the_flavor_group_fills_in_the_same(path: str) -> None:
 
 
 @pytest.mark.parametrize(("preferred", "filled", "chosen"), SPEC_WISHES.values(), ids=SPEC_WISHES)
-def test_a_preference_fills_in_beside_the_domain(preferred: Tree, filled: Tree, chosen: Tree) -> None:
+def test_preference_fills_fields_outside_the_domain(preferred: Tree, filled: Tree, chosen: Tree) -> None:
     assert shape_spec(preference=preferred) == {"domain": {"devices": {}}, **filled}
     assert shape_spec(preference=preferred, **chosen) == {"domain": {"devices": {}}, **chosen}
 
 
-def test_a_preference_gives_annotations_unless_the_vm_has_them() -> None:
+def test_preference_adds_annotations_that_the_vm_does_not_set() -> None:
     shaped = shape(preference={"annotations": {"a": "1", "b": "1"}}, annotations={"b": "2"})
     assert shaped.metadata == {"annotations": {"a": "1", "b": "2"}}
 
 
 @pytest.mark.parametrize(("required", "enough", "lacking"), REQUIREMENTS.values(), ids=REQUIREMENTS)
-def test_a_requirement_tells_enough_from_too_little(required: Tree, enough: Tree, lacking: Tree) -> None:
+def test_requirement_accepts_enough_and_rejects_too_little(required: Tree, enough: Tree, lacking: Tree) -> None:
     preference = build_preference_spec(requirements=required)
     assert check_requirements(None, preference, build_spec(**enough)) == []
     assert len(check_requirements(None, preference, build_spec(**lacking))) == 1
 
 
-def test_a_preferred_storage_class_goes_to_volumes_that_name_none() -> None:
+def test_preferred_storage_class_applies_to_volumes_without_one() -> None:
     templates = [{"spec": {"storage": {}}}, {"spec": {"pvc": {"storageClassName": "own"}}}]
     vm = build_vm(dataVolumeTemplates=templates)
     volumes = build_preference_spec(volumes={"preferredStorageClassName": "fast"}).volumes
