@@ -138,6 +138,19 @@ VISIT = ("python3", "-m", "virtshape.launcher.pod.visit", "console")
 EXECS = {
     "a visit": ("virt-launcher-web-0", "compute", VISIT, "does not have a host assigned"),
     "another command": ("virt-launcher-web-0", "compute", ("cat", "/etc/shadow"), "may visit guests"),
+    "a command that only mentions a visit": (
+        "virt-launcher-web-0",
+        "compute",
+        ("sh", "-c", "cat /etc/shadow", "virtshape.launcher.pod.visit"),
+        "may visit guests",
+    ),
+    "a visit behind another interpreter": (
+        "virt-launcher-web-0",
+        "compute",
+        ("env", "PYTHONPATH=/tmp", *VISIT),
+        "may visit guests",
+    ),
+    "an unknown visit": ("virt-launcher-web-0", "compute", (*VISIT[:3], "shell"), "may visit guests"),
     "another container": ("virt-launcher-web-0", "other", VISIT, "may visit guests"),
     "another pod": ("other", "compute", VISIT, "may visit guests"),
 }

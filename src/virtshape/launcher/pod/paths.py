@@ -20,6 +20,10 @@ INSTANCE_VARIABLE: Final = "VIRTSHAPE_INSTANCE"
 """The instance, as JSON."""
 LAST_WORDS: Final = "/dev/termination-log"
 """Where Kubernetes reads a container's last words."""
+VISIT: Final = ("python3", "-m", "virtshape.launcher.pod.visit")
+"""The command that reaches the guest from outside; what to do there follows it."""
+VISITS: Final = ("ask", "console", "vnc", "port", "log")
+"""What can follow that command."""
 KERNEL: Final = "kernelBoot"
 """The mount that no volume stands for: the image that a guest's kernel comes in."""
 CREDENTIALS_SUFFIX: Final = "-access-cred"

@@ -15,12 +15,12 @@ from virtshape.apiserver.actions.guests import refuse_agent
 from virtshape.client.http import HttpTransport
 from virtshape.client.protocol import Client
 from virtshape.control.pods.naming import CONTAINER, PAUSED_ANNOTATION, name_pod
+from virtshape.launcher.pod.paths import VISIT
 from virtshape.launcher.request import Answer, Request, format_line, parse_answer
 from virtshape.serve.aggregated.exec import Command, run_command, start_command
 from virtshape.serve.guests.words import ACTIONS, QUESTIONS, write_agent_answer
 from virtshape.stream.duplex import Duplex
 
-VISIT: Final = ("python3", "-m", "virtshape.launcher.pod.visit")
 _PAUSES: Final = {"pause": "true", "unpause": "false"}
 
 

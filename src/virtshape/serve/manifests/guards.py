@@ -1,14 +1,14 @@
 """
-What the API server keeps a component from, where a role can only say all or nothing.
+The admission policy that narrows what the aggregated API may run in pods.
 
-Guests' consoles and screens are reached by a command in their pod. The right to run commands in pods knows neither
-labels nor beginnings of names, so a policy narrows it: in guests' pods, and that one command.
+Guests' consoles and screens are reached by a command in their pod. RBAC cannot restrict pods/exec to some pods or
+commands, so a policy does: only launcher pods, only their compute container, and only the visit command.
 """
 
 from typing import Final
 
 from virtshape.control.pods.naming import CONTAINER, LAUNCHER
-from virtshape.launcher.pod import visit
+from virtshape.launcher.pod.paths import VISIT, VISITS
 from virtshape.serve.manifests.naming import SYSTEM, Tree, begin, name_account
 from virtshape.serve.manifests.options import Options
 
@@ -35,8 +35,7 @@ def build_guards(options: Options) -> list[Tree]:
         "validations": [
             {
                 "expression": (
-                    f"request.name.startsWith('{LAUNCHER}-') && object.container == '{CONTAINER}'"
-                    f" && '{visit.__name__}' in object.command"
+                    f"request.name.startsWith('{LAUNCHER}-') && object.container == '{CONTAINER}' && {_match_visit()}"
                 ),
                 "message": "the aggregated API may visit guests in their pods, and do nothing else there",
                 "reason": "Forbidden",
@@ -48,3 +47,10 @@ def build_guards(options: Options) -> list[Tree]:
         {**begin(_VERSION, "ValidatingAdmissionPolicy", _NAME, component="apiserver"), "spec": policy},
         {**begin(_VERSION, "ValidatingAdmissionPolicyBinding", _NAME, component="apiserver"), "spec": binding},
     ]
+
+
+def _match_visit() -> str:
+    """Return a CEL expression that is true for the visit command with one of its actions, and for nothing else."""
+    exact = " && ".join(f"object.command[{number}] == '{word}'" for number, word in enumerate(VISIT))
+    actions = ", ".join(f"'{action}'" for action in VISITS)
+    return f"object.command.size() > {len(VISIT)} && {exact} && object.command[{len(VISIT)}] in [{actions}]"
