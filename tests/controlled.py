@@ -26,13 +26,14 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.apiserver.server import Server
+from virtshape.apiserver.shaping import CONTROLLER_USER
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.client.rest import RestClient
 from virtshape.control.controllers import Controllers
 from virtshape.control.queue import Queue
-from virtshape.serve.controllers import CONTROLLER, MANAGER, controlling
+from virtshape.serve.controllers import MANAGER, controlling
 from virtshape.serve.embedded import System
 from virtshape.serve.inprocess import connect
 from virtshape.serve.runtime import LauncherName, NoRuntime, PlayedRuntime
@@ -111,7 +112,7 @@ class Place:
 
     def connect_as_system(self) -> RestClient:
         """A client with the controllers' own name."""
-        return connect(self.server, CONTROLLER, manager=MANAGER)
+        return connect(self.server, CONTROLLER_USER, manager=MANAGER)
 
     def controlling(
         self, launcher: LauncherName = "simulate", *, wrap: Wrap = lambda client: client

@@ -1,19 +1,22 @@
 """
-The say of virtshape in writes: VMs and what shapes them are completed and checked.
+Admission of VMs, instance types and what belongs to them, as one step of the embedded server's admission chain.
 
-Decides nothing: that is admission's, which also works without this server.
+Decides nothing itself: the rules are in the admission package, which the webhook uses too.
 """
 
 from typing import Final
 
+from virtshape.admission.accounts import APISERVER, CONTROLLER, list_trusted, name_user
 from virtshape.admission.admit import admit, has_rules
 from virtshape.admission.world import World
-from virtshape.apiserver.access.authentication import User
+from virtshape.apiserver.access.authentication import AUTHENTICATED, MASTERS, User
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.route import Route
 
-SYSTEM_ACCOUNTS: Final = "system:serviceaccount:kubevirt:"
-"""How the names begin of those who work for the system itself."""
+_NAMESPACE: Final = "kubevirt"
+_TRUSTED: Final = list_trusted(_NAMESPACE)
+CONTROLLER_USER: Final = User(name_user(_NAMESPACE, CONTROLLER), (MASTERS, AUTHENTICATED))
+APISERVER_USER: Final = User(name_user(_NAMESPACE, APISERVER), (MASTERS, AUTHENTICATED))
 
 
 class ShapingAdmission:
@@ -25,8 +28,17 @@ class ShapingAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
     ) -> tuple[Tree | None, list[str]]:
-        """Let admission have its say in objects; statuses are those of whoever may write them."""
+        """Complete and check an object; status writes are checked by RBAC alone."""
         del dry_run
         if new is None or operation == "DELETE" or route.subresource or not has_rules(route.kind):
             return new, []
-        return admit(route.kind, new, old, self._world, trusted=user.name.startswith(SYSTEM_ACCOUNTS))
+        return admit(route.kind, new, old, self._world, trusted=is_system(user))
+
+
+def is_system(user: User) -> bool:
+    """
+    Return True for the server's own controllers and actions.
+
+    The group keeps out tokens of service accounts that a user created under one of these names.
+    """
+    return user.name in _TRUSTED and MASTERS in user.groups

@@ -18,9 +18,9 @@ from virtshape.api.core.namespace import Namespace
 from virtshape.api.kinds import KINDS
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
-from virtshape.apiserver.access.authentication import AUTHENTICATED, MASTERS, User
 from virtshape.apiserver.capability import is_question, list_verbs
 from virtshape.apiserver.server import Server
+from virtshape.apiserver.shaping import CONTROLLER_USER
 from virtshape.client.errors import UnreachableError, read_refusal
 from virtshape.client.protocol import Client
 from virtshape.client.resources import format_target, kind_of, metadata_of
@@ -34,7 +34,6 @@ from virtshape.serve.inprocess import InProcessTransport, connect
 from virtshape.serve.runtime import Runtime
 from virtshape.serve.storage.local import open_storage
 
-CONTROLLER: Final = User("system:serviceaccount:kubevirt:kubevirt-controller", (MASTERS, AUTHENTICATED))
 MANAGER: Final = "virt-controller"
 RETRY_SECONDS: Final = 1.0
 _log = logging.getLogger(__name__)
@@ -53,12 +52,12 @@ async def controlling(
 
     Volumes are kept in the directory; without one, and where guests are only played, there are none.
     """
-    client = wrap(connect(server, CONTROLLER, manager=MANAGER))
+    client = wrap(connect(server, CONTROLLER_USER, manager=MANAGER))
     async with AsyncExitStack() as stack:
         storage = None
         if directory is not None and runtime.keeps_volumes:
             storage = await stack.enter_async_context(open_storage(directory))
-        informers, transport = make_informers(client), InProcessTransport(server, CONTROLLER)
+        informers, transport = make_informers(client), InProcessTransport(server, CONTROLLER_USER)
         launcher = await runtime.make_launcher(client, transport, informers, storage)
         controllers = Controllers(client, launcher, storage=storage, informers=informers, absence=runtime.absence)
         namespaces = _build_namespaces(client, controllers, transport)

@@ -1,10 +1,11 @@
 """
-Who may do what, as the cluster's own API server says it: each question is a SubjectAccessReview.
+Authorization delegated to the cluster's API server: each question is a SubjectAccessReview.
 
-Answers are remembered for a few seconds, as Kubernetes' own servers do.
+Decisions are cached for a few seconds under everything that the API server decides by.
 """
 
 import time
+from collections.abc import Hashable
 from typing import Final
 
 from virtshape.api.authorization import (
@@ -29,11 +30,11 @@ class DelegatedAuthorizer:
     def __init__(self, client: Client, clock: Clock = time.monotonic) -> None:
         self._client = client
         self._clock = clock
-        self._remembered: dict[tuple[str, tuple[str, ...], Attributes], tuple[float, Decision]] = {}
+        self._remembered: dict[Hashable, tuple[float, Decision]] = {}
 
     async def authorize(self, user: User, wanted: Attributes) -> Decision:
         """Whether the user may do it; StatusError or UnreachableError if nobody can say."""
-        key = user.name, user.groups, wanted
+        key = _identify(user), wanted
         known = self._remembered.get(key)
         if known is not None and known[0] > self._clock():
             return known[1]
@@ -44,6 +45,11 @@ class DelegatedAuthorizer:
             self._remembered.clear()
         self._remembered[key] = self._clock() + REMEMBERED_SECONDS, decision
         return decision
+
+
+def _identify(user: User) -> Hashable:
+    """Return all that a review says about a user, in an order that does not depend on the request's headers."""
+    return user.name, user.uid, frozenset(user.groups), frozenset(user.extra.items())
 
 
 def build_review(user: User, wanted: Attributes) -> SubjectAccessReview:

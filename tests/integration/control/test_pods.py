@@ -6,7 +6,7 @@ import pytest
 from tests.podlives import PLAYS, Stage, controlled_pods
 from tests.worlds import opened, run
 
-from virtshape.serve.controllers import CONTROLLER
+from virtshape.apiserver.shaping import CONTROLLER_USER
 from virtshape.serve.inprocess import connect
 
 
@@ -16,7 +16,7 @@ def test_a_guest_in_a_pod(play: str, tmp_path: Path) -> None:
         async with opened("in-process", tmp_path) as world:
             stage = Stage(world.client, "default")
             await stage.prepare()
-            async with controlled_pods(connect(world.system.server, CONTROLLER)):
+            async with controlled_pods(connect(world.system.server, CONTROLLER_USER)):
                 await PLAYS[play](stage)
 
     run(scenario())

@@ -18,9 +18,9 @@ from tests.worlds import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.apiserver.shaping import CONTROLLER_USER
 from virtshape.control.storage.files import NotReadyError
 from virtshape.control.storage.mounts import PULLING, Mount, Mounts
-from virtshape.serve.controllers import CONTROLLER
 from virtshape.serve.inprocess import InProcessTransport
 from virtshape.serve.storage.containers import FetchedDisks
 from virtshape.serve.storage.local import open_storage
@@ -85,7 +85,7 @@ class Gathering:
 async def gathering(directory: Path) -> AsyncIterator[Gathering]:
     async with placed(directory) as place, place.controlling("none") as controllers, open_storage(directory) as storage:
         disks = FetchedDisks(directory, lambda: 0.0)  # by this clock no pause is ever over
-        issue = make_token_issuer(InProcessTransport(place.server, CONTROLLER), "PEM")
+        issue = make_token_issuer(InProcessTransport(place.server, CONTROLLER_USER), "PEM")
         mounts = Mounts(place.client, controllers.informers, storage, disks, issue)
         yield Gathering(place, mounts, controllers.informers)
         await disks.close()

@@ -1,23 +1,25 @@
 """
-Nobody grants more than they hold: the check before a role or binding is written.
+Escalation checks before a role or binding is written: a user cannot grant more than the user holds.
 
-The verb `escalate` on a role, or `bind` on the role that a binding names, lifts it. Decides; writes nothing.
+The verb `escalate` on a role, or `bind` on the role that a binding names, lifts the check. As in kube-apiserver, any
+change but one of finalizers and owner references is checked: a label alone can aggregate a role into another one.
 """
 
 from collections.abc import Sequence
 
+from virtshape.api.meta import ObjectMeta
 from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef
 from virtshape.api.status import StatusError
 from virtshape.apiserver.access.authentication import MASTERS, User
-from virtshape.apiserver.access.authorization import RBAC_GROUP, Attributes, Authorizer, Binding, refuse
+from virtshape.apiserver.access.authorization import RBAC_GROUP, AccessObject, Attributes, Authorizer, Binding, refuse
 from virtshape.apiserver.access.rules import EVERYTHING, describe_rule, find_missing, quote, quote_list
 
 
 def check_role(
     user: User, authorizer: Authorizer, role: Role | ClusterRole, before: Role | ClusterRole | None = None
 ) -> None:
-    """Refuse a role that permits what the user may not do, unless it already did or the user may escalate."""
-    if MASTERS in user.groups or (before is not None and _grants_the_same(role, before)):
+    """Refuse a role that permits what the user may not do, unless the user may escalate."""
+    if MASTERS in user.groups or _changes_nothing(role, before):
         return
     resource = "clusterroles" if isinstance(role, ClusterRole) else "roles"
     metadata = role.metadata
@@ -26,14 +28,14 @@ def check_role(
         return
     if problem := _find_escalation(user, authorizer, namespace, role.rules or ()):
         raise refuse(RBAC_GROUP, resource, name, problem)
-    if _aggregates(role) and _find_escalation(user, authorizer, namespace, EVERYTHING):
+    if (_aggregates(role) or _aggregates(before)) and _find_escalation(user, authorizer, namespace, EVERYTHING):
         why = "must have cluster-admin privileges to use the aggregationRule"
         raise refuse(RBAC_GROUP, resource, name, why)
 
 
 def check_binding(user: User, authorizer: Authorizer, binding: Binding, before: Binding | None = None) -> None:
     """Refuse a binding to a role that permits what the user may not do, unless the user may bind that role."""
-    if MASTERS in user.groups or (before is not None and _binds_the_same(binding, before)):
+    if MASTERS in user.groups or _changes_nothing(binding, before):
         return
     metadata = binding.metadata
     name, namespace = (metadata.name or "", metadata.namespace or "") if metadata else ("", "")
@@ -65,17 +67,22 @@ def _bind(reference: RoleRef, namespace: str) -> Attributes:
     return Attributes("bind", RBAC_GROUP, resource, "", namespace, reference.name)
 
 
-def _aggregates(role: Role | ClusterRole) -> bool:
+def _aggregates(role: Role | ClusterRole | None) -> bool:
     return isinstance(role, ClusterRole) and role.aggregation_rule is not None
 
 
-def _grants_the_same(role: Role | ClusterRole, before: Role | ClusterRole) -> bool:
-    return (role.rules or []) == (before.rules or []) and _selection(role) == _selection(before)
+def _changes_nothing(item: AccessObject, before: AccessObject | None) -> bool:
+    """Return True if an update changes nothing, or only what garbage collection needs to change."""
+    return before is not None and _list_content(item) == _list_content(before)
 
 
-def _selection(role: Role | ClusterRole) -> object:
-    return role.aggregation_rule if isinstance(role, ClusterRole) else None
-
-
-def _binds_the_same(binding: RoleBinding | ClusterRoleBinding, before: RoleBinding | ClusterRoleBinding) -> bool:
-    return binding.role_ref == before.role_ref and (binding.subjects or []) == (before.subjects or [])
+def _list_content(item: AccessObject) -> tuple[object, ...]:
+    metadata = item.metadata or ObjectMeta()
+    described = metadata.labels or {}, metadata.annotations or {}
+    match item:
+        case ClusterRole():
+            return (*described, item.rules or [], item.aggregation_rule)
+        case Role():
+            return (*described, item.rules or [])
+        case RoleBinding() | ClusterRoleBinding():
+            return (*described, item.role_ref, item.subjects or [])

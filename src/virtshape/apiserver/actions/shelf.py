@@ -10,13 +10,12 @@ from typing import Final, Protocol, TypeVar
 from virtshape.admission.world import World
 from virtshape.api.kinds import Kind
 from virtshape.api.moment import now
-from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.actions.running import Change
 from virtshape.apiserver.message import Request
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.shaping import SYSTEM_ACCOUNTS
+from virtshape.apiserver.shaping import APISERVER_USER
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.apiserver.writing import Desk, change_object
 from virtshape.store.record import Record
@@ -24,7 +23,6 @@ from virtshape.store.record import Record
 T = TypeVar("T")
 
 MANAGER: Final = "virt-api"
-_SYSTEM: Final = User(f"{SYSTEM_ACCOUNTS}virtshape-api")
 
 
 class Shelf(Protocol):
@@ -66,7 +64,7 @@ class StoreShelf:
             part = {**(old.get(change.part) or {}), **change.values}
             return {**old, change.part: {name: value for name, value in part.items() if value is not None}}
 
-        await change_object(self._desk, request, target, _SYSTEM, options, apply, [], retries=True)
+        await change_object(self._desk, request, target, APISERVER_USER, options, apply, [], retries=True)
 
     async def decide(self, call: Callable[[World], T]) -> T:
         """Decide at once: all there is to know is here."""

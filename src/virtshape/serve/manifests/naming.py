@@ -2,6 +2,8 @@
 
 from typing import Any, Final, Literal
 
+from virtshape.admission.accounts import name_user
+
 Tree = dict[str, Any]
 Component = Literal["webhook", "controller", "apiserver"]
 
@@ -27,7 +29,7 @@ def name_secret(component: Component) -> str:
 
 def name_account(component: Component, namespace: str) -> str:
     """The user that the component is to the API server."""
-    return f"system:serviceaccount:{namespace}:{name_component(component)}"
+    return name_user(namespace, name_component(component))
 
 
 def label(component: Component | None = None) -> dict[str, str]:

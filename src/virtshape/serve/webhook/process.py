@@ -7,6 +7,7 @@ Put together here; nothing is decided here.
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from virtshape.admission.accounts import list_trusted
 from virtshape.client.access import Access
 from virtshape.client.informers import Informers
 from virtshape.control.slim import SlimClient
@@ -14,7 +15,7 @@ from virtshape.serve.component import Ready, Server, Settings, serve
 from virtshape.serve.delegation import DelegatedAuthorizer
 from virtshape.serve.figures import PREFIX, list_process_figures
 from virtshape.serve.manifests.crds import list_converted
-from virtshape.serve.manifests.naming import SYSTEM, name_account
+from virtshape.serve.manifests.naming import SYSTEM
 from virtshape.serve.metrics import Family, Sample, list_durations
 from virtshape.serve.process import connected
 from virtshape.serve.surroundings import Surroundings
@@ -34,8 +35,7 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
     async with connected(access, MANAGER) as line:
         informers = Informers(SlimClient(line.client))
         surroundings = Surroundings(line.client, informers)
-        trusted = [name_account(component, namespace) for component in ("controller", "apiserver")]
-        webhook = Webhook(surroundings, DelegatedAuthorizer(line.client), trusted)
+        webhook = Webhook(surroundings, DelegatedAuthorizer(line.client), list_trusted(namespace))
         source = settings.tls.find_source(line.client, COMPONENT)
         server = Server(
             webhook.handle,

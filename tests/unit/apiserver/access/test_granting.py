@@ -56,7 +56,11 @@ def test_a_binding_gets_its_groups() -> None:
 ADMITTED: dict[str, tuple[Tree, User, Tree | None]] = {
     "a complete binding": (COMPLETE, ADMIN, None),
     "a role of one's own rights": (GET, BOB, None),
-    "a role that already had them": ({**DELETE, "metadata": {"name": "x", "labels": {"a": "b"}}}, BOB, DELETE),
+    "a role that already had them and gets a finalizer": (
+        {**DELETE, "metadata": {**DELETE["metadata"], "finalizers": ["example.com/x"]}},
+        BOB,
+        DELETE,
+    ),
     "a binding to a role of one's own rights": (COMPLETE, BOB, None),
     "another kind": ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}, BOB, None),
 }
@@ -70,6 +74,13 @@ def test_what_is_right_stays_as_it_is(tree: Tree, user: User, old: Tree | None) 
 REFUSED: dict[str, tuple[Tree, User, Tree | None, int, str]] = {
     "a right that one has not": (DELETE, BOB, None, 403, "attempting to grant RBAC permissions not currently held"),
     "one more right": (DELETE, BOB, GET, 403, "attempting to grant RBAC permissions not currently held"),
+    "a label on a role that has it": (
+        {**DELETE, "metadata": {**DELETE["metadata"], "labels": {"a": "b"}}},
+        BOB,
+        DELETE,
+        403,
+        "attempting to grant RBAC permissions not currently held",
+    ),
     "a role that is not there": (
         {**COMPLETE, "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "nope"}},
         BOB,

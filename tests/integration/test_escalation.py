@@ -1,0 +1,99 @@
+"""Attempts to gain rights through labels, aggregation and accounts that only look like the system's; over HTTP."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.integration.objects import Place, build_vm, create
+from tests.integration.test_access import RBAC, acting, grant, request_token, rule
+from tests.loopback import JSON_PATCH, Client, Serving
+
+Tree = dict[str, Any]
+GROUP = "rbac.authorization.k8s.io"
+CLUSTER_ADMIN = f"{RBAC}/clusterroles/cluster-admin"
+TO_VIEW = {"metadata": {"labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}}}
+
+
+def build_cluster(kind: str, name: str, **rest: Any) -> Tree:
+    return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": name}, **rest}
+
+
+def bind(client: Client, name: str, role: str, user: str) -> None:
+    reference = {"apiGroup": GROUP, "kind": "ClusterRole", "name": role}
+    subjects = [{"apiGroup": GROUP, "kind": "User", "name": user}]
+    binding = build_cluster("ClusterRoleBinding", name, roleRef=reference, subjects=subjects)
+    assert client.post(f"{RBAC}/clusterrolebindings", binding).status in (201, 409)
+
+
+@pytest.fixture
+def editor(client: Client, serving: Serving) -> Iterator[Client]:
+    """A user who may view everything that `view` shows, and change cluster roles."""
+    rules = [rule("get list patch update create", "clusterroles", GROUP)]
+    assert client.post(f"{RBAC}/clusterroles", build_cluster("ClusterRole", "role-editor", rules=rules)).status in (
+        201,
+        409,
+    )
+    bind(client, "role-editor", "role-editor", "carol")
+    bind(client, "carol-views", "view", "carol")
+    connected = acting(serving, "carol")
+    yield connected
+    connected.close()
+
+
+def test_a_label_does_not_aggregate_a_stronger_role(client: Client, editor: Client, place: Place) -> None:
+    reply = editor.patch(CLUSTER_ADMIN, TO_VIEW)
+    assert reply.reason == (403, "Forbidden")
+    assert "attempting to grant RBAC permissions not currently held" in reply.tree["message"]
+    assert editor.post(place.core("secrets"), {"metadata": {"name": "mine"}}).status == 403
+    assert (
+        TO_VIEW["metadata"]["labels"]
+        .items()
+        .isdisjoint((client.get(CLUSTER_ADMIN).tree["metadata"].get("labels") or {}).items())
+    )
+
+
+def test_neither_patch_kind_nor_dry_run_avoids_the_check(editor: Client) -> None:
+    label = {"op": "add", "path": "/metadata/labels/rbac.authorization.k8s.io~1aggregate-to-view", "value": "true"}
+    assert editor.patch(CLUSTER_ADMIN, [label], JSON_PATCH).status == 403
+    assert editor.patch(CLUSTER_ADMIN, TO_VIEW, dryRun="All").status == 403
+    applied = {**build_cluster("ClusterRole", "cluster-admin"), **TO_VIEW}
+    applied["metadata"] = {"name": "cluster-admin", **TO_VIEW["metadata"]}
+    assert editor.apply(CLUSTER_ADMIN, applied).status == 403
+
+
+def test_an_aggregating_role_is_changed_only_by_a_cluster_admin(client: Client, editor: Client) -> None:
+    relabelled = {"metadata": {"labels": {"example.com/aggregate-to-anything": "true"}}}
+    reply = editor.patch(f"{RBAC}/clusterroles/view", relabelled)
+    assert reply.status == 403
+    assert "must have cluster-admin privileges to use the aggregationRule" in reply.tree["message"]
+    dropped = editor.patch(f"{RBAC}/clusterroles/view", {"aggregationRule": None})
+    assert dropped.status == 403
+    assert client.patch(f"{RBAC}/clusterroles/view", relabelled, dryRun="All").status == 200
+
+
+def test_a_role_within_the_users_own_rights_can_be_labelled(client: Client, editor: Client) -> None:
+    weak = build_cluster("ClusterRole", "weak", rules=[rule("get", "configmaps")])
+    assert client.post(f"{RBAC}/clusterroles", weak).status == 201
+    assert editor.patch(f"{RBAC}/clusterroles/weak", TO_VIEW).status == 200
+
+
+@pytest.mark.parametrize("account", ["robot", "virtshape-controller", "kubevirt-controller"])
+def test_a_service_account_is_not_trusted_for_its_namespace_or_name(
+    serving: Serving, client: Client, place: Place, account: str
+) -> None:
+    system = Place("kubevirt")
+    made = client.post(system.core("serviceaccounts"), {"metadata": {"name": account}})
+    assert made.status in (201, 409)
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": "kubevirt"}
+    grant(client, place, rule("*", "virtualmachineinstances", "kubevirt.io"), subject=subject)
+    attacker = serving.connect()
+    attacker.headers["Authorization"] = f"Bearer {request_token(client, system, account).tree['status']['token']}"
+    instances = f"/apis/kubevirt.io/v1/namespaces/{place.namespace}/virtualmachineinstances"
+    spec = build_vm()["spec"]["template"]["spec"]
+    vmi = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": {"name": "one"}, "spec": spec}
+    [stored] = create(attacker, instances, vmi)
+    reply = attacker.patch(f"{instances}/one", {"spec": {"hostname": "other"}})
+    assert reply.status == 422, reply.body
+    assert "update of VMI object is restricted" in reply.tree["message"]
+    assert client.get(f"{instances}/one").tree["spec"] == stored["spec"]
+    attacker.close()
