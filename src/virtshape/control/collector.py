@@ -1,8 +1,8 @@
 """
-The garbage collector: follows objects and their owners, and deletes what nobody owns any more.
+The garbage collector: watches objects and their owners, and deletes objects whose owners are gone.
 
-Nothing is deleted on hearsay: an owner that was not seen is asked for first. Only where no kube-controller-manager does
-the same.
+An owner that was not seen is requested from the server before anything is deleted. Runs only where there is no
+kube-controller-manager.
 """
 
 import asyncio
@@ -37,7 +37,8 @@ class Collector:
         self._client = client
         self._kinds = kinds
         self._graph = Graph()
-        self._present: dict[type[Model], set[str]] = {kind: set() for kind in kinds}
+        self._present: dict[type[Model], dict[str, tuple[str, str]]] = {kind: {} for kind in kinds}
+        """Namespace and name of each object, by kind and UID."""
         self._synced = {kind: asyncio.Event() for kind in kinds}
         self.loop = Loop("garbage", self.reconcile)
 
@@ -66,9 +67,16 @@ class Collector:
         return DONE
 
     async def _is_absent(self, owner: OwnerReference, namespace: str) -> bool:
-        """Whether the owner is not there; one of a kind that nobody knows may be."""
+        """
+        Return True if there is no such owner in the dependent's namespace, or in the cluster for a cluster-wide kind.
+
+        An owner that cannot be resolved is not absent: one of an unknown kind, or a namespaced owner of a cluster-wide
+        object.
+        """
         kind = find_kind(owner.api_version, owner.kind)
-        if kind is None or owner.uid in self._present.get(kind.struct, ()):
+        if kind is None or (kind.namespaced and not namespace):
+            return False
+        if self._present.get(kind.struct, {}).get(owner.uid) == (namespace if kind.namespaced else "", owner.name):
             return False
         current = await self._find(kind, owner.name, namespace)
         return current is None or metadata_of(current).uid != owner.uid
@@ -155,7 +163,7 @@ class Collector:
             if not continuation:
                 break
             await asyncio.sleep(0)  # for others, where the server answers at once
-        for uid in self._present[kind] - seen:
+        for uid in self._present[kind].keys() - seen:
             self._forget(kind, uid)
         return page.revision
 
@@ -167,7 +175,7 @@ class Collector:
         if gone:
             self._forget(kind, uid)
             return
-        self._present[kind].add(uid)
+        self._present[kind][uid] = member.identity.namespace, member.identity.name
         before = self._graph.find(uid)
         self._graph.remove(uid)
         if member.owners or member.deleting:
@@ -179,7 +187,7 @@ class Collector:
             self._look_at_dependents(uid)
 
     def _forget(self, kind: type[Model], uid: str) -> None:
-        self._present[kind].discard(uid)
+        self._present[kind].pop(uid, None)
         member = self._graph.find(uid)
         self._graph.remove(uid)
         self._look_at_dependents(uid)

@@ -1,7 +1,7 @@
 """
-Garbage: which objects have lost their owners, and what each way of deleting asks: foreground, background, orphan.
+Garbage collection decisions: which objects have lost their owners, and what foreground and orphan deletion require.
 
-Pure: works on what is known of objects and their owners; never reads or deletes one.
+Pure: works on a graph of objects and owner references; never reads or deletes an object.
 """
 
 from collections.abc import Iterable, Iterator
@@ -111,7 +111,7 @@ class Graph:
         return self._members.get(uid)
 
     def dependents(self, uid: str) -> list[Member]:
-        """The objects that name this one as an owner."""
+        """The objects with an owner reference of this UID, in any namespace."""
         return [self._members[one] for one in self._dependents.get(uid, ())]
 
     def _unlink(self, uid: str) -> None:
@@ -123,13 +123,42 @@ class Graph:
                 self._dependents.pop(owner.uid, None)
 
 
+def refers_to(reference: OwnerReference, owner: Identity, namespace: str) -> bool:
+    """
+    Return True if a reference in an object of this namespace names this very owner.
+
+    An owner is in the same namespace or cluster-wide: a UID alone would let users of one namespace hold up another.
+    """
+    return (
+        reference.uid == owner.uid
+        and reference.name == owner.name
+        and reference.kind == owner.kind
+        and _group(reference.api_version) == _group(owner.api_version)
+        and owner.namespace in ("", namespace)
+    )
+
+
 def decide_steps(member: Member, graph: Graph, absent: Iterable[str]) -> list[Step]:
     """What to do about an object; `absent` are the UIDs of owners that were looked for and are not there."""
-    dependents = graph.dependents(member.identity.uid)
+    dependents = _list_dependents(member, graph)
     if member.orphans_dependents:
         return list(_orphan(member, dependents))
-    steps = list(_finish_foreground(member, dependents)) if member.waits_for_dependents else []
+    steps = list(_finish_foreground(member, dependents, graph)) if member.waits_for_dependents else []
     return steps if member.deleting else [*steps, *_collect(member, graph, frozenset(absent), dependents)]
+
+
+def _list_dependents(owner: Member, graph: Graph) -> list[Member]:
+    """Return the objects that this one owns; those that merely name its UID are left out."""
+    return [one for one in graph.dependents(owner.identity.uid) if _find_reference(one, owner) is not None]
+
+
+def _find_reference(dependent: Member, owner: Member) -> OwnerReference | None:
+    namespace = dependent.identity.namespace
+    return next((ref for ref in dependent.owners if refers_to(ref, owner.identity, namespace)), None)
+
+
+def _group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]
 
 
 def _orphan(member: Member, dependents: list[Member]) -> Iterator[Step]:
@@ -140,28 +169,48 @@ def _orphan(member: Member, dependents: list[Member]) -> Iterator[Step]:
         yield Release(member.identity, ORPHAN)
 
 
-def _finish_foreground(member: Member, dependents: list[Member]) -> Iterator[Step]:
-    """Let go of an object that was waiting for dependents which are now gone."""
-    if not any(_blocks(dependent, member) for dependent in dependents):
+def _finish_foreground(member: Member, dependents: list[Member], graph: Graph) -> Iterator[Step]:
+    """Release an object that waited for dependents which are gone, or which wait for this object in turn."""
+    if not any(_blocks(dependent, member) and not _waits_for(dependent, member, graph) for dependent in dependents):
         yield Release(member.identity, FOREGROUND)
 
 
 def _blocks(dependent: Member, owner: Member) -> bool:
-    return any(ref.uid == owner.identity.uid and ref.block_owner_deletion for ref in dependent.owners)
+    reference = _find_reference(dependent, owner)
+    return reference is not None and bool(reference.block_owner_deletion)
+
+
+def _waits_for(member: Member, wanted: Member, graph: Graph) -> bool:
+    """Return True if a foreground deletion waits, directly or through others, for the wanted object."""
+    seen: set[str] = set()
+    waiting = [member]
+    while waiting:
+        current = waiting.pop()
+        if current.identity.uid == wanted.identity.uid:
+            return True
+        if current.identity.uid in seen or not current.waits_for_dependents:
+            continue
+        seen.add(current.identity.uid)
+        waiting += [one for one in _list_dependents(current, graph) if _blocks(one, current)]
+    return False
 
 
 def _collect(member: Member, graph: Graph, absent: frozenset[str], dependents: list[Member]) -> Iterator[Step]:
-    """Delete an object without owners left; take off it those that are gone while another stays."""
+    """Delete an object without owners left; remove references to owners that are gone while another stays."""
     gone, waiting = set(), set()
     for owner in member.owners:
         known = graph.find(owner.uid)
         if owner.uid in absent:
             gone.add(owner.uid)
-        elif known is not None and known.waits_for_dependents:
+        elif (
+            known is not None
+            and known.waits_for_dependents
+            and refers_to(owner, known.identity, member.identity.namespace)
+        ):
             waiting.add(owner.uid)
     if not gone and not waiting:
         return
-    if len(gone) + len(waiting) < len(member.owners):
+    if len(gone) + len(waiting) < len({owner.uid for owner in member.owners}):
         yield Disown(member.identity, frozenset(gone | waiting))
     else:
         in_foreground = waiting and dependents

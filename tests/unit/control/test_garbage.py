@@ -1,6 +1,7 @@
 """What happens to objects whose owners go, in each of the ways to delete."""
 
 import pytest
+from msgspec.structs import replace
 
 from virtshape.api.meta import ObjectMeta, OwnerReference
 from virtshape.control.garbage import (
@@ -103,3 +104,50 @@ def test_what_matters_of_an_object_is_read_from_its_metadata() -> None:
     member = read_member("v1", "Pod", metadata)
     assert member == Member(Identity("v1", "Pod", "ns", "a", "u"), (), (ORPHAN,), deleting=True)
     assert member.orphans_dependents
+
+
+def foreground(uid: str, *owners: str, blocking: bool = True) -> Member:
+    return replace(owned(uid, *owners, blocking=blocking), finalizers=(FOREGROUND,), deleting=True)
+
+
+def decide(about: str, *members: Member, absent: tuple[str, ...] = ()) -> list[Step]:
+    graph = Graph()
+    for member in members:
+        graph.put(member)
+    known = graph.find(about)
+    assert known is not None
+    return decide_steps(known, graph, absent)
+
+
+RELEASED = {
+    "an object that owns itself": [foreground("a", "a")],
+    "two objects that own each other": [foreground("a", "b"), foreground("b", "a")],
+    "three in a row": [foreground("a", "c"), foreground("b", "a"), foreground("c", "b")],
+}
+
+
+@pytest.mark.parametrize("members", RELEASED.values(), ids=RELEASED.keys())
+def test_a_cycle_of_foreground_deletions_is_broken(members: list[Member]) -> None:
+    assert decide("a", *members) == [Release(identity("a"), FOREGROUND)]
+
+
+def test_a_cycle_does_not_release_an_owner_that_waits_for_another_dependent() -> None:
+    assert decide("a", foreground("a", "b"), foreground("b", "a"), owned("d", "a")) == []
+
+
+def test_an_owner_in_another_namespace_is_not_an_owner() -> None:
+    elsewhere = Member(Identity("v1", "ConfigMap", "other", "name-x", "x"), owned("x", "o").owners)
+    assert decide("o", foreground("o"), elsewhere) == [Release(identity("o"), FOREGROUND)]
+    assert decide("x", foreground("o"), elsewhere) == []
+    assert decide("o", going("o", ORPHAN), elsewhere) == [Release(identity("o"), ORPHAN)]
+
+
+def test_a_cluster_wide_owner_waits_for_its_dependents_in_any_namespace() -> None:
+    owner = Member(Identity("v1", "ConfigMap", "", "name-o", "o"), (), (FOREGROUND,), deleting=True)
+    assert decide("o", owner, owned("d", "o")) == []
+
+
+@pytest.mark.parametrize("changed", [{"name": "other"}, {"kind": "Secret"}, {"api_version": "apps/v1"}])
+def test_a_uid_alone_does_not_make_an_owner(changed: dict[str, str]) -> None:
+    dependent = Member(identity("d"), tuple(replace(ref, **changed) for ref in owned("d", "o").owners))
+    assert decide("o", foreground("o"), dependent) == [Release(identity("o"), FOREGROUND)]
