@@ -11,7 +11,7 @@ from typing import Final
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import Request
 from virtshape.stream.duplex import FAILED, GOING_AWAY, NORMAL, Duplex, HangUp
-from virtshape.stream.handshake import PLAIN, VERSION, answer_key, is_key, split_list
+from virtshape.stream.handshake import PLAIN, VERSION, accept_key, is_key, split_list
 from virtshape.stream.relay import relay
 from virtshape.stream.websocket import CLOSING_SECONDS, WebSocket
 
@@ -35,7 +35,7 @@ def answer_handshake(request: Request) -> tuple[tuple[str, str], ...]:
     key = headers.get("sec-websocket-key", "")
     if not is_key(key):
         raise StatusError(400, "BadRequest", "websocket: Sec-WebSocket-Key is not 16 bytes in base 64")
-    consent = [("upgrade", "websocket"), ("connection", "Upgrade"), ("sec-websocket-accept", answer_key(key))]
+    consent = [("upgrade", "websocket"), ("connection", "Upgrade"), ("sec-websocket-accept", accept_key(key))]
     if PLAIN in split_list(headers.get("sec-websocket-protocol", "")):
         consent.append(("sec-websocket-protocol", PLAIN))
     return tuple(consent)

@@ -1,8 +1,4 @@
-"""
-The built-in instance types and preferences.
-
-Names and figures are those of the common KubeVirt catalogue; the texts are its own.
-"""
+"""The built-in instance types and preferences, with names and sizes of KubeVirt's common catalogue."""
 
 from virtshape.catalog.loader import CatalogObject, find, load, names
 

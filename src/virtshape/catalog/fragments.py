@@ -1,8 +1,4 @@
-"""
-The pieces that specs of the catalogue are composed of, as plain trees with the names of the wire.
-
-A piece is one decision and carries all that follows from it. Never changed in place: `merge` makes a new tree.
-"""
+"""Fragments that catalogue specs are composed of: dictionaries with JSON field names, never modified in place."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +17,7 @@ def merge(*fragments: Fragment) -> dict[str, Any]:
 
 
 def gives(vcpus: int, memory: str) -> Fragment:
-    """Give so many vCPUs and so much memory."""
+    """Set vCPUs and memory."""
     return {"cpu": {"guest": vcpus}, "memory": {"guest": memory}}
 
 
@@ -31,7 +27,7 @@ def hugepages(page_size: str) -> Fragment:
 
 
 def overcommit(percent: int) -> Fragment:
-    """Show the guest more memory than the node sets aside: 50 percent means twice as much."""
+    """Give the guest more memory than the node reserves: 50 percent means twice as much."""
     return {"memory": {"overcommitPercent": percent}}
 
 
@@ -49,17 +45,17 @@ QUIET_CPUS: Fragment = {
 
 
 def needs(vcpus: int, memory: str) -> Fragment:
-    """Demand no less than these vCPUs and this memory."""
+    """Require at least these vCPUs and this memory."""
     return {"requirements": {"cpu": {"guest": vcpus}, "memory": {"guest": memory}}}
 
 
 def architecture(name: str) -> Fragment:
-    """Run on this architecture alone."""
+    """Prefer and require this architecture."""
     return {"preferredArchitecture": name, "requirements": {"architecture": name}}
 
 
 def topology(layout: str) -> Fragment:
-    """Show the vCPUs as sockets, cores or threads."""
+    """Present vCPUs as sockets, cores or threads."""
     return {"cpu": {"preferredCPUTopology": layout}}
 
 
@@ -70,12 +66,12 @@ def spread_over_threads(ratio: int | None = None) -> Fragment:
 
 
 def guest_os(family: str) -> Fragment:
-    """Name the family of operating systems that the guest is of."""
+    """Annotate the guest's operating system family."""
     return {"annotations": {"vm.kubevirt.io/os": family}}
 
 
 def buses(disk: str, interface: str) -> Fragment:
-    """Attach disks to this bus and the network with this model of interface."""
+    """Prefer this disk bus and this interface model."""
     return {"devices": {"preferredDiskBus": disk, "preferredInterfaceModel": interface}}
 
 

@@ -1,8 +1,4 @@
-"""
-The catalogue as API objects.
-
-Keeps nothing between calls and reads no files: each call builds fresh objects, which the caller may change.
-"""
+"""Build the catalogue's API objects. Each call returns new objects, which the caller may modify."""
 
 from virtshape.api.codec import from_tree
 from virtshape.api.instancetype import v1beta1, v1beta2
@@ -31,13 +27,13 @@ def load(namespaced: bool = False, version: str = "v1beta2") -> list[CatalogObje
 
 
 def find(kind: str, name: str) -> CatalogObject | None:
-    """Build the object of a cluster-wide kind, written as in a VM's matcher, if the catalogue has it."""
+    """Build the object of a cluster-wide kind (spelled as in a VM's matcher), or return None."""
     known = _find_kind(kind)
     return _build(known, name) if known and name in _SOURCES[known].names() else None
 
 
 def names(kind: str) -> list[str]:
-    """List the names of all objects of a cluster-wide kind, written as in a VM's matcher."""
+    """List the names of all objects of a cluster-wide kind (spelled as in a VM's matcher)."""
     known = _find_kind(kind)
     return _SOURCES[known].names() if known else []
 

@@ -1,8 +1,4 @@
-"""
-The preferences: what each guest likes, as a list of pieces.
-
-Data and pure functions: describes metadata and spec as trees, never makes whole objects.
-"""
+"""The catalogue's preferences: a table of guests, each a list of fragments."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -37,14 +33,14 @@ from virtshape.catalog.fragments import (
 
 
 class Guest(NamedTuple):
-    """A guest by its title, and the pieces its preference consists of."""
+    """A guest's title and the fragments of its preference."""
 
     title: str
-    pieces: tuple[Fragment, ...]
+    fragments: tuple[Fragment, ...]
 
 
-def _guest(title: str, *pieces: Fragment) -> Guest:
-    return Guest(title, pieces)
+def _guest(title: str, *fragments: Fragment) -> Guest:
+    return Guest(title, fragments)
 
 
 _EL9 = (LINUX, DISK_IO_THREAD, needs(1, "1.5Gi"))
@@ -124,7 +120,7 @@ def _with_virtio_variants(guests: Mapping[str, Guest]) -> dict[str, Guest]:
         variants[name] = guest
         if name not in _WITHOUT_VIRTIO_DRIVERS:
             title = f"{guest.title}, virtio drivers"
-            variants[f"{name}.virtio"] = _guest(title, *guest.pieces, VIRTIO, TABLET, VIRTIO_VIDEO)
+            variants[f"{name}.virtio"] = _guest(title, *guest.fragments, VIRTIO, TABLET, VIRTIO_VIDEO)
     return variants
 
 
@@ -139,7 +135,7 @@ def names() -> list[str]:
 def describe(name: str) -> dict[str, Any]:
     """Compose the metadata and spec of a preference."""
     guest = PREFERENCES[name]
-    spec = merge(*guest.pieces)
+    spec = merge(*guest.fragments)
     annotations = {"openshift.io/display-name": guest.title}
     return {"metadata": {"name": name, "labels": _build_labels(spec), "annotations": annotations}, "spec": spec}
 

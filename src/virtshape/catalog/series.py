@@ -1,8 +1,7 @@
 """
-The series of instance types: each a table of sizes, and one shape that all its sizes share.
+The catalogue's instance types: each series is a table of sizes and the fragments that all sizes share.
 
-Every series but the universal one also has a size `custom`, which leaves vCPUs and memory to the VM. Data and
-pure functions: describes metadata and spec as trees, never makes whole objects.
+Every series except u1 also has a size `custom`, which leaves vCPUs and memory to the VM.
 """
 
 from collections.abc import Mapping
@@ -24,7 +23,7 @@ from virtshape.catalog.fragments import (
 )
 
 _CUSTOM = "custom"
-_CUSTOM_NOTE = " The VM states its own vCPUs and memory."
+_CUSTOM_NOTE = " The VM sets its own vCPUs and memory."
 
 # Custom sizes were proposed against this release of the common catalogue, and carry it as a label.
 _CUSTOM_SINCE = "v1.2.0"
@@ -33,7 +32,7 @@ _LABELLED_CPU_PARTS = ("dedicatedCPUPlacement", "isolateEmulatorThread", "numa",
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
-    """What the instance types of a series share, and the sizes in which they differ."""
+    """A series: what its instance types share, and their sizes."""
 
     title: str
     description: str
@@ -44,9 +43,9 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """The number of vCPUs and the memory of each size."""
     shape: tuple[Fragment, ...] = ()
     page_sizes: tuple[str, ...] = ()
-    """Huge pages to choose from; those after the first are named in the size, as in `large1gi`."""
+    """Available huge page sizes; those after the first become part of the size's name, as in `large1gi`."""
     spare_sockets: bool = True
-    """Whether sockets are left empty, so that vCPUs can be plugged in later."""
+    """True if the VM may have empty sockets for CPU hotplug."""
     has_custom_size: bool = True
 
 
@@ -71,7 +70,7 @@ def _without(sizes: Mapping[str, tuple[int, str]], *left_out: str) -> dict[str, 
 SERIES = {
     "u1": Series(
         title="Universal",
-        description="Shares of the node's CPUs and plain memory. Start here when a workload has no special needs.",
+        description="Shared CPUs and regular memory. The right choice for workloads without special needs.",
         workload="general.purpose",
         icon="pficon-server-group",
         sizes=_UNIVERSAL_SIZES,
@@ -79,8 +78,8 @@ SERIES = {
     ),
     "o1": Series(
         title="Overcommitted memory",
-        description="As the universal series, but the node sets aside less memory than the guest sees. "
-        "For many VMs that are rarely busy all at once.",
+        description="Like the universal series, but the node reserves less memory than the guest sees. "
+        "For many VMs that are rarely busy at the same time.",
         workload="overcommitted",
         icon="pficon-virtual-machine",
         shape=(overcommit(50),),
@@ -88,8 +87,8 @@ SERIES = {
     ),
     "d1": Series(
         title="Dedicated CPUs",
-        description="As the universal series, but on physical CPUs that no other VM uses, "
-        "for steady and predictable speed. Nodes need the CPU manager.",
+        description="Like the universal series, but on physical CPUs that no other VM uses, "
+        "for predictable performance. Nodes need the CPU manager.",
         workload="dedicated.vcpu",
         icon="pficon-server-group",
         shape=(DEDICATED_CPUS, SHARED_IO_THREADS),
@@ -97,9 +96,9 @@ SERIES = {
     ),
     "cx1": Series(
         title="Compute with exclusive CPUs",
-        description="For computation that keeps its CPUs busy: whole physical CPUs, the node's NUMA layout visible "
-        "in the guest, huge pages, and I/O handled on further CPUs beside them. The fixed sizes keep no empty sockets "
-        "for plugging in vCPUs, since a node might not have as many CPUs. Nodes need the CPU manager and huge pages.",
+        description="For compute-intensive workloads: dedicated physical CPUs, the node's NUMA layout visible "
+        "in the guest, huge pages, and I/O threads on additional CPUs. The fixed sizes have no empty sockets "
+        "for CPU hotplug, since a node might not have enough CPUs. Nodes need the CPU manager and huge pages.",
         workload="compute.exclusive",
         icon="pficon-registry",
         shape=(DEDICATED_CPUS, HOST_NUMA, SHARED_IO_THREADS),
@@ -116,7 +115,7 @@ SERIES = {
     ),
     "m1": Series(
         title="Memory heavy",
-        description="Much memory for each vCPU, eight gibibytes in the fixed sizes, in huge pages: databases, caches. "
+        description="High memory per vCPU (8 GiB in the fixed sizes), backed by huge pages. For databases and caches. "
         "Nodes need huge pages.",
         workload="memory.intensive",
         icon="fa-memory",
@@ -131,8 +130,8 @@ SERIES = {
     ),
     "n1": Series(
         title="Network functions",
-        description="For guests that move packets themselves, with DPDK for instance: whole physical CPUs that the "
-        "node neither interrupts nor throttles, and huge pages. Nodes have to be set up for such work.",
+        description="For guests that process packets themselves, for example with DPDK: dedicated physical CPUs that "
+        "the node neither interrupts nor throttles, and huge pages. Nodes must be configured for this.",
         workload="network",
         icon="pficon-network",
         shape=(DEDICATED_CPUS, QUIET_CPUS),
@@ -148,8 +147,8 @@ SERIES = {
     ),
     "rt1": Series(
         title="Real time",
-        description="For deadlines: whole physical CPUs that run at real-time priority undisturbed, the node's NUMA "
-        "layout, and huge pages. Nodes have to run a real-time kernel.",
+        description="For real-time workloads: dedicated physical CPUs that run at real-time priority, the node's NUMA "
+        "layout, and huge pages. Nodes must run a real-time kernel.",
         workload="realtime",
         icon="pficon-server-group",
         shape=(DEDICATED_CPUS, HOST_NUMA, REALTIME, QUIET_CPUS),
@@ -165,14 +164,14 @@ def names() -> list[str]:
 
 
 def list_sizes(series: Series) -> list[str]:
-    """List the names of a series' sizes: small ones first, the custom one last."""
+    """List the names of a series' sizes: the smallest first, `custom` last."""
     suffixes = ("", *(page_size.lower() for page_size in series.page_sizes[1:]))
     sizes = [size + suffix for size in series.sizes for suffix in suffixes]
     return [*sizes, _CUSTOM] if series.has_custom_size else sizes
 
 
 def is_custom(name: str) -> bool:
-    """Tell whether the instance type of this name leaves its size to the VM."""
+    """Return True if the instance type of this name leaves its size to the VM."""
     return name.endswith(f".{_CUSTOM}")
 
 

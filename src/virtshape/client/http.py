@@ -24,7 +24,7 @@ from virtshape.client.feeder import Feeder
 from virtshape.client.telling import Exchange, Tell
 from virtshape.client.transport import Call, Reply
 from virtshape.client.tunnel import open_tunnel
-from virtshape.stream.handshake import PLAIN, answer_key, ask_for_socket, make_key
+from virtshape.stream.handshake import PLAIN, accept_key, build_upgrade_headers, make_key
 from virtshape.stream.websocket import WebSocket
 
 CONNECT_SECONDS: Final = 10.0
@@ -85,7 +85,7 @@ class HttpTransport:
     async def open_socket(self, call: Call, *, whole_messages: bool = False, protocol: str = PLAIN) -> WebSocket:
         """A WebSocket for bytes, open until it is closed; StatusError if it is refused."""
         key = make_key()
-        asking = replace(call, headers={**call.headers, **ask_for_socket(key, protocol)})
+        asking = replace(call, headers={**call.headers, **build_upgrade_headers(key, protocol)})
         connection = await self._open_stream(asking)
         if connection.status == 401 and self._access.secrets.forget():
             connection.close()
@@ -167,7 +167,7 @@ class HttpTransport:
         if connection.status != 101:
             async with self._limit(self._call_seconds):
                 raise read_refusal(await connection.read(), connection.status)
-        if connection.headers.get("sec-websocket-accept") != answer_key(key):
+        if connection.headers.get("sec-websocket-accept") != accept_key(key):
             raise UnreachableError(f"{self._access.server} does not answer as a WebSocket's server does")
 
     async def _read_lines(self, connection: Connection, patience: float | None) -> AsyncIterator[bytes]:

@@ -1,1 +1,1 @@
-"""What a VM refers to: which objects, which revision of them, inferred from which volume."""
+"""Resolve what a VM refers to: find objects and revisions, infer matchers from volumes."""

@@ -1,8 +1,8 @@
 """
-How far the revisions that a VM holds have been left behind by the live objects that they are copies of.
+Drift: compare the revisions that a VM uses with the live instance type and preference.
 
-Pure: looks objects up and changes nothing. Specs are compared by meaning: quantities by amount, empty lists and maps
-like absent ones; an empty struct is a value of its own, as it switches something on.
+Specs are compared by meaning: quantities by amount, empty lists and maps like absent ones. An empty struct differs
+from an absent one, since it enables a feature.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ State = Literal["same", "changed", "gone", "older version"]
 
 
 class Change(NamedTuple):
-    """One field that is not what it was; None stands for a field that is not there."""
+    """A changed field with its old and new value; None means absent."""
 
     field: str
     then: Any
@@ -30,7 +30,7 @@ class Change(NamedTuple):
 
 
 class Drift(NamedTuple):
-    """A revision that a VM holds, and what has become of the object since."""
+    """A revision that a VM uses, compared with the live object."""
 
     role: Role
     object: Reference
@@ -40,12 +40,12 @@ class Drift(NamedTuple):
 
     @property
     def has_drifted(self) -> bool:
-        """Whether the VM would get something else if it were to take the object anew."""
+        """Return True if the live object differs from the revision or no longer exists."""
         return self.state in ("changed", "gone")
 
 
 def find_drift(vm: VirtualMachine, role: Role, lookup: Lookup) -> Drift | None:
-    """Compare what the VM holds in this role with the live object; None if it holds no revision."""
+    """Compare the VM's revision in this role with the live object; return None if it has no revision."""
     matcher = find_matcher(vm, role)
     revision = find_revision(vm, role, matcher, lookup) if matcher is not None else None
     if matcher is None or revision is None:
@@ -58,12 +58,12 @@ def find_drift(vm: VirtualMachine, role: Role, lookup: Lookup) -> Drift | None:
 
 
 def compare(revision: ControllerRevision, live: Model | None, kind: str) -> tuple[State, list[Change]]:
-    """Compare the copy in a revision with the object of this kind as it is now."""
+    """Compare the object stored in a revision with the live object of this kind."""
     kept: Any = read_revision_payload(revision.data, kind)
     if live is None:
         return "gone", []
     tree = to_tree(live)
-    present: Any = read_revision_payload(tree, kind)  # the same struct, whichever version the server has
+    present: Any = read_revision_payload(tree, kind)  # convert to the same struct, whatever version the server returns
     changes = list(compare_values(kept.spec, present.spec, "spec"))
     if changes:
         return "changed", changes
@@ -78,7 +78,7 @@ def _is_older(one: str, other: str) -> bool:
 
 
 def compare_values(then: object, now: object, path: str) -> Iterator[Change]:
-    """Each field at or below the path that is not what it was."""
+    """Yield each changed field at or below the path."""
     if isinstance(then, Model) and type(then) is type(now):
         for name, wire_name in zip(then.__struct_fields__, then.__struct_encode_fields__, strict=True):
             yield from compare_values(getattr(then, name), getattr(now, name), f"{path}.{wire_name}")

@@ -1,7 +1,8 @@
 """
-Finds what a VM names: the stored revision if there is one, else the live object.
+Find the instance type, preference or flavor that a VM names: its stored revision, or else the live object.
 
-The revision in the spec beats the one in the status, which counts only if it is of the object named now.
+A revision named in the spec takes precedence over one in the status. The one in the status counts only if it was
+captured from the object that the matcher names now.
 """
 
 from typing import Final
@@ -40,7 +41,7 @@ _FlavorPreferences = (flavor.VirtualMachinePreference, flavor.VirtualMachineClus
 
 
 def find_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
-    """Both things that a VM names; a flavor takes the place of an instance type."""
+    """Return the instance type (or flavor) and the preference that a VM names."""
     return Shape(
         instancetype_spec(find_object(vm, instancetype_role(vm), lookup)),
         preference_spec(find_object(vm, "preference", lookup)),
@@ -49,7 +50,7 @@ def find_shape(vm: VirtualMachine, lookup: Lookup) -> Shape:
 
 
 def instancetype_role(vm: VirtualMachine) -> Role:
-    """In which role the VM names what it gets; StatusError if in both."""
+    """Return whether the VM names an instance type or a flavor; raise StatusError if it names both."""
     if vm.spec.flavor is None:
         return "instancetype"
     ambiguous = check_sole_size(vm)
@@ -59,12 +60,12 @@ def instancetype_role(vm: VirtualMachine) -> Role:
 
 
 def default_layout(vm: VirtualMachine) -> Layout:
-    """How vCPUs are laid out when nobody prefers a way: flavors came from a time when that was on cores."""
+    """Return the vCPU layout without a preference: cores for flavors, sockets otherwise."""
     return "sockets" if vm.spec.flavor is None else "cores"
 
 
 def find_object(vm: VirtualMachine, role: Role, lookup: Lookup) -> Model | None:
-    """The object that the VM names in this role: a stored revision, else the live one."""
+    """Return the object that the VM names in this role: its stored revision, or else the live object."""
     matcher: Matcher | None = getattr(vm.spec, role)
     if matcher is None:
         return None
@@ -79,7 +80,7 @@ def find_object(vm: VirtualMachine, role: Role, lookup: Lookup) -> Model | None:
 
 
 def refer(vm: VirtualMachine, role: Role, matcher: Matcher) -> Reference:
-    """Where the live object stands that the matcher names."""
+    """Return a reference to the live object that the matcher names."""
     kind = full_kind(matcher, role)
     in_flavors = role == "flavor" or (role == "preference" and vm.spec.flavor is not None)
     namespace = "" if kind == KINDS[role].cluster else namespace_of(vm)
@@ -87,12 +88,12 @@ def refer(vm: VirtualMachine, role: Role, matcher: Matcher) -> Reference:
 
 
 def namespace_of(vm: VirtualMachine) -> str:
-    """The VM's namespace; files may leave it out."""
+    """Return the VM's namespace; manifests in files may omit it."""
     return (vm.metadata.namespace if vm.metadata else None) or "default"
 
 
 def find_revision(vm: VirtualMachine, role: Role, matcher: Matcher, lookup: Lookup) -> ControllerRevision | None:
-    """The stored revision to use, if any: a status says one only of the object it was captured from."""
+    """Return the stored revision to use, or None."""
     if matcher.revision_name:
         return _get_revision(vm, matcher.revision_name, f"spec.{role}.revisionName", lookup)
     ref = find_status_ref(vm, role) if role not in list_recaptured(vm) else None
@@ -113,14 +114,14 @@ def _get_revision(vm: VirtualMachine, name: str, field: str, lookup: Lookup) -> 
 
 
 def instancetype_spec(found: Model | None) -> VirtualMachineInstancetypeSpec | None:
-    """What the engine takes of an instance type or a flavor."""
+    """Return the spec of an instance type, or of a flavor converted to one."""
     if isinstance(found, _Instancetypes):
         return found.spec
     return from_tree(to_tree(found.spec), VirtualMachineInstancetypeSpec) if isinstance(found, _Flavors) else None
 
 
 def preference_spec(found: Model | None) -> VirtualMachinePreferenceSpec | None:
-    """What the engine takes of a preference of either group."""
+    """Return the spec of a preference of either API group."""
     if isinstance(found, _Preferences):
         return found.spec
     return (

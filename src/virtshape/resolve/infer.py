@@ -1,8 +1,8 @@
 """
-Infers a matcher from the volume that it names: annotations and labels of what the volume is made from.
+Infer a matcher from a volume (`inferFromVolume`): read annotations and labels of the volume's source objects.
 
-Looks from the volume's own object down to what that was copied from; the first that has a name counts.
-For each key the annotation comes before the label.
+Starts at the volume's own object and follows its sources; the first object with a name wins. For each key, the
+annotation takes precedence over the label.
 """
 
 from typing import Final, Literal, NamedTuple
@@ -23,7 +23,7 @@ _ROLES: Final[tuple[InferredRole, ...]] = ("instancetype", "preference")
 
 
 class Keys(NamedTuple):
-    """What a name or a kind is called in annotations and labels."""
+    """The annotation and label keys of a name or a kind."""
 
     annotation: str
     label: str
@@ -41,14 +41,14 @@ KIND_KEYS: Final[dict[InferredRole, Keys]] = {
 
 
 class CannotInferError(StatusError):
-    """The volume says nothing; policy Ignore lets it pass."""
+    """The volume has no defaults; failure policy Ignore accepts this error."""
 
     def __init__(self, message: str) -> None:
         super().__init__(400, "BadRequest", message)
 
 
 def infer_matchers(vm: VirtualMachine, lookup: Lookup) -> list[str]:
-    """Replace, in the VM given, each matcher that asks for it by what its volume says; the list warns of failures."""
+    """Replace each matcher that has `inferFromVolume`, in place; return warnings for ignored failures."""
     instancetype, preference = vm.spec.instancetype, vm.spec.preference
     if not ((instancetype and instancetype.infer_from_volume) or (preference and preference.infer_from_volume)):
         return []
@@ -70,16 +70,16 @@ def infer_matchers(vm: VirtualMachine, lookup: Lookup) -> list[str]:
             policy = f"ignored as inferFromVolumeFailurePolicy asks, the VM has no {role}"
             warnings.append(f"spec.{role}: {error.message}; {policy}")
     if failed:
-        raise _tell_all(failed)
-    for role, answer, ignoring in inferred:
-        setattr(vm.spec, role, answer)
+        raise _combine_errors(failed)
+    for role, inferred_matcher, ignoring in inferred:
+        setattr(vm.spec, role, inferred_matcher)
         if ignoring and role == "instancetype" and vm.spec.template.spec is not None:
-            vm.spec.template.spec.domain.memory = None  # it stood in for an instance type that might not be inferred
+            vm.spec.template.spec.domain.memory = None  # it was only a fallback in case inference fails
     return warnings
 
 
-def _tell_all(failed: dict[InferredRole, StatusError]) -> StatusError:
-    """The first error, with a cause for each matcher that cannot be inferred."""
+def _combine_errors(failed: dict[InferredRole, StatusError]) -> StatusError:
+    """Return the first error with a cause for each matcher that cannot be inferred."""
     first = next(iter(failed.values()))
     first.causes = tuple(
         Cause(
@@ -95,21 +95,21 @@ def _tell_all(failed: dict[InferredRole, StatusError]) -> StatusError:
 def infer_matcher_from_volume(
     vm: VirtualMachine, role: InferredRole, volume_name: str, lookup: Lookup
 ) -> InstancetypeMatcher | PreferenceMatcher:
-    """The matcher that a volume of the VM stands for."""
-    answer = _Answer(role, lookup)
-    _ask_volume(vm, _find_volume(vm, volume_name), answer)
-    if answer.name is None:
+    """Return the matcher inferred from a volume of the VM."""
+    inference = _Inference(role, lookup)
+    _read_volume(vm, _find_volume(vm, volume_name), inference)
+    if inference.name is None:
         names = NAME_KEYS[role]
         raise CannotInferError(
             f"unable to find required {names.label} label on the volume; "
             f"set it, or the annotation {names.annotation}, or name the {role} in the VM"
         )
     matcher = InstancetypeMatcher if role == "instancetype" else PreferenceMatcher
-    return matcher(name=answer.name, kind=answer.kind or KINDS[role].cluster.lower())
+    return matcher(name=inference.name, kind=inference.kind or KINDS[role].cluster.lower())
 
 
-class _Answer:
-    """The name and kind on the first object that has a name."""
+class _Inference:
+    """The name and kind found on the first object that has a name."""
 
     def __init__(self, role: InferredRole, lookup: Lookup) -> None:
         self._role = role
@@ -117,15 +117,15 @@ class _Answer:
         self.name: str | None = None
         self.kind: str | None = None
 
-    def take(self, metadata: ObjectMeta | None) -> bool:
-        """Read an object's metadata, unless there is an answer already; whether there is one now."""
+    def read(self, metadata: ObjectMeta | None) -> bool:
+        """Read an object's metadata unless a name was found before; return True if a name is known."""
         if self.name is None:
-            self.name = _read(metadata, NAME_KEYS[self._role])
-            self.kind = _read(metadata, KIND_KEYS[self._role])
+            self.name = _read_keys(metadata, NAME_KEYS[self._role])
+            self.kind = _read_keys(metadata, KIND_KEYS[self._role])
         return self.name is not None
 
 
-def _read(metadata: ObjectMeta | None, keys: Keys) -> str | None:
+def _read_keys(metadata: ObjectMeta | None, keys: Keys) -> str | None:
     if metadata is None:
         return None
     labelled = (metadata.labels or {}).get(keys.label)
@@ -142,55 +142,55 @@ def _find_volume(vm: VirtualMachine, name: str) -> Volume:
     raise StatusError(400, "BadRequest", f"unable to find volume {name} to infer defaults: {advice}")
 
 
-def _ask_volume(vm: VirtualMachine, volume: Volume, answer: _Answer) -> None:
+def _read_volume(vm: VirtualMachine, volume: Volume, inference: _Inference) -> None:
     namespace = namespace_of(vm)
     if volume.persistent_volume_claim is not None:
-        _ask(_claim(namespace, volume.persistent_volume_claim.claim_name), answer)
+        _read_object(_claim(namespace, volume.persistent_volume_claim.claim_name), inference)
     elif volume.data_volume is not None:
-        _ask_data_volume(vm, namespace, volume.data_volume.name, answer)
+        _read_data_volume(vm, namespace, volume.data_volume.name, inference)
     else:
         raise CannotInferError(f"unable to infer defaults from volume {volume.name} as type is not supported")
 
 
-def _ask_data_volume(vm: VirtualMachine, namespace: str, name: str, answer: _Answer) -> None:
+def _read_data_volume(vm: VirtualMachine, namespace: str, name: str, inference: _Inference) -> None:
     for template in vm.spec.data_volume_templates or ():
         if template.metadata is not None and template.metadata.name == name:
-            _ask_origin(template.spec, namespace, answer)
+            _read_source(template.spec, namespace, inference)
             return
-    found = answer.lookup(Reference("cdi.kubevirt.io", "DataVolume", namespace, name))
-    if not isinstance(found, DataVolume):  # it may be gone once its claim is filled
-        _ask(_claim(namespace, name), answer)
+    found = inference.lookup(Reference("cdi.kubevirt.io", "DataVolume", namespace, name))
+    if not isinstance(found, DataVolume):  # CDI may delete it once its claim is populated
+        _read_object(_claim(namespace, name), inference)
         return
-    if not answer.take(found.metadata):
-        _ask_origin(found.spec, namespace, answer)
+    if not inference.read(found.metadata):
+        _read_source(found.spec, namespace, inference)
 
 
-def _ask_origin(spec: DataVolumeSpec, namespace: str, answer: _Answer) -> None:
-    """Ask what a DataVolume is copied from."""
+def _read_source(spec: DataVolumeSpec, namespace: str, inference: _Inference) -> None:
+    """Read the defaults of a DataVolume's source."""
     source, ref = spec.source, spec.source_ref
     if source is not None and source.pvc is not None:
-        _ask(_claim(source.pvc.namespace or namespace, source.pvc.name), answer)
+        _read_object(_claim(source.pvc.namespace or namespace, source.pvc.name), inference)
     elif source is not None and source.snapshot is not None:
-        _ask(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), answer)
+        _read_object(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), inference)
     elif ref is not None:
         if ref.kind != "DataSource":
             raise CannotInferError(
                 f"unable to infer defaults from DataVolumeSourceRef as Kind {ref.kind} is not supported"
             )
-        _ask_data_source(ref.namespace or namespace, ref.name, answer)
+        _read_data_source(ref.namespace or namespace, ref.name, inference)
     else:
         raise CannotInferError("unable to infer defaults from DataVolumeSpec as DataVolumeSource is not supported")
 
 
-def _ask_data_source(namespace: str, name: str, answer: _Answer) -> None:
-    found = _ask(Reference("cdi.kubevirt.io", "DataSource", namespace, name), answer)
+def _read_data_source(namespace: str, name: str, inference: _Inference) -> None:
+    found = _read_object(Reference("cdi.kubevirt.io", "DataSource", namespace, name), inference)
     source = found.spec.source if isinstance(found, DataSource) else None
-    if answer.name is not None:
+    if inference.name is not None:
         return
     if source is not None and source.pvc is not None:
-        _ask(_claim(source.pvc.namespace or namespace, source.pvc.name), answer)
+        _read_object(_claim(source.pvc.namespace or namespace, source.pvc.name), inference)
     elif source is not None and source.snapshot is not None:
-        _ask(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), answer)
+        _read_object(_snapshot(source.snapshot.namespace or namespace, source.snapshot.name), inference)
     else:
         raise CannotInferError(
             "unable to infer defaults from DataSource that doesn't provide "
@@ -198,11 +198,11 @@ def _ask_data_source(namespace: str, name: str, answer: _Answer) -> None:
         )
 
 
-def _ask(reference: Reference, answer: _Answer) -> Model:
-    found = answer.lookup(reference)
+def _read_object(reference: Reference, inference: _Inference) -> Model:
+    found = inference.lookup(reference)
     if found is None:
         raise NotFoundError(reference, "spec.template.spec.volumes")
-    answer.take(getattr(found, "metadata", None))
+    inference.read(getattr(found, "metadata", None))
     return found
 
 

@@ -1,7 +1,7 @@
 """
-Matchers: how a VM names its instance type, flavor or preference, and what the names may be.
+Matchers: how a VM names its instance type, flavor or preference.
 
-Kinds match without case, singular or plural; no kind means the cluster-wide one.
+Kinds match case-insensitively, singular or plural; an absent kind means the cluster-wide one.
 """
 
 from typing import Final, Literal, NamedTuple
@@ -21,11 +21,11 @@ Role = Literal["instancetype", "preference", "flavor"]
 INSTANCETYPE_GROUP: Final = "instancetype.kubevirt.io"
 FLAVOR_GROUP: Final = "flavor.kubevirt.io"
 RECAPTURE_ANNOTATION: Final = "virtshape.io/recapture"
-"""On a VM: the roles, parted by commas, whose objects are to be captured anew, whatever its status says."""
+"""Annotation of a VM: a comma-separated list of roles whose revisions must be captured again."""
 
 
 class MatcherKinds(NamedTuple):
-    """The two kinds a matcher can mean, and what messages call it."""
+    """The cluster-wide and the namespaced kind of a matcher, and its name in messages."""
 
     label: str
     cluster: str
@@ -50,7 +50,7 @@ _BY_NAME: Final[dict[Role, dict[str, str]]] = {
 
 
 def check_sole_size(vm: VirtualMachine) -> Cause | None:
-    """Whether the VM names at most one thing that sizes it: an instance type or a flavor."""
+    """Check that the VM does not name both an instance type and a flavor."""
     if vm.spec.flavor is None or vm.spec.instancetype is None:
         return None
     message = "spec.flavor and spec.instancetype are mutually exclusive: keep one of them"
@@ -58,35 +58,35 @@ def check_sole_size(vm: VirtualMachine) -> Cause | None:
 
 
 def find_matcher(vm: VirtualMachine, role: Role) -> Matcher | None:
-    """The matcher that the VM has in this role."""
+    """Return the VM's matcher in this role, or None."""
     matcher: Matcher | None = getattr(vm.spec, role)
     return matcher
 
 
 def find_status_ref(vm: VirtualMachine, role: Role) -> InstancetypeStatusRef | None:
-    """What the status says the VM was last resolved to in this role."""
+    """Return the status reference of this role, or None."""
     ref: InstancetypeStatusRef | None = getattr(vm.status, f"{role}_ref") if vm.status else None
     return ref
 
 
 def list_recaptured(vm: VirtualMachine) -> list[str]:
-    """The roles whose objects are to be captured anew."""
+    """Return the roles whose revisions must be captured again."""
     annotations = vm.metadata.annotations if vm.metadata else None
     marked = annotations.get(RECAPTURE_ANNOTATION) if annotations else None
     return [role.strip() for role in marked.split(",")] if marked else []
 
 
 def find_full_kind(matcher: Matcher, role: Role) -> str | None:
-    """The kind that the matcher means, if it means one."""
+    """Return the kind that the matcher means, or None if it is unknown."""
     kinds, name = _BY_NAME[role], matcher.kind or ""
     return kinds.get(name) or kinds.get(name.lower())
 
 
 def full_kind(matcher: Matcher, role: Role) -> str:
-    """The kind that the matcher means."""
+    """Return the kind that the matcher means, or raise StatusError."""
     kind = find_full_kind(matcher, role)
     if kind is None:
         kinds = KINDS[role]
-        words = f"got unexpected kind in {kinds.label}: {matcher.kind}; use {kinds.cluster} or {kinds.namespaced}"
-        raise StatusError(422, "Invalid", words, [Cause("FieldValueNotSupported", words, f"spec.{role}.kind")])
+        message = f"got unexpected kind in {kinds.label}: {matcher.kind}; use {kinds.cluster} or {kinds.namespaced}"
+        raise StatusError(422, "Invalid", message, [Cause("FieldValueNotSupported", message, f"spec.{role}.kind")])
     return kind

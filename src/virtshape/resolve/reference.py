@@ -1,9 +1,4 @@
-"""
-References to objects, and what following them needs: a lookup that knows an object or that there is none.
-
-Resolving asks for one object after the other and changes nothing until it has them all, so a lookup over a network may
-collect what is asked for, fetch it and start again.
-"""
+"""References to objects, and the lookup function that follows them."""
 
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -16,7 +11,7 @@ from virtshape.api.status import Cause, StatusError
 
 
 class Reference(Struct, frozen=True, gc=False):
-    """One object, by its kind and name; `namespace` is empty for cluster-wide kinds."""
+    """An object's group, kind, namespace and name; `namespace` is empty for cluster-wide kinds."""
 
     group: str
     kind: str
@@ -25,7 +20,7 @@ class Reference(Struct, frozen=True, gc=False):
 
     @property
     def resource(self) -> str:
-        """The kind as Kubernetes writes it in messages: `persistentvolumeclaims`, `controllerrevisions.apps`."""
+        """The resource as Kubernetes writes it in messages: `persistentvolumeclaims`, `controllerrevisions.apps`."""
         named = (kind.plural for kind in KINDS if (kind.group, kind.kind) == (self.group, self.kind))
         plural = next(named, f"{self.kind.lower()}s")
         return f"{plural}.{self.group}" if self.group else plural
@@ -35,16 +30,16 @@ Lookup = Callable[[Reference], Model | None]
 
 
 class NotFoundError(StatusError):
-    """A VM refers to an object that is not there."""
+    """A VM refers to an object that does not exist."""
 
     def __init__(self, reference: Reference, field: str, near: tuple[str, ...] = ()) -> None:
-        words = f'{reference.resource} "{reference.name}" not found'
+        message = f'{reference.resource} "{reference.name}" not found'
         if near:
-            words += f"; did you mean {' or '.join(near)}?"
-        super().__init__(404, "NotFound", words, [Cause("FieldValueNotFound", words, field)])
+            message += f"; did you mean {' or '.join(near)}?"
+        super().__init__(404, "NotFound", message, [Cause("FieldValueNotFound", message, field)])
         self.reference = reference
         self.field = field
 
     def suggest(self, names: list[str]) -> "NotFoundError":
-        """The same error, naming those of the given names that come near."""
+        """Return the same error with the closest of the given names."""
         return NotFoundError(self.reference, self.field, tuple(get_close_matches(self.reference.name, names, n=3)))

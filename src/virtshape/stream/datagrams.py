@@ -1,7 +1,7 @@
 """
-UDP as a stream of messages: each read is one datagram, each write another.
+UDP as a stream: each read returns one datagram and each write sends one.
 
-What comes faster than it is read is lost, as UDP allows.
+Datagrams that arrive while the buffer is full are dropped.
 """
 
 import asyncio
@@ -20,24 +20,24 @@ class DatagramStream(asyncio.DatagramProtocol):
         self._lost = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
-        self._transport: asyncio.DatagramTransport = transport  # type: ignore[assignment]  # it is one
+        """Store the transport."""
+        self._transport: asyncio.DatagramTransport = transport  # type: ignore[assignment]  # a datagram endpoint has this transport
 
-    def datagram_received(self, data: bytes, addr: object) -> None:  # noqa: ARG002 - there is only one
-        """Take a datagram, if there is room for it; an empty one would be taken for the end."""
+    def datagram_received(self, data: bytes, addr: object) -> None:  # noqa: ARG002 - the socket is connected to one address
+        """Buffer a datagram if there is room; drop empty ones, since an empty read means the end."""
         if data and self._unread.qsize() < MOST_UNREAD:
             self._unread.put_nowait(data)
 
     def error_received(self, exc: Exception) -> None:
-        """Pass over what the network says of a single datagram."""
+        """Ignore errors of single datagrams."""
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """End a read under way."""
+        """End a pending read."""
         self._lost = True
         self._unread.put_nowait(b"")
 
     async def read(self) -> bytes:
-        """The next datagram; none at the end."""
+        """Return the next datagram, or b"" at the end."""
         return b"" if self._lost and self._unread.empty() else await self._unread.get()
 
     async def write(self, data: bytes) -> None:
@@ -47,12 +47,12 @@ class DatagramStream(asyncio.DatagramProtocol):
         self._transport.sendto(data)
 
     async def close(self) -> None:
-        """Send and take no more."""
+        """Close the socket."""
         self._transport.close()
 
 
 async def open_udp(host: str, port: int) -> DatagramStream:
-    """Datagrams to and from a port; whether somebody listens there cannot be known."""
+    """Open a UDP stream to a port; UDP cannot tell whether anything listens there."""
     loop = asyncio.get_running_loop()
     _, stream = await loop.create_datagram_endpoint(DatagramStream, remote_addr=(host, port))
     return stream

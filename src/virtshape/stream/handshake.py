@@ -1,8 +1,4 @@
-"""
-How a request for a WebSocket is made and answered: keys, versions, subprotocols.
-
-Only the texts in headers; no sockets.
-"""
+"""WebSocket handshake headers: keys, versions, subprotocols. No sockets."""
 
 import binascii
 import secrets
@@ -12,21 +8,21 @@ from hashlib import sha1
 from typing import Final
 
 PLAIN: Final = "plain.kubevirt.io"
-"""The subprotocol of all streams: bytes as they are, in binary messages."""
+"""KubeVirt's subprotocol for streams: raw bytes in binary messages."""
 BEARER: Final = "base64url.bearer.authorization.k8s.io."
-"""How an offer begins that is no subprotocol but a token; browsers can set no other header."""
+"""Prefix of an offered subprotocol that carries a bearer token, for browsers, which cannot set headers."""
 VERSION: Final = "13"
 
 _SALT: Final = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 def make_key() -> str:
-    """A key for a new request."""
+    """Return a key for a new request."""
     return b64encode(secrets.token_bytes(16)).decode()
 
 
-def ask_for_socket(key: str, protocol: str = PLAIN) -> dict[str, str]:
-    """The headers of a request for a WebSocket that speaks a subprotocol."""
+def build_upgrade_headers(key: str, protocol: str = PLAIN) -> dict[str, str]:
+    """Return the request headers for a WebSocket with this subprotocol."""
     return {
         "upgrade": "websocket",
         "connection": "Upgrade",
@@ -37,25 +33,25 @@ def ask_for_socket(key: str, protocol: str = PLAIN) -> dict[str, str]:
 
 
 def is_key(text: str) -> bool:
-    """Whether a text is a key: sixteen bytes in base 64."""
+    """Return True if the text is a valid key: sixteen bytes in base64."""
     try:
         return len(b64decode(text, validate=True)) == 16
     except (binascii.Error, ValueError):
         return False
 
 
-def answer_key(key: str) -> str:
-    """What a server answers to a key, to show that it knows what it is asked for."""
+def accept_key(key: str) -> str:
+    """Return the Sec-WebSocket-Accept value for a key."""
     return b64encode(sha1((key + _SALT).encode(), usedforsecurity=False).digest()).decode()
 
 
 def split_list(text: str) -> list[str]:
-    """The members of a header that is a list."""
+    """Return the members of a comma-separated header."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def find_bearer(offers: Iterable[str]) -> str | None:
-    """The token among the subprotocols that a client offers; none if it is garbled or has no real one beside it."""
+    """Return the bearer token among the offered subprotocols, or None if it is invalid or the only offer."""
     offers = list(offers)
     tokens = [offer.removeprefix(BEARER) for offer in offers if offer.startswith(BEARER)]
     if len(tokens) != 1 or len(offers) < 2:

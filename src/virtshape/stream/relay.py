@@ -1,7 +1,7 @@
 """
-Carries bytes between two streams, both ways, until either ends.
+Relay bytes between two streams in both directions until either ends.
 
-Waits for whoever is slow; opens and closes neither.
+Applies back-pressure in both directions; opens and closes neither stream.
 """
 
 import asyncio
@@ -10,11 +10,11 @@ from typing import Final
 from virtshape.stream.duplex import Duplex, HangUp
 
 LINGER_SECONDS: Final = 3.0
-"""Long enough for most answers; a connection that was left for good looks the same, and is kept for as long."""
+"""Time to wait for remaining data after one side has finished sending."""
 
 
 class _Flow:
-    """One of the two ways; `is_refused` once its sink takes no more."""
+    """One direction; `is_refused` is set when its sink is closed."""
 
     def __init__(self, source: Duplex, sink: Duplex) -> None:
         self._source = source
@@ -23,7 +23,7 @@ class _Flow:
         self.is_refused = False
 
     async def run(self) -> None:
-        """Carry until the source ends or the sink is gone."""
+        """Copy until the source ends or the sink is closed."""
         while data := await self._source.read():
             self.carried += len(data)
             try:
@@ -35,16 +35,16 @@ class _Flow:
 
 async def relay(near: Duplex, far: Duplex, *, linger: float = 0.0) -> None:
     """
-    Carry until one of both ends; HangUp or OSError if it ended otherwise than agreed.
+    Copy until one of the streams ends; raise HangUp or OSError if it did not end normally.
 
-    When the near side has said all, the far one may go on for as long as it is never silent for `linger` seconds.
+    After the near side ends, the far side may keep sending until it is silent for `linger` seconds.
     """
     outward, inward = _Flow(near, far), _Flow(far, near)
     tasks = [asyncio.create_task(outward.run()), asyncio.create_task(inward.run())]
     outgoing, incoming = tasks
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        if outward.is_refused or inward.is_refused:  # what the one that is gone said last is still to be carried
+        if outward.is_refused or inward.is_refused:  # deliver what the closed side sent last
             await asyncio.wait(tasks)
         elif linger and not incoming.done() and outgoing.exception() is None:
             await _wait_for_silence(incoming, inward, linger)

@@ -1,7 +1,7 @@
 """
-One end of a WebSocket: bytes in messages, over a transport that somebody else reads from.
+One end of a WebSocket connection, over a transport that the caller reads from.
 
-Frames are the library's; here is who waits for whom. Whoever reads slowly slows the sender down, on both ends.
+The `websockets` library parses and builds frames; this module adds flow control in both directions.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from virtshape.stream.duplex import BROKEN_OFF, FAILED, NORMAL, HangUp
 LARGEST_FRAME: Final = 4 * 1024 * 1024
 MOST_UNREAD: Final = 256 * 1024
 MOST_OWED: Final = 64 * 1024
-"""How many bytes of answers to pings may wait for a client that asks and does not listen."""
+"""Limit of buffered pong bytes for a client that sends pings but does not read."""
 LONGEST_REASON: Final = 123
 CLOSING_SECONDS: Final = 5.0
 
@@ -25,16 +25,16 @@ _DATA: Final = (Opcode.BINARY, Opcode.TEXT, Opcode.CONT)
 _NO_STATUS: Final = 1005
 _UNSPEAKABLE: Final = (_NO_STATUS, BROKEN_OFF)
 
-# The library logs what frames hold, which may be a password that somebody types.
+# The library logs the contents of frames, which may include typed passreason.
 _frames_log = logging.getLogger(f"{__name__}.frames")
 _frames_log.setLevel(logging.ERROR)
 
 
 class WebSocket:
     """
-    A stream of messages; `side` says which end this is.
+    A stream of messages; `side` is client or server.
 
-    With `whole_messages` each read is a message; otherwise it is any part of one, as soon as it is there.
+    With `whole_messages` each read returns one message; otherwise a part of one, as soon as it arrives.
     """
 
     def __init__(self, transport: asyncio.Transport, side: Side, *, whole_messages: bool = False) -> None:
@@ -57,7 +57,7 @@ class WebSocket:
         self._heard_at = self._loop.time()
 
     async def read(self) -> bytes:
-        """The next bytes; none when either side has closed it as agreed, HangUp when it ended otherwise."""
+        """Return the next bytes, b"" after a normal close; raise HangUp if the connection ended otherwise."""
         while not self._unread:
             if self._ended.is_set():
                 return self._end_reading()
@@ -65,7 +65,7 @@ class WebSocket:
             await self._changed.wait()
         data = self._unread.popleft()
         self._unread_size -= len(data)
-        self._watch_room()
+        self._update_reading()
         return data
 
     def _end_reading(self) -> bytes:
@@ -75,7 +75,7 @@ class WebSocket:
         raise hang_up
 
     async def write(self, data: bytes) -> None:
-        """Send a message; HangUp if the other side is gone."""
+        """Send a message; raise HangUp if the connection is closed."""
         if self._ended.is_set() or self._protocol.state is not State.OPEN:
             raise self._describe_end()
         self._protocol.send_binary(data)
@@ -83,26 +83,26 @@ class WebSocket:
         await self._writable.wait()
 
     def ping(self) -> None:
-        """Ask for a sign of life; `measure_silence` tells how long there was none."""
+        """Send a ping; `measure_silence` returns how long nothing was received."""
         if self._protocol.state is State.OPEN and not self._is_lost and self._writable.is_set():
             self._protocol.send_ping(b"")
             self._flush()
 
     def measure_silence(self) -> float:
-        """How many seconds nothing has come; not counted where we do not listen, or the other side does not."""
+        """Return the seconds since data was last received; 0 while either side does not read."""
         if not self._is_reading or not self._writable.is_set():
             self._heard_at = self._loop.time()
         return self._loop.time() - self._heard_at
 
-    async def close(self, code: int = NORMAL, words: str = "", seconds: float = CLOSING_SECONDS) -> None:
-        """Say goodbye, wait so many seconds for the answer, and hang up."""
+    async def close(self, code: int = NORMAL, reason: str = "", seconds: float = CLOSING_SECONDS) -> None:
+        """Send a close frame, wait this many seconds for the reply, and close the transport."""
         self._is_discarding = True
         self._unread.clear()
         self._unread_size = 0
         if self._protocol.state is State.OPEN and not self._is_lost:
-            self._protocol.send_close(FAILED if code in _UNSPEAKABLE else code, _shorten(words))
+            self._protocol.send_close(FAILED if code in _UNSPEAKABLE else code, _shorten(reason))
             self._flush()
-        self._watch_room()
+        self._update_reading()
         try:
             async with asyncio.timeout(seconds):
                 await self._ended.wait()
@@ -112,42 +112,42 @@ class WebSocket:
             self._transport.close()
 
     def abort(self) -> None:
-        """Hang up at once."""
+        """Close the transport immediately."""
         self._transport.abort()
 
     async def wait_ended(self) -> None:
-        """Wait until the other side has gone or has said goodbye."""
+        """Wait until the other side has closed the connection."""
         await self._ended.wait()
 
     def receive(self, data: bytes) -> None:
-        """Take in what came over the transport."""
+        """Process received bytes."""
         self._heard_at = self._loop.time()
         self._protocol.receive_data(data)
         self._owed_size += self._flush()
         for event in self._protocol.events_received():
             if isinstance(event, Frame) and event.opcode in _DATA and not self._is_discarding:
-                self._take(event)
+                self._receive_frame(event)
         if self._protocol.close_rcvd is not None or self._protocol.parser_exc is not None:
             self._end()
-        self._watch_room()
+        self._update_reading()
 
     def lose(self) -> None:
-        """Take note that the transport is gone."""
+        """Handle the loss of the transport."""
         self._is_lost = True
         self._writable.set()
         self._end()
 
     def pause_writing(self) -> None:
-        """Take note that the other side is slow."""
+        """Handle a full write buffer."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Take note that it has caught up."""
+        """Handle a drained write buffer."""
         self._owed_size = 0
         self._writable.set()
-        self._watch_room()
+        self._update_reading()
 
-    def _take(self, frame: Frame) -> None:
+    def _receive_frame(self, frame: Frame) -> None:
         self._parts.append(bytes(frame.data))
         if self._whole_messages and not frame.fin:
             return
@@ -163,27 +163,27 @@ class WebSocket:
         self._changed.set()
 
     def _describe_end(self) -> HangUp:
-        told = self._protocol.close_rcvd
+        received = self._protocol.close_rcvd
         if self._is_discarding:
             return HangUp(NORMAL)
-        if told is not None:
-            return HangUp(int(told.code), told.reason)
+        if received is not None:
+            return HangUp(int(received.code), received.reason)
         error = self._protocol.parser_exc
         if error is not None:
             sent = self._protocol.close_sent
             return HangUp(int(sent.code) if sent is not None else BROKEN_OFF, str(error))
-        return HangUp(BROKEN_OFF, "the connection broke off")
+        return HangUp(BROKEN_OFF, "the connection was lost")
 
     def _flush(self) -> int:
-        # An empty piece asks for the end of the connection, which comes when both have said goodbye.
+        # An empty piece requests the end of the connection, which follows the closing handshake.
         pieces = [piece for piece in self._protocol.data_to_send() if piece]
         if not self._is_lost and not self._transport.is_closing():
             for piece in pieces:
                 self._transport.write(piece)
         return sum(map(len, pieces))
 
-    def _watch_room(self) -> None:
-        """Read on only where there is room; what we send must not keep us from it, or both sides would wait."""
+    def _update_reading(self) -> None:
+        """Pause or resume reading by buffer size; never wait for our own writes, which would deadlock both sides."""
         if self._transport.is_closing():
             return
         is_owing = self._owed_size > MOST_OWED and not self._writable.is_set()
@@ -195,6 +195,6 @@ class WebSocket:
         self._is_reading = has_room
 
 
-def _shorten(words: str) -> str:
-    """As much of a reason as a goodbye has room for."""
-    return words.encode()[:LONGEST_REASON].decode(errors="ignore")
+def _shorten(reason: str) -> str:
+    """Truncate a close reason to the protocol's limit."""
+    return reason.encode()[:LONGEST_REASON].decode(errors="ignore")

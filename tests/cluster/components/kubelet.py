@@ -14,7 +14,7 @@ from virtshape.apiserver.access.certificates import Authority, make_key
 from virtshape.apiserver.http import Answer, Handler, Listener
 from virtshape.apiserver.message import Request, Response, Upgrade
 from virtshape.serve.tls.context import build_context
-from virtshape.stream.handshake import answer_key, split_list
+from virtshape.stream.handshake import accept_key, split_list
 
 PROTOCOL = "v4.channel.k8s.io"
 SUCCESS = b"\x03" + json.dumps({"metadata": {}, "status": "Success"}).encode()
@@ -75,7 +75,7 @@ def write_consent(request: Request) -> tuple[tuple[str, str], ...] | None:
     return (
         ("upgrade", "websocket"),
         ("connection", "Upgrade"),
-        ("sec-websocket-accept", answer_key(request.headers["sec-websocket-key"])),
+        ("sec-websocket-accept", accept_key(request.headers["sec-websocket-key"])),
         ("sec-websocket-protocol", PROTOCOL),
     )
 

@@ -104,7 +104,7 @@ def test_a_server_that_is_killed_ends_it(tmp_path: Path) -> None:
     with running.open("console", "web") as terminal:
         terminal.wait_for(rb"login: ")
         running.process.kill()
-        terminal.wait_for(rb"disconnected from the console of web: the connection broke off")
+        terminal.wait_for(rb"disconnected from the console of web: the connection was lost")
         assert (terminal.end(), terminal.is_as_before()) == (1, True)
     running.stop()
 

@@ -262,7 +262,7 @@ def test_a_client_that_vanishes_leaves_nothing_open(tmp_path: Path) -> None:
             assert visit.door.open_consoles == 1
             console.abort()
             await until(lambda: visit.door.open_consoles == 0)
-            with pytest.raises(HangUp, match="broke off"):
+            with pytest.raises(HangUp, match="was lost"):
                 await console.read()
 
     run(scenario())

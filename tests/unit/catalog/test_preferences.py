@@ -8,7 +8,7 @@ PREFIX = "instancetype.kubevirt.io/"
 LINUX_DEVICES = {"preferredDiskBus": "virtio", "preferredInterfaceModel": "virtio", "preferredRng": {}}
 
 
-def test_a_preference_is_the_sum_of_its_pieces() -> None:
+def test_preference_is_composed_of_its_fragments() -> None:
     assert preferences.describe("fedora")["spec"] == {
         "annotations": {"vm.kubevirt.io/os": "linux"},
         "devices": LINUX_DEVICES,

@@ -101,6 +101,6 @@ def test_every_series_says_what_it_is_for() -> None:
     assert len(set(texts)) == len(texts)
 
 
-def test_a_custom_size_says_who_gives_its_size() -> None:
+def test_custom_size_description_says_that_the_vm_sets_its_size() -> None:
     text = series.describe("o1.custom")["metadata"]["annotations"][f"{PREFIX}description"]
-    assert text == series.SERIES["o1"].description + " The VM states its own vCPUs and memory."
+    assert text == series.SERIES["o1"].description + " The VM sets its own vCPUs and memory."

@@ -133,9 +133,7 @@ def test_max_sockets_never_conflicts(own: int | None, given: int | None, result:
 
 @pytest.mark.parametrize(("name", "cpu"), GUEST_LAYOUTS.items())
 @pytest.mark.parametrize("instancetype", [None, SIZELESS, {"cpu": {}, "memory": {}}], ids=["none", "bare", "empty"])
-def test_cpu_guest_of_the_vm_is_laid_out_and_removed(
-    name: str | None, cpu: Tree, instancetype: Tree | None
-) -> None:
+def test_cpu_guest_of_the_vm_is_laid_out_and_removed(name: str | None, cpu: Tree, instancetype: Tree | None) -> None:
     domain = {"cpu": {"guest": 4}, **MEMORY}
     preference = None if name is None else prefer(name)
     assert shape_domain(domain, instancetype, preference) == {"devices": {}, "cpu": cpu, **MEMORY}

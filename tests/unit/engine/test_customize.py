@@ -140,9 +140,7 @@ def test_the_kind_follows_the_scope_asked_for(source: Instancetype | Preference,
         pytest.param("v1beta2", {}, Size(vcpus=2), "v1beta2", id="newer for want of memory"),
     ],
 )
-def test_version_is_kept_unless_a_size_is_absent(
-    version: str, spec: Tree | None, size: Size, expected: str
-) -> None:
+def test_version_is_kept_unless_a_size_is_absent(version: str, spec: Tree | None, size: Size, expected: str) -> None:
     assert _customize(build_instancetype(spec, version=version), size)["apiVersion"] == f"{OWN}/{expected}"
 
 
@@ -218,9 +216,7 @@ def test_preference_is_copied_at_its_own_version() -> None:
         ),
     ],
 )
-def test_ambiguous_size_is_a_conflict(
-    source: Instancetype | Preference, size: Size, conflict: Conflict
-) -> None:
+def test_ambiguous_size_is_a_conflict(source: Instancetype | Preference, size: Size, conflict: Conflict) -> None:
     assert check_size(source, size) == [conflict]
 
 

@@ -39,7 +39,9 @@ def test_a_bare_domain_gets_all_defaults() -> None:
         ("arm64", "amd64", "arm64", "virt"),
     ],
 )
-def test_default_machine_type_follows_the_architecture(own: str | None, default: str, expected: str, machine: str) -> None:
+def test_default_machine_type_follows_the_architecture(
+    own: str | None, default: str, expected: str, machine: str
+) -> None:
     spec = complete(default_architecture=default, architecture=own)
     assert (spec["architecture"], spec["domain"]["machine"]) == (expected, {"type": machine})
 

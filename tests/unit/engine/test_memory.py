@@ -95,9 +95,7 @@ def test_memory_set_by_vm_and_instance_type_conflicts(own: Tree, given: Tree, cl
     ids=["guest", "guest and request", "request", "limit", "hugepages"],
 )
 @pytest.mark.parametrize("given", [None, {}], ids=["no memory section", "empty memory section"])
-def test_vm_may_set_memory_if_the_instance_type_does_not(
-    domain: Tree, memory: Tree | None, given: Tree | None
-) -> None:
+def test_vm_may_set_memory_if_the_instance_type_does_not(domain: Tree, memory: Tree | None, given: Tree | None) -> None:
     shaped = shape_domain(domain, {"cpu": {"guest": 1}, "memory": given})
     assert shaped.get("memory") == (memory if given is None else memory or {})
     assert shaped.get("resources") == domain.get("resources")

@@ -99,7 +99,9 @@ def test_one_vcpu_gets_one_socket_core_and_thread(name: str, across: str) -> Non
         pytest.param(3, prefer("spread", 4), Topology(0, 4, 1), id="fewer than the ratio: admission refuses it"),
     ],
 )
-def test_spread_distributes_vcpus_by_ratio(vcpus: int, preference: VirtualMachinePreferenceSpec, expected: Topology) -> None:
+def test_spread_distributes_vcpus_by_ratio(
+    vcpus: int, preference: VirtualMachinePreferenceSpec, expected: Topology
+) -> None:
     assert lay_out_vcpus(vcpus, preference) == expected
 
 

@@ -7,8 +7,8 @@ import pytest
 from virtshape.stream.handshake import (
     BEARER,
     PLAIN,
-    answer_key,
-    ask_for_socket,
+    accept_key,
+    build_upgrade_headers,
     find_bearer,
     is_key,
     make_key,
@@ -17,14 +17,14 @@ from virtshape.stream.handshake import (
 
 
 def test_a_key_is_answered_as_the_specification_shows() -> None:
-    assert answer_key("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+    assert accept_key("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
 
 def test_keys_are_new_each_time_and_keys() -> None:
     keys = {make_key() for _ in range(100)}
     assert len(keys) == 100
     assert all(is_key(key) for key in keys)
-    assert ask_for_socket("k")["sec-websocket-key"] == "k"
+    assert build_upgrade_headers("k")["sec-websocket-key"] == "k"
 
 
 @pytest.mark.parametrize("text", ["", "short", "dGhlIHNhbXBsZSBub25jZ", "ü" * 24, "dGhlIHNhbXBsZSBub25jZSE="])
