@@ -103,5 +103,7 @@ class Host(Struct, frozen=True, kw_only=True):
     """Whether directories can be shared with guests."""
     downward_metrics: bool = False
     """Whether somebody serves metrics of the host to guests."""
+    mount_obstacle: str = ""
+    """Why root's guests have no mount namespace; empty if they have one, or if guests run as the server's own user."""
     reservations: str | None = None
     """Socket of the helper that makes SCSI reservations."""

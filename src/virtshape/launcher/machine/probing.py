@@ -19,6 +19,7 @@ from msgspec import Struct
 from virtshape.launcher.host import Host
 from virtshape.launcher.machine.asking import ANSWER, Answer
 from virtshape.launcher.machine.capability import Capability, read_answer
+from virtshape.launcher.machine.confining import find_mount_obstacle
 from virtshape.launcher.machine.firmwares import find_firmwares
 from virtshape.launcher.machine.hardware import (
     count_hugepages,
@@ -82,6 +83,7 @@ async def probe_host(places: Places) -> Host:
         qemu=capability.qemu,
         video_models=capability.video_models,
         usb_redirection=capability.usb_redirection,
+        mount_obstacle=find_mount_obstacle() if account.user != os.geteuid() else "",
     )
 
 

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from virtshape.launcher.machine.account import Account
-from virtshape.launcher.machine.confining import Confinement
+from virtshape.launcher.machine.confining import Confinement, find_mount_obstacle
 from virtshape.launcher.machine.logs import open_log
 
 _KEPT: Final = ("PATH", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
@@ -31,8 +31,10 @@ def spawn(module: str, directory: Path, log: Path, confinement: Confinement | No
 
 
 def confine_to(account: Account, reach: tuple[str, ...]) -> Confinement | None:
-    """What a process of this account keeps, which can reach these paths; None if this process is the account's too."""
-    return None if account.user == os.geteuid() else Confinement(account=account, reach=reach)
+    """Return the confinement of a process that runs as this account; None if this process runs as it too."""
+    if account.user == os.geteuid():
+        return None
+    return Confinement(account=account, reach=reach, mounts=not find_mount_obstacle())
 
 
 def start_python(words: Sequence[str], log: Path, handle: int | None = None) -> int:

@@ -36,9 +36,28 @@ def describe_node(host: Host, name: str, now: str) -> Node:
             addresses=[NodeAddress("InternalIP", "127.0.0.1"), NodeAddress("Hostname", name)],
             allocatable=offered,
             capacity=dict(offered),
-            conditions=[NodeCondition("Ready", "True", now, now, words, "LauncherReady")],
+            conditions=[
+                NodeCondition("Ready", "True", now, now, words, "LauncherReady"),
+                *_describe_isolation(host, now),
+            ],
         ),
     )
+
+
+def describe_missing_isolation(host: Host) -> str:
+    """Return what does not separate guests from the machine's files, and why; empty if nothing is missing."""
+    if not host.mount_obstacle:
+        return ""
+    return (
+        f"guests run without a mount namespace ({host.mount_obstacle}): they do not run as root, but a guest that"
+        " breaks out of QEMU can reach other guests' files and every file that all users may read;"
+        " to isolate guests, run virtshape with CAP_SYS_ADMIN"
+    )
+
+
+def _describe_isolation(host: Host, now: str) -> list[NodeCondition]:
+    message = describe_missing_isolation(host)
+    return [NodeCondition("GuestsIsolated", "False", now, now, message, "NoMountNamespace")] if message else []
 
 
 def _label(host: Host, name: str) -> dict[str, str]:

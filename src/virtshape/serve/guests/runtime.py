@@ -21,6 +21,7 @@ from virtshape.launcher.machine.places import Places
 from virtshape.launcher.machine.probing import probe_host
 from virtshape.serve.guests.door import QemuDoor
 from virtshape.serve.guests.launcher import QemuLauncher
+from virtshape.serve.guests.node import describe_missing_isolation
 from virtshape.serve.storage.containers import FetchedDisks
 from virtshape.serve.tokens import make_token_issuer
 
@@ -54,6 +55,8 @@ class QemuRuntime:
             return None
         host = await probe_host(self._places)
         _log.info("guests run %s", "in hardware, by KVM" if host.kvm else "emulated: KVM does not work here")
+        if missing := describe_missing_isolation(host):
+            _log.warning("%s", missing)
         if self._guests is None:
             self._guests = Guests(self._places, host)
             self._guests.adopt()

@@ -18,15 +18,13 @@ import json, os, sys
 from pathlib import Path
 from virtshape.launcher.machine import confining
 import msgspec
-if sys.argv[2] == "forbidden":
-    confining._libc.unshare = lambda flags: -1
 try:
     confining.confine(msgspec.json.decode(sys.argv[1], type=confining.Confinement))
 except confining.ConfinementError as error:
     print(json.dumps({"error": str(error)}))
     sys.exit()
 seen = {}
-for name in sys.argv[3:]:
+for name in sys.argv[2:]:
     path = Path(name)
     try:
         seen[path.name] = sorted(os.listdir(path)) if path.is_dir() else path.read_text()
@@ -37,16 +35,32 @@ keys = {"user": os.getresuid(), "groups": os.getgroups(), "privileges": status["
 print(json.dumps({"seen": seen, **keys}))
 """
 
+OBSTACLE = """
+import json
+from virtshape.launcher.machine.confining import find_mount_obstacle
+print(json.dumps(find_mount_obstacle()))
+"""
+
+
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
 
 
-def look(confinement: Confinement, *paths: Path, namespaces: str = "allowed") -> dict[str, Any]:
-    """What a process sees of these paths once it is confined."""
+def look(confinement: Confinement, *paths: Path, without: str = "") -> dict[str, Any]:
+    """Return what a process sees of these paths once it is confined; it may lack a capability."""
     text = msgspec.json.encode(confinement).decode()
-    command = [sys.executable, "-c", LOOK, text, namespaces, *map(str, paths)]
+    dropped = ["setpriv", f"--bounding-set=-{without}", f"--inh-caps=-{without}"] if without else []
+    command = [*dropped, sys.executable, "-c", LOOK, text, *map(str, paths)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     seen: dict[str, Any] = json.loads(printed)
     return seen
+
+
+def find_obstacle(*, without: str = "") -> str:
+    """Return what a process finds that may lack a capability."""
+    dropped = ["setpriv", f"--bounding-set=-{without}", f"--inh-caps=-{without}"] if without else []
+    command = [*dropped, sys.executable, "-c", OBSTACLE]
+    found: str = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return found
 
 
 @pytest.fixture
@@ -94,14 +108,66 @@ def test_a_process_reaches_what_it_needs_behind_a_closed_door_and_nothing_else(c
 @needs_root
 def test_nothing_is_covered_where_every_door_is_open() -> None:
     account = Account(GUEST_USER, GUEST_USER)
-    seen = look(Confinement(account=account, reach=("/usr/share",)), Path("/root"), namespaces="forbidden")
+    seen = look(Confinement(account=account, reach=("/usr/share",)), Path("/root"), without="sys_admin")
     assert seen["seen"] == {"root": "Permission denied"}
 
 
 @needs_root
-def test_where_namespaces_are_not_allowed_words_say_what_to_do(closed: Path) -> None:
+def test_without_cap_sys_admin_mounts_are_not_possible(closed: Path) -> None:
     account = Account(GUEST_USER, GUEST_USER)
-    seen = look(Confinement(account=account, reach=(str(closed / "needed"),)), namespaces="forbidden")
-    assert "is closed to others" in seen["error"]
-    assert "mount namespaces are not allowed here" in seen["error"]
-    assert "Choose a data directory that everybody can enter" in seen["error"]
+    seen = look(Confinement(account=account, reach=(str(closed / "needed"),)), without="sys_admin")
+    assert seen == {"error": "unshare the mount namespace: Operation not permitted"}
+
+
+@needs_root
+def test_without_mounts_a_process_passes_through_closed_directories_and_cannot_list_them(closed: Path) -> None:
+    account = Account(GUEST_USER, GUEST_USER)
+    (closed / "private").chmod(0o700)
+    confinement = Confinement(account=account, reach=(str(closed / "needed"),), mounts=False)
+    seen = look(
+        confinement, closed / "needed" / "file", closed.parent, closed / "private" / "file", without="sys_admin"
+    )
+    assert seen["seen"] == {"file": "Permission denied", "closed": "Permission denied"}
+    assert look(confinement, closed / "needed" / "file", without="sys_admin")["seen"] == {"file": "needed"}
+    assert seen["user"] == [GUEST_USER] * 3
+    stranger = Confinement(account=Account(GUEST_USER + 1, GUEST_USER + 1), mounts=False)
+    assert look(stranger, closed / "needed" / "file")["seen"] == {"file": "Permission denied"}
+
+
+@needs_root
+@pytest.mark.parametrize(("without", "expected"), [("", ""), ("sys_admin", "Operation not permitted")])
+def test_the_obstacle_to_mounts_is_found_without_changing_the_machine(without: str, expected: str) -> None:
+    before = Path("/proc/self/mountinfo").read_text()
+    assert expected in find_obstacle(without=without)
+    assert bool(find_obstacle(without=without)) == bool(expected)
+    assert Path("/proc/self/mountinfo").read_text() == before
+
+
+@needs_root
+def test_a_chroot_is_no_obstacle(tmp_path: Path) -> None:
+    """There / is not a mount point; it is given a root with the system's directories in it."""
+    root = tmp_path / "root"
+    for name in ("usr", "lib", "lib64", "bin", "proc", "dev", "etc", "root", "tmp"):
+        if Path("/", name).is_symlink():
+            (root / name).parent.mkdir(exist_ok=True)
+            (root / name).symlink_to(Path("/", name).readlink())
+        else:
+            (root / name).mkdir(parents=True)
+    program = {sys.prefix, sys.base_prefix, str(Path(__file__).parents[4])}
+    script = [f"mount --rbind /{name} {root}/{name}" for name in ("usr", "lib", "lib64", "bin", "proc", "dev", "etc")]
+    script = [line for line in script if not (root / line.rsplit("/", 1)[1]).is_symlink()]
+    script += [f"mkdir -p {root}{path} && mount --rbind {path} {root}{path}" for path in sorted(program)]
+    command = [
+        "unshare",
+        "--mount",
+        "--propagation",
+        "slave",
+        "sh",
+        "-ec",
+        "\n".join([*script, 'exec chroot "$@"']),
+        "sh",
+    ]
+    printed = subprocess.run(
+        [*command, str(root), sys.executable, "-c", OBSTACLE], check=True, capture_output=True, text=True
+    ).stdout
+    assert json.loads(printed) == ""

@@ -68,3 +68,14 @@ def test_a_machine_without_kvm_says_so_and_offers_the_models_that_it_can_emulate
     assert node.metadata.annotations == {"virtshape.io/description": "guests are emulated: KVM does not work here"}
     assert "cpu-model.node.kubevirt.io/Westmere" in (node.metadata.labels or {})
     assert "devices.kubevirt.io/kvm" not in ((node.status and node.status.capacity) or {})
+
+
+def test_a_node_whose_guests_have_no_mount_namespace_says_so_in_a_condition() -> None:
+    node = describe_node(Host(mount_obstacle="unshare: Operation not permitted"), "here", STAMP)
+    conditions = (node.status and node.status.conditions) or []
+    assert [(condition.type, condition.status, condition.reason) for condition in conditions] == [
+        ("Ready", "True", "LauncherReady"),
+        ("GuestsIsolated", "False", "NoMountNamespace"),
+    ]
+    assert "without a mount namespace (unshare: Operation not permitted)" in (conditions[1].message or "")
+    assert "CAP_SYS_ADMIN" in (conditions[1].message or "")
