@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from virtshape.launcher.process.connection import open_connection
+from virtshape.launcher.process.connection import open_connection, set_up
 
 SCHEMA = Path("/usr/share/libvirt/schemas/domain.rng")
 NOBODY = 65534
@@ -98,6 +98,7 @@ def _serve(root: Path) -> None:
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
+    set_up(root)  # the product's own settings: virtlogd may not be installed
     connection = open_connection(root)
     for line in sys.stdin:
         signal.alarm(PATIENCE)
