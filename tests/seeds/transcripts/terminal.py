@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests.e2e.kubectl import drop_place_of_deletion
+
 PATIENCE = 120.0
 
 _NAMES = {
@@ -24,7 +26,7 @@ _MASKS = {
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}": "UID",
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ": "TIME",
     r'(?<="resourceVersion": )"\d+"': '"N"',
-    r" from \w+ namespace$": "",  # which only newer kubectls say
+    r'^( *)"managedFields": \[\n(?:\1 .*\n)*\1\],\n': "",  # which kubectl 1.20 shows unasked
     r'admission webhook "[\w.]+" denied the request: ': "",  # as a cluster begins what our webhook says
 }
 _WORD = re.compile(r"[\w.-]+")
@@ -75,4 +77,4 @@ def mask(text: str) -> str:
     """The text without what differs from day to day."""
     for pattern, word in _MASKS.items():
         text = re.sub(pattern, word, text, flags=re.MULTILINE)
-    return text
+    return drop_place_of_deletion(text)

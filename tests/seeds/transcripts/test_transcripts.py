@@ -5,7 +5,6 @@ Objects that a transcript takes for granted are made first. Where an output diff
 remark says so. Beside each stands what is refused, in full.
 """
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,32 +12,22 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.e2e.kubectl import find_kubectls
+from tests.e2e.kubectl import list_kubectls
 from tests.e2e.system import System
 from tests.seeds.transcripts.terminal import Terminal
 from tests.seeds.transcripts.transcript import play
 
 HERE = Path(__file__).parent
 TRANSCRIPTS = sorted(HERE.glob("*/*.console"))
-OLDEST = (1, 30)
-"""What older kubectls print differs in places."""
 
 
-@pytest.fixture(scope="module")
-def kubectl() -> Path:
-    """The newest kubectl; without one, or without jq, nothing can be typed."""
-    found = {version: path for version, path in find_kubectls().items() if version >= OLDEST}
-    if not found:
-        _give_up("no current kubectl: tools/kubectl/build.sh makes one with Go")
+@pytest.fixture(scope="module", params=list_kubectls())
+def kubectl(request: pytest.FixtureRequest) -> Path:
+    """The oldest kubectl and the newest; the transcripts need jq too."""
     if shutil.which("jq") is None:
-        _give_up("no jq, which the transcripts use")
-    return found[max(found)]
-
-
-def _give_up(reason: str) -> None:
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
+        pytest.skip("jq is not installed: see the package jq")
+    path: Path = request.param
+    return path
 
 
 @pytest.fixture(scope="module")
