@@ -1,6 +1,7 @@
 # make up     set up everything and run the server in this terminal; UP="--listen :6443" gives it flags
 # make tour   set up everything and walk through the offline commands
-# make test   set up everything and run all tests
+# make test   set up everything and run the tests, except those that take long; TESTS=tests/unit/engine runs a part
+# make test-all   the same with every test
 # make lint   format check, lint, types, layers
 # make docs   write what is derived: the reference, the kustomize base and the Helm chart
 # make bench  measure; BENCH=expand runs one alone
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH ?= all
 
-.PHONY: up tour test lint format bench docs clean
+.PHONY: up tour test test-all test-slow lint format bench docs clean
 .DEFAULT_GOAL := up
 
 up: $(READY)
@@ -21,8 +22,17 @@ up: $(READY)
 tour: $(READY)
 	@$(BIN)/python examples/tour.py
 
+# One worker for each CPU; tests/parallel.py says which tests are slow, and which share a worker.
+PYTEST := $(BIN)/python -m pytest -n auto
+
 test: $(READY)
-	$(BIN)/python -m pytest $(TESTS)
+	$(PYTEST) $(or $(TESTS),-m "not slow")
+
+test-all: $(READY)
+	$(PYTEST)
+
+test-slow: $(READY)
+	$(PYTEST) -m slow
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

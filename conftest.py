@@ -1,16 +1,14 @@
-"""
-What all tests have in common: properties take the time they take, and some modules have no doctests to look for.
-
-Those are the ones that need libvirt's binding, where it is not installed.
-"""
+"""What all tests have in common: plugins, settings of Hypothesis, and modules whose doctests need libvirt's binding."""
 
 from importlib.util import find_spec
 
 from hypothesis import settings
 
-_BOUND = ("answering", "forwarding", "guest", "looking")
+pytest_plugins = ["tests.parallel", "tests.progress", "tests.skipping"]
 
-collect_ignore = [] if find_spec("libvirt") else [f"src/virtshape/launcher/process/{name}.py" for name in _BOUND]
+_NEED_LIBVIRT = ("answering", "forwarding", "guest", "looking")
+
+collect_ignore = [] if find_spec("libvirt") else [f"src/virtshape/launcher/process/{name}.py" for name in _NEED_LIBVIRT]
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from tests.skipping import IMPOSSIBLE
 
 _SIOCBRADDBR, _SIOCBRDELBR = 0x89A0, 0x89A1
 _SIOCSIFFLAGS, _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8914, 0x8916, 0x891C
@@ -19,12 +20,12 @@ _UP: Final = struct.pack("=H", 1)
 
 @contextlib.contextmanager
 def bridging(bridge: str, address: str) -> Iterator[None]:
-    """Have a bridge; skips where there can be none, which is the machine's decision and not a lack of anything."""
+    """Have a bridge; skip where the kernel or the container does not allow any."""
     try:
         _configure(bridge, _SIOCBRADDBR)
     except OSError as error:
         if error.errno in _FORBIDDEN:
-            pytest.skip(f"nobody can make bridges on this machine: {error.strerror}")
+            pytest.skip(f"{IMPOSSIBLE}making bridges: {error.strerror}")
         raise
     try:
         _configure(bridge, _SIOCSIFADDR, _write_address(address))

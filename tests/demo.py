@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import random
 import select
 import socket
@@ -20,11 +19,6 @@ from virtshape.launcher.images.errors import ImageError
 
 PATIENCE: Final = 120.0
 PROMPT: Final = "demo# "
-
-
-def give_up(reason: str) -> None:
-    """Skip, or fail where everything should be installed."""
-    (pytest.fail if "CI" in os.environ else pytest.skip)(reason)
 
 
 def find_port() -> int:
@@ -45,8 +39,7 @@ def get_demo(config: pytest.Config, flavour: Flavour = "cloud") -> DemoGuest:
     try:
         return ensure_demo_guest(directory, flavour=flavour)
     except ImageError as error:
-        give_up(str(error))
-        raise
+        pytest.skip(str(error))
 
 
 class Machine:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.demo import get_demo, give_up
+from tests.demo import get_demo
 from tests.e2e.guests import Guests
 from tests.e2e.kubectl import Kubectl, list_kubectls
 from tests.e2e.system import System, wait_until
@@ -30,7 +30,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
 def demo(request: pytest.FixtureRequest) -> DemoGuest:
     """The demo guest's files; skips where no guest can run."""
     if lacks := find_lacks():
-        give_up(f"no guest can run here without {', '.join(lacks)}")
+        pytest.skip(f"no guest can run here without {', '.join(lacks)}")
     return get_demo(request.config)
 
 

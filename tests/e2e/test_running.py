@@ -13,6 +13,7 @@ import pytest
 from tests.e2e.load import Load
 from tests.e2e.manifests import build_machine, build_settings
 from tests.e2e.system import PATIENCE, System, call_virtshape, wait_until
+from tests.skipping import IMPOSSIBLE
 
 MACHINE_KINDS = ("virtualmachines", "virtualmachineinstances")
 SETTINGS = "/api/v1/namespaces/default/configmaps"
@@ -72,7 +73,7 @@ def test_the_catalogue_may_be_left_out(data: Path) -> None:
 )
 def test_it_listens_where_it_is_told_to(data: Path, listen: str, host: str) -> None:
     if host == "[::1]" and not _has_ipv6():
-        pytest.skip("this machine has no IPv6")
+        pytest.skip(f"{IMPOSSIBLE}there is no IPv6")
     with System(data, "--no-controllers", "--no-catalog", listen=listen) as system:
         assert system.url.startswith(f"https://{host}:")
         assert system.ask("GET", SETTINGS)[0] == 200

@@ -17,7 +17,7 @@ from tests.cluster.components.cdi import STORAGE, StandIn, TokenRequest, standin
 from tests.cluster.components.node import Node, running_node
 from tests.cluster.components.site import Site, Worker
 from tests.cluster.components.virtctl import PATIENCE, Virtctl
-from tests.demo import PROMPT, get_demo, give_up
+from tests.demo import PROMPT, get_demo
 from tests.e2e import agent, sshd
 from tests.e2e.guests import eventually
 from tests.e2e.kubectl import Kubectl
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
 def demo(request: pytest.FixtureRequest) -> DemoGuest:
     """The demo guest's files; skips where no guest can run."""
     if lacks := find_lacks():
-        give_up(f"no guest can run here without {', '.join(lacks)}")
+        pytest.skip(f"no guest can run here without {', '.join(lacks)}")
     return get_demo(request.config)
 
 
@@ -61,7 +61,7 @@ def key(home: Path) -> Path:
     """A key that the guest lets in."""
     path = shutil.which("ssh-keygen")
     if path is None:
-        give_up("there is no ssh-keygen here")
+        pytest.skip("there is no ssh-keygen here")
     subprocess.run([str(path), "-q", "-t", "ed25519", "-N", "", "-f", home / "key"], check=True)
     return home / "key"
 
@@ -85,7 +85,7 @@ def pack(home: Path, key: Path) -> Path:
     try:
         parts = sshd.build_sshd(home / "sshd", key.with_suffix(".pub").read_text()), agent.build_agent(home / "agent")
     except ImageError as error:
-        give_up(str(error))
+        pytest.skip(str(error))
         raise
     seen: set[str] = set()
     with tarfile.open(home / "luggage.tar", "w") as packed:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.demo import PATIENCE, Machine, find_port, get_demo, give_up
+from tests.demo import PATIENCE, Machine, find_port, get_demo
 
 from virtshape.launcher.images.demo.build import ensure_demo_image
 from virtshape.launcher.images.demo.disk import ARGUMENTS
@@ -21,13 +21,13 @@ OVMF = Path("/usr/share/OVMF")
 @pytest.fixture(autouse=True)
 def _needs_qemu() -> None:
     if shutil.which("qemu-system-x86_64") is None:
-        give_up("QEMU is not installed: see the package qemu-system-x86")
+        pytest.skip("QEMU is not installed: see the package qemu-system-x86")
 
 
 def use_firmware(tmp_path: Path, name: str) -> list[str]:
     """UEFI, with variables of its own."""
     if not OVMF.exists():
-        give_up("UEFI is not installed: see the package ovmf")
+        pytest.skip("UEFI is not installed: see the package ovmf")
     variables = shutil.copy(OVMF / f"OVMF_VARS_4M{name}.fd", tmp_path / "variables.fd")
     code = OVMF / f"OVMF_CODE_4M{name}.fd"
     flash = "if=pflash,format=raw"
@@ -37,7 +37,7 @@ def use_firmware(tmp_path: Path, name: str) -> list[str]:
 @pytest.fixture
 def tpm(tmp_path: Path) -> Iterator[list[str]]:
     if shutil.which("swtpm") is None:
-        give_up("swtpm is not installed: see the package swtpm")
+        pytest.skip("swtpm is not installed: see the package swtpm")
     path = tmp_path / "tpm.sock"
     state = f"dir={tmp_path}"
     command = ["swtpm", "socket", "--tpm2", "--tpmstate", state, "--ctrl", f"type=unixio,path={path}", "--terminate"]

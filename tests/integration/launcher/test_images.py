@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.containers import MANIFEST, build_index, build_layer, build_manifest, digest, pack
 from tests.debian import ensure_program
-from tests.demo import PATIENCE, find_port, give_up
+from tests.demo import PATIENCE, find_port
 
 from virtshape.launcher.images.clone import clone_image
 from virtshape.launcher.images.containers import ContainerImages
@@ -59,7 +59,7 @@ def registry(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFacto
     try:
         program = ensure_program(pytestconfig, "docker-registry", "docker-registry")
     except ImageError as error:
-        give_up(str(error))
+        pytest.skip(str(error))
         raise
     directory, port = tmp_path_factory.mktemp("registry"), find_port()
     (directory / "config.yml").write_text(CONFIG.format(directory=directory / "data", port=port))
@@ -86,7 +86,7 @@ def _answers(registry: Registry) -> bool:
 @pytest.fixture(autouse=True)
 def _needs_qemu_img() -> None:
     if shutil.which("qemu-img") is None:
-        give_up("qemu-img is not installed: see the package qemu-utils")
+        pytest.skip("qemu-img is not installed: see the package qemu-utils")
 
 
 def test_a_disk_comes_from_a_registry_by_tag_and_digest_and_architecture(tmp_path: Path, registry: Registry) -> None:

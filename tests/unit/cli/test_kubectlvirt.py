@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.demo import give_up
 from tests.e2e.kubectl import find_kubectls
 
 COMMANDS = Path(sys.executable).parent
@@ -21,7 +20,7 @@ def call(program: str, *words: str) -> "subprocess.CompletedProcess[str]":
 def kubectl() -> str:
     found = find_kubectls()
     if not found:
-        give_up("there is no kubectl here")
+        pytest.skip("there is no kubectl here")
     return str(found[max(found)])
 
 

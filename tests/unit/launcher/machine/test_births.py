@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.demo import give_up
 
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.machine.account import Account
@@ -33,7 +32,7 @@ OWN = Account(os.geteuid(), os.getegid())
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     if find_spec("libvirt") is None:
-        give_up("libvirt's binding is not installed")
+        pytest.skip("libvirt's binding is not installed")
     (tmp_path / "bearing.py").write_text(MODULE)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     place = tmp_path / "guest"

