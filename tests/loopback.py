@@ -155,7 +155,7 @@ class Serving:
         async with assemble(self._settings) as self.system:
             self._loop = asyncio.get_running_loop()
             self._stopping = asyncio.Event()
-            listener = Listener(self.system.server.handle)
+            listener = self.listener = Listener(self.system.server.handle, authenticate=self.system.server.authenticate)
             context = self.system.directory.pki.build_server_context([HOST]) if self._tls else None
             self.port = await listener.start(HOST, 0, context)
             self.url = f"http{'s' if self._tls else ''}://{HOST}:{self.port}"

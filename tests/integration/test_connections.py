@@ -9,6 +9,8 @@ import pytest
 from tests.integration.objects import Place, build_config, create
 from tests.loopback import HOST, PATIENCE, Client, Serving
 
+from virtshape.apiserver.backlog import MOST_RECEIVED
+from virtshape.apiserver.parsing import LARGE_BODY
 from virtshape.store.errors import StoreError
 
 MOST = 3 * 1024 * 1024
@@ -101,6 +103,75 @@ def test_a_body_may_come_in_chunks(wire: Wire, place: Place) -> None:
     head = wire.format(b"POST", place.core("configmaps").encode(), b"", b"transfer-encoding: chunked")
     wire.send(head + b"%x\r\n%b\r\n5\r\n     \r\n0\r\n\r\n" % (len(body), body))
     assert wire.read()[0] == 201
+
+
+def test_trailers_are_no_headers(wire: Wire, serving: Serving, place: Place) -> None:
+    body = json.dumps(build_config()).encode()
+    for trailer in (f"authorization: Bearer {serving.token}", "impersonate-user: nobody", "content-type: text/plain"):
+        head = b"POST %b HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n" % place.core("configmaps").encode()
+        if not trailer.startswith("authorization"):
+            head += b"authorization: Bearer %b\r\n" % serving.token.encode()
+        wire.send(head + b"\r\n%x\r\n%b\r\n0\r\n%b\r\n\r\n" % (len(body), body, trailer.encode()))
+    assert [wire.read()[0] for _ in range(3)] == [401, 201, 409]
+
+
+@pytest.mark.parametrize("declared", [b"content-length: 70000", b"transfer-encoding: chunked"])
+def test_a_large_body_without_credentials_is_not_read(wire: Wire, place: Place, declared: bytes) -> None:
+    wire.send(b"POST %b HTTP/1.1\r\nhost: x\r\n%b\r\n\r\n" % (place.core("configmaps").encode(), declared))
+    if b"chunked" in declared:
+        wire.send(b"%x\r\n%b" % (LARGE_BODY + 1, b"x" * (LARGE_BODY + 1)))
+    status, headers, _ = wire.read()
+    assert (status, headers["connection"]) == (401, "close")
+    assert wire.is_ended()
+
+
+def test_a_body_up_to_64_kib_without_credentials_keeps_the_connection(wire: Wire, place: Place) -> None:
+    body = b"x" * LARGE_BODY
+    head = b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % (
+        place.core("configmaps").encode(),
+        len(body),
+    )
+    wire.send(head + body + wire.format(b"GET", b"/version"))
+    assert [wire.read()[0] for _ in range(2)] == [401, 200]
+
+
+def test_large_bodies_beyond_what_fits_into_memory_are_to_come_again(
+    wire: Wire, serving: Serving, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving.listener.backlog, "received", MOST_RECEIVED)
+    wire.send(wire.format(b"POST", place.core("configmaps").encode(), b"", b"content-length: 100000"))
+    status, headers, _ = wire.read()
+    assert (status, headers["retry-after"]) == (429, "1")
+
+
+def test_too_many_connections_end_the_one_idle_for_longest(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    idle, used = Wire(serving), Wire(serving)
+    for wire in (idle, used):
+        wire.send(wire.format(b"GET", b"/version"))
+        assert wire.read()[0] == 200
+        time.sleep(0.01)
+    others = len(serving.listener.connections) - 2
+    monkeypatch.setattr(serving.listener, "_most_connections", others + 2)
+    newcomers = []
+    while not any(_is_ended_now(wire) for wire in (idle, used)):
+        newcomers.append(Wire(serving))
+        newcomers[-1].send(newcomers[-1].format(b"GET", b"/version"))
+        assert newcomers[-1].read()[0] == 200
+        assert len(newcomers) <= others + 1
+    assert _is_ended_now(idle)
+    assert not _is_ended_now(used)
+    for wire in (idle, used, *newcomers):
+        wire.close()
+
+
+def _is_ended_now(wire: Wire) -> bool:
+    wire._socket.settimeout(0.2)  # noqa: SLF001
+    try:
+        return wire._socket.recv(1, socket.MSG_PEEK) == b""  # noqa: SLF001
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
 
 
 def test_a_client_that_waits_to_be_told_is_told_to_go_on(wire: Wire, place: Place) -> None:

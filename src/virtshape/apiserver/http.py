@@ -1,8 +1,10 @@
 """
-HTTP/1.1 on asyncio: connections, and the answers onto them. What is answered is the handler's business.
+HTTP/1.1 on asyncio: connections, and the responses written to them. What is answered is the handler's business.
 
-Answers keep the order of their requests, so clients may pipeline. A handler that has its answer at once returns it;
-one that must wait returns an awaitable. A stream ends when either side goes away, and so does a WebSocket.
+Responses keep the order of their requests, so clients may pipeline. Nothing is read, parsed or answered while a client
+does not read its responses: a connection holds at most one response and a few requests. A handler that has its response
+at once returns it; one that must wait returns an awaitable. A stream ends when either side goes away, and so does a
+WebSocket.
 """
 
 import asyncio
@@ -18,22 +20,31 @@ from websockets.protocol import Side
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.answers import answer_error
-from virtshape.apiserver.limits import LARGEST_BODY
+from virtshape.apiserver.backlog import Backlog
+from virtshape.apiserver.limits import LARGEST_BODY, too_many_requests
 from virtshape.apiserver.message import Request, Response, Stream, Upgrade
 from virtshape.apiserver.parsing import Client, RequestReader
 from virtshape.apiserver.upgrading import carry
 from virtshape.stream.websocket import WebSocket
 
 MOST_PIPELINED: Final = 64
+MOST_PIPELINED_BYTES: Final = 1024 * 1024
+"""Bytes of bodies that wait for their turn; one more body may complete beyond it."""
+MOST_CONNECTIONS: Final = 4000
 SLICE: Final = 64 * 1024
 IDLE_SECONDS: Final = 180.0
 HEAD_SECONDS: Final = 30.0
+"""How long a client has to send its first request, and the next one after it was refused as unauthorized."""
 LINGER_SECONDS: Final = 2.0
 FAREWELL_SECONDS: Final = 1.0
-"""How long a client has to say goodbye in TLS; one that keeps an idle connection never does."""
+"""How long an idle client has to answer the TLS goodbye; many never do."""
+STALL_SECONDS: Final = 300.0
+"""How long a client may go without reading anything of what it is sent."""
 
 Answer = Response | Stream | Upgrade
 Handler = Callable[[Request], Answer | Awaitable[Answer]]
+Authenticate = Callable[[Request], object]
+"""Raises StatusError for a request that no handler would accept, from its head alone."""
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 _log = logging.getLogger(__name__)
@@ -50,69 +61,141 @@ class _Turn(NamedTuple):
 class Connection(asyncio.Protocol):
     """One client's connection."""
 
-    def __init__(self, handler: Handler, connections: "set[Connection]", largest_body: int = LARGEST_BODY) -> None:
-        self._handler = handler
-        self._connections = connections
-        self._largest_body = largest_body
+    def __init__(self, listener: "Listener") -> None:
+        self._listener = listener
+        self._handler = listener.handler
+        self._backlog = listener.backlog
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Turn] = deque()
+        self._waiting_bytes = 0
+        self._reserved = 0
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._stall_timer: asyncio.TimerHandle | None = None
         self._deadline = 0.0
         self._writable = asyncio.Event()
         self._writable.set()
+        self._unsent: memoryview | None = None
+        self._then: Callable[[], None] | None = None
         self._closing = False
         self._stopping = False
         self._streaming = False
         self._busy = False
         self._refused = False
+        self._unauthorized = False
         self._socket: WebSocket | None = None
         self._current: Request | None = None
+        self._abort = self.abort  # one object, so that the backlog knows it again
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, with what the transport knows of the client."""
         self._transport: Any = transport
+        if not self._listener.add(self):
+            transport.abort()  # type: ignore[attr-defined]  # a stream's transport
+            return
         peer = transport.get_extra_info("peername")
         tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
         client = Client(peer[0] if peer else "", tls.getpeercert() if tls is not None else None)
-        self._reader = RequestReader(client, self._take, self._refuse, self._invite, self._throttle, self._largest_body)
-        self._connections.add(self)
+        self._reader = RequestReader(
+            client,
+            self._take,
+            self._refuse,
+            self._invite,
+            self._throttle,
+            self._listener.largest_body,
+            self._admit,
+            self._has_room,
+        )
         self._watch_clock(HEAD_SECONDS)
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """End whatever was under way for this client."""
-        self._connections.discard(self)
+        self._listener.remove(self)
         self._closing = True
         self._writable.set()
         self._stop_clock()
+        self._stop_stall_timer()
+        self._unsent = None
+        self._backlog.drop(self._abort)
+        self._backlog.release(self._reserved)
+        self._reserved = 0
         if self._socket is not None:
             self._socket.lose()
         elif self._task is not None:
             self._task.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what came."""
+        """Take in what arrived."""
         if self._socket is not None:
             self._socket.receive(data)
-        else:
-            self._reader.feed(data)
+            return
+        self._reader.feed(data)
+        if not self._closing and not self._has_room():
+            self._transport.pause_reading()
 
     def pause_writing(self) -> None:
-        """Note that the client is slow to read."""
+        """Wait with further responses: the client is slow to read."""
         self._writable.clear()
+        self._note_unsent()
         if self._socket is not None:
             self._socket.pause_writing()
+        elif self._stall_timer is None:
+            self._stall_timer = self._loop.call_later(STALL_SECONDS, self.abort)
 
     def resume_writing(self) -> None:
-        """Note that it has caught up."""
+        """Continue with the responses, though not from within a write."""
         self._writable.set()
+        self._stop_stall_timer()
         if self._socket is not None:
             self._socket.resume_writing()
+        self._loop.call_soon(self._continue)
+
+    def _continue(self) -> None:
+        if self._unsent is not None:
+            self._write_unsent()
+        elif self._writable.is_set():
+            self._backlog.drop(self._abort)
+        if self._task is None and not self._closing:
+            self._serve_next()
+
+    def _note_unsent(self) -> None:
+        unwritten = 0 if self._unsent is None else len(self._unsent)
+        self._backlog.hold(self._abort, unwritten + self._transport.get_write_buffer_size())
+
+    def _stop_stall_timer(self) -> None:
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+            self._stall_timer = None
 
     def _take(self, request: Request, keep_alive: bool) -> None:
         """Answer the request, or let it wait for its turn."""
         if not self._closing:
             self._enqueue(_Turn(request, keep_alive))
+
+    def _has_room(self) -> bool:
+        return (
+            len(self._waiting) < MOST_PIPELINED
+            and self._waiting_bytes < MOST_PIPELINED_BYTES
+            and self._writable.is_set()
+        )
+
+    def _admit(self, request: Request, size: int) -> StatusError | None:
+        """Reserve memory for a large body; only clients that the handler knows get any."""
+        try:
+            self._listener.authenticate(request)
+        except StatusError as error:
+            return error
+        if not self._backlog.reserve(size):
+            return too_many_requests()
+        self._reserved += size
+        return None
+
+    def _release(self, request: Request) -> None:
+        """Give back what was reserved for a request that is answered."""
+        if request.reserved and self._reserved:
+            self._backlog.release(request.reserved)
+            self._reserved -= request.reserved
+            request.reserved = 0
 
     def _invite(self) -> None:
         if not self._closing:
@@ -124,31 +207,38 @@ class Connection(asyncio.Protocol):
 
     def _enqueue(self, turn: _Turn) -> None:
         self._waiting.append(turn)
-        if len(self._waiting) >= MOST_PIPELINED or self._reader.is_holding():
+        self._waiting_bytes += len(turn.request.body)
+        if not self._has_room() or self._reader.is_holding():
             self._transport.pause_reading()
         if not self._busy:
             self._serve_next()
 
     def _serve_next(self) -> None:
-        """Answer requests for as long as the answers are there at once."""
+        """Answer requests for as long as their responses are there at once and the client reads them."""
         self._busy = True
-        while not self._closing and self._has_next():
-            request, keep_alive, refusal = self._waiting.popleft()
+        while not self._closing and self._writable.is_set() and self._unsent is None and self._has_next():
+            turn = self._waiting.popleft()
+            request = turn.request
+            self._waiting_bytes -= len(request.body)
             try:
-                answer = refusal or self._handler(request)
+                answer = turn.refusal or self._handler(request)
             except Exception:  # noqa: BLE001 - nobody else can answer any more
                 _log.exception("%s %s failed", request.method, request.path)
                 answer = _answer_failure()
             if isinstance(answer, Response):
-                self._send(request, answer, keep_alive)
+                self._send(request, answer, turn.keep_alive)
             else:
                 self._current = request
-                self._task = self._loop.create_task(self._finish(request, answer, keep_alive))
+                self._task = self._loop.create_task(self._finish(request, answer, turn.keep_alive))
                 return
+        if self._closing:
+            return
+        if not self._writable.is_set() or self._unsent is not None:
+            self._transport.pause_reading()  # until resume_writing
+            return
         self._busy = False
-        if not self._closing:
-            self._transport.resume_reading()
-            self._watch_clock(IDLE_SECONDS)
+        self._transport.resume_reading()
+        self._watch_clock(HEAD_SECONDS if self._unauthorized else IDLE_SECONDS)
 
     def _has_next(self) -> bool:
         if not self._waiting:
@@ -168,17 +258,19 @@ class Connection(asyncio.Protocol):
             _log.exception("%s %s failed", request.method, request.path)
             self._send(request, _answer_failure(), keep_alive=False)
         finally:
+            self._release(request)
             self._task = self._current = None
-            self._busy = False
-        if self._stopping:
+        if self._stopping and self._unsent is None:
             self.close()
         elif not self._closing:
             self._serve_next()
 
     def _send(self, request: Request, response: Response, keep_alive: bool) -> None:
+        self._release(request)
         if self._closing:
             return
         keep_alive = keep_alive and not request.is_arriving
+        self._unauthorized = response.status == HTTPStatus.UNAUTHORIZED
         head = [
             _STATUS_LINES[response.status],
             f"content-type: {response.content_type}\r\n" if response.content_type else "",
@@ -187,22 +279,31 @@ class Connection(asyncio.Protocol):
         head += [f"{name}: {value}\r\n" for name, value in response.headers]
         head.append("\r\n" if keep_alive else "connection: close\r\n\r\n")
         body = b"" if request.method == "HEAD" else response.body
-        self._write_whole("".join(head).encode("latin-1"), body)
         if request.incoming is not None and request.is_arriving:
             request.incoming.discard()
-            self._linger()
+            self._then = self._linger
         elif self._refused and not self._waiting:
-            self._linger()
+            self._then = self._linger
         elif not keep_alive:
-            self.close()
-
-    def _write_whole(self, head: bytes, body: bytes) -> None:
-        """Write a large body a slice at a time, so that the client reads one while the next is encrypted."""
-        self._transport.write(head + body[:SLICE])
+            self._then = self.close
+        self._transport.write("".join(head).encode("latin-1") + body[:SLICE])
         if len(body) > SLICE:
-            rest = memoryview(body)
-            for at in range(SLICE, len(body), SLICE):
-                self._transport.write(rest[at : at + SLICE])
+            self._unsent = memoryview(body)[SLICE:]
+            self._write_unsent()
+        elif self._then is not None:
+            self._then()
+
+    def _write_unsent(self) -> None:
+        """
+        Write a large body a slice at a time, as fast as the client reads it.
+
+        The client reads one slice while the next is encrypted, and the transport never holds much of the body.
+        """
+        while self._unsent is not None and self._writable.is_set():
+            self._transport.write(self._unsent[:SLICE])
+            self._unsent = self._unsent[SLICE:] if len(self._unsent) > SLICE else None
+        if self._unsent is None and self._then is not None and not self._closing:
+            self._then()
 
     async def _stream(self, request: Request, stream: Stream) -> None:
         head = [_STATUS_LINES[stream.status], f"content-type: {stream.content_type}\r\n"]
@@ -213,9 +314,11 @@ class Connection(asyncio.Protocol):
         try:
             if request.method != "HEAD":
                 async for chunk in stream.chunks:
-                    self._transport.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
-                    if not self._writable.is_set():
-                        await self._writable.wait()
+                    for at in range(0, len(chunk), SLICE):
+                        piece = chunk[at : at + SLICE]
+                        self._transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+                        if not self._writable.is_set():
+                            await self._writable.wait()
         finally:
             self._streaming = False
             if not self._closing:
@@ -249,23 +352,45 @@ class Connection(asyncio.Protocol):
         """Hang up once the client could read the refusal: one that is still sending might not see it otherwise."""
         self._closing = True
         self._stop_clock()
-        self._timer = self._loop.call_later(LINGER_SECONDS, self._transport.close)
+        self._transport.resume_reading()
+        self._timer = self._loop.call_later(LINGER_SECONDS, self.close)
 
     def stop(self) -> None:
-        """End a stream, an upload, a WebSocket or an idle connection now, any other after the answer it is at."""
+        """End a stream, an upload, a WebSocket or an idle connection now, any other after the response in progress."""
         self._stopping = True
         self._waiting.clear()
-        if self._task is None:
-            self.close()
+        if self._unsent is not None:
+            self._then = self.close
+        elif self._task is None:
+            self._close(FAREWELL_SECONDS if self._writable.is_set() else STALL_SECONDS)
         elif self._streaming or self._socket is not None or (self._current is not None and self._current.is_arriving):
             self._task.cancel()
             self._task.add_done_callback(lambda _: self.close())
 
     def close(self) -> None:
-        """Hang up when all written is sent."""
+        """Hang up when everything written is sent, however slowly the client reads it."""
+        self._close(STALL_SECONDS)
+
+    def _close(self, patience: float) -> None:
         self._closing = True
         self._stop_clock()
         self._transport.close()
+        self._timer = self._loop.call_later(patience, self.abort)
+
+    def abort(self) -> None:
+        """Hang up now, whatever is still to be sent."""
+        self._closing = True
+        self._stop_clock()
+        self._transport.abort()
+
+    @property
+    def idle_since(self) -> float | None:
+        """
+        The loop's time since which no request has come, None if one is being answered.
+
+        Earlier for clients that have not shown yet that they are authorized.
+        """
+        return None if self._busy or self._closing else self._deadline - IDLE_SECONDS
 
     def _watch_clock(self, seconds: float) -> None:
         """Hang up after so long without a request; a timer that is set already finds out for itself."""
@@ -286,7 +411,7 @@ class Connection(asyncio.Protocol):
         if self._loop.time() < self._deadline:
             self._timer = self._loop.call_at(self._deadline, self._time_out)
         else:
-            self.close()
+            self._close(FAREWELL_SECONDS)
 
 
 def _answer_failure() -> Response:
@@ -294,22 +419,51 @@ def _answer_failure() -> Response:
 
 
 class Listener:
-    """A listening socket and the connections that came through it."""
+    """
+    A listening socket and the connections that came through it.
 
-    def __init__(self, handler: Handler, *, largest_body: int = LARGEST_BODY) -> None:
-        self._handler = handler
-        self._largest_body = largest_body
+    `authenticate` raises StatusError for requests that the handler would refuse whatever their body says: large bodies
+    are read for others only.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        *,
+        largest_body: int = LARGEST_BODY,
+        authenticate: Authenticate = lambda _: None,
+        most_connections: int = MOST_CONNECTIONS,
+    ) -> None:
+        self.handler = handler
+        self.largest_body = largest_body
+        self.authenticate = authenticate
+        self.backlog = Backlog()
         self.connections: set[Connection] = set()
+        self._most_connections = most_connections
         self._server: asyncio.Server | None = None
+
+    def add(self, connection: Connection) -> bool:
+        """Take a new connection, in place of the one idle for longest if there are too many; False if all are busy."""
+        if len(self.connections) >= self._most_connections:
+            idle = [(since, other) for other in self.connections if (since := other.idle_since) is not None]
+            if not idle:
+                return False
+            min(idle, key=lambda pair: pair[0])[1].abort()
+        self.connections.add(connection)
+        return True
+
+    def remove(self, connection: Connection) -> None:
+        """Forget a connection that has ended."""
+        self.connections.discard(connection)
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """Listen; returns the port, which the system chooses for 0."""
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self._handler, self.connections, self._largest_body),
+            lambda: Connection(self),
             host,
             port,
             ssl=tls,
-            ssl_shutdown_timeout=FAREWELL_SECONDS if tls is not None else None,
+            ssl_shutdown_timeout=STALL_SECONDS if tls is not None else None,
             reuse_address=True,
             backlog=1024,
         )
@@ -326,4 +480,4 @@ class Listener:
         while self.connections and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.01)
         for connection in list(self.connections):
-            connection.close()
+            connection.abort()

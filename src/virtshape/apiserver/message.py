@@ -45,6 +45,8 @@ class Request:
         self.peer = peer
         self.certificate = certificate
         self.incoming = incoming
+        self.reserved = 0
+        """Bytes that its connection reserved for the body."""
 
     def parameter(self, name: str, default: str = "") -> str:
         """The first value of a parameter."""

@@ -1,8 +1,8 @@
 """
-Requests off the wire: bytes in, requests out. Parsing is httptools'; answers are not known here.
+Parse requests: bytes in, requests out. httptools does the parsing; responses are not known here.
 
-Behind a request that may change the protocol nothing is read until it is answered. An upload is passed on when its
-head is there, all others when they are there whole.
+Nothing is parsed while the connection has no room for more requests, nor behind a request that may change the protocol
+until it is answered. An upload is passed on once its head is complete, any other request once its body is.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,6 +17,13 @@ from virtshape.apiserver.message import LINE, NAMING, Request
 from virtshape.apiserver.uploads.route import is_upload
 
 LARGEST_HEAD: Final = 64 * 1024
+PARSED_AT_ONCE: Final = 16 * 1024
+"""Bytes; bounds how many requests are parsed beyond what the connection has room for."""
+LARGE_BODY: Final = 64 * 1024
+"""Bytes; a larger body is read only if the connection admits it."""
+
+Admit = Callable[[Request, int], StatusError | None]
+"""Returns why a request with a body of up to so many bytes may not be read, or None if it may."""
 
 
 class Client(NamedTuple):
@@ -30,9 +37,10 @@ class RequestReader:
     """
     Reads the requests of one connection.
 
-    `take` gets each with whether the client means to go on, `refuse` what cannot be read as one, after which nothing is
-    read any more; `invite` is called for a client that waits to be told to send its body, `throttle` with whether one
-    is to wait that sends an upload faster than it is taken.
+    `take` gets each request with whether the client keeps the connection open, `refuse` the error of one that cannot be
+    read, after which nothing is parsed any more. `invite` is called for a client that waits for 100 Continue,
+    `throttle` with whether the sender of an upload must wait. `admit` decides on large bodies before they are read,
+    `has_room` whether more requests can be taken now: if not, they wait unparsed until `release`.
     """
 
     def __init__(
@@ -43,8 +51,12 @@ class RequestReader:
         invite: Callable[[], None],
         throttle: Callable[[bool], None] = lambda _: None,
         largest_body: int = LARGEST_BODY,
+        admit: Admit = lambda _request, _size: None,
+        has_room: Callable[[], bool] = lambda: True,
     ) -> None:
         self._client = client
+        self._admit = admit
+        self._has_room = has_room
         self._largest_body = largest_body
         self._take = take
         self._refuse_with = refuse
@@ -54,36 +66,46 @@ class RequestReader:
         self._rest = b""
         self._is_held = False
         self._refused = False
+        self._unaccounted = 0
         self._begin()
 
     def feed(self, data: bytes) -> None:
-        """Take in what came; after a refusal, only to throw it away."""
-        if self.is_holding():
-            self._rest += data
-            return
+        """Parse what arrived, as far as there is room; after a refusal, discard it."""
+        if self._rest:
+            data, self._rest = self._rest + data, b""
         while data and not self._refused:
-            try:
-                self._parser.feed_data(data)
-            except httptools.HttpParserUpgrade as upgrade:
-                data = data[upgrade.args[0] :]
-                if self.is_holding():
-                    self._rest = data
-                    return
-            except httptools.HttpParserError as error:
-                self._refuse(StatusError(400, "BadRequest", f"this is not HTTP: {error}"))
+            if self._is_held or not self._has_room():
+                self._rest = data
                 return
+            if len(data) <= PARSED_AT_ONCE or self._incoming is not None:
+                data = data[self._parse(data) :]
             else:
-                return
+                data = data[self._parse(data[:PARSED_AT_ONCE]) :]
+
+    def _parse(self, data: bytes) -> int:
+        """Parse some bytes; return how many were taken."""
+        taken = len(data)
+        self._unaccounted += taken
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            taken = upgrade.args[0]
+        except httptools.HttpParserError as error:
+            self._refuse(StatusError(400, "BadRequest", f"this is not HTTP: {error}"))
+        # The parser collects an unfinished header or trailer itself, without a limit.
+        if self._unaccounted > LARGEST_HEAD + PARSED_AT_ONCE:
+            self._refuse_head()
+        return taken
 
     def is_holding(self) -> bool:
-        """Whether a request that may change the protocol waits for its answer."""
+        """Return whether a request that may change the protocol waits for its answer."""
         return self._is_held
 
     def release(self) -> None:
-        """Go on behind a request that was answered without changing the protocol."""
-        if self._is_held:
-            self._is_held = False
-            self.feed(self.take_rest())
+        """Continue with what waits unparsed; a request that might have changed the protocol did not."""
+        self._is_held = False
+        if self._rest:
+            self.feed(b"")
 
     def take_rest(self) -> bytes:
         """What came behind a request that changes the protocol."""
@@ -94,6 +116,9 @@ class RequestReader:
         self._target = b""
         self._headers: dict[str, str] = {}
         self._head_size = 0
+        self._has_head = False
+        self._is_admitted = False
+        self._reserved = 0
         self._body: list[bytes] = []
         self._body_size = 0
         self._incoming: Incoming | None = None
@@ -108,8 +133,10 @@ class RequestReader:
         self._grow_head(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take one of its headers; several of one name become a list."""
+        """Take one of its headers; several of one name become a list. Trailers are dropped."""
         self._grow_head(len(name) + len(value))
+        if self._has_head:
+            return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         if key in self._headers:
             text = f"{self._headers[key]}{LINE if key.startswith(NAMING) else ','}{text}"
@@ -118,10 +145,16 @@ class RequestReader:
     def _grow_head(self, size: int) -> None:
         self._head_size += size
         if self._head_size > LARGEST_HEAD:
-            self._refuse(StatusError(431, "BadRequest", "the request's head is too large"))
+            self._refuse_head()
+
+    def _refuse_head(self) -> None:
+        words = f"the request line and headers are too large: limit is {LARGEST_HEAD} bytes"
+        self._refuse(StatusError(431, "BadRequest", words))
 
     def on_headers_complete(self) -> None:
         """Pass an upload on; of others, refuse a body that says it is too large, and have one sent that waits."""
+        self._has_head = True
+        self._unaccounted = 0
         length = self._headers.get("content-length", "")
         if self._parser.should_upgrade() and (length.strip("0") or "transfer-encoding" in self._headers):
             # Whose the bytes behind the head are then is not for us to guess.
@@ -131,8 +164,20 @@ class RequestReader:
             self._pass_on()
             return
         self._check_size(int(length) if length.isdecimal() else 0)
+        if length.isdecimal() and int(length) > LARGE_BODY:
+            self._admit_body(int(length))
         if not self._refused:
             self._invite_if_waiting()
+
+    def _admit_body(self, size: int) -> None:
+        """Ask once per request whether its body may be read at all."""
+        if self._refused or self._is_admitted:
+            return
+        self._is_admitted = True
+        self._reserved = size
+        if error := self._admit(self._build_request(), size):
+            self._reserved = 0
+            self._refuse(error)
 
     def _invite_if_waiting(self) -> None:
         if self._headers.get("expect", "").lower() == "100-continue":
@@ -140,11 +185,14 @@ class RequestReader:
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of its body."""
+        self._unaccounted = 0
         if self._incoming is not None:
             self._incoming.feed(body)
             return
         self._body_size += len(body)
         self._check_size(self._body_size)
+        if self._body_size > LARGE_BODY and not self._is_admitted:
+            self._admit_body(self._largest_body)
         if not self._refused:
             self._body.append(body)
 
@@ -156,6 +204,7 @@ class RequestReader:
 
     def on_message_complete(self) -> None:
         """Pass the request on."""
+        self._unaccounted = 0
         if self._incoming is not None:
             self._incoming.end()
             self._incoming = None
@@ -164,7 +213,12 @@ class RequestReader:
             self._pass_on()
 
     def _pass_on(self) -> None:
-        request = Request(
+        request = self._build_request()
+        request.reserved = self._reserved
+        self._take(request, self._parser.should_keep_alive())
+
+    def _build_request(self) -> Request:
+        return Request(
             self._read_method(),
             self._read_target(),
             self._headers,
@@ -173,7 +227,6 @@ class RequestReader:
             certificate=self._client.certificate,
             incoming=self._incoming,
         )
-        self._take(request, self._parser.should_keep_alive())
 
     def _read_method(self) -> str:
         return self._parser.get_method().decode("ascii")

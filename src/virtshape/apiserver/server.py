@@ -110,6 +110,10 @@ class Server:
             return answer_error(error, request.headers.get("accept", ""))
         return self.handle_as(request, asker)
 
+    def authenticate(self, request: Request) -> None:
+        """Raise StatusError if the head of a request does not say who sends it; large bodies are read for others."""
+        self._identify(request)
+
     def handle_as(self, request: Request, asker: Asker) -> Answer | Awaitable[Answer]:
         """The same, for someone who is known already."""
         try:

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from virtshape.apiserver.http import Handler, Listener
+from virtshape.apiserver.http import Authenticate, Handler, Listener
 from virtshape.apiserver.limits import LARGEST_BODY
 from virtshape.client.informers import Informers
 from virtshape.serve.cycles import spare_collections
@@ -50,6 +50,7 @@ class Server(Struct, frozen=True):
     keeper: CertificateKeeper
     list_figures: Callable[[], Iterable[Family]]
     largest_body: int = LARGEST_BODY
+    authenticate: Authenticate = lambda _: None
 
 
 async def serve(server: Server, settings: Settings, announce: Callable[[Ready], None]) -> None:
@@ -59,7 +60,7 @@ async def serve(server: Server, settings: Settings, announce: Callable[[Ready], 
         lambda: {"informers": server.surroundings.is_ready, "certificate": bool(serving)}, server.list_figures
     )
     handle = log_requests(server.handle) if is_access_logged() else server.handle
-    listener = Listener(handle, largest_body=server.largest_body)
+    listener = Listener(handle, largest_body=server.largest_body, authenticate=server.authenticate)
     ports = settings.ports
     async with monitored(monitor, ports.host, ports.health, ports.metrics) as (health, metrics):
         informing = asyncio.create_task(server.informers.run(), name="informers")

@@ -116,7 +116,9 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
         assemble(settings, runtime.door, _open_inbox(settings, runtime)) as system,
     ):
         handle = system.server.handle
-        listener = Listener(log_requests(handle) if is_access_logged() else handle)
+        listener = Listener(
+            log_requests(handle) if is_access_logged() else handle, authenticate=system.server.authenticate
+        )
         tls = system.directory.pki.build_server_context([settings.host])
         port = await listener.start(settings.host, settings.port, tls)
         url = format_url(settings.host, port)

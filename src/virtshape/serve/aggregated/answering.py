@@ -53,6 +53,10 @@ class AggregatedServer:
             return answer_error(error)
         return self._answer(request, user)
 
+    def authenticate(self, request: Request) -> None:
+        """Raise StatusError if the request does not come from the API server; large bodies are read for it only."""
+        identify(request, self._find_proxy())
+
     async def _answer(self, request: Request, user: User) -> Answer:
         try:
             route = find_action(request)

@@ -52,12 +52,14 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
         actions = Actions(ClusterShelf(line.client, surroundings), PodDoor(line.transport, line.client))
         publisher = Publisher("", lambda: {"informers": surroundings.is_ready}, GROUPS)
         source = settings.tls.find_source(line.client, COMPONENT)
+        answering = AggregatedServer(actions, DelegatedAuthorizer(line.client), lambda: proxies.current, publisher)
         server = Server(
-            AggregatedServer(actions, DelegatedAuthorizer(line.client), lambda: proxies.current, publisher).handle,
+            answering.handle,
             informers,
             surroundings,
             CertificateKeeper(line.client, source, list_trusters(), proxies.look),
             lambda: list_process_figures(COMPONENT),
+            authenticate=answering.authenticate,
         )
         await serve(server, settings, announce)
 

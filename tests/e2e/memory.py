@@ -1,0 +1,84 @@
+"""Measure the memory of a server process while a client misbehaves, and connections for such clients."""
+
+import contextlib
+import ssl
+import time
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from socket import create_connection
+from urllib.parse import urlsplit
+
+from tests.e2e.system import PATIENCE, System
+
+MIB = 1024 * 1024
+_RESET_PEAK = "5"
+
+
+class Growth:
+    """How far the resident memory of a process has grown at most; known when the block of `measure_growth` ends."""
+
+    bytes = 0
+
+    @property
+    def mib(self) -> float:
+        return self.bytes / MIB
+
+
+@contextlib.contextmanager
+def measure_growth(system: System, settle_seconds: float = 1.0) -> Iterator[Growth]:
+    """Measure the peak of the server's resident memory within the block, above what it was before."""
+    growth, pid = Growth(), system.process.pid
+    before = _read_memory(pid, "VmRSS")
+    Path(f"/proc/{pid}/clear_refs").write_text(_RESET_PEAK)
+    yield growth
+    time.sleep(settle_seconds)
+    assert system.ask("GET", "/version")[0] == 200, "the server does not answer any more"
+    growth.bytes = _read_memory(pid, "VmHWM") - before
+
+
+def _read_memory(pid: int, name: str) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
+
+
+class RawConnection:
+    """A TLS connection for requests that no client library would send."""
+
+    def __init__(self, system: System) -> None:
+        address = urlsplit(system.url)
+        trust = ssl.create_default_context(cadata=b64decode(system.config["certificate-authority-data"]).decode())
+        plain = create_connection((str(address.hostname), int(address.port or 0)), timeout=PATIENCE)
+        self.socket = trust.wrap_socket(plain, server_hostname=address.hostname)
+        self._token = system.config["token"].encode()
+
+    def format(self, method: bytes, path: bytes, *headers: bytes, body: bytes = b"") -> bytes:
+        """A request with the admin's credentials."""
+        lines = [b"%b %b HTTP/1.1" % (method, path), b"host: x", b"authorization: Bearer " + self._token, *headers]
+        if body:
+            lines.append(b"content-length: %d" % len(body))
+        return b"\r\n".join([*lines, b"", body])
+
+    def send_until_blocked(self, data: bytes, seconds: float = 3.0) -> int:
+        """Send as much as the server takes; return how many bytes that was."""
+        self.socket.settimeout(seconds)
+        sent = 0
+        with contextlib.suppress(TimeoutError, ssl.SSLWantWriteError, ConnectionError):
+            while sent < len(data):
+                sent += self.socket.send(data[sent : sent + 64 * 1024])
+        self.socket.settimeout(PATIENCE)
+        return sent
+
+    def read_slowly(self, pause_seconds: float, pause_after: int) -> bytes:
+        """Read to the end, with one pause after so many bytes."""
+        data = bytearray()
+        paused = False
+        while piece := self.socket.recv(64 * 1024):
+            data += piece
+            if not paused and len(data) > pause_after:
+                paused = True
+                time.sleep(pause_seconds)
+        return bytes(data)
+
+    def close(self) -> None:
+        self.socket.close()

@@ -1,0 +1,49 @@
+"""The memory that the connections of a listener may hold together."""
+
+from virtshape.apiserver.backlog import Backlog
+
+
+def test_bodies_beyond_the_limit_are_refused_until_others_are_answered() -> None:
+    backlog = Backlog(most_received=100)
+    assert [backlog.reserve(60), backlog.reserve(40), backlog.reserve(1)] == [True, True, False]
+    backlog.release(60)
+    assert backlog.reserve(60)
+
+
+def test_one_body_larger_than_the_limit_is_read_alone() -> None:
+    backlog = Backlog(most_received=100)
+    assert [backlog.reserve(200), backlog.reserve(1)] == [True, False]
+
+
+def test_the_connection_that_has_not_read_for_longest_is_aborted() -> None:
+    backlog = Backlog(most_unsent=100)
+    aborted: list[str] = []
+
+    def first() -> None:
+        aborted.append("first")
+
+    def second() -> None:
+        aborted.append("second")
+
+    def third() -> None:
+        aborted.append("third")
+
+    backlog.hold(first, 40)
+    backlog.hold(second, 40)
+    backlog.hold(first, 30)  # it has read 10
+    backlog.hold(third, 40)
+    assert (aborted, backlog.unsent) == (["second"], 70)
+    backlog.drop(first)
+    backlog.drop(third)
+    backlog.drop(second)
+    assert backlog.unsent == 0
+
+
+def test_a_response_larger_than_the_limit_is_sent_alone() -> None:
+    backlog = Backlog(most_unsent=100)
+
+    def fail() -> None:
+        raise AssertionError
+
+    backlog.hold(fail, 200)
+    assert backlog.unsent == 200
