@@ -9,7 +9,6 @@ import os
 from typing import Final
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
 SLOW: Final = ("tests/cluster/",)
 """Paths, or beginnings of test ids, that `make test` leaves out."""
@@ -43,20 +42,20 @@ def find_group(nodeid: str) -> str:
     return shared or nodeid.partition("::")[0]
 
 
-class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """
-    Give each worker one group of tests after the other, in the order of collection.
+    Return a scheduler that gives each worker one group of tests after the other, in the order of collection.
 
     Modules share fixtures, and some rely on the order of their tests, which rules out `--dist load`. `--dist loadgroup`
     would do, but adds the group's name to every test's id.
     """
+    from xdist.scheduler import LoadScopeScheduling  # so that one process can run the tests without xdist
 
-    def _split_scope(self, nodeid: str) -> str:
-        return find_group(nodeid)
+    class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
+        def _split_scope(self, nodeid: str) -> str:
+            return find_group(nodeid)
 
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> GroupScheduling:
     config.option.loadscopereorder = False
     return GroupScheduling(config, log)
 
