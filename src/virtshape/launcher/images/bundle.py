@@ -4,7 +4,9 @@ Container images in files: OCI layouts in a directory or in a tar archive, and a
 Reads only; every blob's digest is checked before anything of it is used.
 """
 
-import tarfile
+import io
+import os
+import posixpath
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,11 +26,13 @@ from virtshape.launcher.images.manifest import (
     list_layers,
     parse_manifest,
 )
+from virtshape.launcher.images.tar import TarError, TarReader
 
 _LAYOUT: Final = "oci-layout"
 _INDEX: Final = "index.json"
 _DOCKER_MANIFEST: Final = "manifest.json"
 _DEEPEST_INDEX: Final = 4
+_MOST_ENTRIES: Final = 100_000
 _TAR_MAGIC: Final = b"ustar"
 _TAR_MAGIC_AT: Final = 257
 
@@ -69,23 +73,54 @@ class DirectoryBundle:
 
 
 class ArchiveBundle:
-    """A tar archive."""
+    """A tar archive that is not compressed."""
 
-    def __init__(self, archive: tarfile.TarFile) -> None:
-        self._archive = archive
-        self._members = {member.name.removeprefix("./"): member for member in archive}
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        reader = TarReader(file, most_entries=_MOST_ENTRIES)
+        self._entries = {entry.name.removeprefix("./"): entry for entry in reader}
 
     def has(self, name: str) -> bool:
         """Whether there is a file of this name."""
-        return name in self._members
+        return name in self._entries
 
     def open(self, name: str) -> BinaryIO:
         """Read a file; Docker links layers that are alike within the archive."""
-        member = self._members.get(name)
-        content = self._archive.extractfile(member) if member is not None and not member.isdir() else None
-        if content is None:
+        entry = self._entries.get(name)
+        if entry is not None and entry.kind in ("hardlink", "symlink"):
+            base = posixpath.dirname(name) if entry.kind == "symlink" else ""
+            entry = self._entries.get(posixpath.normpath(posixpath.join(base, entry.link)))
+        if entry is None or entry.kind != "file":
             raise RefusedImageError(f"the container image has no file {name}")
-        return content  # type: ignore[return-value]  # it reads as any file does
+        return io.BufferedReader(_Section(self._file, entry.offset, entry.size))
+
+
+class _Section(io.RawIOBase):
+    """A part of a file."""
+
+    def __init__(self, file: BinaryIO, start: int, size: int) -> None:
+        self._file = file
+        self._start = start
+        self._size = size
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        self._position = max(0, base + offset)
+        return self._position
+
+    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # only ever given one
+        wanted = max(0, min(len(buffer), self._size - self._position))
+        chunk = os.pread(self._file.fileno(), wanted, self._start + self._position)
+        buffer[: len(chunk)] = chunk
+        self._position += len(chunk)
+        return len(chunk)
 
 
 @contextmanager
@@ -94,11 +129,12 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
     if path.is_dir():
         yield DirectoryBundle(path)
         return
-    try:
-        with tarfile.open(path, "r:") as archive:
-            yield ArchiveBundle(archive)
-    except tarfile.TarError as error:
-        raise RefusedImageError(f"{path} is no archive of a container image: {error}") from error
+    with path.open("rb") as file:
+        try:
+            bundle = ArchiveBundle(file)
+        except TarError as error:
+            raise RefusedImageError(f"{path} is not an archive of a container image: {error}") from error
+        yield bundle
 
 
 def is_bundle(path: Path) -> bool:

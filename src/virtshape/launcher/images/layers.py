@@ -8,23 +8,25 @@ elsewhere are never followed. A file counts only once the whole layer has been r
 import hashlib
 import io
 import posixpath
-import tarfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from virtshape.launcher.images.compression import open_stream
+from virtshape.launcher.images.compression import DAMAGED, ChunkReader, open_stream
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.manifest import Layer
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.signature import recognise
 from virtshape.launcher.images.sparse import SparseFile
+from virtshape.launcher.images.tar import TarEntry, TarError, TarReader
 
+MOST_ENTRIES: Final = 1_000_000
+"""The most entries that a layer may have."""
+MOST_FILES: Final = 1000
+"""The most files that are taken out of one image."""
+MOST_HIDDEN_BYTES: Final = 16 << 20
+"""The most bytes of names that the layers of an image may hide in the layers below."""
 _CHUNK: Final = 1 << 20
-_MOST_ENTRIES: Final = 1_000_000
-_LARGEST_HEADER: Final = 1 << 20
-_HEADERS: Final = frozenset({b"x", b"g", b"X", b"L", b"K"})
 _WHITEOUT: Final = ".wh."
 _OPAQUE: Final = ".wh..wh..opq"
 
@@ -46,7 +48,11 @@ def extract(
     limit: int | None,
     progress: Progress,
 ) -> list[Found]:
-    """Take the wanted files as the image shows them, where upper layers hide lower ones, into a directory."""
+    """
+    Take the wanted files as the image shows them, where upper layers hide lower ones, into a directory.
+
+    `limit` bounds the bytes of the files.
+    """
     view = _View(wanted, target, limit)
     total = 2 * sum(layer.size for layer in layers) or None  # each is fetched, then read
     done = 0
@@ -72,40 +78,51 @@ class _View:
         self._target = target
         self._room = limit
         self._hidden: set[str] = set()
+        self._hidden_bytes = 0
         self._taken = 0
         self.found: list[Found] = []
 
     def add_layer(self, stream: "_Stream") -> None:
+        """Take the wanted files of the next lower layer."""
         hidden: set[str] = set()
-        with stream.open_archive() as archive:
-            for count, member in enumerate(archive):
-                if count > _MOST_ENTRIES:
-                    raise RefusedImageError(f"the container image has more than {_MOST_ENTRIES} files")
-                name = posixpath.normpath(f"/{member.name}")
+        try:
+            archive = stream.open_archive()
+            for entry in archive:
+                name = posixpath.normpath(f"/{entry.name}")
                 parent, _, last = name.rpartition("/")
                 if last == _OPAQUE:
-                    hidden.add(parent)
+                    self._hide(parent, hidden)
                 elif last.startswith(_WHITEOUT):
-                    hidden.add(f"{parent}/{last.removeprefix(_WHITEOUT)}")
+                    self._hide(f"{parent}/{last.removeprefix(_WHITEOUT)}", hidden)
                 elif self._wanted(name) and not self._is_hidden(name):
-                    self._take(archive, member, name)
-                    hidden.add(name)
+                    self._take(archive, entry, name)
+                    self._hide(name, hidden)
+        except (TarError, *DAMAGED) as error:
+            raise RefusedImageError(f"a layer of the container image is damaged: {error}") from error
         self._hidden |= hidden
+
+    def _hide(self, name: str, hidden: set[str]) -> None:
+        if name not in hidden:
+            self._hidden_bytes += len(name)
+            hidden.add(name)
+        if self._hidden_bytes > MOST_HIDDEN_BYTES:
+            raise RefusedImageError(f"the container image hides more than {MOST_HIDDEN_BYTES} bytes of names")
 
     def _is_hidden(self, name: str) -> bool:
         return any(part in self._hidden for part in _list_ancestors(name))
 
-    def _take(self, archive: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
-        if member.isdir():
+    def _take(self, archive: TarReader, entry: TarEntry, name: str) -> None:
+        if entry.kind == "directory":
             return
-        if not member.isreg():
+        if entry.kind != "file":
             raise RefusedImageError(f"{name} in the container image is not a file but a link or a device")
-        self.found = [one for one in self.found if one.name != name]
         self._taken += 1
+        if self._taken > MOST_FILES:
+            raise RefusedImageError(f"the container image has more than {MOST_FILES} files where one is wanted")
+        self.found = [one for one in self.found if one.name != name]
         path = self._target / f"file-{self._taken}"
-        content = archive.extractfile(member)
         with SparseFile(path, self._room) as file:
-            while content is not None and (chunk := content.read(_CHUNK)):
+            while chunk := archive.read(_CHUNK):
                 file.write(chunk)
         if self._room is not None:
             self._room -= file.size
@@ -118,15 +135,6 @@ def _list_ancestors(name: str) -> Iterator[str]:
         name = name.rpartition("/")[0]
 
 
-class _Info(tarfile.TarInfo):
-    """An entry whose extra headers cannot fill the memory."""
-
-    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        if self.type in _HEADERS and self.size > _LARGEST_HEADER:
-            raise tarfile.ReadError("a header is too large")
-        return super()._proc_member(archive)  # type: ignore[misc, no-any-return]  # meant to be overridden, says tarfile
-
-
 class _Stream:
     """A layer as it is read: what is in it, and the digest of it."""
 
@@ -136,20 +144,15 @@ class _Stream:
         self._digest = hashlib.sha256()
         self._read = 0
 
-    @contextmanager
-    def open_archive(self) -> Iterator[tarfile.TarFile]:
+    def open_archive(self) -> TarReader:
         """Read the entries of the layer, one after the other."""
         head = self._packed.read(8)
         self._packed.seek(0)
         form = recognise(head)
         reader: io.RawIOBase = _Counted(self._packed, self._count)
         if form != "raw":
-            reader = _Chunks(open_stream(io.BufferedReader(reader), form))
-        try:
-            with tarfile.open(fileobj=io.BufferedReader(reader, _CHUNK), mode="r|", tarinfo=_Info) as archive:
-                yield archive
-        except (tarfile.TarError, EOFError, OSError) as error:
-            raise RefusedImageError(f"a layer of the container image is damaged: {error}") from error
+            reader = ChunkReader(open_stream(io.BufferedReader(reader), form))
+        return TarReader(io.BufferedReader(reader, _CHUNK), most_entries=MOST_ENTRIES)
 
     def _count(self, chunk: bytes) -> None:
         self._digest.update(chunk)
@@ -179,22 +182,3 @@ class _Counted(io.RawIOBase):
         buffer[: len(chunk)] = chunk
         self._seen(chunk)
         return len(chunk)
-
-
-class _Chunks(io.RawIOBase):
-    """Chunks as a file."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # only ever given one
-        if not self._rest:
-            self._rest = memoryview(next(self._chunks, b""))
-        size = min(len(buffer), len(self._rest))
-        buffer[:size] = self._rest[:size]
-        self._rest = self._rest[size:]
-        return size

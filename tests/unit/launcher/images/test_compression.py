@@ -59,9 +59,9 @@ def test_a_damaged_file_is_refused(tmp_path: Path, target: Path, form: str, harm
         unpack(pack(tmp_path, harm(PACKERS[form](CONTENT * 3))), form, target, None)
 
 
-@pytest.mark.parametrize("form", ["zst", "bz2", "zip"])
+@pytest.mark.parametrize("form", ["zst", "zip"])
 def test_other_ways_of_packing_are_refused_in_words(tmp_path: Path, target: Path, form: str) -> None:
-    with pytest.raises(RefusedImageError, match=f"compressed as {form} cannot be unpacked; gz and xz can"):
+    with pytest.raises(RefusedImageError, match=f"compressed as {form} cannot be unpacked; gz, xz and bz2 can"):
         unpack(pack(tmp_path, b"x"), form, target, None)
 
 
