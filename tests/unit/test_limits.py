@@ -18,11 +18,11 @@ NAME = "registry.example/team/disk:1"
 
 
 def test_a_layer_with_too_many_entries_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "_MOST_ENTRIES", 3)
+    monkeypatch.setattr(layers, "MOST_ENTRIES", 3)
     layer = build_layer({f"etc/{number}": b"x" for number in range(6)})
     source = write_tree(tmp_path / "layout", build_layout({"": [layer]}))
     images = ContainerImages(tmp_path / "cache", files={NAME: str(source)}, from_registries=False)
-    with pytest.raises(RefusedImageError, match="more than 3 files"):
+    with pytest.raises(RefusedImageError, match="more than 3 entries"):
         images.fetch_disk(NAME)
 
 

@@ -37,6 +37,15 @@ def find_controller(metadata: ObjectMeta | None) -> OwnerReference | None:
 
 
 def is_controlled_by(metadata: ObjectMeta | None, owner: Object) -> bool:
-    """Whether this very owner manages the object."""
-    found = find_controller(metadata)
-    return found is not None and owner.metadata is not None and found.uid == owner.metadata.uid
+    """
+    Return True if this very owner manages the object.
+
+    Owner references are written by users: kind, name and uid must be those of an owner that exists, and an owner with a
+    namespace manages objects of its namespace only.
+    """
+    found, own = find_controller(metadata), owner.metadata
+    if found is None or own is None or not own.uid:
+        return False
+    if own.namespace and (metadata is None or metadata.namespace != own.namespace):
+        return False
+    return (found.uid, found.name, found.kind) == (own.uid, own.name, owner.kind)

@@ -10,6 +10,7 @@ from typing import Final
 from virtshape.api.codec import from_tree
 from virtshape.api.model import Model
 from virtshape.api.problems import DecodeError
+from virtshape.api.quantity import Quantity
 from virtshape.api.yaml import YAMLError, read_documents
 
 FILE: Final = "config.yaml"
@@ -31,6 +32,25 @@ class HostDisks(Model):
     """The directories that such images may be in; without any, there are none."""
 
 
+class Imports(Model):
+    """What imports may reach over the network."""
+
+    allowed_networks: list[str] | None = None
+    """
+    Networks, such as `10.1.0.0/16`, that imports may reach although they are not public. Loopback, link-local, private
+    and other special addresses are refused unless they are in one of these.
+    """
+
+
+class StorageLimits(Model):
+    """How much of the disk imports and uploads may take."""
+
+    reserve: Quantity | None = None
+    """Free space that imports, uploads and copies leave for the database; 1Gi if absent."""
+    max_image_size: Quantity | None = None
+    """The largest disk, download or container image without a size of its own; 100Gi if absent."""
+
+
 class MachineConfiguration(Model):
     """One machine."""
 
@@ -40,6 +60,10 @@ class MachineConfiguration(Model):
     """Where other container images may come from."""
     host_disks: HostDisks | None = None
     """Disk images of the machine that instances may use by their path."""
+    imports: Imports | None = None
+    """What imports may reach over the network."""
+    storage: StorageLimits | None = None
+    """How much of the disk imports and uploads may take."""
     networks: dict[str, str] | None = None
     """Networks, as Multus names them or `pod`, and the bridge of this machine that each stands for."""
 

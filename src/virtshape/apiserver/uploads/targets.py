@@ -11,8 +11,11 @@ from msgspec import Struct
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import decode
 from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
+from virtshape.control.ownership import is_controlled_by
+from virtshape.control.storage.binding import is_bound_to, volume_size
 from virtshape.control.storage.claimstatus import FILLED
 from virtshape.control.storage.classes import annotation
 from virtshape.control.storage.filling import count_attempts
@@ -24,6 +27,7 @@ from virtshape.store.store import Store
 
 CLAIMS: Final = "persistentvolumeclaims"
 _VOLUMES: Final = "datavolumes.cdi.kubevirt.io"
+_PERSISTENT_VOLUMES: Final = "persistentvolumes"
 _READY_PHASE: Final = "UploadReady"
 
 
@@ -49,7 +53,8 @@ def find_target(store: Store, namespace: str, name: str) -> Target:
     volume = _find_volume(store, namespace, name)
     record = store.get(Key(CLAIMS, namespace, name))
     if record is not None:
-        return _describe_claim(decode(record.value, PersistentVolumeClaim), volume, name)
+        claim = decode(record.value, PersistentVolumeClaim)
+        return _describe_claim(claim, volume, _find_bound(store, claim), name)
     if volume is None:
         words = f'{CLAIMS} "{name}" not found'
         raise StatusError(404, "NotFound", words).about("", CLAIMS, name)
@@ -63,17 +68,28 @@ def _find_volume(store: Store, namespace: str, name: str) -> DataVolume | None:
     return decode(record.value, DataVolume) if record is not None else None
 
 
-def _describe_claim(claim: PersistentVolumeClaim, volume: DataVolume | None, name: str) -> Target:
+def _find_bound(store: Store, claim: PersistentVolumeClaim) -> PersistentVolume | None:
+    name = (claim.spec.volume_name if claim.spec else None) or ""
+    record = store.get(Key(_PERSISTENT_VOLUMES, "", name)) if name else None
+    return decode(record.value, PersistentVolume) if record is not None else None
+
+
+def _describe_claim(
+    claim: PersistentVolumeClaim, volume: DataVolume | None, bound: PersistentVolume | None, name: str
+) -> Target:
     metadata = claim.metadata or ObjectMeta()
     if annotation(metadata, UPLOAD_TARGET) is None:
         raise _refuse(name)
-    capacity = (claim.status.capacity if claim.status else None) or {}
-    told = _describe_volume(volume) if volume is not None else None
+    owner = volume if volume is not None and is_controlled_by(metadata, volume) else None
+    if owner is not None and (owner.spec.source is None or owner.spec.source.upload is None):
+        raise _refuse(name)
+    told = _describe_volume(owner) if owner is not None else None
+    key = find_upload_key(claim, owner, bound)
     return Target(
         uid=metadata.uid or "",
-        key=find_upload_key(claim),
-        content=find_content(claim),
-        size=capacity["storage"].value() if "storage" in capacity else None,
+        key=key,
+        content=told.content if told is not None else find_content(claim),
+        size=volume_size(bound) if bound is not None and is_bound_to(claim, bound) else None,
         is_ready=annotation(metadata, FILLING_READY) == "true",
         is_filled=annotation(metadata, FILLING_PHASE) == FILLED,
         failures=told.failures if told is not None else count_failures(metadata),
@@ -97,5 +113,7 @@ def _describe_volume(volume: DataVolume) -> Target:
 
 
 def _refuse(name: str) -> StatusError:
-    words = f"nothing is uploaded to PVC {name}: it has no annotation {UPLOAD_TARGET}"
+    words = (
+        f"nothing is uploaded to PVC {name}: it has no annotation {UPLOAD_TARGET}, or its DataVolume no upload source"
+    )
     return StatusError(409, "Conflict", words).about("", CLAIMS, name)

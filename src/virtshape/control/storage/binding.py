@@ -129,6 +129,15 @@ def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     return not reference.uid or reference.uid == metadata.uid
 
 
+def is_bound_to(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> bool:
+    """Return True if claim and volume name each other; what the claim alone says may have been written by its user."""
+    if volume is None or claim.spec is None or volume.metadata is None or not claim.spec.volume_name:
+        return False
+    reference = volume.spec.claim_ref if volume.spec else None
+    names_each_other = claim.spec.volume_name == volume.metadata.name and is_for(volume, claim)
+    return names_each_other and reference is not None and bool(reference.uid)
+
+
 def find_match(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]) -> PersistentVolume | None:
     """The smallest volume that is free and has all that the claim asks for."""
     fitting = [volume for volume in volumes if _fits(claim, volume)]

@@ -21,6 +21,7 @@ from virtshape.control.clock import Clock, format_time
 from virtshape.control.events import Recorder
 from virtshape.control.loop import DONE, Name, Result
 from virtshape.control.ownership import is_controlled_by, make_owner_reference
+from virtshape.control.storage.binding import is_bound_to
 from virtshape.control.storage.claimspec import build_claim, can_adopt, fills_itself, states_size
 from virtshape.control.storage.claimstatus import is_bound, is_filled
 from virtshape.control.storage.classes import class_name, find_default_class, waits_for_consumer
@@ -182,7 +183,7 @@ class DataVolumeReconciler:
     ) -> bool:
         """Have the claim filled; whether it is."""
         target = self._cache.find(PersistentVolume, (claim.spec.volume_name if claim.spec else None) or "")
-        if target is None:
+        if target is None or not is_bound_to(claim, target):
             return False
         order = source if isinstance(source, NotYet) else await self._order(name, volume, source)
         if isinstance(order, NotYet):

@@ -20,6 +20,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.client.protocol import Client
 from virtshape.control.cache import Cache
 from virtshape.control.phases import phase_of
+from virtshape.control.storage.binding import is_bound_to
 from virtshape.control.storage.claimstatus import is_bound, is_filled
 from virtshape.control.storage.classes import annotation
 from virtshape.control.storage.files import FileReader, Files, IssueToken, NotReadyError
@@ -127,7 +128,7 @@ class Mounts:
             raise self._explain_missing(use.claim, _namespace(vmi))
         name = (claim.spec.volume_name if claim.spec else None) or ""
         volume = self._cache.find(PersistentVolume, name)
-        if volume is None or not is_bound(claim):
+        if volume is None or not is_bound(claim) or not is_bound_to(claim, volume):
             raise NotReadyError("ClaimNotBound", f"PersistentVolumeClaim {use.claim} is not bound yet")
         if not is_filled(claim):
             raise self._explain_missing(use.claim, _namespace(vmi))

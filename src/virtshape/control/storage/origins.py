@@ -16,7 +16,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.control.cache import Cache
-from virtshape.control.storage.binding import volume_size
+from virtshape.control.storage.binding import is_bound_to, volume_size
 from virtshape.control.storage.claimstatus import is_bound, is_filled
 from virtshape.control.storage.protocol import Copy, Restore
 from virtshape.control.storage.uses import list_users, list_uses, name_users
@@ -83,7 +83,7 @@ def find_copied_claim(name: str, namespace: str, cache: Cache) -> Found | NotYet
     if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
         return NotYet("NotFound", f"PersistentVolumeClaim {namespace}/{name} is not there")
     volume = cache.find(PersistentVolume, (claim.spec.volume_name if claim.spec else None) or "")
-    if volume is None or not is_bound(claim):
+    if volume is None or not is_bound(claim) or not is_bound_to(claim, volume):
         return NotYet("Pending", f"PersistentVolumeClaim {namespace}/{name} is not bound yet")
     if not is_filled(claim):
         return NotYet("NotReady", f"PersistentVolumeClaim {namespace}/{name} is not filled yet")

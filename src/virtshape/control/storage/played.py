@@ -53,7 +53,11 @@ class PlayedReconciler:
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
             return DONE
-        if self._plays and is_upload_target(claim) and not is_filled(claim):
+        if (
+            self._plays
+            and is_upload_target(claim, self._cache.find(DataVolume, name.name, name.namespace))
+            and not is_filled(claim)
+        ):
             claim = await self._client.update(replace(claim, metadata=mark_played(claim)))
         status = describe_claim(claim, bound=self._plays)
         if status != claim.status:

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.meta import ObjectMeta
@@ -16,8 +17,9 @@ from virtshape.client.protocol import Client
 from virtshape.control.cache import Cache
 from virtshape.control.events import Recorder
 from virtshape.control.loop import DONE, Name, Result
-from virtshape.control.ownership import find_controller
+from virtshape.control.ownership import is_controlled_by
 from virtshape.control.phases import phase_of
+from virtshape.control.storage.binding import is_bound_to
 from virtshape.control.storage.claimstatus import FILLED, is_bound
 from virtshape.control.storage.classes import annotation
 from virtshape.control.storage.names import (
@@ -58,35 +60,37 @@ class UploadReconciler:
             self._settled.discard(name)
             self._told.pop(name, None)
             return DONE
-        if not is_upload_target(claim) or not is_bound(claim):
+        data_volume = self._cache.find(DataVolume, name.name, name.namespace)
+        if not is_upload_target(claim, data_volume) or not is_bound(claim):
             return DONE
-        if annotation(claim.metadata, FILLING_PHASE) == FILLED:
-            return await self._settle(name, claim)
-        self._settled.discard(name)
-        volume = self._cache.find(PersistentVolume, find_upload_key(claim))
-        if volume is None:
+        volume = self._cache.find(PersistentVolume, (claim.spec.volume_name if claim.spec else None) or "")
+        if volume is None or not is_bound_to(claim, volume):
             return Result(after=POLL_SECONDS)
-        return await self._receive(name, claim, volume)
+        key = find_upload_key(claim, data_volume, volume)
+        if annotation(claim.metadata, FILLING_PHASE) == FILLED:
+            return await self._settle(name, key)
+        self._settled.discard(name)
+        return await self._receive(name, claim, volume, key)
 
-    async def _settle(self, name: Name, claim: PersistentVolumeClaim) -> Result:
-        """Have nothing left of the work, once."""
+    async def _settle(self, name: Name, key: str) -> Result:
+        """Remove what is left of the work, once."""
         if name not in self._settled:
-            await self._storage.forget(find_upload_key(claim))
+            await self._storage.forget(key)
             self._settled.add(name)
         return DONE
 
-    async def _receive(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result:
+    async def _receive(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume, key: str) -> Result:
         obstacle = self._find_obstacle(claim, volume)
         if obstacle:
             self._tell(name, claim, "UploadNotPossible", obstacle)
             await self._mark(claim, mark_waiting(claim))
             return Result(after=WAIT_SECONDS)
-        key, order = find_upload_key(claim), Order(origin=Upload(), content=find_content(claim))
+        order = Order(origin=Upload(), content=find_content(claim))
         work = await self._storage.fill(key, read_volume(volume), order, 0, lambda: self._wake(name))
         if work.state == "done":
             await self._mark(claim, mark_filled(claim))
             self._recorder.tell(claim, "UploadSucceeded", "the claim is filled with what was uploaded")
-            return await self._settle(name, claim)
+            return await self._settle(name, key)
         if work.state == "failed":
             self._tell(name, claim, "UploadFailed", work.message)
             await self._mark(claim, mark_failed(claim, work.message))
@@ -112,21 +116,32 @@ class UploadReconciler:
             self._recorder.tell(claim, reason, message, warning=True)
 
 
-def is_upload_target(claim: PersistentVolumeClaim) -> bool:
-    """Whether a claim is itself filled by uploads: not by way of a DataVolume, nor from what its spec names."""
+def is_upload_target(claim: PersistentVolumeClaim, data_volume: DataVolume | None) -> bool:
+    """
+    Return True if uploads fill the claim itself: neither its DataVolume does, nor what its spec names.
+
+    `data_volume` is the DataVolume of the claim's name and namespace, if there is one.
+    """
     spec = claim.spec
     names_source = spec is not None and (spec.data_source is not None or spec.data_source_ref is not None)
-    owner = find_controller(claim.metadata)
-    is_data_volumes = owner is not None and owner.kind == "DataVolume"
-    return annotation(claim.metadata, UPLOAD_TARGET) is not None and not names_source and not is_data_volumes
+    is_owned = data_volume is not None and is_controlled_by(claim.metadata, data_volume)
+    return annotation(claim.metadata, UPLOAD_TARGET) is not None and not names_source and not is_owned
 
 
-def find_upload_key(claim: PersistentVolumeClaim) -> str:
-    """The key of the work that fills a claim by uploads: that of its DataVolume, or its own volume's name."""
-    owner = find_controller(claim.metadata)
-    if owner is not None and owner.kind == "DataVolume":
-        return owner.uid
-    return (claim.spec.volume_name if claim.spec else None) or ""
+def find_upload_key(
+    claim: PersistentVolumeClaim, data_volume: DataVolume | None, volume: PersistentVolume | None
+) -> str:
+    """
+    Return the key of the work that fills a claim by uploads; empty if nothing does.
+
+    It is the uid of the DataVolume that owns the claim, or the name of the volume that the claim is bound to. Both are
+    objects that were found, never what the claim says of them: its user writes that.
+    """
+    if data_volume is not None and is_controlled_by(claim.metadata, data_volume):
+        return (data_volume.metadata or ObjectMeta()).uid or ""
+    if volume is None or not is_bound_to(claim, volume):
+        return ""
+    return (volume.metadata or ObjectMeta()).name or ""
 
 
 def find_content(claim: PersistentVolumeClaim) -> Content:

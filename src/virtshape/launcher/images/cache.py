@@ -11,9 +11,9 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -21,6 +21,9 @@ from msgspec import Struct
 from virtshape.launcher.images.layers import Found
 from virtshape.launcher.images.placing import place_bytes, sync
 from virtshape.launcher.images.progress import Progress
+
+KEPT_SECONDS: Final = 3600.0
+"""How long a layer whose download broke off is kept, for the next attempt to go on from there."""
 
 
 class ContainerDisk(Struct, frozen=True):
@@ -106,12 +109,21 @@ class Cache:
                 progress(0, None)
                 time.sleep(0.1)
             prefix = f".work-{digest.replace(':', '-')}-"
-            for leftover in self._directory.glob(f"{prefix}*"):  # of somebody who was killed
+            for leftover in self._directory.glob(f"{prefix}*"):  # of a process that was killed
                 shutil.rmtree(leftover, ignore_errors=True)
+            self._sweep_layers()
             with tempfile.TemporaryDirectory(prefix=prefix, dir=self._directory) as scratch:
                 yield Path(scratch)
         finally:
             os.close(descriptor)
+
+    def _sweep_layers(self) -> None:
+        """Remove what is left of layers that were given up long ago, since nothing else would."""
+        before = time.time() - KEPT_SECONDS
+        for path in (self._directory / "layers").glob(".*"):
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < before:
+                    path.unlink()
 
     def _note(self, name: str) -> Path:
         return self._directory / "names" / f"{_shorten(name)}.json"

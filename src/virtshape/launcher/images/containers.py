@@ -43,7 +43,7 @@ class ContainerImages:
         Keep what is fetched in a directory.
 
         `files` maps names of images to local disk images, OCI layouts or archives; `plain_registries` speak HTTP;
-        `limit` bounds the bytes of a disk.
+        `limit` bounds the bytes of a disk and of a layer.
         """
         self._cache = Cache(directory)
         self._files = {parse_reference(name): Path(path) for name, path in (files or {}).items()}
@@ -141,7 +141,7 @@ class ContainerImages:
     def _fetch_layer(self, registry: Registry, layer: Layer, progress: Progress) -> BinaryIO:
         """Download a layer; its file is gone as soon as it is closed, and stays if the download breaks off."""
         target = self._cache.locate_layer(layer.digest)
-        registry.fetch_layer(layer, target, progress)
+        registry.fetch_layer(layer, target, self._limit, progress)
         file = target.open("rb")
         target.unlink()
         return file

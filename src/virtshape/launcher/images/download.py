@@ -19,7 +19,7 @@ from typing import Final, Self
 import msgspec
 from msgspec import Struct
 
-from virtshape.launcher.images.errors import RefusedImageError, TransferError
+from virtshape.launcher.images.errors import NoSpaceError, RefusedImageError, TransferError
 from virtshape.launcher.images.placing import place_bytes, sync
 from virtshape.launcher.images.progress import Progress, ignore
 from virtshape.launcher.images.web import Access, describe_url, request
@@ -164,7 +164,7 @@ class _Partial:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         os.close(self._descriptor)
-        if isinstance(error, RefusedImageError) or (error is not None and not self._validator):
+        if isinstance(error, RefusedImageError | NoSpaceError) or (error is not None and not self._validator):
             self._path.unlink(missing_ok=True)
             self._origin.unlink(missing_ok=True)
 

@@ -4,6 +4,7 @@ What can go wrong with an image, in words for whoever asked for it.
     ImageError
     ├── RefusedImageError   the image is not acceptable; trying again does not help
     ├── TransferError       it could not be brought here; trying again may help
+    ├── NoSpaceError        there is no room for it now; trying again may help
     ├── ToolError           a program that is needed is missing, failed or took too long
     └── StoppedError        whoever asked has changed their mind
 """
@@ -23,6 +24,10 @@ class TransferError(ImageError):
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
+
+
+class NoSpaceError(ImageError):
+    """An image that there is no room for now."""
 
 
 class ToolError(ImageError):

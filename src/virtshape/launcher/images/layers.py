@@ -26,6 +26,7 @@ MOST_FILES: Final = 1000
 """The most files that are taken out of one image."""
 MOST_HIDDEN_BYTES: Final = 16 << 20
 """The most bytes of names that the layers of an image may hide in the layers below."""
+MOST_OTHER_BYTES: Final = 1 << 30
 _CHUNK: Final = 1 << 20
 _WHITEOUT: Final = ".wh."
 _OPAQUE: Final = ".wh..wh..opq"
@@ -51,7 +52,7 @@ def extract(
     """
     Take the wanted files as the image shows them, where upper layers hide lower ones, into a directory.
 
-    `limit` bounds the bytes of the files.
+    `limit` bounds the bytes of the files; each layer may unpack to as much again, and to MOST_OTHER_BYTES more.
     """
     view = _View(wanted, target, limit)
     total = 2 * sum(layer.size for layer in layers) or None  # each is fetched, then read
@@ -59,7 +60,7 @@ def extract(
     for layer in reversed(layers):
         with open_layer(layer, _share(progress, done, total)) as packed:
             done += layer.size
-            stream = _Stream(packed, _share(progress, done, total))
+            stream = _Stream(packed, limit, _share(progress, done, total))
             view.add_layer(stream)
             stream.check(layer.digest)
         done += layer.size
@@ -95,7 +96,7 @@ class _View:
                 elif last.startswith(_WHITEOUT):
                     self._hide(f"{parent}/{last.removeprefix(_WHITEOUT)}", hidden)
                 elif self._wanted(name) and not self._is_hidden(name):
-                    self._take(archive, entry, name)
+                    self._take(archive, entry, name, stream.beat)
                     self._hide(name, hidden)
         except (TarError, *DAMAGED) as error:
             raise RefusedImageError(f"a layer of the container image is damaged: {error}") from error
@@ -111,7 +112,7 @@ class _View:
     def _is_hidden(self, name: str) -> bool:
         return any(part in self._hidden for part in _list_ancestors(name))
 
-    def _take(self, archive: TarReader, entry: TarEntry, name: str) -> None:
+    def _take(self, archive: TarReader, entry: TarEntry, name: str, beat: Callable[[], None]) -> None:
         if entry.kind == "directory":
             return
         if entry.kind != "file":
@@ -123,6 +124,7 @@ class _View:
         path = self._target / f"file-{self._taken}"
         with SparseFile(path, self._room) as file:
             while chunk := archive.read(_CHUNK):
+                beat()
                 file.write(chunk)
         if self._room is not None:
             self._room -= file.size
@@ -138,8 +140,9 @@ def _list_ancestors(name: str) -> Iterator[str]:
 class _Stream:
     """A layer as it is read: what is in it, and the digest of it."""
 
-    def __init__(self, packed: BinaryIO, progress: Progress) -> None:
+    def __init__(self, packed: BinaryIO, limit: int | None, progress: Progress) -> None:
         self._packed = packed
+        self._limit = 2 * limit + MOST_OTHER_BYTES if limit is not None else None
         self._progress = progress
         self._digest = hashlib.sha256()
         self._read = 0
@@ -152,11 +155,15 @@ class _Stream:
         reader: io.RawIOBase = _Counted(self._packed, self._count)
         if form != "raw":
             reader = ChunkReader(open_stream(io.BufferedReader(reader), form))
-        return TarReader(io.BufferedReader(reader, _CHUNK), most_entries=MOST_ENTRIES)
+        return TarReader(io.BufferedReader(reader, _CHUNK), most_entries=MOST_ENTRIES, limit=self._limit)
 
     def _count(self, chunk: bytes) -> None:
         self._digest.update(chunk)
         self._read += len(chunk)
+        self.beat()
+
+    def beat(self) -> None:
+        """Report how much of the layer was read."""
         self._progress(self._read, None)
 
     def check(self, digest: str) -> None:

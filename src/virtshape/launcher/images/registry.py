@@ -69,10 +69,10 @@ class Registry:
             version = digest = choose_image(manifest, architecture).digest
         raise RefusedImageError("the container image's index names further indexes without end")
 
-    def fetch_layer(self, layer: Layer, target: Path, progress: Progress) -> None:
-        """Download a layer; a token that expires meanwhile is renewed."""
+    def fetch_layer(self, layer: Layer, target: Path, limit: int | None, progress: Progress) -> None:
+        """Download a layer of at most `limit` bytes; a token that expires meanwhile is renewed."""
         url = f"{self._home}/blobs/{layer.digest}"
-        limit = layer.size or None
+        limit = min((size for size in (layer.size or None, limit) if size is not None), default=None)
         self._try(
             lambda: download(url, target, access=self._access, checksum=layer.digest, limit=limit, progress=progress)
         )

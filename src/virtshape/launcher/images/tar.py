@@ -126,9 +126,7 @@ class TarReader:
             return None
         if len(block) < BLOCK:
             raise TarError("it ends in the middle of a header")
-        unsigned = sum(block) - sum(block[148:156]) + 8 * 0x20
-        signed = unsigned - 256 * sum(byte > 127 for byte in block[:148] + block[156:])
-        if _parse_number(block[148:156]) not in (unsigned, signed):
+        if not _has_checksum(block):
             raise TarError("a header has a wrong checksum, or this is not a tar archive")
         return block
 
@@ -186,6 +184,16 @@ class TarReader:
 
 
 _SPARSE: Final = "it has sparse files, which are not supported: create it without --sparse"
+
+
+def _has_checksum(block: bytes) -> bool:
+    """Return True if a header has the sum of its bytes, its own field counted as blanks; some add signed bytes."""
+    stated = block[148:156].strip(b" \0")
+    if not stated.isdigit() or stated.strip(b"01234567"):
+        return False
+    wanted, rest = int(stated, 8), block[:148] + block[156:]
+    found = sum(rest) + 8 * 0x20
+    return wanted == found or wanted == found - 256 * sum(byte > 127 for byte in rest)
 
 
 def _apply_pax(extension: _Extension, content: bytes) -> _Extension:

@@ -9,27 +9,26 @@ import io
 import os
 import shutil
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from virtshape.launcher.images.compression import DAMAGED, ChunkReader, open_stream
 from virtshape.launcher.images.errors import RefusedImageError
-from virtshape.launcher.images.inspection import round_up
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.signature import HEAD, recognise
 from virtshape.launcher.images.tar import TarEntry, TarError, TarReader
 from virtshape.serve.storage.files import make_directory
+from virtshape.serve.storage.room import MARGIN
 
-MARGIN: Final = 64 << 20
-"""How many bytes a file that fills a claim may have beyond the claim's size: headers, tables and padding."""
+_BLOCK: Final = 4096
+"""What an entry costs at least: a claim has room for so many entries as it has blocks."""
 MOST_ENTRIES: Final = 1_000_000
 """The most files and directories that an archive may have, if its claim is large enough for them."""
 LONGEST_COMPONENT: Final = 255
 DEEPEST: Final = 128
 """The most directories below each other."""
-_BLOCK: Final = 4096
 _CHUNK: Final = 1 << 20
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -65,16 +64,15 @@ def _unpack(packed: BinaryIO, tree: Path, size: int, progress: Progress) -> None
         for entry in reader:
             progress(min(packed.tell(), total), total)
             path = split_name(entry)
-            used += round_up(entry.size, _BLOCK) if entry.kind == "file" else 0
-            if used > round_up(size, _BLOCK):
+            used += entry.size if entry.kind == "file" else 0
+            if used > size:
                 raise RefusedImageError(f"the archive holds more than the {size} bytes that the claim has")
             if entry.kind == "directory":
                 with _enter(root, path):
                     pass
             elif entry.kind == "file":
                 with _enter(root, path[:-1]) as parent:
-                    _write(reader, entry, parent, path[-1])
-                    progress(min(packed.tell(), total), total)
+                    _write(reader, entry, parent, path[-1], lambda: progress(min(packed.tell(), total), total))
     finally:
         os.close(root)
 
@@ -90,7 +88,9 @@ def split_name(entry: TarEntry) -> list[str]:
     """Return the components of an entry's name; RefusedImageError for what must not be unpacked."""
     if entry.kind not in ("file", "directory"):
         what = {"symlink": "a symbolic link", "hardlink": "a hard link"}.get(entry.kind, "a device or a pipe")
-        raise RefusedImageError(f"the archive holds {what}, {entry.name[:200]!r}: only files and directories can be used")
+        raise RefusedImageError(
+            f"the archive holds {what}, {entry.name[:200]!r}: only files and directories can be used"
+        )
     parts = [part for part in entry.name.split("/") if part not in ("", ".")]
     if entry.name.startswith("/") or ".." in parts or "\0" in entry.name:
         raise RefusedImageError(f"the archive holds a name that leads out of the volume: {entry.name[:200]!r}")
@@ -109,10 +109,8 @@ def _enter(root: int, path: list[str]) -> Iterator[int]:
     descriptor = os.dup(root)
     try:
         for part in path:
-            try:
+            with suppress(FileExistsError):
                 os.mkdir(part, 0o755, dir_fd=descriptor)
-            except FileExistsError:
-                pass
             try:
                 child = os.open(part, _DIRECTORY, dir_fd=descriptor)
             except NotADirectoryError:
@@ -124,7 +122,7 @@ def _enter(root: int, path: list[str]) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _write(reader: TarReader, entry: TarEntry, parent: int, name: str) -> None:
+def _write(reader: TarReader, entry: TarEntry, parent: int, name: str, beat: Callable[[], None]) -> None:
     """Write the content of the current entry to a new file; a file that an earlier entry made is replaced."""
     try:
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
@@ -135,6 +133,7 @@ def _write(reader: TarReader, entry: TarEntry, parent: int, name: str) -> None:
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
     try:
         while chunk := reader.read(_CHUNK):
+            beat()
             rest = memoryview(chunk)
             while rest:
                 rest = rest[os.write(descriptor, rest) :]

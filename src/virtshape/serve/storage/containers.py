@@ -22,6 +22,7 @@ from virtshape.serve.storage.demo import ensure_demo, list_demo_files
 from virtshape.serve.storage.jobs import Jobs
 from virtshape.serve.storage.layout import Layout
 from virtshape.serve.storage.logins import find_login
+from virtshape.serve.storage.room import read_room
 
 _POLICIES: Final = ("Always", "IfNotPresent", "Never")
 MEMORY_SECONDS: Final = 10.0
@@ -40,6 +41,7 @@ def open_images(layout: Layout) -> ContainerImages:
         files={**list_demo_files(layout), **(configuration.images or {})},
         from_registries=registries is None or registries.enabled,
         plain_registries=(registries.plain if registries else None) or (),
+        limit=read_room(layout.directory).largest,
     )
 
 
@@ -106,6 +108,7 @@ class FetchedDisks:
 
     def _fetch(self, wanted: ContainerDisk, progress: Progress) -> int:
         policy = cast("Policy", wanted.policy) if wanted.policy in _POLICIES else None
+        progress = read_room(self._layout.directory).guard(progress)
         ensure_demo(wanted.image, self._layout, progress)
         images, access = open_images(self._layout), find_login(wanted.logins, wanted.image)
         if wanted.files:

@@ -4,9 +4,8 @@ Filling a volume as it was ordered: fetched, unpacked, judged, converted, and pu
 Every function may block. What is left half done lies in scratch, where the next attempt finds it or clears it away.
 """
 
-import shutil
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 from virtshape.control.storage.protocol import Blank, Container, Copy, Order, Origin, Restore, Upload, Volume, Web
 from virtshape.launcher.images.compression import unpack
@@ -18,9 +17,7 @@ from virtshape.launcher.images.qcow2 import convert
 from virtshape.serve.storage.archives import unpack_archive
 from virtshape.serve.storage.files import copy_image, copy_volume, make_blank, resize
 from virtshape.serve.storage.layout import Layout
-
-MARGIN: Final = 64 << 20
-"""How much larger than its disk an image may be, in bytes."""
+from virtshape.serve.storage.room import MARGIN, UNSIZED_ARCHIVE, Room
 
 
 class Fetcher(Protocol):
@@ -35,7 +32,7 @@ class Fetcher(Protocol):
 
 def fill_volume(layout: Layout, key: str, volume: Volume, order: Order, fetcher: Fetcher, progress: Progress) -> None:
     """Put into a volume what is ordered, as the work of this key."""
-    target, scratch = layout.image(volume.name), layout.scratch / key
+    target, scratch = layout.image(volume.name), layout.work(key)
     match order.origin:
         case Blank():
             make_blank(target, volume.size, preallocated=order.preallocated)
@@ -97,20 +94,20 @@ def unpack_image(source: Path, scratch: Path, limit: int | None, progress: Progr
     return unpacked
 
 
-def measure_order(order: Order, scratch: Path, upload: Path, fetcher: Fetcher, progress: Progress) -> int:
-    """How large a volume must be for what is ordered; `upload` is where it is handed over, if it is."""
-    is_upload = isinstance(order.origin, Upload)
-    source = upload if is_upload else _fetch(order.origin, scratch, fetcher, _share(progress, 0, 90))
+def measure_order(order: Order, scratch: Path, upload: Path, fetcher: Fetcher, room: Room, progress: Progress) -> int:
+    """Return how large a volume must be for what is ordered; `upload` is where it is handed over, if it is."""
     if order.content == "archive":
-        raise RefusedImageError("the size of an archive's claim must be said: spec.storage.resources.requests.storage")
-    free = shutil.disk_usage(scratch).free
-    return inspect_image(unpack_image(source, scratch, free, _share(progress, 90, 100))).size
+        raise RefusedImageError(UNSIZED_ARCHIVE)
+    is_upload = isinstance(order.origin, Upload)
+    source = upload if is_upload else _fetch(order.origin, scratch, fetcher, room, _share(progress, 0, 90))
+    image = unpack_image(source, scratch, room.largest, _share(progress, 90, 100))
+    return inspect_image(image, room.largest).size
 
 
-def _fetch(origin: Origin, scratch: Path, fetcher: Fetcher, progress: Progress) -> Path:
+def _fetch(origin: Origin, scratch: Path, fetcher: Fetcher, room: Room, progress: Progress) -> Path:
     match origin:
         case Web():
-            return fetcher.fetch_web(origin, scratch, shutil.disk_usage(scratch).free, progress)
+            return fetcher.fetch_web(origin, scratch, room.largest, progress)
         case Container():
             return fetcher.fetch_container(origin, progress)
         case _:

@@ -5,13 +5,14 @@ Says what is to be done when; the bytes are moved by functions that run in threa
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from virtshape.control.storage.protocol import Copy, Order, StorageError, Upload, Volume, Wake, Work
+from virtshape.launcher.images.errors import NoSpaceError
 from virtshape.launcher.images.placing import place_bytes, sweep
 from virtshape.launcher.images.progress import Progress
 from virtshape.serve.storage.fetching import ImageFetcher
@@ -19,6 +20,7 @@ from virtshape.serve.storage.files import copy_volume, grow, make_blank, make_di
 from virtshape.serve.storage.filling import Fetcher, fill_volume, measure_order
 from virtshape.serve.storage.jobs import Jobs
 from virtshape.serve.storage.layout import PROVISIONER, Layout
+from virtshape.serve.storage.room import read_room
 
 _FILLED: Final = "filled"
 
@@ -68,17 +70,21 @@ class LocalStorage:
             return job.work
         if self._waits_for_upload(key, order):
             return Work(state="waiting", message="waiting for the upload")
-        scratch = self._layout.scratch / key
+        scratch = self._layout.work(key)
 
         def task(progress: Progress) -> int:
             make_directory(scratch)
-            return measure_order(order, scratch, self._layout.upload(key), self._fetcher, progress)
+            room = read_room(self._layout.directory)
+            room.check()
+            guarded = room.guard(progress)
+            with _clearing(scratch):
+                return measure_order(order, scratch, self._layout.upload(key), self._fetcher, room, guarded)
 
         return await self._jobs.begin(key, "measure", attempt, task, wake)
 
     async def fill(self, key: str, volume: Volume, order: Order, attempt: int, wake: Wake) -> Work:
         """Put into the volume what is ordered; nothing of it is seen there before all of it is."""
-        scratch = self._layout.scratch / key
+        scratch = self._layout.work(key)
         if (scratch / _FILLED).exists():
             return Work(state="done", progress=100.0, size=volume.size)
         job = self._jobs.find(key, "fill", attempt)
@@ -88,10 +94,13 @@ class LocalStorage:
             return Work(state="waiting", message="waiting for the upload")
 
         def task(progress: Progress) -> int:
+            room = read_room(self._layout.directory)
+            room.check(volume.size if order.preallocated else 0)
             make_directory(scratch)
             make_directory(self._layout.volume(volume.name))
             sweep(self._layout.volume(volume.name))
-            fill_volume(self._layout, key, volume, order, self._fetcher, progress)
+            with _clearing(scratch):
+                fill_volume(self._layout, key, volume, order, self._fetcher, room.guard(progress))
             place_bytes(scratch / _FILLED, volume.name.encode())
             return volume.size
 
@@ -105,7 +114,7 @@ class LocalStorage:
         """End work that nobody wants any more, and leave nothing of it."""
         await self._jobs.end(key)
         self._layout.upload(key).unlink(missing_ok=True)
-        await _try(partial(remove_directory, self._layout.scratch / key))
+        await _try(partial(remove_directory, self._layout.work(key)))
 
     async def keep_only(self, keys: Collection[str]) -> None:
         """Leave nothing of work that is none of these."""
@@ -128,10 +137,12 @@ class LocalStorage:
             return job.work
 
         def task(progress: Progress) -> int:
+            room = read_room(self._layout.directory)
+            room.check()
             remove_directory(target)
             content = self._layout.snapshot_content(name)
             make_directory(content)
-            copy_volume(self._layout.volume(volume.name), content, volume.size, progress)
+            copy_volume(self._layout.volume(volume.name), content, volume.size, room.guard(progress))
             place_bytes(target / _FILLED, volume.name.encode())
             return volume.size
 
@@ -145,6 +156,16 @@ class LocalStorage:
     async def close(self) -> None:
         """Have all work stop; it goes on at the next start."""
         await self._jobs.close()
+
+
+@contextmanager
+def _clearing(scratch: Path) -> Iterator[None]:
+    """Remove what work has written if there is no room for all of it, or nothing else would have room either."""
+    try:
+        yield
+    except NoSpaceError:
+        remove_directory(scratch)
+        raise
 
 
 async def _try(action: "partial[None]") -> None:

@@ -3,9 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.unit.control.storage.build import build_bound, build_claim
+from tests.unit.control.storage.build import build_bound, build_claim, build_volume
 
+from virtshape.api.cdi import DataVolume
+from virtshape.api.codec import from_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.meta import ObjectMeta, OwnerReference
 from virtshape.control.storage.claimstatus import is_filled
 from virtshape.control.storage.uploads import (
@@ -31,31 +34,55 @@ def build_target(**annotations: str) -> PersistentVolumeClaim:
 def own(claim: PersistentVolumeClaim, kind: str) -> PersistentVolumeClaim:
     assert claim.metadata is not None
     claim.metadata.owner_references = [
-        OwnerReference(name="dv1", api_version="cdi.kubevirt.io/v1beta1", kind=kind, uid="dv-uid", controller=True)
+        OwnerReference(name="c1", api_version="cdi.kubevirt.io/v1beta1", kind=kind, uid="dv-uid", controller=True)
     ]
     return claim
 
 
-TARGETS: dict[str, tuple[PersistentVolumeClaim, bool]] = {
-    "marked": (build_target(), True),
-    "not marked": (build_bound(), False),
-    "a DataVolume's": (own(build_target(), "DataVolume"), False),
-    "somebody else's": (own(build_target(), "StatefulSet"), True),
-    "a copy": (build_bound(annotations=MARK, dataSource={"kind": "PersistentVolumeClaim", "name": "c0"}), False),
+def build_owner(name: str = "c1", uid: str = "dv-uid", namespace: str = "default") -> DataVolume:
+    tree = {"metadata": {"name": name, "namespace": namespace, "uid": uid}, "spec": {"source": {"upload": {}}}}
+    return from_tree({"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume", **tree}, DataVolume)
+
+
+BOUND = build_volume(claim="c1", uid="u1")
+TARGETS: dict[str, tuple[PersistentVolumeClaim, DataVolume | None, bool]] = {
+    "marked": (build_target(), None, True),
+    "not marked": (build_bound(), None, False),
+    "owned by its DataVolume": (own(build_target(), "DataVolume"), build_owner(), False),
+    "owned by a DataVolume that does not exist": (own(build_target(), "DataVolume"), None, True),
+    "owned by another kind": (own(build_target(), "StatefulSet"), None, True),
+    "a copy": (build_bound(annotations=MARK, dataSource={"kind": "PersistentVolumeClaim", "name": "c0"}), None, False),
 }
 
 
-@pytest.mark.parametrize(("claim", "is_one"), TARGETS.values(), ids=TARGETS)
+@pytest.mark.parametrize(("claim", "owner", "is_one"), TARGETS.values(), ids=TARGETS)
 def test_a_claim_is_filled_by_uploads_if_it_says_so_and_nothing_else_fills_it(
-    claim: PersistentVolumeClaim, is_one: bool
+    claim: PersistentVolumeClaim, owner: DataVolume | None, is_one: bool
 ) -> None:
-    assert is_upload_target(claim) is is_one
+    assert is_upload_target(claim, owner) is is_one
 
 
-def test_the_work_is_known_by_the_volume_or_the_data_volume() -> None:
-    assert find_upload_key(build_target()) == "pv-c1"
-    assert find_upload_key(own(build_target(), "DataVolume")) == "dv-uid"
-    assert find_upload_key(build_claim(annotations=MARK)) == ""
+OWNED = own(build_target(), "DataVolume")
+KEYS: dict[str, tuple[PersistentVolumeClaim, DataVolume | None, PersistentVolume | None, str]] = {
+    "its volume's name": (build_target(), None, BOUND, "pv-c1"),
+    "its DataVolume's uid": (OWNED, build_owner(), BOUND, "dv-uid"),
+    "not the uid of a DataVolume that was not found": (OWNED, None, BOUND, "pv-c1"),
+    "not the uid of another DataVolume": (OWNED, build_owner(uid="other"), BOUND, "pv-c1"),
+    "not the uid of a DataVolume of another name": (OWNED, build_owner("c2"), BOUND, "pv-c1"),
+    "not the uid of a DataVolume of another namespace": (OWNED, build_owner(namespace="prod"), BOUND, "pv-c1"),
+    "not a volume that was not found": (build_target(), None, None, ""),
+    "not a volume of another claim": (build_target(), None, build_volume(claim="c1", uid="u2"), ""),
+    "not a volume that is reserved by name only": (build_target(), None, build_volume(claim="c1"), ""),
+    "not a volume that is free": (build_target(), None, build_volume(), ""),
+    "nothing without a volume": (build_claim(annotations=MARK), None, None, ""),
+}
+
+
+@pytest.mark.parametrize(("claim", "owner", "volume", "key"), KEYS.values(), ids=KEYS)
+def test_the_key_of_an_upload_comes_from_objects_that_were_found(
+    claim: PersistentVolumeClaim, owner: DataVolume | None, volume: PersistentVolume | None, key: str
+) -> None:
+    assert find_upload_key(claim, owner, volume) == key
 
 
 @pytest.mark.parametrize(("stated", "content"), [(None, "kubevirt"), ("kubevirt", "kubevirt"), ("archive", "archive")])

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 import pytest
 
 from virtshape.apiserver.uploads.inbox import Delivery, InboxError
-from virtshape.serve.storage.filling import MARGIN
 from virtshape.serve.storage.inbox import DirectoryInbox
 from virtshape.serve.storage.layout import Layout
+from virtshape.serve.storage.room import MARGIN
 
 MIB = 1 << 20
 RAW = b"disk" * 1000
@@ -25,7 +26,7 @@ class Box:
         self.directory = directory / "uploads"
 
     async def send(self, *pieces: bytes, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:
-        delivery = Delivery(key="k1", **{"size": MIB, **more})
+        delivery = Delivery(**{"key": "k1", "size": MIB, **more})
         async with self.inbox.receive(delivery, is_wanted) as parcel:
             for piece in pieces:
                 await parcel.write(piece)
@@ -50,7 +51,10 @@ UNUSABLE: dict[str, tuple[bytes, dict[str, Any], str]] = {
     "too large": (bytes(MIB + MARGIN + 1), {}, "do not fit into the claim"),
     "a larger disk": (bytes(2 * MIB), {}, "the image holds a disk of 2097152 bytes; at most 1048576 are allowed"),
     "said to be too large": (b"", {"length": 2 * MIB + MARGIN}, "make it larger"),
-    "said to be larger than the disk": (b"", {"length": 1 << 60, "size": None}, "do not fit on the disk"),
+    "said to be larger than the disk": (b"", {"length": 1 << 50, "size": 1 << 51}, "the disk is full"),
+    "larger than what has no size may be": (b"", {"length": 1 << 50, "size": None}, "more than the 107374182400"),
+    "an archive without a size": (b"", {"content": "archive", "size": None}, "an archive needs a claim with a size"),
+    "a key that leads elsewhere": (RAW, {"key": "../escaped"}, "is not the name of a volume"),
     "half a qcow2": (b"QFI\xfb" + bytes(100), {}, "its qcow2 header is damaged"),
     "an ELF program": (b"\x7fELF", {"size": 100}, "at most 100 are allowed"),
 }
@@ -74,6 +78,15 @@ def test_what_only_unpacking_shows_is_taken(box: Box, content: str) -> None:
 def test_a_disk_of_unknown_size_may_have_any(box: Box) -> None:
     asyncio.run(box.send(bytes(3 * MIB), size=None))
     assert box.list() == ["k1"]
+
+
+def test_an_upload_that_would_touch_the_reserve_of_the_disk_is_stopped(tmp_path: Path) -> None:
+    box = Box(tmp_path)
+    (tmp_path / "config.yaml").write_text(f"storage: {{reserve: {shutil.disk_usage(tmp_path).free + (1 << 40)}}}")
+    with pytest.raises(InboxError, match=r"the disk is full: .* are kept for the database") as refused:
+        asyncio.run(box.send(RAW))
+    assert refused.value.is_passing
+    assert box.list() == []
 
 
 def test_one_thing_at_a_time_is_taken_for_a_claim(box: Box) -> None:

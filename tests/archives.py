@@ -1,0 +1,70 @@
+"""Tar archives for tests: ordinary ones, and those that an attacker would send."""
+
+import gzip
+import io
+import tarfile
+from pathlib import Path
+
+
+def build_member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "", size: int = 0) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname, member.size = kind, target, size
+    return member
+
+
+def build_archive(*members: tarfile.TarInfo, compression: str = "", **files: bytes) -> bytes:
+    """Build an archive of these members and then these files; `__` in a name stands for a slash."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode=f"w:{compression}") as archive:  # type: ignore[call-overload]  # a mode
+        for member in members:
+            archive.addfile(member, io.BytesIO(bytes(member.size)) if member.isreg() else None)
+        for name, content in files.items():
+            archive.addfile(build_member(name.replace("__", "/"), size=len(content)), io.BytesIO(content))
+    return packed.getvalue()
+
+
+def build_long_chain(target: Path) -> bytes:
+    """
+    Build the archive of CVE-2025-4517, which writes a file of its choice outside of where it is unpacked.
+
+    Its chain of links is longer than PATH_MAX when it is resolved, so that `realpath` gives up half way and the filter
+    `data` checks another path than the one that the system follows.
+    """
+    component, steps, path = "d" * 247, "abcdefghijklmnop", ""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for step in steps:
+            archive.addfile(build_member(f"{path}{component}", tarfile.DIRTYPE))
+            archive.addfile(build_member(f"{path}{step}", tarfile.SYMTYPE, component))
+            path += f"{component}/"
+        link = "/".join(steps) + "/" + "l" * 254
+        archive.addfile(build_member(link, tarfile.SYMTYPE, "../" * len(steps)))
+        archive.addfile(build_member("escape", tarfile.SYMTYPE, f"{link}/../../../../../../../..{target.parent}"))
+        archive.addfile(build_member("flag", tarfile.LNKTYPE, f"escape/{target.name}"))
+        content = b"written by an attacker"
+        archive.addfile(build_member("flag", size=len(content)), io.BytesIO(content))
+        archive.addfile(build_member(f"escape/{target.name}", size=len(content)), io.BytesIO(content))
+    return packed.getvalue()
+
+
+def build_pax_bomb(size: int) -> bytes:
+    """Build a small compressed archive whose one pax header has so many bytes."""
+    header = build_member("bomb", tarfile.XHDTYPE, size=size).tobuf()
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=9) as file:
+        file.write(header)
+        record = b"%d comment=" % size
+        file.write(record)
+        for _ in range(size >> 20):
+            file.write(b"x" * (1 << 20))
+    return packed.getvalue()
+
+
+def build_entry_bomb(count: int) -> bytes:
+    """Build a small compressed archive of so many empty files."""
+    entry = build_member("x").tobuf()
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=9) as file:
+        for _ in range(count // 1000):
+            file.write(entry * 1000)
+    return packed.getvalue()

@@ -1,0 +1,106 @@
+"""Users with the role edit in one namespace each, who talk to a running system as an attacker would."""
+
+import contextlib
+import json
+from typing import Any, NamedTuple
+
+import yaml
+from tests.build import Tree
+from tests.e2e.system import System, call_virtshape, wait_until
+
+CDI = "cdi.kubevirt.io/storage"
+
+
+class Answer(NamedTuple):
+    """A status code and a body."""
+
+    code: int
+    text: str
+
+
+class Tenant:
+    """A user who may edit one namespace, and nothing else."""
+
+    def __init__(self, system: System, namespace: str) -> None:
+        self.system = system
+        self.namespace = namespace
+        code, answer = system.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        assert code == 201, answer
+        ran = call_virtshape(
+            *("user", "add", f"{namespace}-user", "--namespace", namespace, "--role", "edit", "--token"),
+            *("--data-dir", system.directory),
+        )
+        assert ran.returncode == 0, ran.stderr
+        self.token: str = yaml.safe_load(ran.stdout)["users"][0]["user"]["token"]
+
+    @property
+    def claims(self) -> str:
+        return f"/api/v1/namespaces/{self.namespace}/persistentvolumeclaims"
+
+    @property
+    def volumes(self) -> str:
+        return f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{self.namespace}/datavolumes"
+
+    def ask(self, method: str, path: str, tree: object = None, **headers: str) -> tuple[int, Any]:
+        """Send a request as this user."""
+        return self.system.ask(method, path, tree, Authorization=f"Bearer {self.token}", **headers)
+
+    def create(self, tree: Tree) -> Tree:
+        """Create a claim or DataVolume."""
+        code, answer = self.ask("POST", self.claims if tree["apiVersion"] == "v1" else self.volumes, tree)
+        assert code == 201, answer
+        created: Tree = answer
+        return created
+
+    def get(self, path: str) -> Tree:
+        code, answer = self.ask("GET", path)
+        assert code == 200, answer
+        found: Tree = answer
+        return found
+
+    def wait_for_phase(self, name: str, *phases: str) -> Tree:
+        """Wait until a DataVolume is in one of these phases; the DataVolume."""
+
+        def look() -> Tree | None:
+            found = self.get(f"{self.volumes}/{name}")
+            return found if found.get("status", {}).get("phase") in phases else None
+
+        return wait_until(look, lambda: json.dumps(self.get(f"{self.volumes}/{name}"))) or {}
+
+    def wait_until_ready(self, name: str) -> None:
+        """Wait until a claim can be uploaded to."""
+        marks = f"{CDI}.pod.ready"
+        wait_until(
+            lambda: self.get(f"{self.claims}/{name}")["metadata"].get("annotations", {}).get(marks) == "true",
+            f"{name} is never ready",
+        )
+
+    def ask_token(self, name: str) -> tuple[int, Any]:
+        """Ask for a token to upload with."""
+        body = {
+            "apiVersion": "upload.cdi.kubevirt.io/v1beta1",
+            "kind": "UploadTokenRequest",
+            "metadata": {"name": "token"},
+            "spec": {"pvcName": name},
+        }
+        return self.ask(
+            "POST", f"/apis/upload.cdi.kubevirt.io/v1beta1/namespaces/{self.namespace}/uploadtokenrequests", body
+        )
+
+    def upload(self, name: str, body: bytes, path: str = "/v1beta1/upload") -> Answer:
+        """Upload something to a claim."""
+        code, answer = self.ask_token(name)
+        if code != 201:
+            return Answer(code, json.dumps(answer))
+        headers = {"Authorization": f"Bearer {answer['status']['token']}", "Content-Type": "application/octet-stream"}
+        with contextlib.closing(self.system.connect()) as connection:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.request("POST", path, body, headers)
+            response = connection.getresponse()
+            return Answer(response.status, response.read().decode())
+
+
+def read_message(volume: Tree) -> str:
+    """Return what a DataVolume says of its filling."""
+    conditions = volume.get("status", {}).get("conditions", [])
+    return next((one.get("message", "") for one in conditions if one["type"] == "Running"), "")

@@ -1,0 +1,148 @@
+"""Attacks on uploads and archives by a user who may edit one namespace, against a running server."""
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.archives import build_archive, build_entry_bomb, build_long_chain, build_pax_bomb
+from tests.build import Tree
+from tests.e2e.system import System, wait_until
+from tests.e2e.tenants import CDI, Tenant
+from tests.e2e.uploads import build_claim, build_volume
+
+MIB = 1 << 20
+EVIL = b"evil" * 1024
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    with System(tmp_path_factory.mktemp("attacks") / "data", "--launcher", "none") as running:
+        yield running
+    log = running.log.read_text()
+    assert "Traceback" not in log, log
+
+
+@pytest.fixture(scope="module")
+def dev(system: System) -> Tenant:
+    return Tenant(system, "dev")
+
+
+@pytest.fixture(scope="module")
+def prod(system: System) -> Tenant:
+    return Tenant(system, "prod")
+
+
+def archive_claim(name: str, size: str = "8Mi") -> Tree:
+    return build_claim(name, size, **{f"{CDI}.contentType": "archive"})
+
+
+def read_peak(system: System) -> int:
+    """The most memory that the server has had since it was last reset, in bytes."""
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc", str(system.process.pid), "status").read_text())
+    assert found is not None
+    return int(found[1]) * 1024
+
+
+def reset_peak(system: System) -> int:
+    """Begin to measure anew; the memory that the server has now, in bytes."""
+    Path("/proc", str(system.process.pid), "clear_refs").write_text("5")
+    return read_peak(system)
+
+
+def list_leftovers(system: System) -> list[str]:
+    found = [path for name in ("uploads", "scratch") for path in (system.directory / name).glob("*")]
+    return [str(path) for path in found]
+
+
+def test_an_archive_is_unpacked(dev: Tenant, system: System) -> None:
+    dev.create(archive_claim("good"))
+    dev.wait_until_ready("good")
+    assert dev.upload("good", build_archive(etc__motd=b"hello", compression="gz")).code == 200
+    volume = dev.get(f"{dev.claims}/good")["spec"]["volumeName"]
+    assert (system.directory / "volumes" / volume / "etc" / "motd").read_text() == "hello"
+
+
+def test_a_chain_of_links_cannot_write_a_file_of_the_server(dev: Tenant, system: System, tmp_path: Path) -> None:
+    victim = tmp_path / "authorized_keys"
+    victim.write_text("original")
+    dev.create(archive_claim("chain", "64Mi"))
+    dev.wait_until_ready("chain")
+    answer = dev.upload("chain", build_long_chain(victim))
+    assert victim.read_text() == "original"
+    assert answer.code >= 400
+    assert "the archive holds a symbolic link" in answer.text
+    wait_until(lambda: not list_leftovers(system), lambda: str(list_leftovers(system)))
+
+
+BOMBS = {
+    "pax header": (build_pax_bomb(512 * MIB), "the headers of an entry have more than 1048576 bytes"),
+    "entries": (build_entry_bomb(1_000_000), "it has more than 32768 entries"),
+}
+
+
+@pytest.mark.parametrize(("bomb", "message"), BOMBS.values(), ids=BOMBS)
+def test_a_small_archive_cannot_take_much_memory(
+    dev: Tenant, system: System, bomb: bytes, message: str, request: pytest.FixtureRequest
+) -> None:
+    name = f"bomb-{request.node.callspec.id.replace(' ', '-')}"
+    assert len(bomb) < 4 * MIB
+    dev.create(archive_claim(name, "64Mi"))
+    dev.wait_until_ready(name)
+    before = reset_peak(system)
+    answer = dev.upload(name, bomb)
+    assert read_peak(system) - before < 64 * MIB
+    assert (answer.code >= 400, message in answer.text) == (True, True), answer
+
+
+def own(claim: Tree, name: str, uid: str) -> Tree:
+    owner = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume", "name": name, "uid": uid}
+    claim["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    claim["metadata"]["finalizers"] = ["example.com/hold"]  # or the claim is collected with an owner that is not there
+    claim["metadata"]["annotations"][f"{CDI}.pod.ready"] = "true"
+    return claim
+
+
+def test_an_owner_reference_does_not_lead_into_the_disk_of_another_namespace(
+    dev: Tenant, prod: Tenant, system: System
+) -> None:
+    uid = prod.create(build_volume("root"))["metadata"]["uid"]
+    prod.wait_for_phase("root", "UploadReady")
+    dev.create(own(build_claim("root"), "root", uid))
+    dev.upload("root", EVIL, "/v1beta1/upload-async")
+    time.sleep(2)  # long enough for what was uploaded to be taken over
+    assert not (system.directory / "uploads" / uid).exists()
+    assert prod.get(f"{prod.volumes}/root")["status"]["phase"] == "UploadReady"
+    assert prod.upload("root", b"good" * 1024).code == 200
+    volume = prod.get(f"{prod.claims}/root")["spec"]["volumeName"]
+    assert (system.directory / "volumes" / volume / "disk.img").read_bytes().startswith(b"good")
+
+
+def test_a_volume_name_does_not_lead_into_the_disk_of_another_namespace(dev: Tenant, prod: Tenant) -> None:
+    prod.create(build_claim("disk"))
+    prod.wait_until_ready("disk")
+    volume = prod.get(f"{prod.claims}/disk")["spec"]["volumeName"]
+    thief = build_claim("thief", **{f"{CDI}.pod.ready": "true", "pv.kubernetes.io/bind-completed": "yes"})
+    thief["spec"]["volumeName"] = volume
+    dev.create(thief)
+    assert dev.upload("thief", EVIL, "/v1beta1/upload-async").code == 503
+    assert prod.upload("disk", b"good" * 1024).code == 200
+
+
+KEYS = ["../escaped", "../volumes", "..", ".", "/", "a/b", "x" * 5000, "a\0b"]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=[ascii(key[:20]) for key in KEYS])
+def test_a_key_that_leads_elsewhere_is_a_client_error(
+    dev: Tenant, system: System, key: str, request: pytest.FixtureRequest
+) -> None:
+    name = f"key-{request.node.callspec.indices['key']}"
+    code, answer = dev.ask("POST", dev.claims, own(build_claim(name), name, key))
+    if code == 201:
+        said = dev.upload(name, EVIL, "/v1beta1/upload-async")
+        assert 400 <= said.code < 500 or said.code == 503, said
+    else:
+        assert 400 <= code < 500, answer
+    assert not list(system.directory.parent.glob("**/*escaped*"))
+    assert (system.directory / "volumes").is_dir()
