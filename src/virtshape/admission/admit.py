@@ -44,13 +44,13 @@ def admit(kind: Kind, new: Tree, old: Tree | None, world: World, *, trusted: boo
             return Admitted(new, [])
 
 
-def complete(kind: Kind, new: Tree, old: Tree | None, world: World) -> Admitted:
-    """The object with what admission adds to it, and checked no further than that takes."""
+def complete(kind: Kind, new: Tree, old: Tree | None, world: World, *, trusted: bool = False) -> Admitted:
+    """Return the object with what admission adds to it, without checking it any further."""
     match kind.group, kind.kind:
         case "kubevirt.io", "VirtualMachine":
             return complete_vm(new, old, world)
         case "kubevirt.io", "VirtualMachineInstance":
-            return complete_vmi(new, old, world)
+            return complete_vmi(new, old, world, trusted=trusted)
         case _:
             return Admitted(new, [])
 

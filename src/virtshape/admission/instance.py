@@ -1,7 +1,7 @@
 """
-Admits VMIs: gives a new one everything that it needs to run, and lets nobody but the system change its spec.
+Admission of VMIs: completes a new one with everything that it needs to run; only the system may change its spec.
 
-A VMI that a VM started has most of it already; what is there stays.
+A VMI that a VM controller created has most of it already; existing values are kept.
 """
 
 from collections.abc import Iterator
@@ -24,6 +24,7 @@ from virtshape.engine.conflict import causes
 from virtshape.engine.defaults import apply_defaults
 from virtshape.engine.draft import Draft
 from virtshape.engine.expand import Shape, shape_draft
+from virtshape.engine.hostaccess import check_host_access
 from virtshape.engine.instance import apply_instance_defaults
 from virtshape.engine.memory import check_memory_given
 
@@ -39,30 +40,40 @@ def admit_vmi(new: Tree, old: Tree | None, world: World, *, trusted: bool) -> Ad
     if old is not None:
         if not trusted:
             _check_changed(new, old)
-        return Admitted(new, [])
+        return Admitted(_keep_status(new, old, trusted=trusted), [])
     vmi = from_tree(new, VirtualMachineInstance)
     given = to_tree(vmi)
     conflicts = _complete(vmi, world)
     verdict = split(_check_new(vmi, world, trusted=trusted))
-    if conflicts or verdict.causes:
-        refuse([*conflicts, *verdict.causes], verdict.warnings)
-    return Admitted(_write(new, given, vmi, world), verdict.warnings)
+    unpermitted = causes(check_host_access(vmi.spec, _ROOT, world.configuration, world.explain_host_disk))
+    if conflicts or unpermitted or verdict.causes:
+        refuse([*conflicts, *unpermitted, *verdict.causes], verdict.warnings)
+    return Admitted(_write(new, given, vmi, world, trusted=trusted), verdict.warnings)
 
 
-def complete_vmi(new: Tree, old: Tree | None, world: World) -> Admitted:
-    """The VMI completed, before others have had their say in it; StatusError if it cannot be."""
+def complete_vmi(new: Tree, old: Tree | None, world: World, *, trusted: bool) -> Admitted:
+    """Return the completed VMI, before other webhooks change it; StatusError if it cannot be completed."""
     if old is not None:
-        return Admitted(new, [])
+        return Admitted(_keep_status(new, old, trusted=trusted), [])
     vmi = from_tree(new, VirtualMachineInstance)
     given = to_tree(vmi)
     conflicts = _complete(vmi, world)
     if conflicts:
         refuse(conflicts)
-    return Admitted(_write(new, given, vmi, world), [])
+    return Admitted(_write(new, given, vmi, world, trusted=trusted), [])
 
 
-def _write(new: Tree, given: Tree, vmi: VirtualMachineInstance, world: World) -> Tree:
-    status = {**_begin_status(vmi.spec, world.now()), **(new.get("status") or {})}
+def _keep_status(new: Tree, old: Tree, *, trusted: bool) -> Tree:
+    """Ignore a status that a user writes: VMIs have no status subresource that RBAC could protect."""
+    if trusted or new.get("status") == old.get("status"):
+        return new
+    kept = {field: value for field, value in new.items() if field != "status"}
+    return {**kept, "status": old["status"]} if "status" in old else kept
+
+
+def _write(new: Tree, given: Tree, vmi: VirtualMachineInstance, world: World, *, trusted: bool) -> Tree:
+    stated = (new.get("status") or {}) if trusted else {}
+    status = {**_begin_status(vmi.spec, world.now()), **stated}
     return {**overlay(new, given, to_tree(vmi)), "status": status}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, NoReturn
 
 from virtshape.admission.fit import Fit
+from virtshape.admission.hostaccess import check_vm_host_access
 from virtshape.admission.lasting import fix_lasting, keep_lasting, mark_recapture
 from virtshape.admission.missing import explain_missing, list_candidates
 from virtshape.admission.mutate import mutate_vm
@@ -136,6 +137,8 @@ def _judge(admitted: Tree, draft: _Draft, world: World) -> Verdict:
     if is_sized:
         ruled_out = check_configured(trial.spec, TEMPLATE_ROOT, configuration)
         guest.causes.extend(violation.cause for violation in ruled_out)
+    unpermitted = check_vm_host_access(vm, found.shape, trial.spec, configuration, world.explain_host_disk)
+    guest.causes.extend(conflict.cause for conflict in unpermitted)
     return Verdict(verdict.causes + guest.causes, verdict.warnings + guest.warnings)
 
 

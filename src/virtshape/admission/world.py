@@ -42,6 +42,9 @@ class World(Finder, Protocol):
     def architecture(self) -> str:
         """The architecture of guests that name none."""
 
+    def explain_host_disk(self, path: str) -> str:
+        """Return why a guest may not have this file of its host as a disk; empty if it may."""
+
     def make_uid(self) -> str:
         """A name that nothing else has or will have."""
 

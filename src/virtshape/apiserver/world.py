@@ -16,6 +16,7 @@ from virtshape.api.moment import now
 from virtshape.apiserver.mentions import Mentions
 from virtshape.apiserver.objects import make_uid
 from virtshape.apiserver.resource import Resource, resource_of
+from virtshape.engine.hostaccess import ExplainHostDisk
 from virtshape.engine.machine import default_architecture
 from virtshape.resolve.reference import Reference
 from virtshape.store.record import Key, Record
@@ -28,8 +29,9 @@ MOST_DECODED: Final = 1024
 class StoreWorld(World):
     """Answers from the store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, explain_host_disk: ExplainHostDisk) -> None:
         self._store = store
+        self._explain_host_disk = explain_host_disk
         self._decoded: dict[Key, tuple[int, Model]] = {}
         self._mentions = Mentions(store)
         store.observe(self._mentions.observe)
@@ -60,6 +62,10 @@ class StoreWorld(World):
     def architecture(self) -> str:
         """The architecture of guests that name none."""
         return default_architecture(self.configuration)
+
+    def explain_host_disk(self, path: str) -> str:
+        """Return why a guest may not have this file of the machine as a disk; empty if it may."""
+        return self._explain_host_disk(path)
 
     def make_uid(self) -> str:
         """A name that nothing else has or will have."""

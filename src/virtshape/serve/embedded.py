@@ -45,6 +45,7 @@ from virtshape.apiserver.writing import Desk
 from virtshape.serve.access import Access
 from virtshape.serve.controllers import control
 from virtshape.serve.cycles import spare_collections
+from virtshape.serve.guests.hostdisks import explain_host_disk
 from virtshape.serve.inprocess import connect
 from virtshape.serve.logs import is_access_logged, log_requests
 from virtshape.serve.runtime import LauncherName, Runtime, open_runtime
@@ -197,7 +198,7 @@ def _build_server(
     signer = TokenSigner(directory.pki.ensure_signing_key())
     authenticator = Authenticator(directory.register, signer, access.find_uid)
     access.authenticator = authenticator
-    world = StoreWorld(store)
+    world = StoreWorld(store, lambda path: explain_host_disk(path, settings.directory))
     chain = Chain(
         BasicAdmission(store),
         AccessAdmission(access.authorizer),

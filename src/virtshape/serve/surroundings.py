@@ -23,6 +23,7 @@ from virtshape.client.resources import format_target, kind_of
 from virtshape.client.rest import RestClient
 from virtshape.control.cache import struct_of
 from virtshape.control.controllers import SHAPING
+from virtshape.engine.hostaccess import explain_host_disks
 from virtshape.engine.machine import default_architecture
 from virtshape.resolve.reference import Reference
 
@@ -179,6 +180,10 @@ class _Sight(World):
     def architecture(self) -> str:
         """The architecture of guests that name none."""
         return default_architecture(self.configuration)
+
+    def explain_host_disk(self, path: str) -> str:
+        """Return why a guest may not have this file of its node as a disk: the feature gate decides."""
+        return explain_host_disks(self.configuration)(path)
 
     def make_uid(self) -> str:
         """A name that nothing else has or will have."""

@@ -237,8 +237,14 @@ def test_only_the_system_changes_the_spec_of_a_vmi() -> None:
     new = {**old, "spec": {**old["spec"], "hostname": "other"}}
     assert refused(new, old=old) == [("", "update of VMI object is restricted")]
     assert admitted(new, old=old, trusted=True) == new
-    told = {**old, "status": {"phase": "Running"}}
-    assert admitted(told, old=old) == told
+
+
+def test_only_the_system_changes_the_status_of_a_vmi() -> None:
+    old = admitted(vmi_tree())
+    forged = {**old, "status": {"phase": "Running"}}
+    assert admitted(forged, old=old) == old
+    assert admitted(forged, old=old, trusted=True) == forged
+    assert admitted({**vmi_tree(), "status": {"phase": "Running"}})["status"]["phase"] == "Pending"
 
 
 def labelled(tree: Tree, **labels: str) -> Tree:

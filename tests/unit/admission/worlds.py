@@ -6,6 +6,7 @@ from typing import Any
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.model import Model
+from virtshape.engine.hostaccess import explain_host_disks
 from virtshape.offline.objects import Objects
 from virtshape.resolve.reference import Reference
 
@@ -28,6 +29,9 @@ class SmallWorld:
 
     def list_names(self, group: str, kind: str, namespace: str) -> list[str]:
         return self._objects.names(group, kind, namespace)
+
+    def explain_host_disk(self, path: str) -> str:
+        return explain_host_disks(self.configuration)(path)
 
     def make_uid(self) -> str:
         self._made += 1

@@ -1,7 +1,7 @@
 """
 Feature gates of KubeVirt: which there are, and which one need not name any more.
 
-Only the table and what to say of a name. Nothing here is switched on or off by a gate.
+Only the table and the warning for a name. What a gate guards here is in engine/hostaccess.
 """
 
 from typing import Final
@@ -50,7 +50,7 @@ ACTIVE: Final = frozenset(
         "WorkloadEncryptionTDX",
     }
 )
-"""Gates of features that are still under way there; what they open is not closed here."""
+"""Gates of features that are not generally available in KubeVirt; those in hostaccess.HONOURED are checked here."""
 
 _GRADUATED: Final = frozenset(
     {

@@ -71,7 +71,7 @@ class PodLauncher:
             if pod is None:
                 return read_absence(vmi, self._last.get(_uid(vmi)))
         if pod is None:
-            refusal = explain_refusal(vmi.spec)
+            refusal = explain_refusal(vmi.spec, self._configuration())
             if refusal:
                 return Guest("refused", refusal, NOT_POSSIBLE)
             await self._ensure_state(vmi)

@@ -1,17 +1,21 @@
 """
-What an instance may ask for that a pod cannot give it, told instead of left out.
+Reasons why no pod may run an instance: fields that a pod cannot honour, and host access that is not permitted.
 
-Pure.
+Pure. Admission checks host access too; an instance may have been stored before the configuration was tightened, or past
+admission.
 """
 
 from collections.abc import Iterator
 
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.engine.hostaccess import check_host_access, explain_host_disks
 
 
-def explain_refusal(spec: VirtualMachineInstanceSpec) -> str:
+def explain_refusal(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None) -> str:
     """Why no pod can run the instance, each field with its reason; empty if one can."""
-    return "; ".join(_find_refusals(spec))
+    unpermitted = check_host_access(spec, "spec", configuration, explain_host_disks(configuration))
+    return "; ".join([*(f"{one.fields[0]}: {one.message}" for one in unpermitted), *_find_refusals(spec)])
 
 
 def _find_refusals(spec: VirtualMachineInstanceSpec) -> Iterator[str]:

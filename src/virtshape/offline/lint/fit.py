@@ -8,17 +8,21 @@ from collections.abc import Iterator
 from typing import Final
 
 from virtshape.admission.fit import Fit
+from virtshape.admission.hostaccess import check_vm_host_access
+from virtshape.admission.vm import try_vm
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.engine.apply import TEMPLATE_ROOT
 from virtshape.engine.conflict import Conflict, instancetype_conflict
 from virtshape.engine.cpu import check_own_vcpus
 from virtshape.engine.draft import Draft
-from virtshape.engine.expand import draft_template
+from virtshape.engine.expand import Shape, draft_template
+from virtshape.engine.hostaccess import explain_host_disks
 from virtshape.offline.lint.finding import Remark
 from virtshape.offline.lint.references import UNKNOWN, check_own_matchers, check_reference
 from virtshape.offline.lint.surroundings import Surroundings
-from virtshape.resolve.find import instancetype_role, instancetype_spec, namespace_of, preference_spec
+from virtshape.resolve.find import default_layout, instancetype_role, instancetype_spec, namespace_of, preference_spec
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, Role, find_matcher
 
 _ANNOTATIONS: Final = "annotations."
@@ -33,6 +37,10 @@ def check_fit(vm: VirtualMachine, around: Surroundings, architecture: str) -> It
     liking = UNKNOWN if "preference" in unsound else (yield from check_reference(vm, "preference", around))
     if vm.spec.template.spec is None:
         return
+    if around.configuration is not None:
+        given = tuple(None if isinstance(one, str) else one for one in (sizing, liking))
+        shape = Shape(instancetype_spec(given[0]), preference_spec(given[1]), default_layout(vm))
+        yield from _check_host_access(vm, shape, around.configuration, architecture)
     draft = draft_template(vm)
     if isinstance(sizing, str):
         yield from _check_own_vcpus(draft, VirtualMachineInstancetypeSpec())
@@ -44,6 +52,14 @@ def check_fit(vm: VirtualMachine, around: Surroundings, architecture: str) -> It
     preference = None if isinstance(liking, str) else preference_spec(liking)
     if preference is not None:
         yield from _check_preference(vm, fit._replace(preference=preference), around)
+
+
+def _check_host_access(
+    vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration, architecture: str
+) -> Iterator[Remark]:
+    spec = try_vm(vm, shape, configuration, architecture).spec
+    for conflict in check_vm_host_access(vm, shape, spec, configuration, explain_host_disks(configuration)):
+        yield Remark("host-access", conflict.fields[0], conflict.message)
 
 
 def _check_own_vcpus(draft: Draft, instancetype: VirtualMachineInstancetypeSpec | None) -> Iterator[Remark]:

@@ -203,6 +203,12 @@ _SHAPES: Final = (
         "An instance type or flavor would be refused",
         "Correct what the message names.",
     ),
+    Rule(
+        "host-access",
+        "error",
+        "A VM uses what the KubeVirt object among the files does not permit",
+        "Enable the feature gate or permit the device in the KubeVirt object, or remove the field.",
+    ),
     Rule("invalid-preference", "error", "A preference would be refused", "Correct what the message names."),
 )
 

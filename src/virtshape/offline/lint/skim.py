@@ -26,9 +26,10 @@ _MARKS: Final = (
     b"PersistentVolumeClaim",
     b"VolumeSnapshot",
     b"ControllerRevision",
+    b"KubeVirt",
 )
-"""Each kind that can be referred to has one of these in its name."""
-_RUNNING_KINDS: Final = {"VirtualMachine", "VirtualMachineInstance", "KubeVirt"}
+"""Each kind that matters to VMs has one of these in its name."""
+_RUNNING_KINDS: Final = {"VirtualMachine", "VirtualMachineInstance"}
 _SEPARATOR: Final = re.compile(rb"^---.*$", re.MULTILINE)
 _PLAIN_VM: Final = re.compile(rb"^kind:[ \t]*VirtualMachine[ \t]*\r?$", re.MULTILINE)
 

@@ -10,12 +10,14 @@ from typing import Final
 
 from virtshape import catalog as builtin
 from virtshape.admission.missing import describe_missing, explain_missing, list_candidates
+from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.model import Model
 from virtshape.engine.nearest import Candidate
 from virtshape.offline.objects import Objects
 from virtshape.resolve.matcher import Role
 from virtshape.resolve.reference import Reference
 
+_CONFIGURATION: Final = Reference("kubevirt.io", "KubeVirt", "kubevirt", "kubevirt")
 _ADVICE: Final = "correct the name, or check the file that defines it too"
 
 
@@ -39,6 +41,12 @@ class Surroundings:
         if reference in self._broken:
             return None
         return self._objects.find(reference) or self._catalog.find(reference)
+
+    @property
+    def configuration(self) -> KubeVirtConfiguration | None:
+        """The configuration, if a KubeVirt object is among the files; without one nothing is held against VMs."""
+        found = self.find(_CONFIGURATION)
+        return found.spec.configuration or KubeVirtConfiguration() if isinstance(found, KubeVirt) else None
 
     def is_broken(self, reference: Reference) -> bool:
         """Whether the object is there, with mistakes of its own."""

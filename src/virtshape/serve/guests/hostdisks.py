@@ -1,16 +1,36 @@
 """
-Disk images of this machine that instances ask for by their paths, as far as its configuration allows.
+Disk images of this machine that instances name by their paths, below the directories that its configuration allows.
 
-Makes those that may be made; whom they are lent to is somebody else's business.
+Admission explains refusals by the same rule; files are found, or created, when a guest starts.
 """
 
+import os.path
 from pathlib import Path
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.control.storage.files import NotReadyError
 from virtshape.launcher.volumes.errors import UnusableVolumeError
-from virtshape.launcher.volumes.hostdisk import ensure_host_disk
+from virtshape.launcher.volumes.hostdisk import ensure_host_disk, find_allowed
 from virtshape.serve.machineconfig import ConfigurationError, read_configuration
+
+
+def explain_host_disk(path: str, directory: Path) -> str:
+    """Return why no guest may have this file of the machine as a disk; empty if one may."""
+    try:
+        roots = _read_roots(directory)
+        if _is_near(path, roots):
+            find_allowed(path, roots)
+            return ""
+    except (NotReadyError, UnusableVolumeError) as error:
+        return f"hostDisk {path} is not allowed: {error}"
+    allowed = f"use a file below {', '.join(roots)}" if roots else "no directory is allowed"
+    return f"hostDisk {path} is not allowed: {allowed}; an administrator lists them in hostDisks.roots of config.yaml"
+
+
+def _is_near(path: str, roots: list[str]) -> bool:
+    """Return True if the path as written leads below a root: the file system is asked about no others."""
+    wanted = Path(os.path.normpath(path))
+    return any(wanted.is_relative_to(place) for root in roots for place in (root, os.path.realpath(root)))
 
 
 def find_host_disks(vmi: VirtualMachineInstance, directory: Path) -> dict[str, str]:

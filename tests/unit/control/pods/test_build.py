@@ -192,6 +192,20 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"domain": {"devices": {"filesystems": [{"name": "f", "virtiofs": {}}]}}},
         "spec.domain.devices.filesystems[0]: f cannot be shared with a guest in a pod",
     ),
+    "a disk of the node without the feature gate": (
+        {"volumes": [{"name": "d", "hostDisk": {"path": "/etc/shadow", "type": "Disk"}}]},
+        (
+            "spec.volumes[0].hostDisk: HostDisk feature gate is not enabled: an administrator adds HostDisk to "
+            "spec.configuration.developerConfiguration.featureGates"
+        ),
+    ),
+    "a device that is not permitted": (
+        {"domain": {"devices": {"gpus": [{"name": "g", "deviceName": "nvidia.com/T4"}]}}},
+        (
+            "spec.domain.devices.gpus[0].deviceName: GPU nvidia.com/T4 is not permitted in permittedHostDevices "
+            "configuration: no device is permitted"
+        ),
+    ),
     "another network": (
         {"networks": [{"name": "other", "multus": {"networkName": "lan"}}]},
         "spec.networks[0]: only the pod's own network reaches a guest in a pod",
@@ -201,4 +215,4 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("spec", "words"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_pod_cannot_give(spec: dict[str, Any], words: str) -> None:
-    assert explain_refusal(build_vmi(**spec).spec) == words
+    assert explain_refusal(build_vmi(**spec).spec, None) == words

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.linting import claim, documents, instancetype, lint, shaping, vm
-from tests.unit.offline.lint import test_fit, test_machine, test_reading, test_references, test_sizing
+from tests.unit.offline.lint import test_fit, test_host_access, test_machine, test_reading, test_references, test_sizing
 
 from virtshape.offline.lint import LEVELS, RULES
 
@@ -20,7 +20,8 @@ NAMES_SMALL = "labels: {instancetype.kubevirt.io/default-instancetype: small}"
 
 
 def test_every_rule_is_broken_somewhere() -> None:
-    tables = [module.CASES for module in (test_fit, test_machine, test_reading, test_references, test_sizing)]
+    modules = (test_fit, test_host_access, test_machine, test_reading, test_references, test_sizing)
+    tables = [module.CASES for module in modules]
     broken = {case.rule for table in tables for case in table.values()}
     assert broken == set(RULES)
 

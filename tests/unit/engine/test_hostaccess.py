@@ -1,0 +1,127 @@
+"""What a guest may use of its host: only what the configuration says."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from virtshape.api.codec import from_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.engine.hostaccess import HONOURED, check_host_access, explain_host_disks
+
+Tree = dict[str, Any]
+PERMITTED: Tree = {
+    "permittedHostDevices": {
+        "pciHostDevices": [{"pciVendorSelector": "10DE:1EB8", "resourceName": "nvidia.com/T4"}],
+        "mediatedDevices": [{"mdevNameSelector": "GRID", "resourceName": "nvidia.com/GRID"}],
+        "usb": [{"resourceName": "kubevirt.io/storage", "selectors": [{"vendor": "46f4", "product": "0001"}]}],
+    }
+}
+
+
+def build(devices: Tree | None = None, domain: Tree | None = None, **spec: Any) -> Tree:
+    return {"domain": {"devices": devices or {}, **(domain or {})}, **spec}
+
+
+def check(spec: Tree, *gates: str, **configuration: Any) -> list[str]:
+    """Return `field: message` for everything that is refused."""
+    settings = from_tree(
+        {"developerConfiguration": {"featureGates": list(gates)}, **configuration}, KubeVirtConfiguration
+    )
+    found = check_host_access(
+        from_tree(spec, VirtualMachineInstanceSpec), "spec", settings, explain_host_disks(settings)
+    )
+    return [f"{conflict.fields[0]}: {conflict.message}" for conflict in found]
+
+
+HOST_DISK = build(volumes=[{"name": "d", "hostDisk": {"path": "/etc/shadow", "type": "Disk"}}])
+GPU = build({"gpus": [{"name": "g", "deviceName": "nvidia.com/T4"}]})
+HOST_DEVICE = build({"hostDevices": [{"name": "h", "deviceName": "kubevirt.io/storage"}]})
+CLAIMED = {"name": "x", "claimName": "c", "requestName": "r"}
+GUARDED = {
+    "HostDisk": (HOST_DISK, "spec.volumes[0].hostDisk: HostDisk feature gate is not enabled"),
+    "GPUsWithDRA": (build({"gpus": [CLAIMED]}), "spec.domain.devices.gpus[0].claimName: GPUsWithDRA feature gate"),
+    "HostDevicesWithDRA": (
+        build({"hostDevices": [CLAIMED]}),
+        "spec.domain.devices.hostDevices[0].claimName: HostDevicesWithDRA feature gate is not enabled",
+    ),
+    "NetworkDevicesWithDRA": (
+        build(networks=[{"name": "n", "resourceClaim": {"claimName": "c", "requestName": "r"}}]),
+        "spec.networks[0].resourceClaim: NetworkDevicesWithDRA feature gate is not enabled",
+    ),
+    "VSOCK": (
+        build({"autoattachVSOCK": True}),
+        "spec.domain.devices.autoattachVSOCK: VSOCK feature gate is not enabled",
+    ),
+    "DownwardMetrics": (
+        build(volumes=[{"name": "m", "downwardMetrics": {}}]),
+        "spec.volumes[0].downwardMetrics: downwardMetrics disks are not allowed: DownwardMetrics feature gate",
+    ),
+    "EnableVirtioFsStorageVolumes": (
+        build(
+            {"filesystems": [{"name": "f", "virtiofs": {}}]},
+            volumes=[{"name": "f", "persistentVolumeClaim": {"claimName": "c"}}],
+        ),
+        "spec.domain.devices.filesystems[0]: virtiofs is not allowed: EnableVirtioFsStorageVolumes feature gate",
+    ),
+    "WorkloadEncryptionSEV": (
+        build(domain={"launchSecurity": {"snp": {}}}),
+        "spec.domain.launchSecurity: WorkloadEncryptionSEV feature gate is not enabled",
+    ),
+    "WorkloadEncryptionTDX": (
+        build(domain={"launchSecurity": {"tdx": {}}}),
+        "spec.domain.launchSecurity: WorkloadEncryptionTDX feature gate is not enabled",
+    ),
+}
+
+
+@pytest.mark.parametrize(("gate", "guarded"), GUARDED.items(), ids=GUARDED.keys())
+def test_a_gate_guards_its_field(gate: str, guarded: tuple[Tree, str]) -> None:
+    spec, message = guarded
+    [refusal] = check(spec)
+    assert refusal.startswith(message)
+    assert check(spec, gate) == []
+    disabled = {"featureGates": [gate], "disabledFeatureGates": [gate]}
+    assert len(check(spec, developerConfiguration=disabled)) == 1
+
+
+def test_every_gate_that_is_documented_as_checked_is_checked() -> None:
+    assert HONOURED.keys() == {*GUARDED, "HostDevices"}
+
+
+def test_without_a_configuration_nothing_of_the_host_is_permitted() -> None:
+    spec = from_tree(GPU | {"volumes": HOST_DISK["volumes"]}, VirtualMachineInstanceSpec)
+    assert len(check_host_access(spec, "spec", None, explain_host_disks(None))) == 2
+
+
+def test_devices_must_be_permitted() -> None:
+    listed = "permitted are kubevirt.io/storage, nvidia.com/GRID, nvidia.com/T4"
+    assert check(GPU, **PERMITTED) == []
+    assert check(HOST_DEVICE, "HostDevices", **PERMITTED) == []
+    other = build({"gpus": [{"name": "g", "deviceName": "amd.com/X"}]})
+    assert check(other, **PERMITTED) == [
+        (
+            "spec.domain.devices.gpus[0].deviceName: GPU amd.com/X is not permitted in permittedHostDevices "
+            f"configuration: {listed}"
+        )
+    ]
+    other = build({"hostDevices": [{"name": "h", "deviceName": "devices.kubevirt.io/kvm"}]})
+    assert check(other, "HostDevices") == [
+        (
+            "spec.domain.devices.hostDevices[0].deviceName: HostDevice devices.kubevirt.io/kvm is not permitted in "
+            "permittedHostDevices configuration: no device is permitted"
+        )
+    ]
+
+
+def test_host_devices_need_their_gate_even_if_permitted() -> None:
+    [refusal] = check(HOST_DEVICE, **PERMITTED)
+    assert refusal.startswith("spec.domain.devices.hostDevices: Host Devices feature gate is not enabled")
+
+
+def test_the_document_lists_every_gate_that_is_checked() -> None:
+    document = (Path(__file__).parents[3] / "docs" / "feature-gates.md").read_text()
+    checked = document.partition("## Gates that are checked")[2].partition("## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", checked, re.MULTILINE) == list(HONOURED)

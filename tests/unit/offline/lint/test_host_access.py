@@ -1,0 +1,56 @@
+"""Lint knows the rules for host access where the configuration is among the files, and only there."""
+
+import pytest
+from tests.linting import Case, documents, expect, instancetype, lint, read_marks, vm
+
+GPU = "gpus: [{name: g, §deviceName: nvidia.com/T4}]"
+HOST_DISK = "volumes: [{name: d, §hostDisk: {path: /srv/d.img, type: Disk}}]"
+SMALL = "§instancetype: {name: small}"
+WITH_GPU = instancetype(
+    "{cpu: {guest: 1}, memory: {guest: 1Gi}, gpus: [{name: g, deviceName: nvidia.com/T4}]}", "small"
+)
+
+
+def kubevirt(configuration: str, name: str = "kubevirt") -> str:
+    head = f"apiVersion: kubevirt.io/v1\nkind: KubeVirt\nmetadata: {{name: {name}, namespace: kubevirt}}\n"
+    return f"{head}spec: {{configuration: {configuration}}}"
+
+
+CLOSED = kubevirt("{}")
+OPEN = kubevirt(
+    "{developerConfiguration: {featureGates: [HostDisk]}, "
+    "permittedHostDevices: {pciHostDevices: [{pciVendorSelector: '10DE:1EB8', resourceName: nvidia.com/T4}]}}"
+)
+CASES = {
+    "a host disk": Case(
+        "host-access",
+        documents(vm(template=HOST_DISK), CLOSED),
+        "HostDisk feature gate is not enabled",
+    ),
+    "a GPU": Case(
+        "host-access",
+        documents(vm(devices=GPU), CLOSED),
+        "GPU nvidia.com/T4 is not permitted in permittedHostDevices configuration",
+    ),
+    "a GPU of an instance type": Case(
+        "host-access",
+        documents(vm(spec=SMALL, domain=""), WITH_GPU, CLOSED),
+        "(domain.devices.gpus comes from spec.instancetype)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_what_the_configuration_does_not_permit_is_found_at_its_place(case: Case) -> None:
+    expect(case)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_what_it_permits_is_not_reported(case: Case) -> None:
+    assert lint(read_marks(case.text).text.replace(CLOSED, OPEN)) == []
+
+
+@pytest.mark.parametrize("other", ["", kubevirt("{}", name="other")], ids=["none", "of another name"])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_without_a_configuration_nothing_is_reported(case: Case, other: str) -> None:
+    assert lint(read_marks(case.text).text.replace(CLOSED, other)) == []
