@@ -97,3 +97,30 @@ def test_a_service_account_is_not_trusted_for_its_namespace_or_name(
     assert "update of VMI object is restricted" in reply.tree["message"]
     assert client.get(f"{instances}/one").tree["spec"] == stored["spec"]
     attacker.close()
+
+
+def test_a_user_does_not_write_the_status_of_an_instance(serving: Serving, client: Client, place: Place) -> None:
+    subject = {"apiGroup": GROUP, "kind": "User", "name": "dave"}
+    grant(client, place, rule("*", "virtualmachineinstances", "kubevirt.io"), subject=subject)
+    attacker = acting(serving, "dave")
+    instances = f"/apis/kubevirt.io/v1/namespaces/{place.namespace}/virtualmachineinstances"
+    spec = build_vm()["spec"]["template"]["spec"]
+    forged = {"phase": "Running", "nodeName": "node1", "activePods": {"x": "node1"}, "VSOCKCID": 3}
+    vmi = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": "one"},
+        "spec": spec,
+        "status": forged,
+    }
+    [stored] = create(attacker, instances, vmi)
+    assert (stored["status"]["phase"], forged.keys() & stored["status"].keys()) == ("Pending", {"phase"})
+    assert attacker.patch(f"{instances}/one", {"status": forged}).status == 200
+    assert attacker.put(
+        f"{instances}/one", {**stored, "status": forged, "metadata": {**stored["metadata"]}}
+    ).status in (
+        200,
+        409,
+    )
+    assert client.get(f"{instances}/one").tree["status"] == stored["status"]
+    attacker.close()

@@ -15,7 +15,7 @@ from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import TokenRequest
 from virtshape.apiserver.access.authentication import User, read_certificate
-from virtshape.apiserver.access.authorization import Attributes
+from virtshape.apiserver.access.authorization import Attributes, Decision
 from virtshape.apiserver.access.impersonation import impersonate
 from virtshape.apiserver.access.reviews import Judge, answer_review, read_question
 from virtshape.apiserver.actions.about import answer_about
@@ -142,7 +142,7 @@ class Server:
         if route.action in STREAMS:
             return self._open(request, route, asker)
         if route.verb == "get" or not route.action:
-            return self._ask(request, route)
+            return self._ask(request, route, asker)
         return self._write(request, route.audited, asker, lambda: self._actions.write(request, route))
 
     async def _open(self, request: Request, route: ActionRoute, asker: Asker) -> Answer:
@@ -157,9 +157,12 @@ class Server:
         self._audit.record(describe_write(request, route.audited, asker, told, began))
         return answer
 
-    async def _ask(self, request: Request, route: ActionRoute) -> Answer:
+    async def _ask(self, request: Request, route: ActionRoute, asker: Asker) -> Answer:
+        async def authorize(wanted: Attributes) -> Decision:
+            return self._authorizer.authorize(asker.user, wanted)
+
         try:
-            return await self._actions.answer(request, route)
+            return await self._actions.answer(request, route, authorize)
         except StatusError as error:
             return answer_error(error, request.headers.get("accept", ""))
 

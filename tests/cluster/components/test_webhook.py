@@ -273,3 +273,43 @@ def test_a_webhook_that_is_told_to_stop_finishes_and_ends(site: Site, webhook: W
     began = time.monotonic()
     assert second.end(signal.SIGTERM) == 0
     assert time.monotonic() - began < PATIENCE / 2
+
+
+HOST_DISK = [{"name": "d", "hostDisk": {"path": "/etc/shadow", "type": "Disk"}}]
+GPUS = [{"name": "g", "deviceName": "nvidia.com/T4"}]
+
+
+def configure(site: Site, **configuration: Any) -> None:
+    path = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
+    tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt"}, "spec": {}}
+    site.plane.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "kubevirt"}})
+    site.plane.ask("POST", path, tree)
+    code, found = site.plane.ask("GET", f"{path}/kubevirt")
+    assert code == 200, found
+    code, answer = site.plane.ask("PUT", f"{path}/kubevirt", {**found, "spec": {"configuration": configuration}})
+    assert code == 200, answer
+
+
+def test_host_disks_and_devices_need_the_administrators_permission(site: Site, kubectl: Kubectl) -> None:
+    configure(site)
+    disk = build_vm("disk", template={"spec": {"domain": {"devices": {}}, "volumes": HOST_DISK}})
+    gpu = build_vm("gpu", template={"spec": {"domain": {"devices": {"gpus": GPUS}}}})
+    instance = {
+        **disk,
+        "kind": "VirtualMachineInstance",
+        "spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}, "volumes": HOST_DISK},
+    }
+    for tree, refusal in (
+        (disk, "HostDisk feature gate is not enabled"),
+        (instance, "HostDisk feature gate is not enabled"),
+        (gpu, "GPU nvidia.com/T4 is not permitted in permittedHostDevices configuration"),
+    ):
+        assert refusal in kubectl.refused("create", "-f", "-", stdin=json.dumps(tree))
+    listed = [{"pciVendorSelector": "10DE:1EB8", "resourceName": "nvidia.com/T4"}]
+    gates = {"featureGates": ["HostDisk"]}
+    try:
+        configure(site, developerConfiguration=gates, permittedHostDevices={"pciHostDevices": listed})
+        for tree in (disk, gpu):
+            retry(lambda tree=tree: kubectl.apply(tree))
+    finally:
+        configure(site)

@@ -4,10 +4,12 @@ Carries out actions on VMs and VMIs: finds what they are about, has them decided
 Who may ask is settled before.
 """
 
+from collections.abc import Awaitable, Collection
 from typing import Any, Final, cast
 
 import msgspec
 
+from virtshape.admission.world import World
 from virtshape.api.codec import decode
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -15,6 +17,7 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.apiserver.actions.door import GuestAction, GuestDoor
 from virtshape.apiserver.actions.expanding import expand_sent, expand_stored
+from virtshape.apiserver.actions.foreign import Authorize, limit_lookup, read_as_caller
 from virtshape.apiserver.actions.guests import GuestOptions, check_guest_action
 from virtshape.apiserver.actions.route import INSTANCES, KINDS, MACHINES, ActionRoute
 from virtshape.apiserver.actions.running import Change, RestartOptions, StartOptions, StopOptions, restart, start, stop
@@ -22,6 +25,7 @@ from virtshape.apiserver.actions.shelf import Shelf
 from virtshape.apiserver.actions.visiting import CONSOLE_LOG, QUESTIONS, STREAMS, Visits
 from virtshape.apiserver.answers import NO_CACHE
 from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Upgrade
+from virtshape.resolve.reference import Reference
 
 _SNIFFED: Final = (*NO_CACHE, ("x-content-type-options", "nosniff"))
 _RUNNING: Final[dict[str, Any]] = {
@@ -38,24 +42,29 @@ class Actions:
         self._shelf = shelf
         self._visits = Visits(door)
 
-    async def answer(self, request: Request, route: ActionRoute) -> Response | Upgrade:
-        """Carry out any action; StatusError if it cannot be."""
+    async def answer(self, request: Request, route: ActionRoute, authorize: Authorize) -> Response | Upgrade:
+        """Carry out any action, for a caller whose further rights `authorize` knows; StatusError if it cannot be."""
         if route.action in STREAMS:
             return await self.open(request, route)
         if route.action in QUESTIONS or route.action == CONSOLE_LOG:
             return await self.ask(route)
         if route.verb == "get" or not route.action:
-            return await self.read(request, route)
+            return await self.read(request, route, authorize)
         return await self.write(request, route)
 
-    async def read(self, request: Request, route: ActionRoute) -> Response:
+    async def read(self, request: Request, route: ActionRoute, authorize: Authorize) -> Response:
         """Answer an action that needs no guest and changes nothing."""
-        if route.action == "expand-spec":
-            stored = await self._get(KINDS[MACHINES], route, "virtualmachine")
-            body = await self._shelf.decide(lambda world: expand_stored(stored, world))
-        else:
-            body = await self._shelf.decide(lambda world: expand_sent(request.body, route.namespace, world))
-        return Response(200, body, headers=_SNIFFED)
+        namespace, is_stored = route.namespace, route.action == "expand-spec"
+        data = await self._get(KINDS[MACHINES], route, "virtualmachine") if is_stored else request.body
+
+        def decide(permitted: Collection[Reference]) -> Awaitable[bytes]:
+            def expand(world: World) -> bytes:
+                lookup = limit_lookup(world.find, namespace, permitted)
+                return expand_stored(data, world, lookup) if is_stored else expand_sent(data, namespace, world, lookup)
+
+            return self._shelf.decide(expand)
+
+        return Response(200, await read_as_caller(decide, authorize), headers=_SNIFFED)
 
     async def ask(self, route: ActionRoute) -> Response:
         """Answer a question that only a guest can answer."""

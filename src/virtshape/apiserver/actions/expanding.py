@@ -1,7 +1,7 @@
 """
-Expanding a VM on request: one that is stored, or one that a client sends.
+Expansion of a VM on request: one that is stored, or one that a client sends.
 
-Changes nothing that is stored.
+Changes nothing that is stored. The lookup given finds only what the caller may read.
 """
 
 from collections.abc import Callable
@@ -20,23 +20,24 @@ from virtshape.engine.conflict import causes, describe_conflicts
 from virtshape.engine.expand import expand_vm
 from virtshape.resolve.find import find_shape
 from virtshape.resolve.infer import infer_matchers
+from virtshape.resolve.reference import Lookup
 
 Refuse = Callable[[str, tuple[Cause, ...]], NoReturn]
 
 
-def expand_stored(data: bytes, world: World) -> bytes:
-    """The stored VM with all that it refers to written out; 500 if it cannot be, as in KubeVirt."""
-    return _expand(decode(data, VirtualMachine), world, _refuse_internal)
+def expand_stored(data: bytes, world: World, lookup: Lookup) -> bytes:
+    """Return the stored VM with all that it refers to written out; 500 if it cannot be expanded, as in KubeVirt."""
+    return _expand(decode(data, VirtualMachine), world, lookup, _refuse_internal)
 
 
-def expand_sent(data: bytes, namespace: str, world: World) -> bytes:
-    """The VM in a request's body with all that it refers to written out; 400 if it cannot be, as in KubeVirt."""
+def expand_sent(data: bytes, namespace: str, world: World, lookup: Lookup) -> bytes:
+    """Return the VM in a request's body with all that it refers to written out; 400 if it cannot be, as in KubeVirt."""
     vm = _read(data)
     metadata = vm.metadata = vm.metadata or ObjectMeta()
     if metadata.namespace and metadata.namespace != namespace:
         raise StatusError(400, "BadRequest", f"VM namespace must be empty or {namespace}")
     metadata.namespace = namespace
-    return _expand(vm, world, _refuse_sent)
+    return _expand(vm, world, lookup, _refuse_sent)
 
 
 def _read(data: bytes) -> VirtualMachine:
@@ -54,10 +55,10 @@ def _read(data: bytes) -> VirtualMachine:
         raise StatusError(400, "BadRequest", f"Can not unmarshal Request body to struct, error: {error}") from None
 
 
-def _expand(vm: VirtualMachine, world: World, refuse: Refuse) -> bytes:
+def _expand(vm: VirtualMachine, world: World, lookup: Lookup, refuse: Refuse) -> bytes:
     try:
-        infer_matchers(vm, world.find)
-        shape = find_shape(vm, world.find)
+        infer_matchers(vm, lookup)
+        shape = find_shape(vm, lookup)
     except StatusError as error:
         refuse(error.message, error.causes)
     conflicts = expand_vm(vm, shape, world.configuration, world.architecture)

@@ -6,6 +6,7 @@ What actions do is not decided here.
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 from virtshape.api.status import StatusError
@@ -66,7 +67,7 @@ class AggregatedServer:
                 words = f'{request.method} is not supported on "{route.resource}/{route.action}"'
                 raise StatusError(405, "MethodNotAllowed", words).about(ACTION_GROUP, route.resource)
             await self._require(user, _attributes(route))
-            return await self._actions.answer(request, route)
+            return await self._actions.answer(request, route, partial(self._authorizer.authorize, user))
         except StatusError as error:
             return answer_error(error)
         except (UnreachableError, ConfigError) as error:

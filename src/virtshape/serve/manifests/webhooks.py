@@ -6,6 +6,7 @@ Conditions only spare the webhook what it would let pass anyway. What it says is
 
 from typing import Any, Final
 
+from virtshape.admission.accounts import list_trusted
 from virtshape.serve.manifests.certificates import annotate_trust
 from virtshape.serve.manifests.naming import SYSTEM, Tree, begin, name_component
 from virtshape.serve.manifests.options import Options
@@ -31,6 +32,10 @@ _RELABELLED: Final = {
     ),
 }
 """Some labels of an instance are the system's own."""
+_STATUS_CHANGED: Final = {
+    "name": "status-changed",
+    "expression": "object.?status.orValue({}) != oldObject.?status.orValue({})",
+}
 _LIVING: Final = {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
 
 
@@ -49,7 +54,22 @@ def _list_mutating(options: Options) -> list[Tree]:
         | reinvoked,
         _build_webhook("vmi.mutate", MUTATE_PATH, _rule("kubevirt.io", "virtualmachineinstances", "CREATE"), options)
         | reinvoked,
+        _build_webhook(
+            "vmi.status",
+            MUTATE_PATH,
+            _rule("kubevirt.io", "virtualmachineinstances", "UPDATE"),
+            options,
+            _STATUS_CHANGED,
+            _by_others(options.namespace),
+        )
+        | reinvoked,
     ]
+
+
+def _by_others(namespace: str) -> Tree:
+    """Return the condition that a user makes the request, and not the system itself."""
+    accounts = ", ".join(f"'{account}'" for account in sorted(list_trusted(namespace)))
+    return {"name": "not-by-the-system", "expression": f"!(request.userInfo.username in [{accounts}])"}
 
 
 def _list_validating(options: Options) -> list[Tree]:

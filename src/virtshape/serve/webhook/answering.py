@@ -13,7 +13,7 @@ from virtshape.admission.admit import admit, complete, has_rules
 from virtshape.admission.clones import Copying, explain_forbidden_copy, find_copying
 from virtshape.admission.conversionreview import answer_conversion
 from virtshape.admission.review import Question, allow, deny, read_question
-from virtshape.admission.world import Admitted, World
+from virtshape.admission.world import Admitted, Tree, World
 from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
 from virtshape.apiserver.access.authentication import User
@@ -111,7 +111,13 @@ class Webhook:
 
     async def _mutate(self, question: Question, kind: Kind) -> Admitted:
         new, old = question.new or {}, question.old
-        return await self._surroundings.decide(lambda world: complete(kind, new, old, world))
+        trusted = question.user_info.username in self._trusted
+        if _infers(new):  # what a VM infers, or fails to infer, tells about the objects that it would copy
+            copying = await self._surroundings.decide(
+                lambda world: find_copying(kind, new, old, question.namespace, world.find)
+            )
+            await self._check_copying(question, kind, copying)
+        return await self._surroundings.decide(lambda world: complete(kind, new, old, world, trusted=trusted))
 
     async def _validate(self, question: Question, kind: Kind) -> Admitted:
         new, old = question.new or {}, question.old
@@ -136,3 +142,10 @@ class Webhook:
             if not any([(await self._authorizer.authorize(user, wanted)).allowed for user in users]):
                 words = explain_forbidden_copy([user.name for user in users], namespace)
                 raise refuse(kind.group, kind.plural, question.name, words)
+
+
+def _infers(new: Tree) -> bool:
+    """Return True if a VM asks for its instance type or preference to be inferred from a volume."""
+    spec = new.get("spec") or {}
+    matchers = (spec.get("instancetype"), spec.get("preference"))
+    return any(isinstance(one, dict) and one.get("inferFromVolume") for one in matchers)

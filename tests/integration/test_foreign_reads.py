@@ -1,0 +1,113 @@
+"""A VM sent to expand-vm-spec infers nothing from another namespace that its sender may not read."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.integration.objects import CLUSTER_INSTANCETYPES, Place, Tree, build_instancetype
+from tests.integration.test_access import RBAC, acting, grant, rule
+from tests.loopback import Client, Reply, Serving
+
+GROUP = "rbac.authorization.k8s.io"
+NAME = "instancetype.kubevirt.io/default-instancetype"
+
+
+def name_sources(place: Place) -> str:
+    return f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{place.namespace}/datasources"
+
+
+def build_data_source(name: str) -> Tree:
+    """A data source that points to the claim in the other namespace."""
+    origin = {"pvc": {"namespace": "images", "name": "golden"}}
+    head = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource", "metadata": {"name": name}}
+    return {**head, "spec": {"source": origin}}
+
+
+@pytest.fixture
+def elsewhere(client: Client) -> Place:
+    """A namespace with a labelled claim, and a data source that points to it."""
+    name = "images"
+    client.post("/api/v1/namespaces", {"metadata": {"name": name}})
+    made = Place(name)
+    claim = {
+        "metadata": {"name": "golden", "labels": {NAME: "secret-size"}},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    assert client.post(made.core("persistentvolumeclaims"), claim).status in (201, 409)
+    assert client.post(name_sources(made), build_data_source("golden")).status in (201, 409)
+    size = build_instancetype("secret-size", kind="VirtualMachineClusterInstancetype", guest=3)
+    assert client.post(CLUSTER_INSTANCETYPES, size).status in (201, 409)
+    return made
+
+
+@pytest.fixture
+def dev(serving: Serving, client: Client, place: Place) -> Iterator[Client]:
+    """A user with the role edit in one namespace only."""
+    reference = {"apiGroup": GROUP, "kind": "ClusterRole", "name": "edit"}
+    subjects = [{"apiGroup": GROUP, "kind": "User", "name": place.namespace}]
+    binding = {"metadata": {"name": "edit"}, "roleRef": reference, "subjects": subjects}
+    assert client.post(f"{RBAC}/namespaces/{place.namespace}/rolebindings", binding).status == 201
+    connected = acting(serving, place.namespace)
+    yield connected
+    connected.close()
+
+
+def expand(client: Client, place: Place, **source: Any) -> Reply:
+    template = {"metadata": {"name": "root"}, "spec": {**source, "storage": {}}}
+    vm: Tree = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "spy"},
+        "spec": {
+            "runStrategy": "Halted",
+            "instancetype": {"inferFromVolume": "root"},
+            "dataVolumeTemplates": [template],
+            "template": {
+                "spec": {"domain": {"devices": {}}, "volumes": [{"name": "root", "dataVolume": {"name": "root"}}]}
+            },
+        },
+    }
+    return client.put(f"/apis/subresources.kubevirt.io/v1/namespaces/{place.namespace}/expand-vm-spec", vm)
+
+
+def from_claim(name: str, namespace: str = "images") -> Tree:
+    return {"source": {"pvc": {"namespace": namespace, "name": name}}}
+
+
+def from_data_source(name: str, namespace: str = "images") -> Tree:
+    return {"sourceRef": {"kind": "DataSource", "namespace": namespace, "name": name}}
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("origin", [from_claim, from_data_source])
+def test_labels_of_another_namespace_are_not_revealed(dev: Client, place: Place, origin: Any) -> None:
+    replies = [expand(dev, place, **origin(name)) for name in ("golden", "absent")]
+    assert [reply.status for reply in replies] == [403, 403]
+    messages = [reply.tree["message"].replace("absent", "golden") for reply in replies]
+    assert messages[0] == messages[1]  # whether the object exists is not revealed either
+    assert b"secret-size" not in replies[0].body
+
+
+@pytest.mark.parametrize("origin", [from_claim, from_data_source])
+@pytest.mark.parametrize("right", ["clone", "get"])
+def test_who_may_read_them_gets_them(
+    client: Client, dev: Client, place: Place, elsewhere: Place, origin: Any, right: str
+) -> None:
+    rules = {
+        "clone": [rule("create", "datavolumes/source", "cdi.kubevirt.io")],
+        "get": [rule("get", "persistentvolumeclaims"), rule("get", "datasources", "cdi.kubevirt.io")],
+    }
+    subject = {"apiGroup": GROUP, "kind": "User", "name": place.namespace}
+    grant(client, elsewhere, *rules[right], subject=subject, name=place.namespace)
+    reply = expand(dev, place, **origin("golden"))
+    assert reply.status == 200, reply.body
+    assert reply.tree["spec"]["template"]["spec"]["domain"]["cpu"]["sockets"] == 3
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_data_source_does_not_lead_past_the_check(client: Client, dev: Client, place: Place) -> None:
+    """The data source may be read, the claim that it points to may not."""
+    lure = build_data_source("lure")
+    assert dev.post(name_sources(place), lure).status == 403
+    assert client.post(name_sources(place), lure).status == 201
+    assert expand(dev, place, **from_data_source("lure", place.namespace)).status == 403
