@@ -7,7 +7,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _OF_A_SERVER = re.compile(
-    r"virtshape (?:status|user|image|backup|check|down)\b|qemu-img\b"
+    r"virtshape (?:doctor|status|user|image|backup|check|down)\b|qemu-img\b"
     r"|virtctl (?:start|stop|restart|version|console|image-upload|expand --vm)\b"
     r"|.*\bkubectl\b"
 )

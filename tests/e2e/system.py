@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
@@ -102,10 +102,12 @@ class System:
             self.process.stdout.close()
 
 
-def call_virtshape(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run one of our commands to its end."""
+def call_virtshape(
+    *words: str | Path, prefix: Sequence[str] = (), **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run one of our commands to its end; `prefix` is a command that starts it."""
     return subprocess.run(
-        [COMMAND, *words],
+        [*prefix, COMMAND, *words],
         capture_output=True,
         text=True,
         check=False,

@@ -1,6 +1,7 @@
 """Starts that cannot be: each says why, in words, as a condition and as an event, and goes on once it can."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -207,21 +208,26 @@ def test_what_stands_in_for_something_is_told(guests: Guests) -> None:
     guests.delete("standing-in")
 
 
-def test_a_machine_without_qemu_says_so_in_one_line_and_instances_wait(
+def test_a_machine_without_qemu_says_so_before_it_is_ready_and_instances_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    words = (
-        "no guest can run here: qemu-system-x86 and qemu-utils missing (apt-get install qemu-system-x86 qemu-utils, "
-    )
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    missing = "the emulator is missing (qemu-system-x86); QEMU's disk tool is missing (qemu-utils)"
+    fix = f"{sudo}apt-get install -y qemu-system-x86 qemu-utils"
+    message = f"no guest can run here: {missing} (fix: {fix})"
     with System(tmp_path / "data", "--launcher", "qemu") as system:
+        before, ready, _ = system.greeting.partition("virtshape is ready")
+        assert ready
+        assert "No guest can run on this machine; everything else works:\n" in before
+        assert "the emulator is missing (qemu-system-x86)" in before
+        (command,) = [line for line in before.splitlines() if line.startswith(f"  {sudo}apt-get install -y ")]
+        assert {"qemu-system-x86", "qemu-utils", "kubernetes-client"} <= set(command.split())
         waiting = Guests(system)
         waiting.create(build_guest("waiting"))
         told = waiting.wait_for_condition("waiting", "PodScheduled", "Unschedulable")
         assert told["status"] == "False"
-        assert f"no node runs instances: {words}" in told["message"]
+        assert f"no node runs instances: {message}" in told["message"]
         assert (waiting.vmi("waiting") or {})["status"]["phase"] == "Scheduling"
-        waiting.wait_for_story("waiting", words)
+        waiting.wait_for_story("waiting", message)
         waiting.delete("waiting")
-    (line,) = [line for line in system.log.read_text().splitlines() if "no guest can run here" in line]
-    assert words in line

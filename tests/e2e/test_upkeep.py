@@ -56,7 +56,7 @@ def test_it_is_stopped_from_another_terminal(data: Path) -> None:
         assert f"(process {system.process.pid})" in ran.stdout
         assert system.process.wait(PATIENCE) == 0
     again = call_virtshape("down", "--data-dir", data)
-    assert (again.returncode, again.stdout) == (0, f"no system runs in {data}\n")
+    assert (again.returncode, again.stdout) == (0, f"no server runs in {data}\n")
 
 
 def test_a_copy_is_of_one_moment_and_can_be_run(data: Path, tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """
-`virtshape down`: has a running system finish and end.
+`virtshape down`: stops a running system, and its guests if asked to.
 
-Only signals and waits; a system that does not end is never killed.
+A server that does not end is never killed; a guest that does not is, after its grace period.
 """
 
+import asyncio
 import os
 import signal
 import time
@@ -14,6 +15,7 @@ import click
 from virtshape.cli.command import Command, Example
 from virtshape.cli.datadir import data_directory_option
 from virtshape.cli.errors import Refusal
+from virtshape.cli.up import print_guests_left
 
 PAUSE_SECONDS = 0.05
 
@@ -23,50 +25,85 @@ PAUSE_SECONDS = 0.05
     cls=Command,
     short_help="Stop a running system.",
     examples=[
-        Example("Stop it and wait until it has ended", "virtshape down"),
-        Example("Stop another one, and give it two minutes", "virtshape down --data-dir ./scratch --timeout 120"),
+        Example("Stop the server and leave its guests running", "virtshape down"),
+        Example("Stop the server, then shut its guests down", "virtshape down --guests"),
+        Example("Stop another server, and give it two minutes", "virtshape down --data-dir ./scratch --timeout 120"),
     ],
 )
 @data_directory_option
+@click.option(
+    "--guests",
+    is_flag=True,
+    help="Shut down the guests too: each has its terminationGracePeriodSeconds, then it is killed.",
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0),
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for it to end.",
+    help="How long to wait for the server to end.",
 )
-def command(directory: Path, timeout: float) -> None:
+def command(directory: Path, guests: bool, timeout: float) -> None:
     """
-    Stop the system of a data directory: it finishes what is under way and ends.
+    Stop the server of a data directory: it finishes what is under way and ends.
 
-    A system that does not run is as good as stopped.
+    Guests keep running without it, and the next `virtshape up` finds them again. With --guests they are shut down once
+    the server has ended; at the next start their VMs' run strategies decide whether they run again.
 
-    Exit status: 0 it does not run any more, 1 it still does.
+    Exit status: 0 the server does not run any more, 1 it still does.
     """
+    process = stop_server(directory, timeout)
+    if process is None:
+        click.echo(f"no server runs in {directory}")
+    else:
+        click.echo(f"stopped the server in {directory} (process {process})")
+    if guests:
+        stop_running_guests(directory)
+    else:
+        print_guests_left(directory)
+
+
+def stop_server(directory: Path, timeout: float) -> int | None:
+    """Stop the server; return its process, or None if none runs."""
     # Imported now, since reading help needs no store.
     from virtshape.store.lock import find_holder
 
     process = find_holder(directory)
     if process is None:
-        click.echo(f"no system runs in {directory}")
-        return
+        return None
     try:
         os.kill(process, signal.SIGTERM)
     except PermissionError:
         raise Refusal(f"process {process} belongs to another user", next_step="Stop it as that user.") from None
-    except ProcessLookupError:  # it has ended by itself
+    except ProcessLookupError:  # it has ended meanwhile
         pass
     if not wait_until_ended(directory, process, timeout):
         raise Refusal(
             f"process {process} still runs after {timeout:g} seconds",
             next_step=f"Wait longer with --timeout; only then: kill -9 {process}, which loses nothing acknowledged.",
         )
-    click.echo(f"stopped the system in {directory} (process {process})")
+    return process
+
+
+def stop_running_guests(directory: Path) -> None:
+    """Shut down all guests of a data directory, and print what became of them."""
+    from virtshape.serve.guests.running import count_guests, list_running_guests, name_guests, stop_guests
+
+    guests = list_running_guests(directory)
+    if not guests:
+        click.echo("no guests run")
+        return
+    longest = max(guest.grace_seconds for guest in guests)
+    click.echo(f"shutting down {count_guests(guests)}, for at most {longest:g} seconds: {name_guests(guests)}")
+    killed = asyncio.run(stop_guests(guests))
+    if killed:
+        click.echo(f"killed {count_guests(killed)} that did not shut down in time: {name_guests(killed)}")
+    click.echo(f"stopped {count_guests(guests)}")
 
 
 def wait_until_ended(directory: Path, process: int, timeout: float) -> bool:
-    """Wait for the process to let go of the directory; whether it did."""
+    """Wait until the process has released the directory; return whether it did in time."""
     from virtshape.cli.progress import Progress
     from virtshape.store.lock import find_holder
 

@@ -1,7 +1,7 @@
 """
-`virtshape up`: runs the system in this terminal until it is told to stop.
+`virtshape up`: runs the system in this terminal until a signal stops it.
 
-Only flags, what is said to the user, and the exit status.
+Only flags, what is printed for the user, and the exit status.
 """
 
 import errno
@@ -111,7 +111,10 @@ def command(
     Runs in the foreground until Ctrl-C, SIGTERM or `virtshape down`; then finishes what is under way and ends.
     Everything it has is in the data directory, and there again at the next start.
 
-    Exit status: 0 told to stop, 1 cannot run.
+    Before it is ready it prints what this machine lacks, as `virtshape doctor` does, and which guests run already.
+    Guests keep running when it ends; `virtshape down --guests` stops them.
+
+    Exit status: 0 stopped by a signal, 1 cannot run.
     """
     # Imported now, since reading help needs no server.
     from virtshape.serve.embedded import Settings
@@ -129,11 +132,54 @@ def command(
         history_seconds=history_seconds,
         history_revisions=history_revisions,
     )
+    print_problems(settings)
+    print_guests_found(settings.directory)
     run_server(settings)
+    print_guests_left(settings.directory)
+
+
+def print_problems(settings: "Settings") -> None:
+    """Print what will not work on this machine, and the command that fixes it."""
+    from virtshape.cli.doctor import print_checks
+    from virtshape.serve.doctor.checks import can_run_guests, check_guests, check_server, list_fixes
+    from virtshape.serve.doctor.facts import gather_facts
+
+    facts = gather_facts(settings.directory, settings.host, None, versions=False)
+    runs_guests = settings.controllers and settings.launcher == "qemu"
+    checks = [*check_server(facts), *(check_guests(facts) if runs_guests else [])]
+    problems = [check for check in checks if check.status != "ok"]
+    if not problems:
+        return
+    if runs_guests and not can_run_guests(checks):
+        click.echo("No guest can run on this machine; everything else works:")
+    print_checks(problems)
+    click.echo("To fix it:\n" + "\n".join(f"  {fix}" for fix in list_fixes(problems, facts)) + "\n")
+
+
+def print_guests_found(directory: Path) -> None:
+    """Print which guests run already, since an earlier server left them running."""
+    from virtshape.serve.guests.running import count_guests, list_running_guests, name_guests
+
+    guests = list_running_guests(directory)
+    if guests:
+        click.echo(f"Found {count_guests(guests)} running: {name_guests(guests)}")
+
+
+def print_guests_left(directory: Path) -> None:
+    """Print which guests keep running without a server, and how to stop them."""
+    from virtshape.serve.guests.running import count_guests, list_running_guests, name_guests
+
+    guests = list_running_guests(directory)
+    if guests:
+        keep = "keeps" if len(guests) == 1 else "keep"
+        click.echo(
+            f"{count_guests(guests)} {keep} running: {name_guests(guests)}\n"
+            f"To stop: virtshape down --guests{name_flag(directory)}. The next `virtshape up` finds them again."
+        )
 
 
 def run_server(settings: "Settings") -> None:
-    """Serve until told to stop; what keeps it from running becomes a refusal."""
+    """Serve until a signal comes; what keeps it from running becomes a refusal."""
     import uvloop
 
     from virtshape.apiserver.access.pki import PkiError

@@ -13,6 +13,7 @@ from virtshape.cli.group import SETTINGS, Entry, LazyGroup
 ENTRIES = {
     "up": Entry("virtshape.cli.up", "Run the API server in this terminal."),
     "down": Entry("virtshape.cli.down", "Stop a running system."),
+    "doctor": Entry("virtshape.cli.doctor", "Check whether this machine can run guests."),
     "status": Entry("virtshape.cli.status", "Show whether a system runs, and what it holds."),
     "user": Entry("virtshape.cli.user", "Give people access, and take it back."),
     "image": Entry("virtshape.cli.image", "Add disk images for VMs, show and remove them."),

@@ -4,8 +4,7 @@ What runs guests in this process's care: QEMU, a launcher that only plays, or no
 Each is two things: a launcher for the controllers, and a door for the API. Decides nothing.
 """
 
-import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, Literal, NoReturn, Protocol
@@ -19,11 +18,11 @@ from virtshape.control.cache import Cache
 from virtshape.control.fit import NO_LAUNCHER
 from virtshape.control.launcher import Launcher, SimulatedLauncher
 from virtshape.control.storage.protocol import Storage
-from virtshape.launcher.machine.lacks import BINDING, find_lacks
+from virtshape.serve.doctor.checks import check_guests, explain_failures
+from virtshape.serve.doctor.facts import gather_facts
 from virtshape.stream.duplex import Duplex
 
 LauncherName = Literal["qemu", "simulate", "none"]
-_log = logging.getLogger(__name__)
 
 
 class Runtime(Protocol):
@@ -127,14 +126,12 @@ def refuse(vmi: VirtualMachineInstance) -> NoReturn:
 
 @asynccontextmanager
 async def open_runtime(name: LauncherName, directory: Path) -> AsyncIterator[Runtime]:
-    """The runtime of this name, for as long as the block lasts; nothing, with a word of it, where QEMU is missing."""
+    """Open the runtime of this name; where QEMU cannot run guests, one that runs none and says why."""
     if name == "simulate":
         yield PlayedRuntime()
     elif name == "none":
         yield NoRuntime()
-    elif lacks := find_lacks():
-        absence = explain_lacks(lacks)
-        _log.warning("%s", absence)
+    elif absence := find_absence(directory):
         yield NoRuntime(absence)
     else:
         # Imported now: servers that run no guests need none of it.
@@ -147,9 +144,7 @@ async def open_runtime(name: LauncherName, directory: Path) -> AsyncIterator[Run
             await runtime.close()
 
 
-def explain_lacks(lacks: Sequence[str]) -> str:
-    """Say that guests cannot run here, and what would change that."""
-    packages = [lack for lack in lacks if lack != BINDING]
-    steps = [f"apt-get install {' '.join(packages)}"] if packages else []
-    steps += [f"pip install '{BINDING}'"] if BINDING in lacks else []
-    return f"no guest can run here: {' and '.join(lacks)} missing ({', then '.join(steps)}, or run `make up`)"
+def find_absence(directory: Path) -> str:
+    """Return why QEMU cannot run guests here and how to fix it; empty if it can."""
+    facts = gather_facts(directory, "", None, versions=False)
+    return explain_failures(check_guests(facts), facts)

@@ -28,6 +28,11 @@ def find_emulator(architecture: Architecture) -> str:
     return shutil.which(program) or f"/usr/bin/{program}"
 
 
+def name_emulator_package(architecture: Architecture) -> str:
+    """Return the Debian package that QEMU comes in."""
+    return _EMULATORS[architecture][1]
+
+
 def find_lacks(
     which: Callable[[str], str | None] = shutil.which,
     has_driver: Callable[[], bool] = lambda: _has_driver(),

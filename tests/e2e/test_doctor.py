@@ -1,0 +1,132 @@
+"""`virtshape doctor` and `up` report the same problems; guests that keep running are counted, found and stopped."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+from tests.e2e.guests import Guests, build_guest
+from tests.e2e.system import System, call_virtshape, wait_until
+
+from virtshape.launcher.images.demo.build import DemoGuest
+from virtshape.launcher.machine.lacks import find_lacks
+
+
+def test_doctor_lists_every_check_and_its_exit_status_says_whether_guests_can_run(tmp_path: Path) -> None:
+    ran = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", "-o", "json")
+    tree = json.loads(ran.stdout)
+    assert [check["name"] for check in tree["checks"]] == [
+        "Python",
+        "data directory",
+        "disk space",
+        "port",
+        "kubectl",
+        "QEMU",
+        "qemu-img",
+        "libvirt",
+        "libvirt-python",
+        "KVM",
+        "confinement",
+        "UEFI",
+        "TPM",
+    ]
+    assert tree["canRunGuests"] is (ran.returncode == 0)
+    if find_lacks():
+        assert ran.returncode == 1
+    table = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0")
+    assert table.returncode == ran.returncode
+    assert [line.split()[0] for line in table.stdout.splitlines()[: len(tree["checks"])]] == [
+        check["status"] for check in tree["checks"]
+    ]
+    assert not (tmp_path / "data").exists(), "doctor changes nothing"
+
+
+def test_doctor_fails_on_a_machine_without_qemu_with_one_command_to_install_it(tmp_path: Path) -> None:
+    ran = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", PATH=str(tmp_path))
+    assert ran.returncode == 1
+    assert "the emulator is missing (qemu-system-x86)" in ran.stdout
+    assert sum("apt-get install" in line for line in ran.stdout.splitlines()) == 1
+
+
+def test_doctor_names_a_port_in_use_and_a_directory_open_to_others(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        ran = call_virtshape("doctor", "--data-dir", tmp_path, "--listen", address)
+    assert ran.returncode == 1
+    assert f"cannot listen on {address}: Address already in use" in ran.stdout
+    assert f"chmod 700 {tmp_path}" in ran.stdout
+
+
+def test_a_running_server_is_no_problem_to_its_own_port(data: Path) -> None:
+    with System(data) as system:
+        ran = call_virtshape(
+            "doctor", "--data-dir", data, "--listen", system.url.removeprefix("https://"), "-o", "json"
+        )
+        (port,) = [check for check in json.loads(ran.stdout)["checks"] if check["name"] == "port"]
+        assert (port["status"], port["message"]) == ("ok", f"virtshape runs (process {system.process.pid})")
+
+
+def test_up_warns_of_a_directory_open_to_others_before_it_is_ready(data: Path) -> None:
+    data.mkdir(mode=0o755)
+    data.chmod(0o755)
+    with System(data, "--launcher", "none") as system:
+        before, _, _ = system.greeting.partition("virtshape is ready")
+        assert f"chmod 700 {data}" in before
+
+
+def test_down_without_guests_says_that_none_run(data: Path) -> None:
+    with System(data, "--launcher", "simulate"):
+        ran = call_virtshape("down", "--guests", "--data-dir", data)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-1] == "no guests run"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can take capabilities away")
+def test_doctor_fails_where_mount_namespaces_are_not_allowed(tmp_path: Path) -> None:
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv is not installed")
+    ran = call_virtshape("doctor", "--data-dir", tmp_path / "data", prefix=["setpriv", "--bounding-set", "-sys_admin"])
+    assert ran.returncode == 1
+    assert "mount namespaces are not allowed here (Operation not permitted)" in ran.stdout
+
+
+def test_guests_keep_running_until_down_is_asked_to_stop_them(demo: DemoGuest, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    (data / "images" / "demo").mkdir(mode=0o700, parents=True)
+    data.chmod(0o700)
+    for path in demo:
+        shutil.copy(path, data / "images" / "demo")
+    with System(data, "--launcher", "qemu") as system:
+        assert "running" not in system.greeting
+        guests = Guests(system)
+        guests.create(build_guest("steady", grace=60))
+        guests.wait_for_phase("steady", "Running")
+        guests.read_shape("steady")  # its system is up and hears the power button
+        process = system.process
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        assert process.stdout is not None
+        left = process.stdout.read() or ""
+        assert "1 guest keeps running: default/steady\n" in left
+        assert f"virtshape down --guests --data-dir {data}" in left
+    with System(data, "--launcher", "qemu") as system:
+        assert "Found 1 guest running: default/steady\n" in system.greeting.partition("virtshape is ready")[0]
+        system.stop(signal.SIGKILL)
+    with System(data, "--launcher", "qemu") as system:
+        assert "Found 1 guest running: default/steady\n" in system.greeting
+        plain = call_virtshape("down", "--data-dir", data)
+        assert "1 guest keeps running: default/steady\n" in plain.stdout, plain
+    ran = call_virtshape("down", "--guests", "--data-dir", data)
+    assert ran.returncode == 0, ran.stderr
+    assert "shutting down 1 guest, for at most 60 seconds: default/steady\n" in ran.stdout
+    assert "killed" not in ran.stdout
+    assert ran.stdout.endswith("stopped 1 guest\n")
+    wait_until(
+        lambda: call_virtshape("down", "--guests", "--data-dir", data).stdout.endswith("no guests run\n"), "it runs"
+    )
