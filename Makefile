@@ -5,6 +5,9 @@
 # make lint   format check, lint, types, layers
 # make docs   write what is derived: the reference, the kustomize base and the Helm chart
 # make bench  measure; BENCH=expand runs one alone
+# make audit  look up the locked dependencies in a vulnerability database
+# make sbom   list the locked dependencies as CycloneDX JSON in SBOM=dist/sbom.json
+# make pin-uv pin the uv that sets up the environment: UV=0.13.7
 
 SHELL := /bin/bash
 PYTHON ?= python3
@@ -12,8 +15,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH ?= all
+SBOM ?= dist/sbom.json
 
-.PHONY: up tour test test-all test-slow lint format bench docs clean
+.PHONY: up tour test test-all test-slow lint format bench docs audit sbom pin-uv clean
 .DEFAULT_GOAL := up
 
 up: $(READY)
@@ -52,9 +56,23 @@ docs: $(READY)
 	$(BIN)/python docs/generate.py
 	$(BIN)/python deploy/generate.py
 
+audit: $(READY)
+	@VENV=$(VENV) bash tools/audit.sh
+
+sbom: $(READY)
+	@mkdir -p $(dir $(SBOM))
+	@$(BIN)/uv export --quiet --frozen --all-extras --all-groups --preview-features sbom-export \
+		--format cyclonedx1.5 --output-file $(SBOM) >/dev/null
+
+pin-uv: $(READY)
+	@test -n "$(UV)" || { echo "Say which version: make pin-uv UV=0.13.7" >&2; exit 1; }
+	@{ sed -n '/^#/p' tools/python/uv.txt; echo "uv==$(UV)" \
+		| $(BIN)/uv pip compile --quiet --generate-hashes --no-header --no-annotate -; } > tools/python/uv.txt.new
+	@mv tools/python/uv.txt.new tools/python/uv.txt
+
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-$(READY): pyproject.toml uv.lock packages.txt tools/setup.sh
+$(READY): pyproject.toml uv.lock packages.txt tools/setup.sh tools/python/uv.txt
 	@PYTHON=$(PYTHON) VENV=$(VENV) bash tools/setup.sh
 	@touch $@

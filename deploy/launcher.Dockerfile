@@ -1,22 +1,27 @@
 # The image that guests run in: QEMU, libvirt and the launcher. From the root of the repository:
 #     docker build --file deploy/launcher.Dockerfile --tag virtshape-launcher:0.1.0 .
 # Both stages are of one Debian, since libvirt's binding is built against the libvirt that it will load.
+# To pin the base image by digest: --build-arg BASE=debian@sha256:...
 
-FROM debian:bookworm-slim AS build
-# No versions are pinned: Debian changes them only to mend something.
+ARG BASE=debian:12.11-slim
+
+FROM ${BASE} AS build
+# Debian's packages are not pinned: a stable release changes them only to fix something.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
         gcc libc6-dev libvirt-dev pkg-config python3-dev python3-pip python3-venv \
     && rm -rf /var/lib/apt/lists/*
-RUN python3 -m venv /opt/uv && /opt/uv/bin/pip install --no-cache-dir 'uv>=0.5'
 WORKDIR /build
+COPY tools/python/uv.txt ./
+RUN python3 -m venv /opt/uv \
+    && /opt/uv/bin/pip install --no-cache-dir --require-hashes --requirement uv.txt
 COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY src ./src
 ENV UV_PROJECT_ENVIRONMENT=/opt/virtshape UV_PYTHON=/usr/bin/python3 UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy
 RUN /opt/uv/bin/uv sync --frozen --no-dev --no-editable --extra guests --compile-bytecode --no-cache
 
-FROM debian:bookworm-slim
+FROM ${BASE}
 # Before any package takes the number for a user of its own.
 RUN groupadd --gid 107 guest \
     && useradd --uid 107 --gid 107 --no-create-home --home-dir /run/virtshape --shell /usr/sbin/nologin guest

@@ -38,7 +38,7 @@ if [ ! -x "$venv/bin/python" ]; then
     echo "Creating $venv"
     "$python" -m venv "$venv"
 fi
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --requirement tools/python/uv.txt
 
 extras=()
 if pkg-config --exists libvirt 2>/dev/null; then
