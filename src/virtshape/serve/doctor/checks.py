@@ -10,8 +10,10 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from virtshape.launcher.host import Host
 from virtshape.launcher.machine.lacks import BINDING
 from virtshape.serve.doctor.facts import Facts
+from virtshape.serve.guests.node import describe_missing_isolation
 
 Status = Literal["ok", "warning", "failure"]
 
@@ -215,23 +217,12 @@ def _check_kvm(facts: Facts) -> Check:
 
 
 def _check_confinement(facts: Facts) -> Check:
-    if facts.user != 0:
-        message = f"guests run as user {facts.guest_user}, without further rights"
-        return Check(name="confinement", status="ok", message=message)
-    if not facts.closed_directory:
-        return Check(name="confinement", status="ok", message=f"guests run as user {facts.guest_user}")
-    if not facts.mount_namespace_error:
-        message = f"guests run as user {facts.guest_user} in their own mount namespaces"
-        return Check(name="confinement", status="ok", message=message)
-    return Check(
-        name="confinement",
-        status="failure",
-        message=(
-            f"guests run as user {facts.guest_user}, who may not enter {facts.closed_directory}, and mount namespaces"
-            f" are not allowed here ({facts.mount_namespace_error})"
-        ),
-        fix="run virtshape as a normal user, or give the container CAP_SYS_ADMIN (docker run --cap-add SYS_ADMIN)",
-    )
+    missing = describe_missing_isolation(Host(mount_obstacle=facts.mount_obstacle))
+    if missing:
+        fix = "run virtshape as a normal user, or with CAP_SYS_ADMIN (docker run --cap-add SYS_ADMIN)"
+        return Check(name="confinement", status="warning", message=missing, fix=fix)
+    where = " in their own mount namespaces" if facts.guest_user != facts.user else ""
+    return Check(name="confinement", status="ok", message=f"guests run as user {facts.guest_user}{where}")
 
 
 def _check_uefi(facts: Facts) -> Check:

@@ -12,7 +12,6 @@ import shutil
 import socket
 import subprocess
 import sys
-from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal
@@ -20,7 +19,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from virtshape.launcher.machine.account import Account, choose_account
-from virtshape.launcher.machine.confining import find_gate
+from virtshape.launcher.machine.confining import find_mount_obstacle
 from virtshape.launcher.machine.firmwares import find_firmwares
 from virtshape.launcher.machine.hardware import find_architecture
 from virtshape.launcher.machine.kvm import DEVICE, has_virtualization
@@ -32,13 +31,7 @@ Kvm = Literal["works", "no device", "no CPU support", "denied"]
 BUILD_PACKAGES: Final = ("libvirt-dev", "pkg-config", "gcc", "libc6-dev", "python3-dev")
 """Debian packages that building libvirt's Python binding needs."""
 _SECONDS: Final = 20.0
-_CLONE_NEWNS: Final = 0x00020000
 _VERSION: Final = re.compile(r"v?(\d+\.\d+[.\d]*)")
-_UNSHARE: Final = """
-import ctypes, sys
-libc = ctypes.CDLL(None, use_errno=True)
-sys.exit(ctypes.get_errno() if libc.unshare(int(sys.argv[1])) else 0)
-"""
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -76,9 +69,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     checkout: str = ""
     """The checkout of the sources that this process runs from, if it does and has uv."""
     kvm: Kvm = "works"
-    closed_directory: str = ""
-    """A directory on the way to the guests' files that their user may not enter."""
-    mount_namespace_error: str = ""
+    mount_obstacle: str = ""
+    """Why root's guests have no mount namespace; empty if they have one, or if guests run as the user that asks."""
     uefi: bool = True
     tpm: bool = True
 
@@ -88,7 +80,6 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
     account, user = choose_account(), os.geteuid()
     lacks = tuple(find_lacks())
     emulator = find_emulator(find_architecture())
-    closed = _find_closed_directory(directory, account) if user == 0 else ""
     found = directory.stat() if directory.exists() else None
     holder = find_holder(directory) if found is not None and os.access(directory, os.X_OK) else None
     binding_missing = BINDING in lacks
@@ -115,8 +106,7 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
         missing_build_packages=_list_missing_build_packages() if binding_missing else (),
         checkout=_find_checkout(),
         kvm=judge_kvm(account),
-        closed_directory=closed,
-        mount_namespace_error=_try_namespace(_CLONE_NEWNS) if closed else "",
+        mount_obstacle=find_mount_obstacle() if account.user != user else "",
         uefi=bool(find_firmwares(platform.machine(), "pc-q35-7.2" if find_architecture() == "amd64" else "virt")),
         tpm=shutil.which("swtpm") is not None and shutil.which("swtpm_setup") is not None,
     )
@@ -136,13 +126,6 @@ def _find_existing(directory: Path) -> Path:
     return next(path for path in (directory, *directory.parents) if path.exists())
 
 
-def _find_closed_directory(directory: Path, account: Account) -> str:
-    """Return the directory that keeps the guests' user from its files; empty if there is none."""
-    if not directory.exists():  # it is made for its owner alone
-        return str(directory)
-    return str(find_gate(directory / "guests", account) or "")
-
-
 def _try_port(host: str, port: int) -> str:
     """Return why the address cannot be listened on; empty if it can."""
     try:
@@ -155,15 +138,6 @@ def _try_port(host: str, port: int) -> str:
         known = error.errno is not None and error.errno in errno.errorcode
         return os.strerror(error.errno) if known and error.errno is not None else str(error)
     return ""
-
-
-@lru_cache
-def _try_namespace(kind: int) -> str:
-    """Return why this process cannot have such a namespace; empty if it can."""
-    status = subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-I", "-S", "-c", _UNSHARE, str(kind)], capture_output=True, check=False, timeout=_SECONDS
-    ).returncode
-    return os.strerror(status) if status else ""
 
 
 def _try_binding() -> str:
