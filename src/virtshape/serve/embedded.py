@@ -10,6 +10,7 @@ import logging
 import signal
 import time
 from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,6 +19,7 @@ from msgspec import Struct
 from virtshape.api.moment import now
 from virtshape.apiserver.access.authentication import Authenticator
 from virtshape.apiserver.access.authorization import Authorizer
+from virtshape.apiserver.access.certificates import CERTIFICATE_LIFETIME
 from virtshape.apiserver.access.granting import AccessAdmission
 from virtshape.apiserver.access.reviews import Judge
 from virtshape.apiserver.access.tokenrequest import answer_token_request
@@ -48,6 +50,7 @@ from virtshape.serve.cycles import spare_collections
 from virtshape.serve.guests.hostdisks import explain_host_disk
 from virtshape.serve.inprocess import connect
 from virtshape.serve.logs import is_access_logged, log_requests
+from virtshape.serve.renewal import renew_forever
 from virtshape.serve.runtime import LauncherName, Runtime, open_runtime
 from virtshape.serve.seeding import MANAGER, seed
 from virtshape.serve.storage.inbox import DirectoryInbox
@@ -74,6 +77,7 @@ class Settings(Struct, kw_only=True):
     launcher: LauncherName = "none"
     history_seconds: float = DEFAULT_WINDOW_SECONDS
     history_revisions: int = DEFAULT_WINDOW_REVISIONS
+    certificate_lifetime: timedelta = CERTIFICATE_LIFETIME
 
 
 class Ready(Struct):
@@ -127,7 +131,10 @@ async def serve(settings: Settings) -> AsyncIterator[Ready]:
         authority = system.directory.pki.authority.pem.decode()
         await publish_upload_proxy(connect(system.server, manager=MANAGER), url, authority)
         interval = min(COMPACTION_SECONDS, settings.history_seconds)
-        tasks = [asyncio.create_task(_compact_forever(system.store, interval))]
+        tasks = [
+            asyncio.create_task(_compact_forever(system.store, interval)),
+            asyncio.create_task(renew_forever(system.directory.pki, tls, [settings.host])),
+        ]
         if settings.controllers:
             tasks.append(asyncio.create_task(control(system.server, runtime, settings.directory)))
         try:
@@ -155,7 +162,7 @@ async def assemble(
     )
     try:
         await seed(store, with_catalog=settings.catalog)
-        directory = Directory(settings.directory)
+        directory = Directory(settings.directory, certificate_lifetime=settings.certificate_lifetime)
         authorizer = Authorizer()
         access = Access(store, authorizer)
         upkeep = Upkeep(store, authorizer)

@@ -53,11 +53,13 @@ class Authority:
         )
         return cls(builder.sign(key, hashes.SHA256()), key)
 
-    def issue_server(self, hosts: Iterable[str], now: datetime | None = None) -> Credential:
+    def issue_server(
+        self, hosts: Iterable[str], now: datetime | None = None, *, lifetime: timedelta = CERTIFICATE_LIFETIME
+    ) -> Credential:
         """A certificate for a server that is reached under these names and addresses."""
         names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
         subject = [x509.NameAttribute(NameOID.COMMON_NAME, "virtshape")]
-        return self._issue(subject, ExtendedKeyUsageOID.SERVER_AUTH, now, CERTIFICATE_LIFETIME, names)
+        return self._issue(subject, ExtendedKeyUsageOID.SERVER_AUTH, now, lifetime, names)
 
     def issue_client(
         self,

@@ -55,8 +55,13 @@ class ServerFiles(NamedTuple):
 class Pki:
     """The keys and certificates below one directory."""
 
-    def __init__(self, directory: Path, now: datetime | None = None) -> None:
+    def __init__(
+        self, directory: Path, now: datetime | None = None, *, lifetime: timedelta = CERTIFICATE_LIFETIME
+    ) -> None:
+        """`lifetime` is that of server certificates."""
         self._directory = directory
+        self._lifetime = lifetime
+        self.renew_before = min(RENEW_BEFORE, lifetime / 3)
         self.authority = self._ensure_authority(now or datetime.now(UTC))
 
     def ensure_server_certificate(self, hosts: Iterable[str] = (), now: datetime | None = None) -> ServerFiles:
@@ -65,7 +70,7 @@ class Pki:
         files = ServerFiles(self._path("apiserver.crt"), self._path("apiserver.key"), self._path("ca.crt"))
         wanted = list(dict.fromkeys(_normalize(host) for host in (*LOOPBACK_HOSTS, *SERVICE_NAMES, *_names(), *hosts)))
         if not self._is_usable(files, set(wanted), now):
-            credential = self.authority.issue_server(wanted, now)
+            credential = self.authority.issue_server(wanted, now, lifetime=self._lifetime)
             # The certificate last: after a crash in between, the pair does not fit and is made again.
             write_private(files.key, credential.key)
             write_private(files.certificate, credential.certificate)
@@ -80,11 +85,28 @@ class Pki:
         files = self.ensure_server_certificate(hosts)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.load_cert_chain(files.certificate, files.key)
-        context.load_verify_locations(cadata=self.authority.pem.decode())
+        self._load(context, files)
         context.verify_mode = ssl.CERT_OPTIONAL  # who brings no certificate may still bring a token
         context.set_alpn_protocols(["http/1.1"])
         return context
+
+    def renew_server_context(self, context: ssl.SSLContext, hosts: Iterable[str] = ()) -> bool:
+        """
+        Load a new certificate into a context if the present one ends soon; return whether one was loaded.
+
+        New connections get it; connections that exist are not affected.
+        """
+        self.authority = self._ensure_authority(datetime.now(UTC))
+        present = read_private(self._path("apiserver.crt"))
+        files = self.ensure_server_certificate(hosts)
+        if read_private(files.certificate) == present:
+            return False
+        self._load(context, files)
+        return True
+
+    def _load(self, context: ssl.SSLContext, files: ServerFiles) -> None:
+        context.load_cert_chain(files.certificate, files.key)
+        context.load_verify_locations(cadata=self.authority.pem.decode())
 
     def _ensure_authority(self, now: datetime) -> Authority:
         certificate_path, key_path = self._path("ca.crt"), self._path("ca.key")
@@ -110,7 +132,7 @@ class Pki:
             return False
         certificate = self._load_certificate(files.certificate.name)
         return (
-            certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc - RENEW_BEFORE
+            certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc - self.renew_before
             and wanted <= _hosts_of(certificate)
             and self.authority.has_issued(certificate)
             and certificate.public_key() == self._ensure_key(files.key.name).public_key()

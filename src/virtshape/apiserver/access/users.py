@@ -54,9 +54,9 @@ class BindingName(NamedTuple):
 class Directory:
     """The files of a data directory that say who gets in."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, certificate_lifetime: timedelta = CERTIFICATE_LIFETIME) -> None:
         self.kubeconfig = path / "kubeconfig"
-        self.pki = Pki(path / "pki")
+        self.pki = Pki(path / "pki", lifetime=certificate_lifetime)
         self.register = Register(path / "pki" / "users.json")
 
     def server(self, url: str) -> Server:

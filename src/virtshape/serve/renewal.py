@@ -1,0 +1,26 @@
+"""Renews the embedded server's certificate while it serves; connections that exist are kept."""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from virtshape.apiserver.access.pki import Pki, PkiError
+
+LONGEST_PAUSE: Final = timedelta(hours=1)
+_log = logging.getLogger(__name__)
+
+
+async def renew_forever(pki: Pki, context: ssl.SSLContext, hosts: Sequence[str]) -> None:
+    """Check the certificate regularly and replace it before it ends, until cancelled."""
+    pause = min(LONGEST_PAUSE, pki.renew_before / 4).total_seconds()
+    while True:
+        await asyncio.sleep(pause)
+        try:
+            # On the event loop: OpenSSL does not allow handshakes to begin while a context changes.
+            if pki.renew_server_context(context, hosts):
+                _log.info("serving with a renewed certificate")
+        except (PkiError, OSError) as error:
+            _log.error("renewing the server's certificate failed: %s; retrying in %g s", error, pause)

@@ -1,0 +1,95 @@
+"""The server's certificate is renewed while it runs, and no connection ends for it."""
+
+import asyncio
+import http.client
+import json
+import ssl
+import time
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.loopback import PATIENCE
+from tests.worlds import run
+
+from virtshape.apiserver.access.kubeconfig import find_token
+from virtshape.serve.embedded import Ready, Settings, serve
+
+LIFETIME = timedelta(seconds=6)
+
+
+class Visitor:
+    """A TLS client that trusts the data directory's authority and keeps its connection."""
+
+    def __init__(self, ready: Ready, directory: Path) -> None:
+        place = urlsplit(ready.url)
+        context = ssl.create_default_context(cafile=str(directory / "pki" / "ca.crt"))
+        self._connection = http.client.HTTPSConnection(
+            place.hostname or "", place.port, context=context, timeout=PATIENCE
+        )
+        self._headers = {"Authorization": f"Bearer {find_token(ready.kubeconfig.read_text())}"}
+        self._connection.connect()
+        shown = self._connection.sock.getpeercert()
+        assert shown is not None
+        self.serial = shown["serialNumber"]
+
+    @property
+    def local_port(self) -> object:
+        """The port of the connection that is open now."""
+        return self._connection.sock.getsockname()[1]
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def get(self, path: str) -> int:
+        self._connection.request("GET", path, headers=self._headers)
+        response = self._connection.getresponse()
+        response.read()
+        return response.status
+
+    def watch(self, path: str) -> http.client.HTTPResponse:
+        self._connection.request("GET", path, headers=self._headers)
+        return self._connection.getresponse()
+
+    def create(self, name: str) -> int:
+        body = json.dumps({"metadata": {"name": name}}).encode()
+        self._connection.request("POST", "/api/v1/namespaces/default/configmaps", body, self._headers)
+        response = self._connection.getresponse()
+        response.read()
+        return response.status
+
+
+def read_serial(ready: Ready, directory: Path) -> object:
+    """Return the serial number of the certificate that a new connection gets."""
+    with closing(Visitor(ready, directory)) as visitor:
+        return visitor.serial
+
+
+def scenario(ready: Ready, directory: Path) -> None:
+    with closing(Visitor(ready, directory)) as kept, closing(Visitor(ready, directory)) as watching:
+        port = kept.local_port
+        stream = watching.watch("/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=60")
+        deadline = time.monotonic() + PATIENCE
+        while read_serial(ready, directory) == kept.serial:
+            assert time.monotonic() < deadline, "the certificate is not renewed"
+            time.sleep(0.2)
+        time.sleep(LIFETIME.total_seconds())  # by now the first certificate has ended
+        assert kept.get("/api/v1/namespaces/default") == 200
+        assert kept.local_port == port
+        with closing(Visitor(ready, directory)) as newest:
+            assert newest.create("news") == 201
+        assert json.loads(stream.readline())["object"]["metadata"]["name"] == "news"
+        stream.close()
+
+
+def test_the_certificate_is_renewed_and_connections_are_kept(tmp_path: Path) -> None:
+    directory = tmp_path / "data"
+    directory.mkdir(mode=0o700)
+    settings = Settings(directory=directory, port=0, catalog=False, certificate_lifetime=LIFETIME)
+
+    async def main() -> None:
+        async with serve(settings) as ready:
+            await asyncio.to_thread(scenario, ready, directory)
+
+    run(main())
