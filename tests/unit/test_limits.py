@@ -1,18 +1,25 @@
 """Limits of docs/limits.md that no other test reaches."""
 
+import asyncio
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
-from tests.containers import build_layer, build_layout, write_tree
+from tests.containers import build_index, build_layer, build_layout, digest, write_tree
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.diagnosis import MAX_PROBLEMS
 from virtshape.api.problems import DecodeError
+from virtshape.api.status import StatusError
+from virtshape.apiserver.access.authorization import Attributes, Decision
+from virtshape.apiserver.actions.foreign import MOST_READS, ForeignReadError, read_as_caller
+from virtshape.apiserver.patches.jsonpatch import MOST_COPIED_BYTES, patch_json
 from virtshape.launcher.images import layers
 from virtshape.launcher.images.containers import ContainerImages
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.volumes import files
 from virtshape.launcher.volumes.errors import UnusableVolumeError
+from virtshape.resolve.reference import Reference
 
 NAME = "registry.example/team/disk:1"
 
@@ -39,3 +46,35 @@ def test_an_answer_names_a_limited_number_of_problems() -> None:
     with pytest.raises(DecodeError) as refused:
         object_from_tree(tree)
     assert len(refused.value.problems) == MAX_PROBLEMS
+
+
+def test_json_patch_operations_copy_a_limited_number_of_bytes() -> None:
+    large = {"a": "x" * (MOST_COPIED_BYTES // 2)}
+    copies = [{"op": "copy", "from": "/a", "path": f"/b{number}"} for number in range(2)]
+    assert patch_json(large, copies[:1]).keys() == {"a", "b0"}
+    with pytest.raises(StatusError) as refused:
+        patch_json(large, copies)
+    assert refused.value.code == 422
+
+
+def test_indexes_of_images_are_followed_to_a_limited_depth(tmp_path: Path) -> None:
+    files = build_layout({"": [build_layer({"disk/one.img": b"x" * 512})]})
+    for _ in range(4):
+        inner = files["index.json"]
+        files[f"blobs/{digest(inner).replace(':', '/')}"] = inner
+        files["index.json"] = build_index({"": inner})
+    source = write_tree(tmp_path / "layout", files)
+    images = ContainerImages(tmp_path / "cache", files={NAME: str(source)}, from_registries=False)
+    with pytest.raises(RefusedImageError, match="names further indexes without end"):
+        images.fetch_disk(NAME)
+
+
+def test_a_vm_refers_to_a_limited_number_of_objects_in_other_namespaces() -> None:
+    async def decide(permitted: Collection[Reference]) -> None:
+        raise ForeignReadError(Reference("", "PersistentVolumeClaim", "other", f"claim-{len(permitted)}"))
+
+    async def allow(_: Attributes) -> Decision:
+        return Decision(allowed=True)
+
+    with pytest.raises(StatusError, match=f"more than {MOST_READS} objects in other namespaces"):
+        asyncio.run(read_as_caller(decide, allow))

@@ -10,7 +10,7 @@ from tests.commands import call_virtctl
 from virtshape.cli import completion
 from virtshape.cli.virtshape import virtshape
 
-PROGRAM = "from virtshape.cli.virtctl import main; raise SystemExit(main())"
+PROGRAM = "from virtshape.cli.{name} import main; raise SystemExit(main())"
 
 
 def _complete(line: str) -> list[str]:
@@ -18,11 +18,12 @@ def _complete(line: str) -> list[str]:
     words = line.split(" ")
     environment = {
         **os.environ,
-        "_VIRTCTL_COMPLETE": "bash_complete",
+        f"_{words[0].upper()}_COMPLETE": "bash_complete",
         "COMP_WORDS": line,
         "COMP_CWORD": str(len(words) - 1),
     }
-    ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    program = PROGRAM.format(name=words[0])
+    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     return [answer.removeprefix("plain,") for answer in ran.stdout.split()]
 
 
@@ -45,6 +46,9 @@ def _print_help_of_virtshape() -> str:
         pytest.param("virtctl create vm --run-strategy=ma", ["Manual"], id="value after ="),
         pytest.param("virtctl create instancetype --iothreadspolicy s", ["shared"], id="value begun"),
         pytest.param("virtctl completion ", ["bash", "zsh", "fish"], id="argument"),
+        pytest.param("virtshape do", ["down", "doctor"], id="command of virtshape"),
+        pytest.param("virtshape down --g", ["--guests"], id="flag of virtshape"),
+        pytest.param("virtshape doctor --output ", ["table", "json", "yaml"], id="values of virtshape"),
     ],
 )
 def test_commands_flags_and_values_are_completed(line: str, answers: list[str]) -> None:
