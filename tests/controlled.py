@@ -37,6 +37,7 @@ from virtshape.serve.controllers import MANAGER, controlling
 from virtshape.serve.embedded import System
 from virtshape.serve.inprocess import connect
 from virtshape.serve.runtime import LauncherName, NoRuntime, PlayedRuntime
+from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)
 Wrap = Callable[[Client], Any]
@@ -119,7 +120,7 @@ class Place:
     ) -> AbstractAsyncContextManager[Controllers]:
         """The controllers at work; `wrap` may stand between them and the server."""
         runtime = self._played if launcher == "simulate" else NoRuntime()
-        return controlling(self.server, runtime, self.directory, wrap=wrap)
+        return controlling(self.server, runtime, self.directory, supervisor=Supervisor(), wrap=wrap)
 
     def hosting(self) -> AbstractAsyncContextManager[Controllers]:
         """The controllers at work, with guests that the API leads to."""

@@ -22,6 +22,7 @@ from virtshape.launcher.machine.lacks import find_lacks
 from virtshape.launcher.machine.places import Places
 from virtshape.launcher.machine.probing import probe_host
 from virtshape.launcher.report import Report
+from virtshape.supervise.supervisor import Supervisor
 
 Tree = dict[str, Any]
 PATIENCE: Final = 120.0
@@ -141,7 +142,7 @@ def check_machine() -> None:
 async def adopt(data: Path) -> Stable:
     """The guests in this data directory, those that run there already among them."""
     places = Places(data, choose_account())
-    guests = Guests(places, await probe_host(places))
+    guests = Guests(places, await probe_host(places), Supervisor())
     guests.adopt()
     return Stable(places, guests)
 

@@ -27,6 +27,7 @@ from virtshape.client.rest import RestClient
 from virtshape.control.controllers import Controllers, make_informers
 from virtshape.control.ownership import is_controlled_by
 from virtshape.control.pods.launcher import PodLauncher
+from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)
 R = TypeVar("R")
@@ -179,7 +180,7 @@ async def controlled_pods(client: RestClient) -> Any:
     """The controllers of a cluster at work, over a client; yields them."""
     informers: Informers = make_informers(client)
     launcher = PodLauncher(client, informers, IMAGE)
-    controllers = Controllers(client, launcher, informers=informers, on_cluster=True)
+    controllers = Controllers(client, launcher, supervisor=Supervisor(), informers=informers, on_cluster=True)
     async with controllers.running():
         yield controllers
 

@@ -15,12 +15,13 @@ from virtshape.launcher.machine.account import choose_account
 from virtshape.launcher.machine.guests import Guests
 from virtshape.launcher.machine.places import Places
 from virtshape.launcher.machine.probing import probe_host
+from virtshape.supervise.supervisor import Supervisor
 
 
 async def supervise(data: Path) -> None:
     """Start a guest and wait to be killed."""
     places = Places(data, choose_account())
-    guests = Guests(places, await probe_host(places))
+    guests = Guests(places, await probe_host(places), Supervisor())
     uid = str(uuid.uuid4())
     running = asyncio.Event()
     guests.observe(lambda _, report: running.set() if report.state != "starting" else None)

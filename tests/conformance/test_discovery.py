@@ -48,7 +48,12 @@ def find_document(path: str, accept: str) -> Document:
     plain = write_discovery("127.0.0.1:6443")
     if AGGREGATED in accept and f"v={aggregated.VERSION};" in accept:
         return aggregated.write_aggregated_discovery()[path]
-    others = ["/openapi/v2", "/openapi/v3", "/version", *list_health_paths(["ping"])]
+    others = [
+        "/openapi/v2",
+        "/openapi/v3",
+        "/version",
+        *(path for endpoint in ENDPOINTS for path in list_health_paths(endpoint, ["ping"])),
+    ]
     match path:
         case "/":
             return write_root([*plain, *others])

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 from virtshape.api.cdi import UploadTokenRequest
@@ -102,7 +103,8 @@ class Server:
         """The answer to a request, or the promise of one."""
         try:
             if request.path[1:].partition("/")[0] in _OPEN_TO_ALL:
-                return self._publisher.answer(request) or answer_not_found()
+                reveal = partial(self._may_see_reasons, request)
+                return self._publisher.answer(request, reveal=reveal) or answer_not_found()
             if find_upload(request.path) is not None:
                 return self._uploads.answer(request)
             asker = self._identify(request)
@@ -113,6 +115,16 @@ class Server:
     def authenticate(self, request: Request) -> None:
         """Raise StatusError if the head of a request does not say who sends it; large bodies are read for others."""
         self._identify(request)
+
+    def _may_see_reasons(self, request: Request) -> bool:
+        """Return True if the client may see why health checks fail: if it may get the checks below the endpoint."""
+        endpoint = request.path[1:].partition("/")[0]
+        try:
+            asker = self._identify(request)
+            self._authorizer.require(asker.user, Attributes(verb="get", path=f"/{endpoint}/reasons"))
+        except StatusError:
+            return False
+        return True
 
     def handle_as(self, request: Request, asker: Asker) -> Answer | Awaitable[Answer]:
         """The same, for someone who is known already."""

@@ -76,21 +76,22 @@ class Informer(Generic[T]):
 
     async def run(self) -> None:
         """Keep up to date until cancelled; `synced` is set once everything is there."""
-        resync = asyncio.create_task(self._resync_forever()) if self._resync_seconds else None
-        try:
-            while True:
-                try:
-                    await self._follow(await self._list())
-                except GoneError:
-                    _log.info("%s: listing anew, since the past is forgotten", self._kind.__name__)
-                except _AbsentError:
-                    self.synced.set()
-                    await asyncio.sleep(ABSENCE_SECONDS)
-                except (StatusError, UnreachableError, ConfigError) as error:
-                    await self._back_off(error)
-        finally:
-            if resync is not None:
-                resync.cancel()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._keep_up())
+            if self._resync_seconds:
+                group.create_task(self._resync_forever())
+
+    async def _keep_up(self) -> None:
+        while True:
+            try:
+                await self._follow(await self._list())
+            except GoneError:
+                _log.info("%s: listing again, since the server no longer has the last revision", self._kind.__name__)
+            except _AbsentError:
+                self.synced.set()
+                await asyncio.sleep(ABSENCE_SECONDS)
+            except (StatusError, UnreachableError, ConfigError) as error:
+                await self._back_off(error)
 
     async def _list(self) -> str:
         """Bring everything up to date at once; the revision that it is of."""

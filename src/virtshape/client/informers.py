@@ -4,14 +4,16 @@ Informers of several kinds that are run and asked together.
 What is read here may be a moment old.
 """
 
-import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
 from virtshape.api.model import Model
 from virtshape.client.cache import Indexer, Place
 from virtshape.client.informer import Informer
 from virtshape.client.protocol import Client
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import INFORMERS
 
 T = TypeVar("T", bound=Model)
 
@@ -65,11 +67,13 @@ class Informers:
         found: Sequence[T] = self._informers[kind].cache.find_by(index, value)
         return found
 
-    async def run(self) -> None:
-        """Keep all up to date until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for informer in self._informers.values():
-                group.create_task(informer.run())
+    @asynccontextmanager
+    async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
+        """Keep all up to date for as long as the block lasts; an informer that fails is restarted on its own."""
+        async with AsyncExitStack() as stack:
+            for kind, informer in self._informers.items():
+                await stack.enter_async_context(supervisor.running(INFORMERS, informer.run, item=kind.__name__))
+            yield
 
     async def wait(self, kinds: Iterable[type[Model]] | None = None) -> None:
         """Wait until everything of these kinds, or of all, is there."""

@@ -10,6 +10,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -23,6 +24,8 @@ from virtshape.client.protocol import Client
 from virtshape.client.resources import kind_of, metadata_of
 from virtshape.control.garbage import Delete, Disown, Graph, Identity, Member, Release, Step, decide_steps, read_member
 from virtshape.control.loop import DONE, Loop, Name, Result
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import GARBAGE_COLLECTOR
 
 PAGE: Final = 200
 WATCH_SECONDS: Final = 300
@@ -43,18 +46,16 @@ class Collector:
         self.loop = Loop("garbage", self.reconcile)
 
     @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
         """Collect for as long as the block lasts; it begins once everything was seen."""
-        tasks = [asyncio.create_task(self._follow(kind), name=f"garbage-{kind.__name__}") for kind in self._kinds]
-        try:
+        async with contextlib.AsyncExitStack() as stack:
+            for kind in self._kinds:
+                watch = supervisor.running(GARBAGE_COLLECTOR, partial(self._follow, kind), item=kind.__name__)
+                await stack.enter_async_context(watch)
             for synced in self._synced.values():
                 await synced.wait()
-            async with self.loop.running():
-                yield
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await stack.enter_async_context(self.loop.running(supervisor))
+            yield
 
     async def reconcile(self, name: Name) -> Result:
         """Look after the object with this UID."""
@@ -135,7 +136,7 @@ class Collector:
             try:
                 await self._watch(kind)
             except (StatusError, UnreachableError) as error:
-                _log.info("garbage: %s: %s; following anew", kind.__name__, error)
+                _log.warning("garbage collector: watching %s failed: %s; trying again", kind.__name__, error)
                 await asyncio.sleep(PAUSE_SECONDS)
 
     async def _watch(self, kind: type[Model]) -> None:

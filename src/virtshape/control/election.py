@@ -10,7 +10,7 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from typing import Final, Literal
 
@@ -95,21 +95,22 @@ class Elector:
         """Whether the lease could be read lately."""
         return self._clock() < self._seen_at + self._terms.duration
 
-    async def lead(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Wait for the lease, then work for as long as it can be renewed; it is given back when the work ends."""
+    async def lead(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        """Wait for the lease, then work for as long as it can be renewed; release it when the work ends."""
         await self._acquire()
-        _log.info("%s leads", self._identity)
-        working = asyncio.ensure_future(work())
-        renewing = asyncio.ensure_future(self._renew_forever())
+        _log.info("%s became the leader", self._identity)
+        working = asyncio.create_task(work(), name="leading")
+        renewing = asyncio.create_task(self._renew_forever(), name="renewing")
         try:
             await asyncio.wait((working, renewing), return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in (working, renewing):
                 task.cancel()
-            outcome, _ = await asyncio.gather(working, renewing, return_exceptions=True)
+            outcomes = await asyncio.gather(working, renewing, return_exceptions=True)
             await self._release()
-        if isinstance(outcome, Exception):
-            raise outcome
+        errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+        if errors:
+            raise errors[0] if len(errors) == 1 else ExceptionGroup("leading and renewing the lease failed", errors)
 
     async def _acquire(self) -> None:
         while not await self._try():

@@ -22,6 +22,8 @@ from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.control.clock import Clock, format_time
 from virtshape.control.ownership import Object
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import EVENT_RECORDER
 
 MOST_WAITING: Final = 10_000
 MOST_AT_ONCE: Final = 32
@@ -83,16 +85,14 @@ class Recorder:
             self._news.set()
 
     @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Tell for as long as the block lasts, and then what is left."""
-        task = asyncio.create_task(self._work(), name="events")
-        try:
-            yield
-        finally:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.flush(), _FLUSH_SECONDS)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+    async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
+        """Write events for as long as the block lasts, and at its end those that are left."""
+        async with supervisor.running(EVENT_RECORDER, self._work):
+            try:
+                yield
+            finally:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.flush(), _FLUSH_SECONDS)
 
     async def flush(self) -> None:
         """Wait until all is told."""
@@ -101,7 +101,8 @@ class Recorder:
 
     async def _work(self) -> None:
         while True:
-            await self._news.wait()
+            if not self._waiting:
+                await self._news.wait()
             await asyncio.sleep(GATHERING_SECONDS)  # many at once cost little more than one
             self._news.clear()
             while self._waiting:
@@ -109,14 +110,16 @@ class Recorder:
                 for happening in batch:
                     del self._waiting[happening]
                 self._busy = True
-                await asyncio.gather(*(self._try(happening, tally) for happening, tally in batch.items()))
-                self._busy = False
+                try:
+                    await asyncio.gather(*(self._try(happening, tally) for happening, tally in batch.items()))
+                finally:
+                    self._busy = False
 
     async def _try(self, happening: Happening, tally: _Tally) -> None:
         try:
             await self._write(happening, tally)
         except (StatusError, UnreachableError) as error:
-            _log.debug("event %s of %s is lost: %s", happening.reason, happening.involved[3], error)
+            _log.info("writing event %s of %s failed: %s", happening.reason, happening.involved[3], error)
 
     async def _write(self, happening: Happening, tally: _Tally) -> None:
         event = self._build(happening, tally)

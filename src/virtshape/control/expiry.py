@@ -5,12 +5,10 @@ Only where no kube-apiserver does the same.
 """
 
 import asyncio
-import logging
 from typing import Final
 
 from virtshape.api.core.event import Event
 from virtshape.api.status import StatusError
-from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.control.clock import Clock, parse_time
@@ -18,7 +16,6 @@ from virtshape.control.clock import Clock, parse_time
 KEPT_SECONDS: Final = 3600.0
 SWEEP_SECONDS: Final = 600.0
 PAGE: Final = 500
-_log = logging.getLogger(__name__)
 
 
 class EventExpiry:
@@ -29,13 +26,10 @@ class EventExpiry:
         self._clock = clock
 
     async def run(self) -> None:
-        """Sweep now and then, until cancelled; not at once, when there is enough to do."""
+        """Delete old events every ten minutes, until cancelled; the first time after ten minutes."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            try:
-                await self.sweep()
-            except (StatusError, UnreachableError) as error:
-                _log.warning("old events are still there: %s", error)
+            await self.sweep()
 
     async def sweep(self) -> int:
         """Delete the events that are too old; how many."""

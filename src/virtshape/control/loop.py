@@ -20,6 +20,8 @@ from virtshape.client.errors import UnreachableError
 from virtshape.control.queue import Queue
 from virtshape.control.tally import Tally
 from virtshape.resolve.reference import NotFoundError
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import CONTROLLERS
 
 DEFAULT_WORKERS: Final = 8
 _log = logging.getLogger(__name__)
@@ -64,16 +66,18 @@ class Loop:
         self._workers = workers
 
     @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
         """Reconcile for as long as the block lasts."""
-        tasks = [asyncio.create_task(self._work(), name=f"{self.title}-{n}") for n in range(self._workers)]
         try:
-            yield
+            async with supervisor.running(CONTROLLERS, self._run_workers, item=self.title):
+                yield
         finally:
             self.queue.close()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run_workers(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(self._workers):
+                group.create_task(self._work(), name=f"{self.title}-{number}")
 
     async def _work(self) -> None:
         while True:

@@ -8,13 +8,15 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from virtshape.api.core.node import Node
+from virtshape.api.core.node import Node, NodeCondition, NodeStatus
+from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.control.clock import format_time
 from virtshape.control.launcher import SIMULATED_LABEL, Launcher
 
+HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
 MOST_TRIES: Final = 8
 """Others may have something to note on a node that is new."""
 
@@ -31,6 +33,25 @@ async def settle_nodes(client: Client, launcher: Launcher | None, now: float) ->
         return {}
     await _put(client, wanted)
     return {name: launcher}
+
+
+async def put_unready_node(client: Client, name: str, message: str, now: float) -> Node:
+    """Set the condition Ready of a node to False; create the node if it does not exist."""
+    stamp = format_time(now)
+    wanted = NodeCondition("Ready", "False", stamp, stamp, message, "LauncherFailed")
+    node = Node(api_version="v1", kind="Node", metadata=ObjectMeta(name=name, labels={HOSTNAME_LABEL: name}))
+    try:
+        current = await client.create(node)
+    except StatusError as error:
+        if error.reason != "AlreadyExists":
+            raise
+        current = await client.get(Node, name)
+    status = current.status or NodeStatus()
+    others = [one for one in status.conditions or () if one.type != wanted.type]
+    before = next((one for one in status.conditions or () if one.type == wanted.type), None)
+    if before is not None and before.status == wanted.status:
+        wanted = replace(wanted, last_transition_time=before.last_transition_time)
+    return await client.update_status(replace(current, status=replace(status, conditions=[*others, wanted])))
 
 
 async def _put(client: Client, wanted: Node) -> None:

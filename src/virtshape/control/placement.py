@@ -24,11 +24,23 @@ NODE_PATIENCE_SECONDS: Final = 1.0
 ROAMING_PATIENCE_SECONDS: Final = 30.0
 
 
+class Unready(Struct, frozen=True):
+    """Why a node takes no instances at the moment."""
+
+    message: str
+    is_failure: bool = False
+
+
+LAUNCHER_STARTING: Final = Unready("the launcher is starting")
+
+
 class Spot(Struct, frozen=True):
     """A node for an instance, or why there is none; neither where the launcher finds one itself."""
 
     node: str = ""
     lacks: str = ""
+    is_starting: bool = False
+    """Whether a node will be there soon, so that nothing is wrong yet."""
 
 
 class Placement(Protocol):
@@ -46,6 +58,9 @@ class Placement(Protocol):
     def is_lost(self, vmi: VirtualMachineInstance) -> bool:
         """Whether the node is gone that the instance was on."""
 
+    def is_unready(self, vmi: VirtualMachineInstance) -> bool:
+        """Return True if the launcher of the instance's node is not running, so that guests there cannot be stopped."""
+
     def release(self, name: Name) -> set[Name]:
         """Count an instance no more; those that found no place, which may find one now."""
 
@@ -55,10 +70,19 @@ class NodePlacement:
 
     patience = NODE_PATIENCE_SECONDS
 
-    def __init__(self, cache: Cache, launchers: Mapping[str, Launcher], absence: str = "") -> None:
+    def __init__(
+        self,
+        cache: Cache,
+        launchers: Mapping[str, Launcher],
+        absence: str = "",
+        *,
+        unready: Mapping[str, Unready] | None = None,
+    ) -> None:
+        """`unready` are nodes whose launcher is not running, with the reason; the caller may change it."""
         self._cache = cache
         self._launchers = launchers
         self._absence = absence
+        self._unready = unready if unready is not None else {}
         self._ledger: Ledger | None = None
         self._unplaced: set[Name] = set()
 
@@ -66,16 +90,19 @@ class NodePlacement:
         """The first node that takes the instance."""
         ledger = self._open_ledger()
         demand = measure_demand(vmi.spec, self._configuration())
-        lacks: dict[str, list[str]] = {}
+        lacks = {node: [f"is not ready: {unready.message}"] for node, unready in self._unready.items()}
         for node in self._list_nodes():
             node_name = (node.metadata.name if node.metadata else None) or ""
+            if node_name in self._unready:
+                continue
             lacks[node_name] = check_fit(demand, node, ledger.used(node_name))
             if not lacks[node_name]:
                 ledger.place(str(name), node_name, demand)
                 self._unplaced.discard(name)
                 return Spot(node_name)
         self._unplaced.add(name)
-        return Spot(lacks=explain_lacks(lacks, self._absence))
+        is_starting = any(not unready.is_failure for unready in self._unready.values())
+        return Spot(lacks=explain_lacks(lacks, self._absence), is_starting=is_starting)
 
     def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Launcher | None:
         """The launcher of the instance's node."""
@@ -86,7 +113,12 @@ class NodePlacement:
 
     def is_lost(self, vmi: VirtualMachineInstance) -> bool:
         """Whether the server knows the instance's node no more."""
-        return self._cache.find(Node, (vmi.status.node_name if vmi.status else None) or "") is None
+        node = (vmi.status.node_name if vmi.status else None) or ""
+        return node not in self._unready and self._cache.find(Node, node) is None
+
+    def is_unready(self, vmi: VirtualMachineInstance) -> bool:
+        """Return True if the launcher of the instance's node is not running."""
+        return ((vmi.status.node_name if vmi.status else None) or "") in self._unready
 
     def release(self, name: Name) -> set[Name]:
         """Give the instance's share of its node back."""
@@ -138,6 +170,11 @@ class Roaming:
 
     def is_lost(self, vmi: VirtualMachineInstance) -> bool:
         """Whether a node is gone: only the launcher could tell, and would."""
+        del vmi
+        return False
+
+    def is_unready(self, vmi: VirtualMachineInstance) -> bool:
+        """Return False: the launcher is in this process."""
         del vmi
         return False
 

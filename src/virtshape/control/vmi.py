@@ -29,6 +29,7 @@ _WAITS: Final = frozenset({"PullingImage", "DataVolumeNotReady", "ClaimNotBound"
 _TOLD_CONDITIONS: Final = {"Paused": "Paused", "Synchronized": "SyncFailed", MISFIT_CONDITION: "LiveChangeFailed"}
 NODE_LABEL: Final = "kubevirt.io/nodeName"
 UNSCHEDULABLE: Final = "Unschedulable"
+LAUNCHER_STARTING: Final = "LauncherStarting"
 _PHASES: Final[dict[GuestState, Phase]] = {
     "placing": "Scheduling",
     "waiting": "Scheduled",
@@ -90,6 +91,10 @@ class VmiReconciler:
     async def _place(self, name: Name, vmi: VirtualMachineInstance) -> VirtualMachineInstance | None:
         """The instance on a node that takes it; None if none does, which its status then says."""
         spot = self._placement.find_spot(name, vmi)
+        if spot.is_starting:
+            progress = Progress(phase="Scheduling", reason=LAUNCHER_STARTING, message=spot.lacks)
+            await self._advance(vmi, progress)
+            return None
         if spot.lacks:
             self._tell_unplaced(vmi, spot.lacks)
             await self._advance(vmi, Progress(phase="Scheduling", reason=UNSCHEDULABLE, message=spot.lacks))
@@ -151,6 +156,8 @@ class VmiReconciler:
         metadata = vmi.metadata or ObjectMeta()
         if INSTANCE_FINALIZER not in (metadata.finalizers or ()):
             return DONE
+        if self._placement.is_unready(vmi):
+            return DONE  # the guest may still run; reconciled again when the launcher is back
         launcher = self._placement.find_launcher(name, vmi)
         if launcher is not None and not await launcher.stop(vmi):
             return Result(after=self._placement.patience)

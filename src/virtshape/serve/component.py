@@ -14,6 +14,7 @@ from virtshape.apiserver.http import Authenticate, Handler, Listener
 from virtshape.apiserver.limits import LARGEST_BODY
 from virtshape.client.informers import Informers
 from virtshape.serve.cycles import spare_collections
+from virtshape.serve.figures import list_task_figures
 from virtshape.serve.logs import is_access_logged, log_requests
 from virtshape.serve.metrics import Family
 from virtshape.serve.monitoring import Monitor, monitored
@@ -21,6 +22,9 @@ from virtshape.serve.process import Ports
 from virtshape.serve.surroundings import Surroundings
 from virtshape.serve.tls.keeping import CertificateKeeper
 from virtshape.serve.tls.sources import Certification
+from virtshape.supervise.checks import PASSED, Check
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import CERTIFICATES
 
 DRAIN_SECONDS: Final = 10.0
 
@@ -49,6 +53,7 @@ class Server(Struct, frozen=True):
     surroundings: Surroundings
     keeper: CertificateKeeper
     list_figures: Callable[[], Iterable[Family]]
+    supervisor: Supervisor
     largest_body: int = LARGEST_BODY
     authenticate: Authenticate = lambda _: None
 
@@ -56,23 +61,34 @@ class Server(Struct, frozen=True):
 async def serve(server: Server, settings: Settings, announce: Callable[[Ready], None]) -> None:
     """Answer until cancelled; then finish what is in flight."""
     serving: list[int] = []
-    monitor = Monitor(
-        lambda: {"informers": server.surroundings.is_ready, "certificate": bool(serving)}, server.list_figures
-    )
+    supervisor = server.supervisor
+
+    def list_checks() -> dict[str, Check]:
+        checks = list_component_checks(server.surroundings, supervisor)
+        return {**checks, "certificate": PASSED if serving else Check("there is no certificate yet")}
+
+    monitor = Monitor(list_checks, lambda: [*server.list_figures(), *list_task_figures(supervisor)])
     handle = log_requests(server.handle) if is_access_logged() else server.handle
     listener = Listener(handle, largest_body=server.largest_body, authenticate=server.authenticate)
     ports = settings.ports
-    async with monitored(monitor, ports.host, ports.health, ports.metrics) as (health, metrics):
-        informing = asyncio.create_task(server.informers.run(), name="informers")
+    async with (
+        monitored(monitor, ports.host, ports.health, ports.metrics) as (health, metrics),
+        server.informers.running(supervisor),
+        supervisor.running(CERTIFICATES, server.keeper.run),
+    ):
+        context = await server.keeper.wait()
+        await server.informers.wait()
         try:
-            context = await server.keeper.begin()
-            await server.informers.wait()
             serving.append(await listener.start(ports.host, settings.port, context))
             spare_collections()
             announce(Ready(serving[0], health, metrics))
-            await server.keeper.run()
+            await asyncio.Event().wait()
         finally:
             serving.clear()
             await listener.stop(DRAIN_SECONDS)
-            informing.cancel()
-            await asyncio.gather(informing, return_exceptions=True)
+
+
+def list_component_checks(surroundings: Surroundings, supervisor: Supervisor) -> dict[str, Check]:
+    """The checks that all components have: their background tasks, and whether informers have listed everything."""
+    synced = PASSED if surroundings.is_ready else Check("informers have not listed all objects yet")
+    return {"informers-synced": synced, **supervisor.list_checks()}

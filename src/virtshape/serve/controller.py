@@ -9,6 +9,7 @@ import logging
 import platform
 import uuid
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -21,12 +22,15 @@ from virtshape.control.controllers import Controllers, make_informers
 from virtshape.control.election import Elector, Terms
 from virtshape.control.fencing import FencedClient
 from virtshape.control.pods.launcher import PodLauncher
+from virtshape.serve.bootstrap import install_defaults, list_defaults
 from virtshape.serve.cycles import spare_collections
-from virtshape.serve.figures import list_leader_figures, list_loop_figures, list_process_figures
-from virtshape.serve.furnishing import furnish
+from virtshape.serve.figures import list_leader_figures, list_loop_figures, list_process_figures, list_task_figures
 from virtshape.serve.metrics import Family
 from virtshape.serve.monitoring import Monitor, monitored
 from virtshape.serve.process import Ports, connected
+from virtshape.supervise.checks import PASSED, Check
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import INSTALL_DEFAULTS, LEADER_ELECTION
 
 COMPONENT: Final = "controller"
 LEASE: Final = "virtshape-controller"
@@ -56,67 +60,86 @@ class Ready(Struct, frozen=True):
 
 
 async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
-    """Control whenever it is this process's turn, until cancelled."""
-    # A line of its own for the lease, so that signs of life never wait for work.
+    """Control whenever this process is the leader, until cancelled."""
+    supervisor = Supervisor()
+    # The lease has a connection of its own, so that renewing it never waits for other requests.
     async with connected(access, MANAGER) as line, connected(access, MANAGER) as quick:
-        post = Post(line.client, quick.client, settings)
-        monitor = Monitor(post.list_checks, post.list_figures)
+        manager = Manager(line.client, quick.client, settings, supervisor)
+        monitor = Monitor(manager.list_checks, manager.list_figures)
         ports = settings.ports
-        async with monitored(monitor, ports.host, ports.health, ports.metrics) as (health, metrics):
+        async with (
+            monitored(monitor, ports.host, ports.health, ports.metrics) as (health, metrics),
+            supervisor.running(LEADER_ELECTION, manager.run),
+        ):
             announce(Ready(health, metrics))
-            await post.hold()
+            await asyncio.Event().wait()
 
 
-class Post:
-    """The work that one process at a time does."""
+class Manager:
+    """Runs the controllers while this process holds the lease."""
 
-    def __init__(self, client: Client, lease_client: Client, settings: Settings, identity: str = "") -> None:
+    def __init__(
+        self, client: Client, lease_client: Client, settings: Settings, supervisor: Supervisor, identity: str = ""
+    ) -> None:
         self._client = client
         self._settings = settings
+        self._supervisor = supervisor
         identity = identity or f"{platform.node()}_{uuid.uuid4()}"
         self._elector = Elector(lease_client, LEASE, settings.namespace, identity, settings.terms)
         self._controllers: Controllers | None = None
-        self._is_at_work = False
+        self._is_controlling = False
 
-    async def hold(self) -> None:
-        """Stand for election, work, and stand again, until cancelled."""
+    async def run(self) -> None:
+        """Wait for the lease, control until it is lost, and wait for it again, until cancelled."""
         while True:
             try:
-                await self._elector.lead(self._work)
+                await self._elector.lead(self._control)
             except (StatusError, UnreachableError, ConfigError) as error:
-                _log.error("the controllers cannot go on: %s", error)
+                _log.error("starting the controllers failed: %s; trying again", error)
             await asyncio.sleep(RETRY_SECONDS)
 
-    def list_checks(self) -> dict[str, bool]:
-        """Whether the process can do its work: it hears from the cluster, and whoever leads is at work."""
-        return {"lease": self._elector.is_in_touch, "controllers": not self._elector.is_leading or self._is_at_work}
+    def list_checks(self) -> dict[str, Check]:
+        """Whether the lease can be read, whether the leader controls, and the background tasks."""
+        lease = PASSED if self._elector.is_in_touch else Check("the lease could not be read lately")
+        is_waiting = self._elector.is_leading and not self._is_controlling
+        started = (
+            Check("this process is the leader, and its controllers have not started yet") if is_waiting else PASSED
+        )
+        return {"lease": lease, "controllers-started": started, **self._supervisor.list_checks()}
 
     def list_figures(self) -> Iterable[Family]:
-        """The figures of the process and of its controllers."""
+        """The metrics of the process, its controllers and its background tasks."""
         loops = self._controllers.loops if self._controllers is not None else ()
         return [
             *list_process_figures(COMPONENT),
             *list_leader_figures(is_leading=self._elector.is_leading),
             *list_loop_figures(loops),
+            *list_task_figures(self._supervisor),
         ]
 
-    async def _work(self) -> None:
+    async def _control(self) -> None:
         client: Client = FencedClient(self._client, lambda: self._elector.is_leading)
         controllers = self._controllers = self._make_controllers(client)
-        furnishing = asyncio.create_task(furnish(client, with_catalog=self._settings.catalog), name="furnishing")
+        missing = list_defaults(with_catalog=self._settings.catalog)
+        install = self._supervisor.running(INSTALL_DEFAULTS, partial(install_defaults, client, missing), finishes=True)
         try:
-            async with controllers.running():
-                self._is_at_work = True
+            async with install, controllers.running():
+                self._is_controlling = True
                 spare_collections()
-                _log.info("the controllers are at work")
+                _log.info("the controllers have started")
                 await asyncio.Event().wait()
         finally:
-            self._is_at_work = False
-            furnishing.cancel()
-            await asyncio.gather(furnishing, return_exceptions=True)
+            self._is_controlling = False
 
     def _make_controllers(self, client: Client) -> Controllers:
         informers, launcher = make_informers(client), None
         if self._settings.runtime == "pod":
             launcher = PodLauncher(client, informers, self._settings.launcher_image)
-        return Controllers(client, launcher, informers=informers, absence=NO_RUNTIME, on_cluster=True)
+        return Controllers(
+            client,
+            launcher,
+            supervisor=self._supervisor,
+            informers=informers,
+            absence=NO_RUNTIME,
+            on_cluster=True,
+        )

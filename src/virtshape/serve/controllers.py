@@ -5,9 +5,8 @@ Put together here; nothing is decided here.
 """
 
 import asyncio
-import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -17,26 +16,26 @@ from virtshape.api.core.event import Event
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.kinds import KINDS
 from virtshape.api.model import Model
-from virtshape.api.status import StatusError
 from virtshape.apiserver.capability import is_question, list_verbs
 from virtshape.apiserver.server import Server
 from virtshape.apiserver.shaping import CONTROLLER_USER
-from virtshape.client.errors import UnreachableError, read_refusal
+from virtshape.client.errors import read_refusal
 from virtshape.client.protocol import Client
 from virtshape.client.resources import format_target, kind_of, metadata_of
 from virtshape.client.transport import Call, Transport
 from virtshape.control.collector import Collector
 from virtshape.control.controllers import Controllers, make_informers
 from virtshape.control.expiry import EventExpiry
+from virtshape.control.launcher import Launcher
 from virtshape.control.loop import Loop, Name
 from virtshape.control.namespaces import NamespaceReconciler
 from virtshape.serve.inprocess import InProcessTransport, connect
 from virtshape.serve.runtime import Runtime
 from virtshape.serve.storage.local import open_storage
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import EVENT_EXPIRY
 
 MANAGER: Final = "virt-controller"
-RETRY_SECONDS: Final = 1.0
-_log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -45,42 +44,46 @@ async def controlling(
     runtime: Runtime,
     directory: Path | None = None,
     *,
+    supervisor: Supervisor,
     wrap: Callable[[Client], Client] = lambda client: client,
 ) -> AsyncIterator[Controllers]:
     """
-    All controllers of the server's objects, for as long as the block lasts; `wrap` may stand between the two.
+    Run all controllers of the server's objects for as long as the block lasts; `wrap` may replace their client.
 
-    Volumes are kept in the directory; without one, and where guests are only played, there are none.
+    Volumes are kept in the directory; without one, and where guests are only simulated, there are none.
     """
     client = wrap(connect(server, CONTROLLER_USER, manager=MANAGER))
     async with AsyncExitStack() as stack:
         storage = None
         if directory is not None and runtime.keeps_volumes:
-            storage = await stack.enter_async_context(open_storage(directory))
+            storage = await stack.enter_async_context(open_storage(directory, supervisor))
         informers, transport = make_informers(client), InProcessTransport(server, CONTROLLER_USER)
-        launcher = await runtime.make_launcher(client, transport, informers, storage)
-        controllers = Controllers(client, launcher, storage=storage, informers=informers, absence=runtime.absence)
+
+        def open_launcher() -> Awaitable[Launcher]:
+            return runtime.make_launcher(client, transport, informers, storage)
+
+        controllers = Controllers(
+            client,
+            supervisor=supervisor,
+            open_launcher=open_launcher if runtime.node else None,
+            node=runtime.node,
+            storage=storage,
+            informers=informers,
+            absence=runtime.absence,
+        )
         namespaces = _build_namespaces(client, controllers, transport)
         collector = Collector(client, [kind for kind in list_stored() if kind is not Event])
-        for one in (controllers, collector, namespaces):
-            await stack.enter_async_context(one.running())
-        forgetting = asyncio.create_task(EventExpiry(client, time.time).run(), name="expiry")
-        try:
-            yield controllers
-        finally:
-            forgetting.cancel()
-            await asyncio.gather(forgetting, return_exceptions=True)
+        await stack.enter_async_context(controllers.running())
+        await stack.enter_async_context(collector.running(supervisor))
+        await stack.enter_async_context(namespaces.running(supervisor))
+        await stack.enter_async_context(supervisor.running(EVENT_EXPIRY, EventExpiry(client, time.time).run))
+        yield controllers
 
 
-async def control(server: Server, runtime: Runtime, directory: Path) -> None:
-    """Have the controllers at work until cancelled; what keeps them from beginning is tried again."""
-    while True:
-        try:
-            async with controlling(server, runtime, directory):
-                await asyncio.Event().wait()
-        except (StatusError, UnreachableError) as error:
-            _log.error("the controllers cannot begin: %s", error)
-            await asyncio.sleep(RETRY_SECONDS)
+async def control(server: Server, runtime: Runtime, directory: Path, supervisor: Supervisor) -> None:
+    """Run the controllers until cancelled; the supervisor retries if they cannot start."""
+    async with controlling(server, runtime, directory, supervisor=supervisor):
+        await asyncio.Event().wait()
 
 
 def list_stored(*, namespaced: bool = False) -> list[type[Model]]:

@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -47,9 +48,11 @@ from virtshape.apiserver.writing import Desk
 from virtshape.serve.access import Access
 from virtshape.serve.controllers import control
 from virtshape.serve.cycles import spare_collections
+from virtshape.serve.figures import list_process_figures, list_task_figures
 from virtshape.serve.guests.hostdisks import explain_host_disk
 from virtshape.serve.inprocess import connect
 from virtshape.serve.logs import is_access_logged, log_requests
+from virtshape.serve.metrics import render_metrics
 from virtshape.serve.renewal import renew_forever
 from virtshape.serve.runtime import LauncherName, Runtime, open_runtime
 from virtshape.serve.seeding import MANAGER, seed
@@ -61,8 +64,14 @@ from virtshape.store.errors import StoreError
 from virtshape.store.lock import Lock
 from virtshape.store.record import Key
 from virtshape.store.store import DEFAULT_WINDOW_REVISIONS, DEFAULT_WINDOW_SECONDS, Store
+from virtshape.supervise.checks import Check
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import ACCOUNTS_AND_ROLES, CERTIFICATES, COMPACTION, CONTROLLER_MANAGER, STORE_PROBE
 
+COMPONENT: Final = "embedded"
 COMPACTION_SECONDS: Final = 30.0
+IDLE_PROBE_SECONDS: Final = 30.0
+FAILING_PROBE_SECONDS: Final = 2.0
 _log = logging.getLogger(__name__)
 
 
@@ -93,6 +102,7 @@ class System(NamedTuple):
     store: Store
     directory: Directory
     server: Server
+    supervisor: Supervisor
 
 
 async def run(settings: Settings, announce: Callable[[Ready], None]) -> None:
@@ -114,47 +124,51 @@ async def run(settings: Settings, announce: Callable[[Ready], None]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def serve(settings: Settings) -> AsyncIterator[Ready]:
-    """The server, running for as long as the block does."""
-    async with (
-        open_runtime(settings.launcher if settings.controllers else "none", settings.directory) as runtime,
-        assemble(settings, runtime.door, _open_inbox(settings, runtime)) as system,
-    ):
+async def serve(settings: Settings, supervisor: Supervisor | None = None) -> AsyncIterator[Ready]:
+    """Run the server for as long as the block lasts."""
+    supervisor = supervisor or Supervisor()
+    launcher = settings.launcher if settings.controllers else "none"
+    async with contextlib.AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        runtime = await enter(open_runtime(launcher, settings.directory, supervisor))
+        inbox = _open_inbox(settings, runtime)
+        system = await enter(assemble(settings, runtime.door, inbox, supervisor=supervisor))
         handle = system.server.handle
         listener = Listener(
             log_requests(handle) if is_access_logged() else handle, authenticate=system.server.authenticate
         )
         tls = system.directory.pki.build_server_context([settings.host])
         port = await listener.start(settings.host, settings.port, tls)
+        stack.push_async_callback(listener.stop)
         url = format_url(settings.host, port)
         system.server.settle(url.removeprefix("https://"))
         authority = system.directory.pki.authority.pem.decode()
         await publish_upload_proxy(connect(system.server, manager=MANAGER), url, authority)
         interval = min(COMPACTION_SECONDS, settings.history_seconds)
-        tasks = [
-            asyncio.create_task(_compact_forever(system.store, interval)),
-            asyncio.create_task(renew_forever(system.directory.pki, tls, [settings.host])),
-        ]
+        await enter(supervisor.running(COMPACTION, lambda: _compact_forever(system.store, interval)))
+        await enter(supervisor.running(STORE_PROBE, lambda: probe_store(system.store)))
+        renew = partial(renew_forever, system.directory.pki, tls, [settings.host])
+        await enter(supervisor.running(CERTIFICATES, renew))
         if settings.controllers:
-            tasks.append(asyncio.create_task(control(system.server, runtime, settings.directory)))
-        try:
-            yield Ready(url, ensure_admin(system.directory, url))
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await listener.stop()
+            start = partial(control, system.server, runtime, settings.directory, supervisor)
+            await enter(supervisor.running(CONTROLLER_MANAGER, start))
+        yield Ready(url, ensure_admin(system.directory, url))
 
 
 @contextlib.asynccontextmanager
 async def assemble(
-    settings: Settings, door: GuestDoor | None = None, inbox: Inbox | None = None
+    settings: Settings,
+    door: GuestDoor | None = None,
+    inbox: Inbox | None = None,
+    *,
+    supervisor: Supervisor | None = None,
 ) -> AsyncIterator[System]:
     """
-    All parts in their places, and nothing listening yet.
+    Put all parts together; nothing listens yet.
 
-    `door` leads to the guests, if there are any, and `inbox` keeps what is uploaded, if anything does.
+    `door` leads to the guests, if there are any, and `inbox` keeps uploads, if anything does.
     """
+    supervisor = supervisor or Supervisor()
     store = Store(
         settings.directory,
         window_seconds=settings.history_seconds,
@@ -169,14 +183,11 @@ async def assemble(
         store.observe(access.observe)
         store.observe(upkeep.observe)
         await upkeep.settle()
-        tidying = asyncio.create_task(upkeep.run())
-        try:
+        async with supervisor.running(ACCOUNTS_AND_ROLES, upkeep.run):
             with AuditLog(settings.directory / "audit.log") as audit:
                 uploads = Uploads(store, inbox, audit)
-                server = _build_server(store, directory, access, audit, settings, door, uploads)
-                yield System(store, directory, server)
-        finally:
-            tidying.cancel()
+                server = _build_server(store, directory, access, audit, settings, door, uploads, supervisor)
+                yield System(store, directory, server, supervisor)
     finally:
         await store.close()
 
@@ -201,6 +212,7 @@ def _build_server(
     settings: Settings,
     door: GuestDoor | None,
     uploads: Uploads,
+    supervisor: Supervisor,
 ) -> Server:
     signer = TokenSigner(directory.pki.ensure_signing_key())
     authenticator = Authenticator(directory.register, signer, access.find_uid)
@@ -217,7 +229,11 @@ def _build_server(
     return Server(
         desk,
         Judge(authenticator, access.authorizer),
-        publisher=Publisher(f"{settings.host}:{settings.port}", lambda: {"ping": True, "store": True}),
+        publisher=Publisher(
+            f"{settings.host}:{settings.port}",
+            lambda: {"store": Check(store.failure), **supervisor.list_checks()},
+            write_metrics=lambda: render_metrics([*list_process_figures(COMPONENT), *list_task_figures(supervisor)]),
+        ),
         definitions=_build_definitions(store),
         actions=Actions(StoreShelf(desk, world), door),
         issue_token=lambda request, namespace, name: answer_token_request(
@@ -243,7 +259,12 @@ def _build_definitions(store: Store) -> FixedSource:
 async def _compact_forever(store: Store, seconds: float) -> None:
     while True:
         await asyncio.sleep(max(seconds, 1.0))
-        try:
-            await store.compact()
-        except StoreError as error:
-            _log.error("history is not forgotten: %s", error)
+        await store.compact()
+
+
+async def probe_store(store: Store) -> None:
+    """Check now and then that the store can be written, more often while it cannot, until cancelled."""
+    while True:
+        await asyncio.sleep(FAILING_PROBE_SECONDS if store.failure else IDLE_PROBE_SECONDS)
+        with contextlib.suppress(StoreError):  # kept as `store.failure`, which the health check reports
+            await store.probe(IDLE_PROBE_SECONDS)

@@ -14,6 +14,7 @@ from typing import Final
 
 from virtshape.control.loop import Loop
 from virtshape.serve.metrics import Family, Sample, list_durations
+from virtshape.supervise.supervisor import Supervisor
 
 PREFIX: Final = "virtshape_"
 _BEGAN: Final = time.time()
@@ -43,6 +44,25 @@ def list_leader_figures(*, is_leading: bool) -> list[Family]:
     """Whether this process is the one at work."""
     words = "Whether this process is the one at work."
     return [Family(f"{PREFIX}leader", "gauge", words, (Sample(is_leading),))]
+
+
+def list_task_figures(supervisor: Supervisor) -> list[Family]:
+    """The background tasks: which of them work, and how often they were restarted."""
+    checks = supervisor.list_checks()
+    return [
+        Family(
+            f"{PREFIX}task_up",
+            "gauge",
+            "Whether all background tasks of this name work (1) or one of them fails (0).",
+            tuple(Sample(check.passed, {"task": name}) for name, check in checks.items()),
+        ),
+        Family(
+            f"{PREFIX}task_restarts_total",
+            "counter",
+            "Restarts of background tasks after a failure.",
+            tuple(Sample(supervisor.restarts[name], {"task": name}) for name in checks),
+        ),
+    ]
 
 
 def list_loop_figures(loops: Iterable[Loop]) -> list[Family]:

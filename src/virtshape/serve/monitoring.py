@@ -4,7 +4,7 @@ Health and figures of a process on a cluster, over plain HTTP: probes and Promet
 Answers what it is told; decides nothing.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
@@ -16,12 +16,12 @@ from virtshape.apiserver.documents.health import answer_check, answer_health
 from virtshape.apiserver.http import Handler, Listener
 from virtshape.apiserver.message import Request, Response
 from virtshape.serve.metrics import CONTENT_TYPE, Family, render_metrics
+from virtshape.supervise.checks import PASSED, Checks
 
 LIVENESS: Final = ("livez", "healthz")
 READINESS: Final = "readyz"
 STOP_SECONDS: Final = 2.0
 
-Checks = Callable[[], Mapping[str, bool]]
 Figures = Callable[[], Iterable[Family]]
 
 
@@ -30,7 +30,7 @@ class Monitor(Struct, frozen=True):
 
     is_ready: Checks
     figures: Figures
-    is_alive: Checks = lambda: {"ping": True}
+    is_alive: Checks = lambda: {"ping": PASSED}
 
     def answer_health(self, request: Request) -> Response:
         """Answer a probe."""
@@ -43,7 +43,9 @@ class Monitor(Struct, frozen=True):
         excluded = request.query.get("exclude", [])
         verbose = "verbose" in request.query
         health = (
-            answer_check(checks[name]) if name else answer_health(endpoint, checks, verbose=verbose, excluded=excluded)
+            answer_check(checks[name], reveal=True)
+            if name
+            else answer_health(endpoint, checks, verbose=verbose, excluded=excluded)
         )
         return Response(health.status, health.text.encode(), PLAIN_TEXT, NO_CACHE)
 

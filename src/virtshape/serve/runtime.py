@@ -16,11 +16,12 @@ from virtshape.client.protocol import Client
 from virtshape.client.transport import Transport
 from virtshape.control.cache import Cache
 from virtshape.control.fit import NO_LAUNCHER
-from virtshape.control.launcher import Launcher, SimulatedLauncher
+from virtshape.control.launcher import SIMULATED_NODE, Launcher, SimulatedLauncher
 from virtshape.control.storage.protocol import Storage
 from virtshape.serve.doctor.checks import check_guests, explain_failures
 from virtshape.serve.doctor.facts import gather_facts
 from virtshape.stream.duplex import Duplex
+from virtshape.supervise.supervisor import Supervisor
 
 LauncherName = Literal["qemu", "simulate", "none"]
 
@@ -38,12 +39,16 @@ class Runtime(Protocol):
 
     @property
     def absence(self) -> str:
-        """Why there is no launcher, in words; empty if there is one."""
+        """Why there is no launcher; empty if there is one."""
+
+    @property
+    def node(self) -> str:
+        """The name of the node that the launcher runs guests on; empty if there is no launcher."""
 
     async def make_launcher(
         self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
-    ) -> Launcher | None:
-        """What the controllers have guests run by."""
+    ) -> Launcher:
+        """Make the launcher that the controllers use; it may be called again after a failure."""
 
 
 class NoRuntime:
@@ -51,16 +56,17 @@ class NoRuntime:
 
     door = None
     keeps_volumes = True
+    node = ""
 
     def __init__(self, absence: str = NO_LAUNCHER) -> None:
         self.absence = absence
 
     async def make_launcher(
         self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
-    ) -> Launcher | None:
-        """Nothing."""
+    ) -> NoReturn:
+        """Fail: without a node there is nothing to launch guests on."""
         del client, transport, cache, storage
-        return None
+        raise RuntimeError(self.absence)
 
 
 class PlayedRuntime:
@@ -68,6 +74,7 @@ class PlayedRuntime:
 
     keeps_volumes = False
     absence = ""
+    node = SIMULATED_NODE
 
     def __init__(self) -> None:
         self._launcher = SimulatedLauncher()
@@ -75,8 +82,8 @@ class PlayedRuntime:
 
     async def make_launcher(
         self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
-    ) -> Launcher | None:
-        """The launcher that plays."""
+    ) -> Launcher:
+        """Return the launcher that simulates guests."""
         del client, transport, cache, storage
         return self._launcher
 
@@ -125,7 +132,7 @@ def refuse(vmi: VirtualMachineInstance) -> NoReturn:
 
 
 @asynccontextmanager
-async def open_runtime(name: LauncherName, directory: Path) -> AsyncIterator[Runtime]:
+async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervisor) -> AsyncIterator[Runtime]:
     """Open the runtime of this name; where QEMU cannot run guests, one that runs none and says why."""
     if name == "simulate":
         yield PlayedRuntime()
@@ -137,7 +144,7 @@ async def open_runtime(name: LauncherName, directory: Path) -> AsyncIterator[Run
         # Imported now: servers that run no guests need none of it.
         from virtshape.serve.guests.runtime import QemuRuntime
 
-        runtime = QemuRuntime(directory)
+        runtime = QemuRuntime(directory, supervisor)
         try:
             yield runtime
         finally:

@@ -6,7 +6,6 @@ changed, compares it with what should be, and writes the difference.
 """
 
 import asyncio
-import logging
 from collections.abc import Iterator
 from typing import Final
 
@@ -27,13 +26,11 @@ from virtshape.store.store import Store
 from virtshape.store.writer import Write
 
 DEFAULT_ACCOUNT: Final = "default"
-RETRY_SECONDS: Final = 1.0
 
 _NAMESPACES: Final = "namespaces"
 _ACCOUNTS: Final = "serviceaccounts"
 _ROLES: Final = f"clusterroles.{RBAC_GROUP}"
 _AGGREGATOR: Final = "clusterrole-aggregation-controller"
-_log = logging.getLogger(__name__)
 
 
 class Upkeep:
@@ -60,28 +57,29 @@ class Upkeep:
         self._woken.set()
 
     async def run(self) -> None:
-        """Put things in order whenever they are not, forever."""
+        """Reconcile whenever something changed, until cancelled; the supervisor retries after a StoreError."""
         while True:
-            await self._woken.wait()
-            self._woken.clear()
-            try:
-                await self.settle()
-            except StoreError as error:
-                _log.error("accounts and roles are not in order: %s", error)
-                await asyncio.sleep(RETRY_SECONDS)
-                self._woken.set()
+            if not self._namespaces and not self._roles_changed:
+                self._woken.clear()
+                await self._woken.wait()
+            await self.settle()
 
     async def settle(self) -> None:
-        """Put everything in order now."""
+        """Reconcile everything that changed now."""
         namespaces, roles_changed = self._namespaces, self._roles_changed
         self._namespaces, self._roles_changed = set(), False
+        try:
+            await self._reconcile(namespaces, roles_changed=roles_changed)
+        except BaseException:
+            self._namespaces |= namespaces
+            self._roles_changed |= roles_changed
+            raise
+
+    async def _reconcile(self, namespaces: set[str], *, roles_changed: bool) -> None:
         writes = [*self._missing_accounts(namespaces), *(self._stale_roles() if roles_changed else ())]
-        outcomes = await self._store.write_all(writes) if writes else ()
-        for outcome in outcomes:
-            # Whoever was faster has changed something, which is looked at in turn.
+        for outcome in await self._store.write_all(writes) if writes else ():
+            # An object that someone else has changed meanwhile is reconciled again for that change.
             if isinstance(outcome, StoreError) and not isinstance(outcome, StaleError):
-                self._namespaces |= namespaces
-                self._roles_changed |= roles_changed
                 raise outcome
 
     def _missing_accounts(self, namespaces: set[str]) -> Iterator[Write]:

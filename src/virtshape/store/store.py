@@ -14,6 +14,7 @@ from typing import Final
 from virtshape.store.cache import Cache
 from virtshape.store.database import backup, find_faults, last_revision, open_for_reading, open_for_writing
 from virtshape.store.errors import CompactedError, FutureError, StoreError
+from virtshape.store.health import WriteHealth
 from virtshape.store.record import Event, Key, Page, Record
 from virtshape.store.watch import Hub, Subscription
 from virtshape.store.writer import Outcome, Write, Writer
@@ -53,7 +54,8 @@ class Store:
     ) -> None:
         path = directory / FILE_NAME
         self._connection = open_for_writing(path)
-        self._writer = Writer(self._connection, clock)
+        self._health = WriteHealth(directory)
+        self._writer = Writer(self._connection, self._health, clock)
         self._reader = open_for_reading(path)
         self._loop = asyncio.get_running_loop()
         self._hub = Hub()
@@ -208,6 +210,16 @@ class Store:
             before = min(row[0] if row else 0, self.revision - self._window_revisions)
         if before > self.oldest:
             await self._writer.compact(before)
+
+    @property
+    def failure(self) -> str:
+        """Why writes fail at the moment; empty if they succeed."""
+        return self._health.failure
+
+    async def probe(self, idle_seconds: float) -> None:
+        """Check that the store can be written, unless a write has just shown it; StoreError if it cannot."""
+        if self.failure or time.monotonic() - self._health.written_at >= idle_seconds:
+            await self._writer.probe()
 
     def backup(self, target: Path) -> None:
         """Copy the whole store, as it is at this moment, into a new file."""

@@ -7,6 +7,7 @@ changes nothing and fails alone.
 """
 
 import asyncio
+import contextlib
 import queue
 import sqlite3
 import threading
@@ -18,6 +19,7 @@ from msgspec import Struct
 
 from virtshape.store.database import last_revision
 from virtshape.store.errors import StaleError, StoreError
+from virtshape.store.health import WriteHealth
 from virtshape.store.record import Event, EventType, Key
 
 MOST_WRITES_A_COMMIT: Final = 256
@@ -52,8 +54,11 @@ class _Batch(Struct):
 class Writer:
     """Belongs to one event loop, where it also reports."""
 
-    def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, health: WriteHealth, clock: Callable[[], float] = time.time
+    ) -> None:
         self._connection = connection
+        self._health = health
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._revision = last_revision(connection)
@@ -61,7 +66,7 @@ class Writer:
         self._idle = asyncio.Event()
         self._idle.set()
         self._chores: list[tuple[Job, asyncio.Future[None]]] = []
-        self._jobs: queue.SimpleQueue[tuple[Job, Callable[[sqlite3.Error | None], None]] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[tuple[Job, Callable[[Exception | None], None]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="store-commit", daemon=True)
         self._thread.start()
 
@@ -75,11 +80,19 @@ class Writer:
         more = True
         while more:
             found: list[bool] = []
-            done: asyncio.Future[None] = self._loop.create_future()
-            self._chores.append((lambda: found.append(self._compact(before)), done))  # noqa: B023 - run before the next
-            self._wake()
-            await done
+            await self._do(lambda: found.append(self._compact(before)))  # noqa: B023 - run before the next
             more = found[0]
+
+    async def probe(self) -> None:
+        """Write without changing anything; StoreError if that fails."""
+        await self._do(self._touch)
+
+    async def _do(self, job: Job) -> None:
+        """Run a job in the thread between two commits."""
+        done: asyncio.Future[None] = self._loop.create_future()
+        self._chores.append((job, done))
+        self._wake()
+        await done
 
     async def close(self) -> None:
         """Finish what is waiting, then stop; the connection is the caller's to close."""
@@ -120,32 +133,45 @@ class Writer:
         self._connection.execute("COMMIT")
 
     def _finish_commit(
-        self, batches: list[_Batch], outcomes: list[list[Outcome]], before: int, error: sqlite3.Error | None
+        self, batches: list[_Batch], outcomes: list[list[Outcome]], before: int, error: Exception | None
     ) -> None:
         if error is not None:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
             self._revision = before
-            failure = StoreError(f"the database could not be written: {error}")
+            failure = self._fail(error)
             outcomes = [[failure for _ in batch.writes] for batch in batches]
+        elif self._revision != before:
+            self._health.note_success()
         self._next()
         for batch, outcome in zip(batches, outcomes, strict=True):
             batch.report(outcome)
 
-    def _finish_chore(self, done: "asyncio.Future[None]", error: sqlite3.Error | None) -> None:
+    def _finish_chore(self, done: "asyncio.Future[None]", error: Exception | None) -> None:
+        failure = self._fail(error) if error is not None else None
+        if failure is None:
+            self._health.note_success()
         self._next()
-        if error is not None:
-            done.set_exception(StoreError(f"the database could not be written: {error}"))
+        if done.done():  # the caller was cancelled
+            return
+        if failure is not None:
+            done.set_exception(failure)
         else:
             done.set_result(None)
+
+    def _fail(self, error: Exception) -> StoreError:
+        """End the transaction of a write that failed; return the error to report."""
+        self._health.note_failure(error)
+        with contextlib.suppress(sqlite3.Error):  # SQLite has ended it itself, or does so with the next
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        return StoreError(f"the database could not be written: {error}")
 
     def _work(self) -> None:
         """Do jobs that wait for the disk, one at a time, and report each to the loop."""
         while (job := self._jobs.get()) is not None:
-            error: sqlite3.Error | None = None
+            error: Exception | None = None
             try:
                 job[0]()
-            except sqlite3.Error as raised:
+            except Exception as raised:  # noqa: BLE001 - reported to whoever waits; the thread must go on
                 error = raised
             self._loop.call_soon_threadsafe(job[1], error)
 
@@ -171,6 +197,11 @@ class Writer:
         else:
             execute("INSERT OR REPLACE INTO current VALUES (?, ?, ?, ?)", (*at, revision))
         return Event(write.type, key, revision, value, actual, {})
+
+    def _touch(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.execute("UPDATE meta SET number = number WHERE name = 'compacted'")
+        self._connection.execute("COMMIT")
 
     def _compact(self, before: int) -> bool:
         """Forget some; whether there may be more."""

@@ -35,6 +35,7 @@ from virtshape.control.storage.protocol import Storage
 from virtshape.serve.runtime import LauncherName
 from virtshape.serve.storage.layout import PROVISIONER
 from virtshape.serve.storage.local import open_storage
+from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)
 PATIENCE = 60.0
@@ -97,13 +98,13 @@ class ClusterPlace(Place):
         self, launcher: LauncherName = "simulate", *, wrap: Wrap = lambda client: client
     ) -> AsyncIterator[Controllers]:
         """The controllers at work; `wrap` may stand between them and the server."""
-        client = wrap(self.connect_as_system())
+        client, supervisor = wrap(self.connect_as_system()), Supervisor()
         async with contextlib.AsyncExitStack() as stack:
             if launcher == "simulate":
-                controllers = Controllers(client, SimulatedLauncher())
+                controllers = Controllers(client, SimulatedLauncher(), supervisor=supervisor)
             else:
                 storage = await stack.enter_async_context(self._storing())
-                controllers = Controllers(Locating(client), storage=storage, absence=NO_LAUNCHER)
+                controllers = Controllers(Locating(client), supervisor=supervisor, storage=storage, absence=NO_LAUNCHER)
             await stack.enter_async_context(controllers.running())
             yield controllers
 
@@ -122,7 +123,7 @@ class ClusterPlace(Place):
         assert self.directory is not None
         await self.create(STORAGE_CLASS)
         try:
-            async with open_storage(self.directory) as storage:
+            async with open_storage(self.directory, Supervisor()) as storage:
                 yield storage
         finally:
             await self.client.delete(StorageClass, STORAGE_CLASS["metadata"]["name"])

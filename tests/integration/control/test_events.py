@@ -10,6 +10,7 @@ from tests.worlds import run
 from virtshape.api.codec import to_tree
 from virtshape.control.events import Recorder
 from virtshape.control.expiry import EventExpiry
+from virtshape.supervise.supervisor import Supervisor
 
 COMPONENT = "teller"
 
@@ -17,7 +18,7 @@ COMPONENT = "teller"
 async def tell(place: Place, times: int, *, now: float) -> None:
     vm = build_vm(namespace="default")
     recorder = Recorder(place.client, COMPONENT, lambda: now)
-    async with recorder.running():
+    async with recorder.running(Supervisor()):
         for _ in range(times):
             recorder.tell(vm, "FailedCreate", "no room", warning=True)
         await recorder.flush()
@@ -69,7 +70,7 @@ def test_what_cannot_be_told_holds_nobody_up(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with placed(tmp_path) as place:
             recorder = Recorder(place.client, COMPONENT, lambda: NOW)
-            async with recorder.running():
+            async with recorder.running(Supervisor()):
                 recorder.tell(build_vm(namespace="nowhere"), "Lost", "nobody hears it")
             assert not await place.list_events(COMPONENT)
 

@@ -16,6 +16,7 @@ from virtshape.control.loop import Name
 from virtshape.control.phases import phase_of
 from virtshape.control.runstrategy import is_final
 from virtshape.control.startfailure import FIRST_DELAY_SECONDS
+from virtshape.supervise.supervisor import Supervisor
 
 NAME = Name("default", "vm1")
 
@@ -50,7 +51,7 @@ class Hands:
 
 @asynccontextmanager
 async def running(place: Place, launcher: Fragile, clock: Hands) -> AsyncIterator[Controllers]:
-    controllers = Controllers(place.connect_as_system(), launcher, clock)
+    controllers = Controllers(place.connect_as_system(), launcher, clock, supervisor=Supervisor())
     async with controllers.running():
         yield controllers
 

@@ -16,6 +16,7 @@ from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.serve.controllers import controlling
 from virtshape.serve.runtime import NoRuntime
+from virtshape.supervise.supervisor import Supervisor
 
 DEATHS = [(writes, late) for writes in range(1, 25, 2) for late in (False, True)]
 COPY = {"pvc": {"name": "dv1", "namespace": "default"}}
@@ -31,7 +32,7 @@ async def kill_after(place: Place, writes: int, *, late: bool) -> None:
         return mortals[0]
 
     with contextlib.suppress(UnreachableError, TimeoutError):
-        async with controlling(place.server, NoRuntime(), place.directory, wrap=wrap):
+        async with controlling(place.server, NoRuntime(), place.directory, supervisor=Supervisor(), wrap=wrap):
             await asyncio.wait_for(mortals[0].died.wait(), LIFETIME_SECONDS)
 
 

@@ -25,6 +25,7 @@ from virtshape.serve.inprocess import InProcessTransport
 from virtshape.serve.storage.containers import FetchedDisks
 from virtshape.serve.storage.local import open_storage
 from virtshape.serve.tokens import make_token_issuer
+from virtshape.supervise.supervisor import Supervisor
 
 
 def instance_tree(*volumes: Tree, name: str = "vmi1", **spec: Any) -> Tree:
@@ -83,8 +84,13 @@ class Gathering:
 
 @asynccontextmanager
 async def gathering(directory: Path) -> AsyncIterator[Gathering]:
-    async with placed(directory) as place, place.controlling("none") as controllers, open_storage(directory) as storage:
-        disks = FetchedDisks(directory, lambda: 0.0)  # by this clock no pause is ever over
+    supervisor = Supervisor()
+    async with (
+        placed(directory) as place,
+        place.controlling("none") as controllers,
+        open_storage(directory, supervisor) as storage,
+    ):
+        disks = FetchedDisks(directory, supervisor, lambda: 0.0)  # by this clock no pause is ever over
         issue = make_token_issuer(InProcessTransport(place.server, CONTROLLER_USER), "PEM")
         mounts = Mounts(place.client, controllers.informers, storage, disks, issue)
         yield Gathering(place, mounts, controllers.informers)

@@ -10,6 +10,7 @@ from virtshape.api.status import StatusError
 from virtshape.client.errors import UnreachableError
 from virtshape.control.loop import DONE, Loop, Name, Result, is_race
 from virtshape.resolve.reference import NotFoundError, Reference
+from virtshape.supervise.supervisor import Supervisor
 
 NAME = Name("ns", "vm")
 MISSING = NotFoundError(Reference("", "PersistentVolumeClaim", "ns", "a"), "spec")
@@ -38,7 +39,7 @@ def test_no_name_is_reconciled_twice_at_once() -> None:
 
         loop = Loop("test", reconcile)
         loop.queue.add(NAME)
-        async with loop.running():
+        async with loop.running(Supervisor()):
             while calls < 20:
                 await asyncio.sleep(0.001)
 
@@ -81,7 +82,7 @@ def test_failures_are_reported_and_tried_again(
 
         loop = Loop("test", reconcile, report=report)
         loop.queue.add(NAME)
-        async with loop.running():
+        async with loop.running(Supervisor()):
             await done.wait()
         assert reports == ([(NAME, error)] * 2 if reported else [])
 
@@ -106,7 +107,7 @@ def test_a_reconciler_may_ask_to_be_called_again() -> None:
 
         loop = Loop("test", reconcile)
         loop.queue.add(NAME)
-        async with loop.running():
+        async with loop.running(Supervisor()):
             await done.wait()
         assert calls == 3
 

@@ -6,6 +6,7 @@ from typing import Any
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.meta import ObjectMeta
 from virtshape.control.events import Recorder
+from virtshape.supervise.supervisor import Supervisor
 
 
 class Slow:
@@ -29,7 +30,7 @@ def test_no_more_are_told_at_once_than_may_be() -> None:
 
     async def scenario() -> None:
         recorder = Recorder(server, "test", lambda: 0.0, at_once=3)
-        async with recorder.running():
+        async with recorder.running(Supervisor()):
             for number in range(10):
                 recorder.tell(about, "Tested", f"number {number}")
 

@@ -84,6 +84,10 @@ class OneSpot:
         del vmi
         return False
 
+    def is_unready(self, vmi: VirtualMachineInstance) -> bool:
+        del vmi
+        return False
+
     def release(self, name: Name) -> set[Name]:
         self.released.append(name)
         return {Name("default", "vm2")}

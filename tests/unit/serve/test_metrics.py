@@ -8,6 +8,7 @@ from virtshape.control.tally import Durations
 from virtshape.serve.figures import list_leader_figures, list_loop_figures, list_process_figures
 from virtshape.serve.metrics import Family, Sample, list_durations, render_metrics
 from virtshape.serve.monitoring import Monitor
+from virtshape.supervise.checks import PASSED, Check
 
 
 def test_a_family_is_a_few_lines() -> None:
@@ -51,13 +52,14 @@ def test_a_process_tells_of_itself() -> None:
     assert "process_resident_memory_bytes" in text
 
 
-MONITOR = Monitor(lambda: {"lease": False, "other": True}, list)
+MONITOR = Monitor(lambda: {"lease": Check("the lease is old"), "other": PASSED}, list)
 
 PROBES = {
     "alive": ("/livez", 200, "ok"),
     "alive, in the older word": ("/healthz", 200, "ok"),
     "not ready": ("/readyz", 500, "[-]lease failed: reason withheld\n[+]other ok\nreadyz check failed\n"),
     "one check": ("/readyz/other", 200, "ok"),
+    "one check that fails": ("/readyz/lease", 500, "internal server error: the lease is old\n"),
     "no such check": ("/readyz/none", 404, "404 page not found\n"),
     "something else": ("/metrics", 404, "404 page not found\n"),
 }

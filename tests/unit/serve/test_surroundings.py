@@ -1,6 +1,5 @@
 """What decisions know of a cluster: what informers have, what is asked for, and never a refusal upon old news."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from virtshape.client.informers import Informers
 from virtshape.client.rest import RestClient
 from virtshape.resolve.reference import Reference
 from virtshape.serve.surroundings import Surroundings
+from virtshape.supervise.supervisor import Supervisor
 
 SMALL = Reference("instancetype.kubevirt.io", "VirtualMachineClusterInstancetype", "", "small")
 
@@ -69,12 +69,11 @@ def find_anything(world: World) -> object:
 
 def test_what_informers_have_is_not_asked_for(tmp_path: Path) -> None:
     async def scenario(surroundings: Surroundings, informers: Informers, client: Counted) -> None:
-        running = asyncio.create_task(informers.run())
-        await informers.wait()
-        assert surroundings.is_ready
-        assert await surroundings.decide(find_anything) is not None
-        assert client.asked == []
-        running.cancel()
+        async with informers.running(Supervisor()):
+            await informers.wait()
+            assert surroundings.is_ready
+            assert await surroundings.decide(find_anything) is not None
+            assert client.asked == []
 
     stage(scenario, tmp_path)
 
@@ -100,10 +99,8 @@ def test_what_is_nowhere_is_refused_once_the_server_has_said_so(tmp_path: Path) 
 
 def test_nothing_is_refused_upon_old_news(tmp_path: Path) -> None:
     async def scenario(surroundings: Surroundings, informers: Informers, client: Counted) -> None:
-        running = asyncio.create_task(informers.run())
-        await informers.wait()
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        async with informers.running(Supervisor()):
+            await informers.wait()
         with pytest.raises(StatusError, match="2 is too small"):
             await surroundings.decide(measure)
         patch = {"spec": {"cpu": {"guest": 8}}}
@@ -121,12 +118,11 @@ def test_advice_may_be_old_news(tmp_path: Path) -> None:
         raise StatusError(422, "Invalid", f"take one of {sorted(names)}")
 
     async def scenario(surroundings: Surroundings, informers: Informers, client: Counted) -> None:
-        running = asyncio.create_task(informers.run())
-        await informers.wait()
-        with pytest.raises(StatusError, match="small"):
-            await surroundings.decide(advise)
-        assert client.asked == []
-        running.cancel()
+        async with informers.running(Supervisor()):
+            await informers.wait()
+            with pytest.raises(StatusError, match="small"):
+                await surroundings.decide(advise)
+            assert client.asked == []
 
     stage(scenario, tmp_path)
 

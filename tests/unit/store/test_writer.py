@@ -7,6 +7,7 @@ from pathlib import Path
 
 from virtshape.store.database import open_for_writing
 from virtshape.store.errors import StoreError
+from virtshape.store.health import WriteHealth
 from virtshape.store.record import Event, Key
 from virtshape.store.writer import Outcome, Write, Writer
 
@@ -26,7 +27,7 @@ def test_a_full_disk_fails_the_write_and_the_next_one_that_fits_is_made(tmp_path
         connection = open_for_writing(tmp_path / "x.db")
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + 4}")
-        writer = Writer(connection)
+        writer = Writer(connection, WriteHealth(tmp_path))
         (first,) = await make(writer, [write("small")])
         (refused,) = await make(writer, [write("large", 1_000_000)])
         (second,) = await make(writer, [write("small-too")])
@@ -52,7 +53,7 @@ def test_writes_that_wait_together_are_committed_together(tmp_path: Path) -> Non
                 commits.append(statement)
 
         connection.set_trace_callback(trace)
-        writer = Writer(connection)
+        writer = Writer(connection, WriteHealth(tmp_path))
         promises = [asyncio.create_task(make(writer, [write(f"n{number}")])) for number in range(50)]
         await asyncio.sleep(0)
         are_waiting.set()
@@ -66,7 +67,7 @@ def test_writes_that_wait_together_are_committed_together(tmp_path: Path) -> Non
 
 def test_closing_finishes_what_is_waiting(tmp_path: Path) -> None:
     async def scenario() -> None:
-        writer = Writer(open_for_writing(tmp_path / "x.db"))
+        writer = Writer(open_for_writing(tmp_path / "x.db"), WriteHealth(tmp_path))
         promises = [asyncio.ensure_future(make(writer, [write(f"n{number}")])) for number in range(20)]
         await asyncio.sleep(0)
         await writer.close()

@@ -1,31 +1,39 @@
 """
-Answers about the server's health, as load balancers and people ask for them at `/healthz`, `/livez` and `/readyz`.
+Responses of `/healthz`, `/livez` and `/readyz` as kube-apiserver gives them, from the results of checks.
 
-Checks nothing itself: it is told which checks there are and which of them fail.
+Anybody may ask, so why a check fails is told only to those who may know (`reveal`).
 """
 
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from virtshape.supervise.checks import Check
+
 CONTENT_TYPE = "text/plain; charset=utf-8"
 ENDPOINTS = ("healthz", "livez", "readyz")
+WITHHELD = "reason withheld"
 
 
 class Health(NamedTuple):
-    """An answer: the HTTP status and the text."""
+    """A response: the HTTP status and the text."""
 
     status: int
     text: str
 
 
 def answer_health(
-    endpoint: str, checks: Mapping[str, bool], *, verbose: bool = False, excluded: Collection[str] = ()
+    endpoint: str,
+    checks: Mapping[str, Check],
+    *,
+    verbose: bool = False,
+    excluded: Collection[str] = (),
+    reveal: bool = False,
 ) -> Health:
-    """Say whether all checks but the excluded ones pass; `checks` tells of each whether it does."""
-    failed = [name for name, passed in checks.items() if not passed and name not in excluded]
+    """Say whether all required checks but the excluded ones pass."""
+    failed = [name for name, check in checks.items() if check.required and not check.passed and name not in excluded]
     if not failed and not verbose:
         return Health(200, "ok")
-    lines = [_write_line(name, passed, name in excluded) for name, passed in checks.items()]
+    lines = [_write_line(name, check, is_excluded=name in excluded, reveal=reveal) for name, check in checks.items()]
     if unknown := [name for name in excluded if name not in checks]:
         names = ",".join(f'"{name}"' for name in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
@@ -33,18 +41,21 @@ def answer_health(
     return Health(500 if failed else 200, "\n".join(lines) + "\n")
 
 
-def answer_check(passed: bool) -> Health:
+def answer_check(check: Check, *, reveal: bool = False) -> Health:
     """Say whether one check, asked for by its own path, passes."""
-    return Health(200, "ok") if passed else Health(500, "internal server error: reason withheld\n")
+    if check.passed:
+        return Health(200, "ok")
+    return Health(500, f"internal server error: {check.failure if reveal else WITHHELD}\n")
 
 
-def list_health_paths(checks: Collection[str]) -> list[str]:
-    """The paths of all endpoints and of the checks below them."""
-    return [path for endpoint in ENDPOINTS for path in (f"/{endpoint}", *(f"/{endpoint}/{name}" for name in checks))]
+def list_health_paths(endpoint: str, checks: Collection[str]) -> list[str]:
+    """The paths of an endpoint and of the checks below it."""
+    return [f"/{endpoint}", *(f"/{endpoint}/{name}" for name in checks)]
 
 
-def _write_line(name: str, passed: bool, is_excluded: bool) -> str:
+def _write_line(name: str, check: Check, *, is_excluded: bool, reveal: bool) -> str:
     if is_excluded:
         return f"[+]{name} excluded: ok"
-    # Anyone may ask, so what exactly failed is for the log.
-    return f"[+]{name} ok" if passed else f"[-]{name} failed: reason withheld"
+    if check.passed:
+        return f"[+]{name} ok"
+    return f"[-]{name} failed: {check.failure if reveal else WITHHELD}{'' if check.required else ' (not required)'}"

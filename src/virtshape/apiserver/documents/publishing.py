@@ -1,6 +1,7 @@
 """The server's documents over HTTP: discovery, OpenAPI, version and health, tagged so that clients fetch them once."""
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.answers import NO_CACHE
@@ -14,40 +15,49 @@ from virtshape.apiserver.documents.version import write_root, write_version
 from virtshape.apiserver.forms.negotiation import ACCEPTED, choose_form
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.unrouted import refuse_method
+from virtshape.supervise.checks import PASSED, Check, Checks
 
-Checks = Callable[[], Mapping[str, bool]]
+METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Publisher:
     """Answers requests for documents, and knows which paths those are."""
 
-    def __init__(self, address: str, checks: Checks, groups: Mapping[str, list[str]] | None = None) -> None:
-        """Tell of these groups alone, if any are given; those have no kinds that OpenAPI could describe."""
+    def __init__(
+        self,
+        address: str,
+        checks: Checks,
+        groups: Mapping[str, list[str]] | None = None,
+        *,
+        write_metrics: Callable[[], bytes] | None = None,
+    ) -> None:
+        """Publish only these groups, if any are given; those have no kinds that OpenAPI could describe."""
         self._checks = checks
         self._groups = groups
+        self._write_metrics = write_metrics
         self._plain = write_discovery(address, groups)
         self._aggregated = write_aggregated_discovery(groups)
         self._version = write_version()
-        paths = [*self._plain, *list_health_paths(checks()), "/version", "/openapi/v2", "/openapi/v3"]
-        self._root = write_root(paths)
 
     def settle(self, address: str) -> None:
         """State this address from now on: the port may be known only once the server listens."""
         self._plain = write_discovery(address, self._groups)
 
-    def answer(self, request: Request) -> Response | None:
-        """The document at a path, if there is one."""
+    def answer(self, request: Request, *, reveal: Callable[[], bool] = lambda: False) -> Response | None:
+        """Return the document at a path, if there is one; `reveal` tells whether to say why health checks fail."""
         if not request.path.startswith("/"):
             return None
         path = request.path.rstrip("/") or "/"
         first = path.split("/")[1]
         if first in ENDPOINTS:
-            return self._answer_health(request, path, first)
+            return self._answer_health(request, path, first, reveal)
+        if path == "/metrics" and self._write_metrics is not None:
+            _check_method(request)
+            return Response(200, self._write_metrics(), METRICS_TYPE, NO_CACHE)
         document = self._find(request, path)
         if document is None:
             return None
-        if request.method not in ("GET", "HEAD"):
-            raise refuse_method()
+        _check_method(request)
         return _send(request, document)
 
     def _find(self, request: Request, path: str) -> Document | None:
@@ -56,7 +66,7 @@ class Publisher:
             return None
         match path:
             case "/":
-                return self._root
+                return write_root(self._list_paths())
             case "/version":
                 return self._version
             case "/api" | "/apis":
@@ -85,18 +95,33 @@ class Publisher:
             raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {ACCEPTED}")
         return self._plain[path]
 
-    def _answer_health(self, request: Request, path: str, endpoint: str) -> Response | None:
-        checks = self._checks()
+    def _list_paths(self) -> list[str]:
+        metrics = ["/metrics"] if self._write_metrics is not None else []
+        health = [path for endpoint in ENDPOINTS for path in list_health_paths(endpoint, self._list_checks(endpoint))]
+        return [*self._plain, *health, *metrics, "/version", "/openapi/v2", "/openapi/v3"]
+
+    def _list_checks(self, endpoint: str) -> Mapping[str, Check]:
+        """The checks of an endpoint: a server whose parts fail is still alive and must not be killed for it."""
+        return {"ping": PASSED} if endpoint == "livez" else {"ping": PASSED, **self._checks()}
+
+    def _answer_health(self, request: Request, path: str, endpoint: str, reveal: Callable[[], bool]) -> Response | None:
+        checks = self._list_checks(endpoint)
         name = path.removeprefix(f"/{endpoint}").strip("/")
         if name:
             if name not in checks:
                 return None
-            health = answer_check(checks[name])
+            health = answer_check(checks[name], reveal=reveal())
         else:
             excluded = request.query.get("exclude", [])
-            health = answer_health(endpoint, checks, verbose="verbose" in request.query, excluded=excluded)
+            verbose = "verbose" in request.query
+            health = answer_health(endpoint, checks, verbose=verbose, excluded=excluded, reveal=reveal())
         headers = (*NO_CACHE, ("x-content-type-options", "nosniff"))
         return Response(health.status, health.text.encode(), PLAIN_TEXT, headers)
+
+
+def _check_method(request: Request) -> None:
+    if request.method not in ("GET", "HEAD"):
+        raise refuse_method()
 
 
 def choose_plain(accept: str) -> bool:

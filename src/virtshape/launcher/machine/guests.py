@@ -11,6 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -29,6 +30,8 @@ from virtshape.launcher.machine.taps import list_taps, make_taps, remove_tap
 from virtshape.launcher.order import Order
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import Answer, Kill, Request, Stop
+from virtshape.supervise.supervisor import Run, SupervisedTask, Supervisor
+from virtshape.supervise.tasks import GUESTS
 
 LAUNCHER: Final = "virtshape.launcher.process.__main__"
 MOST_TAKEOVERS: Final = 3
@@ -47,12 +50,17 @@ class Guests:
     Their processes are forks of one that waits with everything loaded, unless there is only one guest to come.
     """
 
-    def __init__(self, places: Places, host: Host, *, launcher: str = LAUNCHER, forking: bool = True) -> None:
+    def __init__(
+        self, places: Places, host: Host, supervisor: Supervisor, *, launcher: str = LAUNCHER, forking: bool = True
+    ) -> None:
         self._places = places
         self._host = host
         self._observers: list[Observer] = []
         self._reports: dict[str, Report] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._supervisor = supervisor
+        self._tasks: dict[str, SupervisedTask] = {}
+        self._pids: dict[str, int | None] = {}
+        """The launcher process of each guest."""
         self._births = Births(launcher, places.account, places.log if forking else None)
 
     def adopt(self) -> None:
@@ -68,7 +76,8 @@ class Guests:
                 continue
             self._places.make(uid)
             self._reports[uid] = report
-            self._tasks[uid] = asyncio.create_task(self._follow(uid, report.launcher_pid), name=f"guest {uid}")
+            self._pids[uid] = report.launcher_pid
+            self._watch(uid, partial(self._follow, uid))
 
     def observe(self, observer: Observer) -> None:
         """Have each new report told."""
@@ -109,7 +118,7 @@ class Guests:
         self._places.write(layout.order, encode(order))
         make_taps(list_taps(vmi, order.host), self._places.account)
         self._reports[uid] = Report()
-        self._tasks[uid] = asyncio.create_task(self._begin(uid, layout, order), name=f"guest {uid}")
+        self._watch(uid, partial(self._begin, uid, layout, order))
 
     async def ask(self, uid: str, request: Request) -> Answer:
         """Ask something of a guest; an answer with an error if that cannot be."""
@@ -129,9 +138,10 @@ class Guests:
         """Leave nothing of a guest, not even the guest."""
         if uid in self._tasks:
             await self.ask(uid, Kill())
-            task = self._tasks.pop(uid)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(task, PATIENCE_SECONDS)
+            watch = self._tasks.pop(uid)
+            await asyncio.wait({watch.task}, timeout=PATIENCE_SECONDS)
+            await watch.stop()
+        self._pids.pop(uid, None)
         layout = self._places.find(uid)
         _kill(self._reports.pop(uid, Report()).launcher_pid, layout)
         _kill(find_qemu(layout), layout)
@@ -139,11 +149,12 @@ class Guests:
 
     async def close(self) -> None:
         """Follow the guests no more; they go on."""
-        for task in self._tasks.values():
-            task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await asyncio.gather(*(watch.stop() for watch in self._tasks.values()))
         self._tasks.clear()
         await self._births.close()
+
+    def _watch(self, uid: str, run: Run) -> None:
+        self._tasks[uid] = self._supervisor.start(GUESTS, run, item=uid, finishes=True)
 
     def _clear(self, uid: str) -> None:
         """Leave nothing of what a guest had that does not run any more."""
@@ -157,26 +168,27 @@ class Guests:
         return await self._births.start(layout.directory, layout.log, reach)
 
     async def _begin(self, uid: str, layout: Layout, order: Order) -> None:
-        """Start a guest, and keep up with it to its end."""
-        try:
-            pid = await self._spawn(layout, order)
-        except OSError as error:
-            words = f"the guest's launcher process cannot be started: {error}"
-            self._tell(uid, Report(state="failed", reason="NotStarted", message=words))
-        else:
-            await self._follow(uid, pid)
+        """Start a guest unless that was done before, and watch it to its end."""
+        if uid not in self._pids:
+            try:
+                self._pids[uid] = await self._spawn(layout, order)
+            except OSError as error:
+                message = f"the guest's launcher process cannot be started: {error}"
+                self._tell(uid, Report(state="failed", reason="NotStarted", message=message))
+                return
+        await self._follow(uid)
 
-    async def _follow(self, uid: str, pid: int | None) -> None:
-        """Keep up with a guest to its end; a launcher process that is lost is replaced while its guest runs."""
+    async def _follow(self, uid: str) -> None:
+        """Watch a guest to its end; replace a launcher process that is lost while its guest runs."""
         layout = self._places.find(uid)
         for _ in range(MOST_TAKEOVERS + 1):
-            await self._listen(uid, layout, pid)
+            await self._listen(uid, layout, self._pids[uid])
             report = find_report(layout) or self._reports[uid]
             if report.state not in ("running", "paused") or find_qemu(layout) is None:
                 break
             _log.warning("the launcher process of guest %s was lost; another one takes over", uid)
             order = self.find_order(uid)
-            pid = await self._spawn(layout, order) if order is not None else None
+            self._pids[uid] = await self._spawn(layout, order) if order is not None else None
         if not report.final:
             _kill(find_qemu(layout), layout)
             report = bury(report, layout)

@@ -25,6 +25,7 @@ from virtshape.launcher.pod.farewell import Farewell, format_farewell
 from virtshape.launcher.pod.gathering import gather_mounts, list_host_disk_roots, read_devices
 from virtshape.launcher.pod.paths import INSTANCE_VARIABLE, LAST_WORDS, ROOT, RUNNING, STATE
 from virtshape.launcher.report import Report
+from virtshape.supervise.supervisor import Supervisor
 
 DEFAULT_GRACE_SECONDS: Final = 30
 POD_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - the pod's own network, which policies of the cluster guard
@@ -43,7 +44,7 @@ async def run() -> int:
     except ProbeError as error:
         return finish(Report(state="failed", reason="NotStarted", message=str(error)))
     host = replace(host, devices=read_devices(vmi, os.environ), port_address=POD_ADDRESS, cluster=True)
-    return finish(await follow(Guests(places, host), vmi, host))
+    return finish(await follow(Guests(places, host, Supervisor()), vmi, host))
 
 
 async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Report:
@@ -100,14 +101,20 @@ def _stop_on_signal(guests: Guests, uid: str, vmi: VirtualMachineInstance, start
     """Have the guest shut down at a signal; at one that comes before it was started, once it is."""
     grace = vmi.spec.termination_grace_period_seconds
     seconds = float(DEFAULT_GRACE_SECONDS if grace is None else grace)
-    tasks: set[asyncio.Task[None]] = set()
+    stopping: set[asyncio.Task[None]] = set()
 
     async def stop() -> None:
         await started.wait()
         await guests.stop(uid, seconds)
 
+    def log_failure(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("shutting down the guest failed: %s", error, exc_info=error)
+
     def begin() -> None:
-        tasks.add(asyncio.get_running_loop().create_task(stop()))
+        task = asyncio.get_running_loop().create_task(stop())
+        stopping.add(task)
+        task.add_done_callback(log_failure)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, begin)

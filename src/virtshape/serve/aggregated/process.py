@@ -18,13 +18,14 @@ from virtshape.serve.aggregated.answering import GROUPS, AggregatedServer
 from virtshape.serve.aggregated.door import PodDoor
 from virtshape.serve.aggregated.identity import FrontProxy, find_front_proxy
 from virtshape.serve.aggregated.shelf import ClusterShelf
-from virtshape.serve.component import Ready, Server, Settings, serve
+from virtshape.serve.component import Ready, Server, Settings, list_component_checks, serve
 from virtshape.serve.delegation import DelegatedAuthorizer
 from virtshape.serve.figures import list_process_figures
 from virtshape.serve.process import connected
 from virtshape.serve.surroundings import Surroundings
 from virtshape.serve.tls.keeping import CertificateKeeper
 from virtshape.serve.tls.trust import Truster, trust_api_service
+from virtshape.supervise.supervisor import Supervisor
 
 COMPONENT: Final = "apiserver"
 MANAGER: Final = "virt-api"
@@ -45,12 +46,13 @@ class Proxies:
 
 async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
     """Answer until cancelled."""
+    supervisor = Supervisor()
     async with connected(access, MANAGER) as line:
         informers = Informers(SlimClient(line.client))
         surroundings = Surroundings(line.client, informers)
         proxies = Proxies(line.client)
         actions = Actions(ClusterShelf(line.client, surroundings), PodDoor(line.transport, line.client))
-        publisher = Publisher("", lambda: {"informers": surroundings.is_ready}, GROUPS)
+        publisher = Publisher("", lambda: list_component_checks(surroundings, supervisor), GROUPS)
         source = settings.tls.find_source(line.client, COMPONENT)
         answering = AggregatedServer(actions, DelegatedAuthorizer(line.client), lambda: proxies.current, publisher)
         server = Server(
@@ -59,6 +61,7 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
             surroundings,
             CertificateKeeper(line.client, source, list_trusters(), proxies.look),
             lambda: list_process_figures(COMPONENT),
+            supervisor,
             authenticate=answering.authenticate,
         )
         await serve(server, settings, announce)

@@ -24,6 +24,7 @@ from virtshape.serve.guests.launcher import QemuLauncher
 from virtshape.serve.guests.node import describe_missing_isolation
 from virtshape.serve.storage.containers import FetchedDisks
 from virtshape.serve.tokens import make_token_issuer
+from virtshape.supervise.supervisor import Supervisor
 
 _log = logging.getLogger(__name__)
 _AUTHORITY: Final = ("pki", "ca.crt")
@@ -35,34 +36,37 @@ class QemuRuntime:
     keeps_volumes = True
     absence = ""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, supervisor: Supervisor) -> None:
         self._directory = directory
+        self._supervisor = supervisor
         self._places = Places(directory, choose_account())
-        self._disks = FetchedDisks(directory)
+        self._disks = FetchedDisks(directory, supervisor)
+        self.node = platform.node().lower() or "localhost"
         self._guests: Guests | None = None
         self.door = QemuDoor(self._require_guests, self._places)
 
     def _require_guests(self) -> Guests:
         if self._guests is None:
-            raise StatusError(503, "ServiceUnavailable", "QEMU is still being asked what it can do; try again")
+            message = "the launcher is not running yet: see `virtshape status` and the Ready condition of the node"
+            raise StatusError(503, "ServiceUnavailable", message)
         return self._guests
 
     async def make_launcher(
         self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
-    ) -> QemuLauncher | None:
-        """The launcher, once QEMU has said what it can do; guests that run already are taken up."""
+    ) -> QemuLauncher:
+        """Ask QEMU what it can do, adopt guests that run already, and return the launcher."""
         if storage is None:
-            return None
+            raise RuntimeError("guests need storage")
         host = await probe_host(self._places)
         _log.info("guests run %s", "in hardware, by KVM" if host.kvm else "emulated: KVM does not work here")
         if missing := describe_missing_isolation(host):
             _log.warning("%s", missing)
         if self._guests is None:
-            self._guests = Guests(self._places, host)
+            self._guests = Guests(self._places, host, self._supervisor)
             self._guests.adopt()
         authority = self._directory.joinpath(*_AUTHORITY).read_text()
         mounts = Mounts(client, cache, storage, self._disks, make_token_issuer(transport, authority))
-        return QemuLauncher(self._guests, self._places, host, platform.node().lower() or "localhost", mounts.gather)
+        return QemuLauncher(self._guests, self._places, host, self.node, mounts.gather)
 
     async def close(self) -> None:
         """Let go of the guests, which go on."""

@@ -23,6 +23,7 @@ from virtshape.serve.storage.jobs import Jobs
 from virtshape.serve.storage.layout import Layout
 from virtshape.serve.storage.logins import find_login
 from virtshape.serve.storage.room import read_room
+from virtshape.supervise.supervisor import Supervisor
 
 _POLICIES: Final = ("Always", "IfNotPresent", "Never")
 MEMORY_SECONDS: Final = 10.0
@@ -63,10 +64,10 @@ class _Found(Struct):
 class FetchedDisks:
     """Finds disks of container images, and has those fetched that are not there."""
 
-    def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, directory: Path, supervisor: Supervisor, clock: Callable[[], float] = time.monotonic) -> None:
         self._layout = Layout(directory)
         self._clock = clock
-        self._jobs = Jobs()
+        self._jobs = Jobs(supervisor)
         self._paths: dict[ContainerDisk, str] = {}
         self._found: dict[ContainerDisk, _Found] = {}
         self._failures: dict[ContainerDisk, _Failure] = {}

@@ -15,6 +15,8 @@ from typing import Final
 from virtshape.control.storage.protocol import Wake, Work
 from virtshape.launcher.images.errors import ImageError, RefusedImageError
 from virtshape.launcher.images.progress import Progress, until
+from virtshape.supervise.supervisor import SupervisedTask, Supervisor
+from virtshape.supervise.tasks import STORAGE_JOBS
 
 MOST_AT_ONCE: Final = 4
 QUICK_SECONDS: Final = 0.05
@@ -35,7 +37,7 @@ class Job:
         self.writes = writes
         self.work = Work(state="waiting")
         self.stop = Event()
-        self.running: asyncio.Task[None] | None = None
+        self.running: SupervisedTask | None = None
 
     def report(self, done: int, total: int | None) -> None:
         """Take note of how far the work is."""
@@ -64,7 +66,8 @@ class Job:
 class Jobs:
     """All work under way."""
 
-    def __init__(self, most_at_once: int = MOST_AT_ONCE) -> None:
+    def __init__(self, supervisor: Supervisor, most_at_once: int = MOST_AT_ONCE) -> None:
+        self._supervisor = supervisor
         self._room = asyncio.Semaphore(most_at_once)
         self._jobs: dict[str, Job] = {}
 
@@ -79,21 +82,24 @@ class Jobs:
         """Begin work, after what else was done under its key has ended; how far it is a moment later."""
         await self.end(key)
         job = self._jobs[key] = Job(purpose, attempt, reads, writes)
-        job.running = asyncio.create_task(self._run(job, task), name=f"{purpose}-{key}")
-        job.running.add_done_callback(lambda _: wake())
-        await asyncio.wait({job.running}, timeout=QUICK_SECONDS)
+        job.running = self._supervisor.start(
+            STORAGE_JOBS, lambda: self._run(job, task), item=f"{purpose}-{key}", finishes=True
+        )
+        job.running.task.add_done_callback(lambda _: wake())
+        await asyncio.wait({job.running.task}, timeout=QUICK_SECONDS)
         return job.work
 
     async def _run(self, job: Job, task: Task) -> None:
         async with self._room:
-            await run_in_thread(lambda: job.do(task))
+            if not job.stop.is_set():
+                await run_in_thread(lambda: job.do(task))
 
     async def end(self, *keys: str) -> None:
         """Have work stop, and wait until it has; for what does not hear, not for long: it stops when it does."""
         jobs = [job for key in keys if (job := self._jobs.pop(key, None)) is not None]
         for job in jobs:
             job.stop.set()
-        running = [job.running for job in jobs if job.running is not None]
+        running = [job.running.task for job in jobs if job.running is not None]
         if running:
             await asyncio.wait(running, timeout=PATIENCE_SECONDS)
 

@@ -21,6 +21,7 @@ from virtshape.serve.storage.filling import Fetcher, fill_volume, measure_order
 from virtshape.serve.storage.jobs import Jobs
 from virtshape.serve.storage.layout import PROVISIONER, Layout
 from virtshape.serve.storage.room import read_room
+from virtshape.supervise.supervisor import Supervisor
 
 _FILLED: Final = "filled"
 
@@ -28,10 +29,10 @@ _FILLED: Final = "filled"
 class LocalStorage:
     """Keeps volumes in a data directory; `fetcher` brings what comes from elsewhere."""
 
-    def __init__(self, directory: Path, fetcher: Fetcher) -> None:
+    def __init__(self, directory: Path, fetcher: Fetcher, supervisor: Supervisor) -> None:
         self._layout = Layout(directory)
         self._fetcher = fetcher
-        self._jobs = Jobs()
+        self._jobs = Jobs(supervisor)
 
     @property
     def provisioner(self) -> str:
@@ -176,9 +177,9 @@ async def _try(action: "partial[None]") -> None:
 
 
 @asynccontextmanager
-async def open_storage(directory: Path) -> AsyncIterator[LocalStorage]:
+async def open_storage(directory: Path, supervisor: Supervisor) -> AsyncIterator[LocalStorage]:
     """Storage in a data directory, for as long as the block lasts."""
-    storage = LocalStorage(directory, ImageFetcher(Layout(directory)))
+    storage = LocalStorage(directory, ImageFetcher(Layout(directory)), supervisor)
     try:
         yield storage
     finally:

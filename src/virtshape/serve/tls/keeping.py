@@ -46,30 +46,32 @@ class CertificateKeeper:
         self._find_client_authority = find_client_authority
         self._served: tuple[Served, bytes] | None = None
         self._context: ChangingContext | None = None
+        self._found = asyncio.Event()
         self.is_trusted = False
         """Whether all that call us were told whom to trust, as far as that is ours to do."""
 
-    async def begin(self) -> ssl.SSLContext:
-        """The settings to serve with, once there is a certificate."""
-        pause = FIRST_PAUSE
-        while self._context is None:
-            try:
-                await self._look()
-            except (StatusError, UnreachableError, ConfigError, OSError) as error:
-                _log.warning("there is no certificate to serve with yet: %s", error)
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, LOOK_SECONDS)
+    async def wait(self) -> ssl.SSLContext:
+        """Return the settings to serve with, once `run` has found a certificate."""
+        await self._found.wait()
+        if self._context is None:
+            raise RuntimeError("there is no certificate")
         return self._context.outer
 
     async def run(self) -> None:
-        """Look after the certificate and the trust in it, until cancelled."""
+        """Keep the certificate and the trust in it up to date, until cancelled."""
+        pause = FIRST_PAUSE
         while True:
             try:
                 await self._look()
                 await self._spread()
             except (StatusError, UnreachableError, ConfigError, OSError) as error:
-                _log.warning("the certificate could not be looked after: %s", error)
-            await asyncio.sleep(LOOK_SECONDS if self.is_trusted else SETTLING_SECONDS)
+                what = "updating" if self._found.is_set() else "finding"
+                _log.warning("%s the serving certificate failed: %s; trying again", what, error)
+            if self._found.is_set():
+                await asyncio.sleep(LOOK_SECONDS if self.is_trusted else SETTLING_SECONDS)
+            else:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LOOK_SECONDS)
 
     async def _look(self) -> None:
         served = await self._source.find(), await self._find_client_authority()
@@ -83,6 +85,7 @@ class CertificateKeeper:
             self._context.change(context)
             _log.info("another certificate is served from now on")
         self._served = served
+        self._found.set()
 
     async def _spread(self) -> None:
         authority = self._served[0].authority if self._served is not None else b""

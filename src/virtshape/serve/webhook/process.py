@@ -22,6 +22,7 @@ from virtshape.serve.surroundings import Surroundings
 from virtshape.serve.tls.keeping import CertificateKeeper
 from virtshape.serve.tls.trust import Truster, trust_conversion, trust_webhooks
 from virtshape.serve.webhook.answering import Webhook
+from virtshape.supervise.supervisor import Supervisor
 
 COMPONENT: Final = "webhook"
 MANAGER: Final = "virtshape-webhook"
@@ -32,6 +33,7 @@ LARGEST_REVIEW: Final = 64 * 1024 * 1024
 async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
     """Answer until cancelled."""
     namespace = settings.tls.namespace
+    supervisor = Supervisor()
     async with connected(access, MANAGER) as line:
         informers = Informers(SlimClient(line.client))
         surroundings = Surroundings(line.client, informers)
@@ -43,6 +45,7 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
             surroundings,
             CertificateKeeper(line.client, source, list_trusters()),
             lambda: [*list_process_figures(COMPONENT), *list_webhook_figures(webhook)],
+            supervisor,
             LARGEST_REVIEW,
         )
         await serve(server, settings, announce)

@@ -11,6 +11,7 @@ from virtshape.control.storage.protocol import Work
 from virtshape.launcher.images.errors import RefusedImageError, TransferError
 from virtshape.launcher.images.progress import Progress
 from virtshape.serve.storage.jobs import Jobs
+from virtshape.supervise.supervisor import Supervisor
 
 
 def nobody() -> None:
@@ -26,7 +27,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_patient")
 def test_quick_work_is_done_at_once_and_wakes_whoever_waits() -> None:
     async def scenario() -> None:
-        jobs, woken = Jobs(), asyncio.Event()
+        jobs, woken = Jobs(Supervisor()), asyncio.Event()
         work = await jobs.begin("a", "fill", 0, lambda _: 7, woken.set)
         assert work == Work(state="done", progress=100.0, size=7)
         await woken.wait()
@@ -56,7 +57,7 @@ def test_failures_are_told(error: Exception, work: Work) -> None:
         raise error
 
     async def scenario() -> None:
-        assert await Jobs().begin("a", "fill", 0, fail, nobody) == work
+        assert await Jobs(Supervisor()).begin("a", "fill", 0, fail, nobody) == work
 
     run(scenario())
 
@@ -72,7 +73,7 @@ def hold(gate: threading.Event) -> Callable[[Progress], int]:
 
 def test_progress_is_told_and_work_can_be_stopped() -> None:
     async def scenario() -> None:
-        jobs, gate = Jobs(), threading.Event()
+        jobs, gate = Jobs(Supervisor()), threading.Event()
         await jobs.begin("a", "fill", 0, hold(gate), nobody, reads="v1")
         job = jobs.find("a", "fill", 0)
         assert job is not None
@@ -89,7 +90,7 @@ def test_progress_is_told_and_work_can_be_stopped() -> None:
 
 def test_only_some_work_goes_on_at_once() -> None:
     async def scenario() -> None:
-        jobs, gate = Jobs(most_at_once=1), threading.Event()
+        jobs, gate = Jobs(Supervisor(), most_at_once=1), threading.Event()
         await jobs.begin("a", "fill", 0, hold(gate), nobody)
         done = asyncio.Event()
         assert await jobs.begin("b", "fill", 0, lambda _: 2, done.set) == Work(state="waiting")
@@ -109,7 +110,7 @@ def test_what_does_not_hear_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -
         return 1
 
     async def scenario() -> None:
-        jobs = Jobs()
+        jobs = Jobs(Supervisor())
         await jobs.begin("a", "fill", 0, deaf, nobody)
         await jobs.close()
         gate.set()

@@ -1,0 +1,61 @@
+"""
+Default objects of an installation on a cluster: its configuration and, if wanted, the catalog.
+
+Creates what is missing and leaves existing objects unchanged.
+"""
+
+from typing import Final
+
+from virtshape import catalog
+from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration, KubeVirtSpec
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.client.errors import UnreachableError
+from virtshape.client.protocol import Client
+from virtshape.client.resources import metadata_of
+
+CONFIGURATION: Final = "kubevirt"
+"""The namespace of the configuration, and its name."""
+
+
+class InstallError(Exception):
+    """Default objects that could not be created yet."""
+
+
+def list_defaults(*, with_catalog: bool) -> list[Model]:
+    """List the objects that an installation has by default."""
+    return [build_configuration(), *(catalog.load() if with_catalog else ())]
+
+
+async def install_defaults(client: Client, missing: list[Model]) -> None:
+    """Create the missing objects and take those that exist off the list; InstallError if any are left."""
+    failures = []
+    for item in list(missing):
+        try:
+            await _ensure(client, item)
+        except (StatusError, UnreachableError) as error:
+            failures.append(f"{type(item).__name__} {metadata_of(item).name}: {error}")
+        else:
+            missing.remove(item)
+    if failures:
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        raise InstallError(f"creating default objects failed: {failures[0]}{more}")
+
+
+def build_configuration() -> KubeVirt:
+    """The object that holds the configuration, with all of it at its defaults."""
+    return KubeVirt(
+        api_version="kubevirt.io/v1",
+        kind="KubeVirt",
+        metadata=ObjectMeta(name=CONFIGURATION, namespace=CONFIGURATION),
+        spec=KubeVirtSpec(configuration=KubeVirtConfiguration()),
+    )
+
+
+async def _ensure(client: Client, item: Model) -> None:
+    try:
+        await client.create(item)
+    except StatusError as error:
+        if error.reason != "AlreadyExists":
+            raise

@@ -1,0 +1,23 @@
+"""Health checks: what `/readyz` and `/livez` report of a part of a process."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+
+class Check(Struct, frozen=True):
+    """The result of one check; `failure` is empty if it passed."""
+
+    failure: str = ""
+    required: bool = True
+    """Whether the process is not ready while the check fails."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.failure
+
+
+PASSED: Final = Check()
+Checks = Callable[[], Mapping[str, Check]]

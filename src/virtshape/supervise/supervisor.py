@@ -1,0 +1,224 @@
+"""
+Run background tasks: log unexpected exceptions, restart with exponential back-off, and report the state of each task.
+
+A task that fails never ends its siblings or its parent. The traceback of a failure is logged once; repetitions of the
+same failure get one line each.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+import traceback
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.supervise.checks import Check
+from virtshape.supervise.tasks import TaskKind
+
+LONGEST_REASON: Final = 512
+_log = logging.getLogger(__name__)
+
+Run = Callable[[], Awaitable[None]]
+Observer = Callable[["SupervisedTask"], None]
+
+
+class Backoff(Struct, frozen=True):
+    """How long to wait before a restart, in seconds; `healthy` is how long a task must run to count as recovered."""
+
+    first: float = 1.0
+    longest: float = 60.0
+    healthy: float = 5.0
+
+    def delay(self, failures: int) -> float:
+        """Return the pause after this many failures in a row, with jitter."""
+        bound = min(self.first * 2.0 ** min(failures - 1, 32), self.longest)
+        return bound * random.uniform(0.5, 1)  # noqa: S311 - not a secret
+
+
+class TaskEndedError(Exception):
+    """A task returned that should run until it is stopped."""
+
+
+class SupervisedTask:
+    """One background task, restarted until it is stopped or, if it `finishes`, until it has returned once."""
+
+    def __init__(self, supervisor: "Supervisor", kind: TaskKind, item: str, run: Run, *, finishes: bool) -> None:
+        self.kind = kind
+        self.item = item
+        self.failure = ""
+        """Why the task failed last; empty once it has recovered."""
+        self.failures = 0
+        """How often it has failed since it was last healthy."""
+        self.settled = asyncio.Event()
+        """Set once the task has failed or finished for the first time."""
+        self._supervisor = supervisor
+        self._run = run
+        self._finishes = finishes
+        self._recovery: asyncio.TimerHandle | None = None
+        self.task = asyncio.create_task(self._supervise(), name=self.name)
+
+    @property
+    def name(self) -> str:
+        """The kind and the item of the task."""
+        return f"{self.kind.name}/{self.item}" if self.item else self.kind.name
+
+    async def stop(self) -> None:
+        """Cancel the task and wait for its end."""
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+    async def _supervise(self) -> None:
+        try:
+            while (error := await self._run_once()) is not None:
+                delay = self._note_failure(error)
+                await asyncio.sleep(delay)
+                self._supervisor.restarts[self.kind.name] += 1
+                self._recovery = asyncio.get_running_loop().call_later(
+                    self._supervisor.backoff.healthy, self._note_recovery
+                )
+            self._note_recovery()
+            self.settled.set()
+        finally:
+            self._cancel_recovery()
+            self._supervisor.remove(self)
+
+    async def _run_once(self) -> Exception | None:
+        """Run the task; return its exception, None if it has finished."""
+        try:
+            await self._run()
+        except asyncio.CancelledError:
+            if self._is_stopping():
+                raise
+            return TaskEndedError("cancelled itself")
+        except Exception as error:
+            if self._is_stopping():
+                _log.exception("background task %s failed while stopping", self.name)
+                raise asyncio.CancelledError from error
+            return error
+        return None if self._finishes else TaskEndedError("returned unexpectedly")
+
+    def _is_stopping(self) -> bool:
+        current = asyncio.current_task()
+        return current is not None and current.cancelling() > 0
+
+    def _note_failure(self, error: Exception) -> float:
+        """Log and record a failure; return the seconds until the restart."""
+        self._cancel_recovery()
+        self.failures += 1
+        self.failure = describe_error(error)
+        delay = self._supervisor.backoff.delay(self.failures)
+        is_new = self._supervisor.remember(self.kind, error)
+        _log.error(
+            "background task %s failed: %s; restarting in %.1f s",
+            self.name,
+            self.failure,
+            delay,
+            exc_info=error if is_new else None,
+        )
+        self.settled.set()
+        self._supervisor.report(self)
+        return delay
+
+    def _note_recovery(self) -> None:
+        if not self.failure:
+            return
+        _log.info("background task %s recovered", self.name)
+        self.failure, self.failures = "", 0
+        self._supervisor.report(self)
+
+    def _cancel_recovery(self) -> None:
+        if self._recovery is not None:
+            self._recovery.cancel()
+            self._recovery = None
+
+
+class Supervisor:
+    """All background tasks of a process."""
+
+    def __init__(self, backoff: Backoff = Backoff()) -> None:  # noqa: B008 - immutable
+        self.backoff = backoff
+        self.restarts: Counter[str] = Counter()
+        """How often tasks of each kind were restarted."""
+        self._kinds: dict[str, TaskKind] = {}
+        self._tasks: list[SupervisedTask] = []
+        self._logged: dict[str, set[str]] = {}
+        self._observers: list[Observer] = []
+
+    def start(self, kind: TaskKind, run: Run, *, item: str = "", finishes: bool = False) -> SupervisedTask:
+        """Start a task; the caller stops it. `finishes` if it may return, otherwise it runs until it is stopped."""
+        self._kinds.setdefault(kind.name, kind)
+        task = SupervisedTask(self, kind, item, run, finishes=finishes)
+        self._tasks.append(task)
+        return task
+
+    @contextlib.asynccontextmanager
+    async def running(
+        self, kind: TaskKind, run: Run, *, item: str = "", finishes: bool = False
+    ) -> AsyncIterator[SupervisedTask]:
+        """Run a task for as long as the block lasts."""
+        task = self.start(kind, run, item=item, finishes=finishes)
+        try:
+            yield task
+        finally:
+            await task.stop()
+
+    def observe(self, observer: Observer) -> Callable[[], None]:
+        """Call a function when a task fails or recovers; return a function that ends this."""
+        self._observers.append(observer)
+        return lambda: self._observers.remove(observer)
+
+    def list_checks(self) -> dict[str, Check]:
+        """The state of every kind of task that was started, by its name."""
+        return {name: Check(self._describe(name), kind.required) for name, kind in self._kinds.items()}
+
+    def _describe(self, name: str) -> str:
+        failing = [task for task in self._tasks if task.kind.name == name and task.failure]
+        return "; ".join(f"{task.item}: {task.failure}" if task.item else task.failure for task in failing)
+
+    def remember(self, kind: TaskKind, error: Exception) -> bool:
+        """Remember that a failure was logged; return whether it differs from those since the kind was last healthy."""
+        logged = self._logged.setdefault(kind.name, set())
+        signature = _identify(error)
+        is_new = signature not in logged
+        logged.add(signature)
+        return is_new
+
+    def report(self, task: SupervisedTask) -> None:
+        """Tell observers that a task has failed or recovered."""
+        if not self._describe(task.kind.name):
+            self._logged.pop(task.kind.name, None)
+        for observer in self._observers:
+            try:
+                observer(task)
+            except Exception:  # noqa: BLE001 - a mistake in reporting must not end the task
+                _log.exception("reporting the state of background task %s failed", task.name)
+
+    def remove(self, task: SupervisedTask) -> None:
+        """Forget a task that has ended."""
+        self._tasks.remove(task)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return an exception in one line: its type and message; a group of one counts as its only member."""
+    error = _unwrap(error)
+    message = " ".join(str(error).split())
+    name = type(error).__name__
+    return (f"{name}: {message}" if message else name)[:LONGEST_REASON]
+
+
+def _unwrap(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def _identify(error: BaseException) -> str:
+    """Return what tells a failure from others: its type and where it was raised; messages may hold numbers."""
+    error = _unwrap(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__qualname__} {place}"
