@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 @output_choice("table", "json", "yaml", help="How to print it.")
 def command(directory: Path, output: str) -> int:
     """
-    Show whether the system of a data directory runs, since when and where, whether it is healthy, and what it holds.
+    Show whether the system of a data directory runs, since when and where, whether its parts work, and what it holds.
 
-    Exit status: 0 it runs and is healthy, 1 it does not or is not.
+    Exit status: 0 it runs and all checks pass, 1 it does not run or a check fails.
     """
     # Imported now, since reading help needs no server.
     from virtshape.cli.output import print_object
@@ -47,7 +47,7 @@ def command(directory: Path, output: str) -> int:
 
 
 def print_condition(condition: "Condition") -> None:
-    """Print what there is to know, in two columns, and then how many objects there are of each resource."""
+    """Print the facts in two columns, then the health checks, then how many objects there are of each resource."""
     from virtshape.cli.output import print_table
 
     facts = {
@@ -62,6 +62,10 @@ def print_condition(condition: "Condition") -> None:
     for name, fact in facts.items():
         if fact is not None:
             click.echo(f"{name:<11} {fact}")
+    if condition.checks:
+        click.echo()
+        rows = [(one.name, "ok" if one.passed else "failed", one.restarts) for one in condition.checks]
+        print_table(["CHECK", "STATE", "RESTARTS"], rows)
     if condition.objects:
         click.echo()
         print_table(["RESOURCE", "OBJECTS"], list(condition.objects.items()))

@@ -1,12 +1,14 @@
 """
-A system seen from outside: whether it runs, where, since when, how it is, and how much it holds.
+The state of a system, from outside: whether it runs, where, since when, whether its parts work, and how much it holds.
 
-Reads files and asks for the server's health; changes nothing, and needs no permission but to read the directory.
+Reads files and asks the server for its health; changes nothing, and needs no permission but to read the directory.
 """
 
 import asyncio
+import re
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
@@ -19,7 +21,18 @@ from virtshape.store.lock import find_holder
 from virtshape.store.store import FILE_NAME
 from virtshape.store.summary import summarize
 
-HEALTH_SECONDS = 3.0
+HEALTH_SECONDS: Final = 3.0
+_CHECK: Final = re.compile(r"^\[([+-])\](\S+) (?:ok|failed: (.*))$", re.MULTILINE)
+_RESTARTS: Final = re.compile(r'^virtshape_task_restarts_total\{task="([^"]+)"\} (\d+)$', re.MULTILINE)
+
+
+class CheckResult(Struct, rename="camel"):
+    """A health check of the server, and how often the background tasks of this name were restarted."""
+
+    name: str
+    passed: bool
+    restarts: int = 0
+    failure: str = ""
 
 
 class Condition(Struct, rename="camel", omit_defaults=True):
@@ -36,6 +49,7 @@ class Condition(Struct, rename="camel", omit_defaults=True):
     kubeconfig: str | None = None
     revision: int | None = None
     database_bytes: int | None = None
+    checks: list[CheckResult] = []
     objects: dict[str, int] = {}
 
 
@@ -48,26 +62,38 @@ def inspect(directory: Path) -> Condition:
     if condition.running:
         started = datetime.fromtimestamp((directory / "lock").stat().st_mtime, UTC)
         condition.since = started.strftime("%Y-%m-%dT%H:%M:%SZ")
-        condition.problem = asyncio.run(find_illness(directory))
+        condition.problem, condition.checks = asyncio.run(find_problem(directory))
         condition.healthy = not condition.problem
     _read_database(condition, directory / FILE_NAME)
     return condition
 
 
-async def find_illness(directory: Path) -> str:
-    """Why the server of a directory is not ready to serve, or nothing."""
+async def find_problem(directory: Path) -> tuple[str, list[CheckResult]]:
+    """Ask the server of a directory for its checks; return what fails, empty if nothing does, and all checks."""
     try:
         transport = HttpTransport(read_access(directory), call_seconds=HEALTH_SECONDS, connect_seconds=HEALTH_SECONDS)
         try:
-            answer = await transport.call(Call("GET", "/readyz?verbose"))
+            health = await transport.call(Call("GET", "/readyz?verbose"))
+            metrics = await transport.call(Call("GET", "/metrics"))
         finally:
             await transport.close()
     except UnknownSystemError:
-        return "it has not written its kubeconfig yet"
+        return "it has not written its kubeconfig yet", []
     except (UnreachableError, ConfigError) as error:
-        return str(error)
-    failed = [line for line in answer.body.decode(errors="replace").splitlines() if line.startswith("[-]")]
-    return "" if answer.status == 200 else ", ".join(failed) or f"/readyz answers {answer.status}"
+        return str(error), []
+    checks = read_checks(health.body.decode(errors="replace"), metrics.body.decode(errors="replace"))
+    failed = [f"{check.name} failed: {check.failure}" for check in checks if not check.passed]
+    if health.status != 200 and not failed:
+        failed = [f"/readyz answers {health.status}"]
+    return "; ".join(failed), checks
+
+
+def read_checks(health: str, metrics: str) -> list[CheckResult]:
+    """Read the verbose response of a health endpoint, and the restarts from metrics."""
+    restarts = {name: int(count) for name, count in _RESTARTS.findall(metrics)}
+    return [
+        CheckResult(name, sign == "+", restarts.get(name, 0), failure) for sign, name, failure in _CHECK.findall(health)
+    ]
 
 
 def _read_kubeconfig(condition: Condition, directory: Path) -> None:

@@ -16,6 +16,8 @@ from virtshape.store.errors import StoreError
 from virtshape.store.record import Key
 from virtshape.store.store import Store
 from virtshape.store.writer import Outcome, Write
+from virtshape.supervise.supervisor import Backoff, Supervisor
+from virtshape.supervise.tasks import ACCOUNTS_AND_ROLES
 
 ROLES = "clusterroles.rbac.authorization.k8s.io"
 RULE = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
@@ -117,9 +119,7 @@ def test_rules_that_somebody_writes_into_a_gathering_role_do_not_last(tmp_path: 
     play(tmp_path, scenario)
 
 
-def test_what_could_not_be_written_is_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_writes_that_failed_are_tried_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(world: World) -> None:
         write_all = world.store.write_all
 
@@ -128,14 +128,12 @@ def test_what_could_not_be_written_is_tried_again(
 
         await world.add_namespace("a")
         world.store.write_all = fail  # type: ignore[method-assign]  # as a full disk would
-        running = asyncio.create_task(world.upkeep.run())
-        async with asyncio.timeout(60):
+        supervisor = Supervisor(Backoff(first=0.01))
+        async with supervisor.running(ACCOUNTS_AND_ROLES, world.upkeep.run), asyncio.timeout(60):
             while "the disk is full" not in caplog.text:
                 await asyncio.sleep(0.01)
             world.store.write_all = write_all  # type: ignore[method-assign]  # as above
             while not world.has_account("a"):
                 await asyncio.sleep(0.01)
-        running.cancel()
 
-    monkeypatch.setattr("virtshape.serve.upkeep.RETRY_SECONDS", 0.01)
     play(tmp_path, scenario)

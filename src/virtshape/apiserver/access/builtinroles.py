@@ -56,6 +56,7 @@ _WORKLOADS = (
 )
 _WORKLOAD_DETAILS = ("namespaces", "namespaces/status", "persistentvolumeclaims/status", "pods/log", "pods/status")
 _HEALTH_PATHS = ("/healthz", "/livez", "/readyz", "/version", "/version/")
+_MONITORING_PATHS = ("/healthz", "/healthz/*", "/livez", "/livez/*", "/metrics", "/readyz", "/readyz/*")
 _DISCOVERY_PATHS = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", *_HEALTH_PATHS)
 
 _SUBRESOURCES = "subresources.kubevirt.io"
@@ -94,6 +95,7 @@ def build_bindings() -> list[ClusterRoleBinding]:
         _binding("system:discovery", AUTHENTICATED),
         _binding("system:basic-user", AUTHENTICATED),
         _binding("system:public-info-viewer", AUTHENTICATED, UNAUTHENTICATED),
+        _binding("system:monitoring", "system:monitoring"),
         _binding("kubevirt.io:default", AUTHENTICATED),
         _binding("instancetype.kubevirt.io:view", AUTHENTICATED),
         _binding("cdi.kubevirt.io:config-reader", AUTHENTICATED),
@@ -106,6 +108,7 @@ def _build_system_roles() -> list[ClusterRole]:
         _role("cluster-admin", EVERYTHING),
         _role("system:discovery", [PolicyRule(["get"], non_resource_urls=list(_DISCOVERY_PATHS))]),
         _role("system:public-info-viewer", [PolicyRule(["get"], non_resource_urls=list(_HEALTH_PATHS))]),
+        _role("system:monitoring", [PolicyRule(["get"], non_resource_urls=list(_MONITORING_PATHS))]),
         _role(
             "system:basic-user",
             [
