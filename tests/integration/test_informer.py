@@ -172,7 +172,7 @@ def test_a_forgotten_past_is_made_up_for(form: Form, tmp_path: Path, caplog: pyt
                 forgetting.cancel()
             assert len(recorder.told) == len(set(recorder.told))
             assert set(recorder.known.values()) == {_identify(item) for item in informer.cache}
-            assert "listing anew" in caplog.text
+            assert "listing again" in caplog.text
 
     run(play())
 

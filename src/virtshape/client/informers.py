@@ -12,6 +12,7 @@ from virtshape.api.model import Model
 from virtshape.client.cache import Indexer, Place
 from virtshape.client.informer import Informer
 from virtshape.client.protocol import Client
+from virtshape.client.resources import format_resource
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import INFORMERS
 
@@ -72,7 +73,7 @@ class Informers:
         """Keep all up to date for as long as the block lasts; an informer that fails is restarted on its own."""
         async with AsyncExitStack() as stack:
             for kind, informer in self._informers.items():
-                await stack.enter_async_context(supervisor.running(INFORMERS, informer.run, item=kind.__name__))
+                await stack.enter_async_context(supervisor.running(INFORMERS, informer.run, item=format_resource(kind)))
             yield
 
     async def wait(self, kinds: Iterable[type[Model]] | None = None) -> None:

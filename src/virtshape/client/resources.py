@@ -25,6 +25,12 @@ def kind_of(struct: type[Model]) -> Kind:
         raise TypeError(f"{struct.__name__} is no kind that a server has") from None
 
 
+def format_resource(struct: type[Model]) -> str:
+    """Return the name of a struct's resource with its group, such as `virtualmachines.kubevirt.io`."""
+    kind = kind_of(struct)
+    return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+
+
 def stated_kind(item: Model) -> Kind:
     """The kind that an object says it is."""
     kind = find_kind(getattr(item, "api_version", ""), getattr(item, "kind", ""))

@@ -21,7 +21,7 @@ from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
-from virtshape.client.resources import kind_of, metadata_of
+from virtshape.client.resources import format_resource, kind_of, metadata_of
 from virtshape.control.garbage import Delete, Disown, Graph, Identity, Member, Release, Step, decide_steps, read_member
 from virtshape.control.loop import DONE, Loop, Name, Result
 from virtshape.supervise.supervisor import Supervisor
@@ -50,7 +50,7 @@ class Collector:
         """Collect for as long as the block lasts; it begins once everything was seen."""
         async with contextlib.AsyncExitStack() as stack:
             for kind in self._kinds:
-                watch = supervisor.running(GARBAGE_COLLECTOR, partial(self._follow, kind), item=kind.__name__)
+                watch = supervisor.running(GARBAGE_COLLECTOR, partial(self._follow, kind), item=format_resource(kind))
                 await stack.enter_async_context(watch)
             for synced in self._synced.values():
                 await synced.wait()

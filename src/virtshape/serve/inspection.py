@@ -22,7 +22,7 @@ from virtshape.store.store import FILE_NAME
 from virtshape.store.summary import summarize
 
 HEALTH_SECONDS: Final = 3.0
-_CHECK: Final = re.compile(r"^\[([+-])\](\S+) (?:ok|failed: (.*))$", re.MULTILINE)
+_CHECK: Final = re.compile(r"^\[([+-])\](\S+) (?:ok|failed: (.*?)(?: \(not required\))?)$", re.MULTILINE)
 _RESTARTS: Final = re.compile(r'^virtshape_task_restarts_total\{task="([^"]+)"\} (\d+)$', re.MULTILINE)
 
 

@@ -32,6 +32,7 @@ from virtshape.launcher.machine.kvm import DEVICE
 from virtshape.launcher.machine.lacks import find_emulator
 from virtshape.launcher.machine.limits import may_be_urgent, may_lock_memory
 from virtshape.launcher.machine.places import Places
+from virtshape.launcher.machine.remains import find_last_line
 from virtshape.launcher.machine.spawning import confine_to, spawn
 from virtshape.launcher.machine.taps import may_make_taps
 
@@ -116,7 +117,8 @@ async def _ask(places: Places) -> Answer:
     except (OSError, msgspec.DecodeError) as error:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
-        raise ProbeError(f"QEMU could not be asked what it can do ({error}); see {layout.log}") from None
+        reason = find_last_line(layout) or error
+        raise ProbeError(f"asking QEMU what it can do failed: {reason}; see {layout.log}") from None
     places.remove_for_probe()
     return found
 

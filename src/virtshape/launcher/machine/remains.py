@@ -42,12 +42,12 @@ def find_order(layout: Layout) -> Order | None:
 
 def bury(report: Report, layout: Layout) -> Report:
     """The final report of a guest whose launcher process has ended without one."""
-    words = _find_last_line(layout)
+    words = find_last_line(layout)
     message = f"the guest's launcher process has ended{f': {words}' if words else ''}"
     return replace(report, state="failed", reason="LauncherLost", message=message, agent=False)
 
 
-def _find_last_line(layout: Layout) -> str:
+def find_last_line(layout: Layout) -> str:
     """The last line of the launcher's log, which often says what went wrong."""
     try:
         lines = _read(layout.log)[-_TAIL:].decode(errors="replace").strip().splitlines()

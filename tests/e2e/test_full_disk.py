@@ -1,0 +1,94 @@
+"""A server whose disk is full refuses writes with a clear Status, says so in `/readyz`, and recovers by itself."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.system import System, call_virtshape, wait_until
+
+SIZE = 24 * 1024 * 1024
+PADDING = "x" * 400_000
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@contextlib.contextmanager
+def small_file_system(directory: Path) -> Iterator[Path]:
+    """A file system of a few MiB in memory."""
+    directory.mkdir()
+    command = ["/bin/mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(directory)]
+    mounted = subprocess.run(command, capture_output=True, text=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"cannot mount a file system: {mounted.stderr.strip()}")
+    try:
+        yield directory
+    finally:
+        subprocess.run(["/bin/umount", "-l", str(directory)], check=True)
+
+
+def fill(directory: Path) -> Path:
+    """Fill what is left of a file system with a file."""
+    path = directory / "ballast"
+    with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+    return path
+
+
+def build_config_map(name: str) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"padding": PADDING}}
+
+
+def get(system: System, path: str) -> tuple[int, str]:
+    with contextlib.closing(system.connect()) as connection:
+        connection.request("GET", path, headers={"Authorization": f"Bearer {system.config['token']}"})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs a file system of its own")
+def test_full_disk_fails_writes_and_readiness_until_there_is_room(tmp_path: Path) -> None:
+    with (
+        small_file_system(tmp_path / "disk") as disk,
+        System(disk / "data", "--launcher", "simulate", "--no-catalog") as system,
+    ):
+        assert system.ask("POST", CONFIG_MAPS, build_config_map("before"))[0] == 201
+        assert get(system, "/readyz") == (200, "ok")
+        ballast = fill(disk)
+        status: dict[str, Any] = {}
+        for number in range(60):  # until what SQLite had room for already is used up
+            code, status = system.ask("POST", CONFIG_MAPS, build_config_map(f"c{number}"))
+            if code != 201:
+                break
+        assert (status["code"], status["reason"]) == (500, "InternalError"), status
+        assert "database or disk is full" in status["message"]
+
+        code, text = get(system, "/readyz")
+        assert code == 500
+        assert f"[-]store failed: database or disk is full: free space in {system.directory}\n" in text
+        assert get(system, "/readyz/store")[0] == 500
+        assert get(system, "/livez") == (200, "ok")
+        assert get(system, f"{CONFIG_MAPS}/before")[0] == 200, "reads still work"
+        shown = call_virtshape("status", "--data-dir", system.directory)
+        assert shown.returncode == 1
+        assert "store failed: database or disk is full" in shown.stdout
+        assert "[-]store failed: reason withheld" in get_anonymously(system, "/readyz")
+
+        ballast.unlink()
+        wait_until(lambda: get(system, "/readyz") == (200, "ok"), "it does not recover")
+        code, created = system.ask("POST", CONFIG_MAPS, build_config_map("after"))
+        assert code == 201, created
+        checked = call_virtshape("status", "--data-dir", system.directory, "-o", "json")
+        assert json.loads(checked.stdout)["healthy"] is True
+
+
+def get_anonymously(system: System, path: str) -> str:
+    with contextlib.closing(system.connect()) as connection:
+        connection.request("GET", path)
+        text: str = connection.getresponse().read().decode()
+        return text

@@ -1,0 +1,356 @@
+"""
+Every background task of every process fails once, and nothing is silent about it.
+
+The failure is logged with one traceback and is visible in health checks, metrics and `virtshape status`; the task is
+restarted, and the system works again. Parametrized over the table of tasks: a new task is covered, or the test fails.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.controlled import instancetype_tree, preference_tree, vm_tree
+from tests.demo import find_port
+from tests.e2e.system import call_virtshape
+from tests.faults import BACKOFF, FAULT, Fault
+from tests.guests import check_machine
+from tests.worlds import run
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.codec import object_from_tree
+from virtshape.api.core.config import ConfigMap
+from virtshape.api.core.node import Node
+from virtshape.api.kubevirt.configuration import KubeVirt
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.client.access import Access
+from virtshape.client.errors import UnreachableError
+from virtshape.client.http import HttpTransport
+from virtshape.client.kubeconfig import find_access
+from virtshape.client.rest import RestClient
+from virtshape.client.transport import Call
+from virtshape.serve import component, controller
+from virtshape.serve.aggregated import process as aggregated
+from virtshape.serve.embedded import Settings, serve
+from virtshape.serve.process import Ports
+from virtshape.serve.runtime import LauncherName
+from virtshape.serve.tls.sources import Certification
+from virtshape.serve.webhook import process as webhook
+from virtshape.store.lock import Lock
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import TASKS
+
+LAUNCHERS: dict[str, LauncherName] = {"guests": "qemu", "storage-jobs": "none"}
+"""Tasks of the embedded server that need another launcher than the simulated one."""
+OF_COMPONENTS = {
+    "webhook": ("informers", "certificates"),
+    "aggregated": ("informers", "certificates"),
+    "controller": ("informers", "controllers", "event-recorder", "leader-election", "install-defaults"),
+}
+"""The tasks of each process on a cluster."""
+OF_CLUSTERS_ONLY = {"certificates", "leader-election", "install-defaults"}
+DATA_VOLUME = {
+    "apiVersion": "cdi.kubevirt.io/v1beta1",
+    "kind": "DataVolume",
+    "metadata": {"name": "disk", "namespace": "default"},
+    "spec": {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "1Mi"}}}},
+}
+
+
+class Served:
+    """A running embedded server and its admin."""
+
+    def __init__(self, directory: Path, access: Access) -> None:
+        self.directory = directory
+        self.access = access
+        self._transport = HttpTransport(access)
+        self.client = RestClient(self._transport, manager="tester")
+
+    async def get(self, target: str) -> tuple[int, str]:
+        reply = await self._transport.call(Call("GET", target))
+        return reply.status, reply.body.decode()
+
+    async def get_anonymously(self, target: str) -> tuple[int, str]:
+        transport = HttpTransport(Access(self.access.server, authority=self.access.authority))
+        try:
+            reply = await transport.call(Call("GET", target))
+            return reply.status, reply.body.decode()
+        finally:
+            await transport.close()
+
+    async def get_status(self) -> tuple[int, Any]:
+        """What `virtshape status` prints, as a process of its own."""
+        called = await asyncio.to_thread(call_virtshape, "status", "--data-dir", self.directory, "-o", "json")
+        return called.returncode, json.loads(called.stdout)
+
+
+@contextlib.asynccontextmanager
+async def serving(directory: Path, launcher: LauncherName = "simulate") -> AsyncIterator[Served]:
+    """The embedded server as `virtshape up` runs it, in this process."""
+    directory.mkdir(mode=0o755, exist_ok=True)
+    lock = Lock(directory)
+    settings = Settings(
+        directory=directory, port=0, catalog=False, controllers=True, launcher=launcher, history_seconds=1
+    )
+    try:
+        async with serve(settings) as ready:
+            served = Served(directory, find_access(path=str(ready.kubeconfig)))
+            try:
+                yield served
+            finally:
+                await served.client.close()
+    finally:
+        lock.close()
+
+
+async def eventually(look: Callable[[], Awaitable[Any]], what: str, seconds: float = 60.0) -> Any:
+    deadline = asyncio.get_running_loop().time() + seconds
+    while not (found := await look()):
+        assert asyncio.get_running_loop().time() < deadline, what
+        await asyncio.sleep(0.05)
+    return found
+
+
+def count_tracebacks(caplog: pytest.LogCaptureFixture, name: str) -> int:
+    starts = re.compile(rf"background task {re.escape(name)}(/\S+)? failed: RuntimeError: {FAULT}; restarting in")
+    return sum(bool(record.exc_info) and bool(starts.match(record.message)) for record in caplog.records)
+
+
+async def has_vm_status(client: RestClient) -> bool:
+    vm = await client.get(VirtualMachine, "vm1", "default")
+    return vm.status is not None and vm.status.printable_status in ("Running", "ErrorUnschedulable")
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if name not in OF_CLUSTERS_ONLY])
+def test_embedded_server_reports_and_restarts_a_failing(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    launcher = LAUNCHERS.get(name, "simulate")
+    if launcher == "qemu":
+        check_machine()
+    fault = Fault(monkeypatch, name)
+    required = TASKS[name].required
+    caplog.set_level(logging.INFO)
+
+    async def scenario() -> None:
+        async with serving(tmp_path / "data", launcher) as served:
+            for tree in (instancetype_tree(), preference_tree(), vm_tree(), DATA_VOLUME):
+                await served.client.create(object_from_tree(tree))
+
+            async def is_failing() -> str:
+                _, text = await served.get("/readyz?verbose")
+                return text if f"[-]{name} failed" in text else ""
+
+            text = await eventually(is_failing, f"{name} never fails in /readyz", seconds=240.0)
+            assert re.search(rf"^\[-\]{name} failed: .*RuntimeError: {FAULT}", text, re.MULTILINE)
+            assert f"readyz check {'failed' if required else 'passed'}\n" in text
+            assert (await served.get("/readyz"))[0] == (500 if required else 200)
+            assert FAULT in (await served.get(f"/readyz/{name}"))[1]
+            assert (await served.get(f"/readyz?exclude={name}"))[0] == 200
+            assert await served.get("/livez") == (200, "ok")
+            assert FAULT not in (await served.get_anonymously("/readyz?verbose"))[1]
+            assert FAULT not in (await served.get_anonymously(f"/readyz/{name}"))[1]
+            assert f'virtshape_task_up{{task="{name}"}} 0\n' in (await served.get("/metrics"))[1]
+            assert (await served.get_anonymously("/metrics"))[0] == 401
+            code, status = await served.get_status()
+            (check,) = (one for one in status["checks"] if one["name"] == name)
+            assert (code, status.get("healthy", False), check["passed"]) == (1, False, False)
+            assert FAULT in check["failure"]
+            assert FAULT in status["problem"]
+
+            async def is_well() -> bool:
+                return (
+                    await served.get("/readyz") == (200, "ok") and "[-]" not in (await served.get("/readyz?verbose"))[1]
+                )
+
+            await eventually(is_well, f"{name} does not recover")
+            metrics = (await served.get("/metrics"))[1]
+            assert f'virtshape_task_up{{task="{name}"}} 1\n' in metrics
+            assert f'virtshape_task_restarts_total{{task="{name}"}} {fault.restarted}\n' in metrics
+            await eventually(lambda: has_vm_status(served.client), "the VM has no status", seconds=240.0)
+            code, status = await served.get_status()
+            assert (code, status["healthy"]) == (0, True)
+
+    run(scenario())
+    assert fault.injected == fault.restarted > 0
+    assert count_tracebacks(caplog, name) == 1
+
+
+def test_kubevirt_object_says_which_background_task_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Fault(monkeypatch, "event-expiry")
+
+    async def scenario() -> None:
+        async with serving(tmp_path / "data") as served:
+
+            async def find_degraded(status: str) -> Any:
+                found = await served.client.get(KubeVirt, "kubevirt", "kubevirt")
+                conditions = (found.status.conditions if found.status else None) or ()
+                return next((one for one in conditions if one.type == "Degraded" and one.status == status), None)
+
+            degraded = await eventually(lambda: find_degraded("True"), "it is never degraded")
+            assert (degraded.reason, degraded.message) == (
+                "BackgroundTaskFailed",
+                f"event-expiry failed: RuntimeError: {FAULT}",
+            )
+            await eventually(lambda: find_degraded("False"), "it stays degraded")
+
+    run(scenario())
+
+
+def test_vm_says_why_it_cannot_start_while_the_launcher_fails_and_starts_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Fault(monkeypatch, "none of them")
+    repaired = asyncio.Event()
+
+    async def scenario() -> None:
+        from virtshape.serve.runtime import PlayedRuntime
+
+        make_launcher = PlayedRuntime.make_launcher
+
+        async def make(self: PlayedRuntime, *given: Any) -> Any:
+            if not repaired.is_set():
+                raise OSError(22, "mount over /: Invalid argument")
+            return await make_launcher(self, *given)
+
+        monkeypatch.setattr(PlayedRuntime, "make_launcher", make)
+        async with serving(tmp_path / "data") as served:
+            client = served.client
+            for tree in (instancetype_tree(), preference_tree(), vm_tree()):
+                await client.create(object_from_tree(tree))
+
+            async def find_vm(printed: str) -> VirtualMachine | None:
+                vm = await client.get(VirtualMachine, "vm1", "default")
+                return vm if vm.status is not None and vm.status.printable_status == printed else None
+
+            async def find_node_condition() -> Any:
+                try:
+                    node = await client.get(Node, "simulated")
+                except StatusError:
+                    return None
+                conditions = (node.status.conditions if node.status else None) or ()
+                return next((one for one in conditions if one.type == "Ready"), None)
+
+            vm = await eventually(lambda: find_vm("ErrorUnschedulable"), "the VM does not say that it cannot start")
+            messages = [one.message or "" for one in (vm.status.conditions if vm.status else None) or ()]
+            assert any("mount over /: Invalid argument" in message for message in messages), messages
+            ready = await eventually(find_node_condition, "there is no node")
+            assert (ready.status, ready.reason) == ("False", "LauncherFailed")
+            assert "mount over /: Invalid argument" in ready.message
+
+            async def has_events() -> bool:
+                _, events = await served.get("/api/v1/events")
+                reasons = {(one["involvedObject"]["kind"], one["reason"]) for one in json.loads(events)["items"]}
+                return reasons >= {("VirtualMachineInstance", "FailedScheduling"), ("Node", "NodeNotReady")}
+
+            await eventually(has_events, "there are no events")
+            assert (await served.get("/readyz"))[0] == 200, "the API works without a launcher"
+            await client.create(
+                object_from_tree({**DATA_VOLUME, "metadata": {"name": "other", "namespace": "default"}})
+            )
+
+            async def find_phase() -> Any:
+                found = await client.get(DataVolume, "other", "default")
+                return found.status and found.status.phase
+
+            await eventually(find_phase, "the other controllers do not work")
+            repaired.set()
+            await eventually(lambda: find_vm("Running"), "the VM does not start after the launcher has recovered")
+            assert (await find_node_condition()).status == "True"
+
+    run(scenario())
+
+
+def list_component_tasks() -> list[Any]:
+    return [
+        pytest.param(process, name, id=f"{process}-{name}")
+        for process, names in OF_COMPONENTS.items()
+        for name in names
+    ]
+
+
+def test_every_task_is_covered() -> None:
+    assert {name for names in OF_COMPONENTS.values() for name in names} >= OF_CLUSTERS_ONLY
+    assert set(TASKS) >= OF_CLUSTERS_ONLY
+
+
+@pytest.mark.parametrize(("process", "name"), list_component_tasks())
+def test_process_on_a_cluster_reports_and_restarts_a_failing(
+    process: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+
+    async def scenario() -> None:
+        settings = Settings(directory=tmp_path, port=0, catalog=False)
+        async with serve(settings, Supervisor(BACKOFF)) as ready:  # takes the place of the cluster's API server
+            access = find_access(path=str(ready.kubeconfig))
+            await describe_front_proxy(access)
+            fault = Fault(monkeypatch, name)
+            ports = Ports(host="127.0.0.1", health=find_port(), metrics=find_port())
+            work = asyncio.create_task(run_component(process, access, ports))
+            try:
+                await check_component(name, ports)
+                assert fault.injected == fault.restarted > 0
+            finally:
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+
+    run(scenario())
+    assert count_tracebacks(caplog, name) == 1
+
+
+async def describe_front_proxy(access: Access) -> None:
+    """Add what a cluster says of its API server to those it passes requests on to."""
+    client = RestClient(HttpTransport(access), manager="tester")
+    metadata = ObjectMeta(name="extension-apiserver-authentication", namespace="kube-system")
+    await client.create(ConfigMap(api_version="v1", kind="ConfigMap", metadata=metadata))
+    await client.close()
+
+
+async def check_component(name: str, ports: Ports) -> None:
+    async def get(target: str) -> tuple[int, str]:
+        port = ports.metrics if target == "/metrics" else ports.health
+        transport = HttpTransport(Access(f"http://127.0.0.1:{port}"))
+        try:
+            reply = await transport.call(Call("GET", target))
+            return reply.status, reply.body.decode()
+        except UnreachableError:  # it does not listen yet
+            return 0, ""
+        finally:
+            await transport.close()
+
+    async def is_failing() -> bool:
+        return f"[-]{name} failed" in (await get("/readyz?verbose"))[1]
+
+    await eventually(is_failing, f"{name} never fails in /readyz")
+    code, text = await get(f"/readyz/{name}")
+    assert code == 500
+    assert FAULT in text
+    assert await get("/livez") == (200, "ok")
+    assert f'virtshape_task_up{{task="{name}"}} 0\n' in (await get("/metrics"))[1]
+
+    async def is_well() -> bool:
+        code, text = await get("/readyz?verbose")
+        return code == 200 and f"[+]{name} ok\n" in text
+
+    await eventually(is_well, f"{name} does not recover")
+    metrics = (await get("/metrics"))[1]
+    assert f'virtshape_task_up{{task="{name}"}} 1\n' in metrics
+    assert re.search(rf'^virtshape_task_restarts_total{{task="{name}"}} [1-9]', metrics, re.MULTILINE)
+
+
+async def run_component(process: str, access: Access, ports: Ports) -> None:
+    if process == "controller":
+        settings = controller.Settings(namespace="default", runtime="none", ports=ports)
+        await controller.run(settings, access, lambda _: None)
+        return
+    tls = Certification(namespace="default", hosts=("localhost",))
+    of_component = component.Settings(tls=tls, port=0, ports=ports)
+    await {"webhook": webhook.run, "aggregated": aggregated.run}[process](of_component, access, lambda _: None)

@@ -1,0 +1,187 @@
+"""Supervised tasks are restarted, logged with one traceback, and visible until they have recovered."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from virtshape.supervise.checks import Check
+from virtshape.supervise.supervisor import Backoff, SupervisedTask, Supervisor, describe_error
+from virtshape.supervise.tasks import COMPACTION, INFORMERS, LAUNCHER
+
+QUICK = Backoff(first=0.002, longest=0.004, healthy=0.05)
+
+
+def run(scenario: Callable[[Supervisor], Awaitable[None]]) -> Supervisor:
+    async def go() -> Supervisor:
+        supervisor = Supervisor(QUICK)
+        async with asyncio.timeout(30):
+            await scenario(supervisor)
+        return supervisor
+
+    return asyncio.run(go())
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    while not holds():
+        await asyncio.sleep(0.001)
+
+
+class Failing:
+    """Fails a number of times, then runs until it is cancelled."""
+
+    def __init__(self, times: int, error: Callable[[], BaseException] = lambda: RuntimeError("boom")) -> None:
+        self.left = times
+        self.runs = 0
+        self._error = error
+
+    async def __call__(self) -> None:
+        self.runs += 1
+        self.left -= 1
+        if self.left >= 0:
+            raise self._error()
+        await asyncio.Event().wait()
+
+
+def list_tracebacks(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    return [record for record in caplog.records if record.exc_info]
+
+
+def test_failing_task_is_restarted_and_its_check_fails_until_it_recovers(caplog: pytest.LogCaptureFixture) -> None:
+    work = Failing(3)
+
+    async def scenario(supervisor: Supervisor) -> None:
+        async with supervisor.running(INFORMERS, work, item="Node"):
+            await until(lambda: work.runs == 4)
+            assert supervisor.list_checks() == {"informers": Check("Node: RuntimeError: boom")}
+            await until(lambda: supervisor.list_checks() == {"informers": Check()})
+
+    assert run(scenario).restarts == {"informers": 3}
+    assert len(list_tracebacks(caplog)) == 1
+    assert (
+        sum("background task informers/Node failed: RuntimeError: boom" in one.message for one in caplog.records) == 3
+    )
+
+
+def test_another_failure_of_the_same_task_is_logged_with_its_own_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    errors: list[BaseException] = [ValueError("two"), RuntimeError("one"), RuntimeError("one")]
+    work = Failing(3, lambda: errors.pop())
+
+    async def scenario(supervisor: Supervisor) -> None:
+        async with supervisor.running(COMPACTION, work):
+            await until(lambda: work.runs == 4)
+
+    run(scenario)
+    assert len(list_tracebacks(caplog)) == 2
+
+
+def test_failure_after_recovery_is_logged_with_a_traceback_again(caplog: pytest.LogCaptureFixture) -> None:
+    fail = asyncio.Event()
+
+    async def work() -> None:
+        await fail.wait()
+        fail.clear()
+        raise RuntimeError("boom")
+
+    async def scenario(supervisor: Supervisor) -> None:
+        async with supervisor.running(COMPACTION, work):
+            for count in (1, 2):
+                fail.set()
+                await until(lambda: not supervisor.list_checks()["compaction"].passed)
+                await until(lambda: supervisor.list_checks()["compaction"].passed)
+                assert len(list_tracebacks(caplog)) == count
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        pytest.param(lambda: asyncio.CancelledError(), "TaskEndedError: cancelled itself", id="cancels itself"),
+        pytest.param(lambda: ExceptionGroup("", [KeyError("x")]), "KeyError: 'x'", id="raises a group of one"),
+        pytest.param(lambda: RuntimeError(), "RuntimeError", id="raises without a message"),
+    ],
+)
+def test_task_that_ends_by(make: Callable[[], BaseException], reason: str) -> None:
+    work = Failing(1, make)
+
+    async def scenario(supervisor: Supervisor) -> None:
+        async with supervisor.running(COMPACTION, work):
+            await until(lambda: work.runs == 2)
+            assert supervisor.list_checks()["compaction"] == Check(reason, required=False)
+
+    run(scenario)
+
+
+def test_task_that_returns_is_restarted_unless_it_may_finish() -> None:
+    runs: list[str] = []
+
+    async def work() -> None:
+        runs.append("run")
+
+    async def scenario(supervisor: Supervisor) -> None:
+        finished = supervisor.start(LAUNCHER, work, finishes=True)
+        await finished.task
+        assert runs == ["run"]
+        assert finished.settled.is_set()
+        async with supervisor.running(COMPACTION, work):
+            await until(lambda: len(runs) == 3)
+            assert "returned unexpectedly" in supervisor.list_checks()["compaction"].failure
+
+    run(scenario)
+
+
+def test_one_failing_task_does_not_touch_the_others() -> None:
+    steady, failing = Failing(0), Failing(1000)
+
+    async def scenario(supervisor: Supervisor) -> None:
+        async with supervisor.running(INFORMERS, steady, item="a"), supervisor.running(INFORMERS, failing, item="b"):
+            await until(lambda: failing.runs > 5)
+            assert steady.runs == 1
+            assert supervisor.list_checks()["informers"].failure == "b: RuntimeError: boom"
+
+    run(scenario)
+
+
+def test_stopping_ends_a_task_that_fails_while_it_is_cancelled(caplog: pytest.LogCaptureFixture) -> None:
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise RuntimeError("cleanup failed")
+
+    async def scenario(supervisor: Supervisor) -> None:
+        async with supervisor.running(COMPACTION, work):
+            await asyncio.sleep(0)
+
+    run(scenario)
+    assert "background task compaction failed while stopping" in caplog.text
+
+
+def test_observers_are_told_of_failure_and_recovery() -> None:
+    seen: list[str] = []
+
+    def observe(task: SupervisedTask) -> None:
+        seen.append(task.failure)
+
+    async def scenario(supervisor: Supervisor) -> None:
+        supervisor.observe(observe)
+        async with supervisor.running(COMPACTION, Failing(1)):
+            await until(lambda: len(seen) == 2)
+
+    run(scenario)
+    assert seen == ["RuntimeError: boom", ""]
+
+
+def test_backoff_grows_to_its_limit_with_jitter() -> None:
+    backoff = Backoff()
+    for failures, most in ((1, 1.0), (2, 2.0), (4, 8.0), (100, 60.0), (10_000, 60.0)):
+        delays = {backoff.delay(failures) for _ in range(20)}
+        assert len(delays) > 1
+        assert all(most / 2 <= delay <= most for delay in delays)
+
+
+def test_description_of_an_error_is_one_short_line() -> None:
+    assert describe_error(ValueError("a\nb")) == "ValueError: a b"
+    assert len(describe_error(ValueError("x" * 10_000))) == 512
