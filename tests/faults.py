@@ -1,4 +1,4 @@
-"""Faults in background tasks, for tests: every task of one name fails once, a moment after it was started."""
+"""Faults in background tasks, for tests: every task of one name fails again and again, until it is repaired."""
 
 import asyncio
 from typing import Any
@@ -9,19 +9,18 @@ from virtshape.supervise.supervisor import Backoff, Run, SupervisedTask, Supervi
 from virtshape.supervise.tasks import TaskKind
 
 FAULT = "injected fault"
-BACKOFF = Backoff(first=2.0, healthy=1.0)
-"""Long enough to be seen, short enough for tests."""
+BACKOFF = Backoff(first=0.1, longest=0.5, healthy=0.6)
 _MOMENT = 0.3
 
 
 class Fault:
-    """Makes the tasks of one name fail at their first run, in all supervisors of this process."""
+    """Makes the tasks of one name fail, in all supervisors of this process, until `repair` is called."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-        self._name = name
         self._start = Supervisor.start
+        self._is_repaired = False
         self.injected = 0
-        self.restarted = 0
+        """How many tasks have failed at all."""
         fault = self
 
         def start(
@@ -38,19 +37,23 @@ class Fault:
         monkeypatch.setattr(Supervisor, "start", start)
         monkeypatch.setattr(Supervisor, "__init__", initialize)
 
+    def repair(self) -> None:
+        """Let all tasks work from now on."""
+        self._is_repaired = True
+
     def _break(self, run: Run, *, finishes: bool) -> Run:
         runs = 0
 
         async def faulty() -> None:
             nonlocal runs
             runs += 1
-            if runs > 1:
-                self.restarted += 1
+            if self._is_repaired:
                 await run()
                 return
-            if not finishes:
-                await self._run_for_a_moment(run)
-            self.injected += 1
+            if runs == 1:
+                self.injected += 1
+                if not finishes:
+                    await self._run_for_a_moment(run)
             raise RuntimeError(FAULT)
 
         return faulty

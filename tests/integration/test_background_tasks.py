@@ -165,6 +165,8 @@ def test_embedded_server_reports_and_restarts_a_failing(
             assert FAULT in check["failure"]
             assert FAULT in status["problem"]
 
+            fault.repair()
+
             async def is_well() -> bool:
                 return (
                     await served.get("/readyz") == (200, "ok") and "[-]" not in (await served.get("/readyz?verbose"))[1]
@@ -173,18 +175,18 @@ def test_embedded_server_reports_and_restarts_a_failing(
             await eventually(is_well, f"{name} does not recover")
             metrics = (await served.get("/metrics"))[1]
             assert f'virtshape_task_up{{task="{name}"}} 1\n' in metrics
-            assert f'virtshape_task_restarts_total{{task="{name}"}} {fault.restarted}\n' in metrics
+            assert re.search(rf'^virtshape_task_restarts_total{{task="{name}"}} [1-9]', metrics, re.MULTILINE)
             await eventually(lambda: has_vm_status(served.client), "the VM has no status", seconds=240.0)
             code, status = await served.get_status()
             assert (code, status["healthy"]) == (0, True)
 
     run(scenario())
-    assert fault.injected == fault.restarted > 0
+    assert fault.injected > 0
     assert count_tracebacks(caplog, name) == 1
 
 
 def test_kubevirt_object_says_which_background_task_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Fault(monkeypatch, "event-expiry")
+    fault = Fault(monkeypatch, "event-expiry")
 
     async def scenario() -> None:
         async with serving(tmp_path / "data") as served:
@@ -195,6 +197,7 @@ def test_kubevirt_object_says_which_background_task_fails(tmp_path: Path, monkey
                 return next((one for one in conditions if one.type == "Degraded" and one.status == status), None)
 
             degraded = await eventually(lambda: find_degraded("True"), "it is never degraded")
+            fault.repair()
             assert (degraded.reason, degraded.message) == (
                 "BackgroundTaskFailed",
                 f"event-expiry failed: RuntimeError: {FAULT}",
@@ -296,8 +299,7 @@ def test_process_on_a_cluster_reports_and_restarts_a_failing(
             ports = Ports(host="127.0.0.1", health=find_port(), metrics=find_port())
             work = asyncio.create_task(run_component(process, access, ports))
             try:
-                await check_component(name, ports)
-                assert fault.injected == fault.restarted > 0
+                await check_component(name, ports, fault)
             finally:
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
@@ -314,7 +316,7 @@ async def describe_front_proxy(access: Access) -> None:
     await client.close()
 
 
-async def check_component(name: str, ports: Ports) -> None:
+async def check_component(name: str, ports: Ports, fault: Fault) -> None:
     async def get(target: str) -> tuple[int, str]:
         port = ports.metrics if target == "/metrics" else ports.health
         transport = HttpTransport(Access(f"http://127.0.0.1:{port}"))
@@ -335,6 +337,8 @@ async def check_component(name: str, ports: Ports) -> None:
     assert FAULT in text
     assert await get("/livez") == (200, "ok")
     assert f'virtshape_task_up{{task="{name}"}} 0\n' in (await get("/metrics"))[1]
+
+    fault.repair()
 
     async def is_well() -> bool:
         code, text = await get("/readyz?verbose")
