@@ -55,7 +55,7 @@ OF_COMPONENTS = {
     "controller": ("informers", "controllers", "event-recorder", "leader-election", "install-defaults"),
 }
 """The tasks of each process on a cluster."""
-OF_CLUSTERS_ONLY = {"certificates", "leader-election", "install-defaults"}
+OF_CLUSTERS_ONLY = {"leader-election", "install-defaults"}
 DATA_VOLUME = {
     "apiVersion": "cdi.kubevirt.io/v1beta1",
     "kind": "DataVolume",

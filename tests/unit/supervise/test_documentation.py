@@ -6,7 +6,7 @@ from tests.documents import ROOT
 
 from virtshape.supervise.tasks import TASKS
 
-OF_CLUSTERS = {"leader-election", "certificates", "install-defaults"}
+OF_CLUSTERS = {"leader-election", "install-defaults"}
 
 
 def test_server_document_lists_the_tasks_of_the_server() -> None:
