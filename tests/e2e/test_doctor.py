@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 from tests.e2e.guests import Guests, build_guest
 from tests.e2e.system import System, call_virtshape, wait_until
+from tests.launchers import run_guest
 from tests.skipping import IMPOSSIBLE
 
 from virtshape.launcher.images.demo.build import DemoGuest
+from virtshape.launcher.machine.account import choose_account
 from virtshape.launcher.machine.lacks import find_lacks
+from virtshape.launcher.machine.places import Places
 
 
 def test_doctor_lists_every_check_and_its_exit_status_says_whether_guests_can_run(tmp_path: Path) -> None:
@@ -97,6 +100,36 @@ def test_doctor_warns_where_mount_namespaces_are_not_allowed(tmp_path: Path) -> 
     assert "guests run without a mount namespace (unshare the mount namespace: Operation not permitted)" in line
 
 
+def test_guests_that_run_are_counted_at_start_and_stop_and_by_down(data: Path) -> None:
+    data.mkdir(mode=0o700)
+    places = Places(data, choose_account())
+    with run_guest(places, "one") as first, run_guest(places, "two") as second:
+        system = System(data, "--launcher", "none")
+        found = system.greeting.partition("virtshape is ready")[0]
+        assert "Found 2 guests running: default/one, default/two\n" in found
+        left = stop_and_read(system)
+        assert "2 guests keep running: default/one, default/two\n" in left
+        assert f"To stop: virtshape down --guests --data-dir {data}." in left
+        plain = call_virtshape("down", "--data-dir", data)
+        assert plain.stdout.startswith(f"no server runs in {data}\n2 guests keep running: default/one, default/two\n")
+        assert (first.poll(), second.poll()) == (None, None)
+        ran = call_virtshape("down", "--guests", "--data-dir", data)
+        assert ran.stdout.splitlines()[1:] == [
+            "shutting down 2 guests, for at most 7 seconds: default/one, default/two",
+            "stopped 2 guests",
+        ]
+        assert (first.wait(10), second.wait(10)) == (0, 0)
+
+
+def stop_and_read(system: System) -> str:
+    """Stop a system with Ctrl-C; return what it prints after its greeting."""
+    system.process.send_signal(signal.SIGINT)
+    assert system.process.wait(60) == 0
+    assert system.process.stdout is not None
+    with system.process.stdout as output:
+        return output.read() or ""
+
+
 def test_guests_keep_running_until_down_is_asked_to_stop_them(demo: DemoGuest, tmp_path: Path) -> None:
     data = tmp_path / "data"
     (data / "images" / "demo").mkdir(mode=0o700, parents=True)
@@ -109,11 +142,7 @@ def test_guests_keep_running_until_down_is_asked_to_stop_them(demo: DemoGuest, t
         guests.create(build_guest("steady", grace=60))
         guests.wait_for_phase("steady", "Running")
         guests.read_shape("steady")  # its system is up and hears the power button
-        process = system.process
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
-        assert process.stdout is not None
-        left = process.stdout.read() or ""
+        left = stop_and_read(system)
         assert "1 guest keeps running: default/steady\n" in left
         assert f"virtshape down --guests --data-dir {data}" in left
     with System(data, "--launcher", "qemu") as system:
