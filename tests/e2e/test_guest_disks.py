@@ -147,7 +147,10 @@ def test_an_image_that_was_added_is_copied_sized_and_booted(guests: Guests, demo
     )
 
 
-def test_an_image_from_the_web_is_brought_here_cloned_and_booted(guests: Guests, demo: DemoGuest) -> None:
+def test_an_image_from_the_web_is_brought_here_cloned_and_booted(
+    guests: Guests, demo: DemoGuest, settings: Path
+) -> None:
+    settings.write_text(json.dumps({"imports": {"allowedNetworks": ["127.0.0.0/8"]}}))
     with serve(serve_file(gzip.compress(demo.disk.read_bytes(), 1))) as server:
         guests.create(
             build_volume("fetched", {"http": {"url": f"{server.url}/demo.img.gz"}}, "64Mi"),

@@ -23,10 +23,18 @@ CONTENT = b"guest" * 1000 + bytes(4 * MIB)
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
-    with System(tmp_path_factory.mktemp("storage") / "data", "--launcher", "none") as system:
+    data = allow_loopback(tmp_path_factory.mktemp("storage") / "data")
+    with System(data, "--launcher", "none") as system:
         yield system
     log = system.log.read_text()
     assert "Traceback" not in log, log
+
+
+def allow_loopback(directory: Path) -> Path:
+    """Prepare a data directory whose imports may reach the loopback address."""
+    directory.mkdir(mode=0o700)
+    (directory / "config.yaml").write_text("imports: {allowedNetworks: [127.0.0.0/8]}\n")
+    return directory
 
 
 def call(system: System, *words: str) -> subprocess.CompletedProcess[str]:
@@ -197,7 +205,7 @@ def test_a_kill_in_the_middle_of_a_transfer_costs_only_time(tmp_path: Path) -> N
         progress: str = status(system).get("progress", "")
         return progress.endswith("%") and float(progress.removesuffix("%")) > 0
 
-    with System(tmp_path / "data", "--launcher", "none") as system:
+    with System(allow_loopback(tmp_path / "data"), "--launcher", "none") as system:
         code, answer = system.ask("POST", VOLUMES, volume)
         assert code == 201, answer
         wait_until(lambda: has_begun(system), "nothing arrives")

@@ -12,6 +12,7 @@ from virtshape.api.model import Model
 from virtshape.api.problems import DecodeError
 from virtshape.api.quantity import Quantity
 from virtshape.api.yaml import YAMLError, read_documents
+from virtshape.launcher.images.addresses import parse_network
 
 FILE: Final = "config.yaml"
 
@@ -88,6 +89,23 @@ def read_configuration(directory: Path) -> MachineConfiguration:
     except DecodeError as error:
         raise ConfigurationError(f"{path} is not right: {error}") from error
     found.images = {name: str(directory / place) for name, place in (found.images or {}).items()}
+    _check_networks(found, path)
     if found.host_disks is not None:
         found.host_disks.roots = [str(directory / root) for root in found.host_disks.roots or ()]
     return found
+
+
+def list_allowed_networks(configuration: MachineConfiguration) -> tuple[str, ...]:
+    """Return the networks that imports may reach although they are not public."""
+    return tuple((configuration.imports.allowed_networks if configuration.imports else None) or ())
+
+
+def _check_networks(configuration: MachineConfiguration, path: Path) -> None:
+    for index, text in enumerate(list_allowed_networks(configuration)):
+        try:
+            parse_network(text)
+        except ValueError as error:
+            where = f"imports.allowedNetworks[{index}]"
+            raise ConfigurationError(
+                f"{path} is not right: {where}: {error}: expected a network such as 10.1.0.0/16"
+            ) from None

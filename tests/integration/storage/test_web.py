@@ -9,7 +9,8 @@ import ssl
 import subprocess
 import tarfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 from tests.build import Tree
-from tests.controlled import placed
+from tests.controlled import Place, placed
 from tests.stored import MIB, find_image, volume_tree, wait_for_event, wait_for_volume, wait_until
 from tests.worlds import SECONDS, run
 
@@ -27,6 +28,14 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.apiserver.access.certificates import Authority, make_key
 
 CONTENT = b"guest".ljust(64 << 10, b"x") + bytes(MIB) + b"end".ljust(512, b"y")
+
+
+@asynccontextmanager
+async def reaching_loopback(directory: Path) -> AsyncIterator[Place]:
+    """A system whose imports may reach the loopback address."""
+    (directory / "config.yaml").write_text("imports: {allowedNetworks: [127.0.0.0/8]}\n")
+    async with placed(directory) as place:
+        yield place
 
 
 class Web:
@@ -124,7 +133,7 @@ FORMS: dict[str, Callable[[Path], bytes]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_an_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, form: str) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path / "data") as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path / "data") as place, place.controlling("none"):
             await place.create(http_tree(web.url("disk")))
             volume = await wait_for_volume(place)
             assert to_tree(volume.status)["progress"] == "100.0%"
@@ -140,7 +149,7 @@ def test_an_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, fo
 
 def test_a_size_that_nobody_said_is_the_images(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path / "data") as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path / "data") as place, place.controlling("none"):
             await place.create(http_tree(web.url("disk"), size=None))
             await wait_for_volume(place)
             claim = await place.client.get(PersistentVolumeClaim, "dv1", "default")
@@ -156,7 +165,7 @@ def test_a_size_that_nobody_said_is_the_images(tmp_path: Path, web: Web) -> None
 
 def test_headers_and_passwords_go_along(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path) as place, place.controlling("none"):
             login = {"accessKeyId": "me", "secretKey": "pass"}
             await place.create(
                 http_tree(web.url("disk"), secretRef="login", extraHeaders=["X-A: 1"], secretExtraHeaders=["more"])
@@ -194,7 +203,7 @@ def secure(authority: Authority, tmp_path: Path) -> Iterator[Web]:
 
 def test_a_server_is_believed_whose_authority_is_named(tmp_path: Path, secure: Web, authority: Authority) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path / "data") as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path / "data") as place, place.controlling("none"):
             metadata = {"name": "trust", "namespace": "default"}
             data = {"ca.pem": authority.pem.decode()}
             await place.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
@@ -209,7 +218,7 @@ def test_a_server_is_believed_whose_authority_is_named(tmp_path: Path, secure: W
 
 def test_a_server_that_nobody_vouches_for_is_not_believed(tmp_path: Path, secure: Web) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path / "data") as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path / "data") as place, place.controlling("none"):
             await place.create(http_tree(secure.url("disk")))
             volume = await wait_until(place, DataVolume, "dv1", has_failed)
             assert "certificate verify failed" in to_tree(volume.status)["conditions"][2]["message"]
@@ -222,7 +231,7 @@ def test_a_server_that_nobody_vouches_for_is_not_believed(tmp_path: Path, secure
 
 def test_a_broken_off_transfer_goes_on_where_it_was(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path) as place, place.controlling("none"):
             await place.create(http_tree(web.url("disk")))
             await wait_for_volume(place)
             assert (await find_image(place, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
@@ -235,7 +244,7 @@ def test_a_broken_off_transfer_goes_on_where_it_was(tmp_path: Path, web: Web) ->
 
 def test_progress_is_told_and_nothing_is_seen_before_all_is_there(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path) as place, place.controlling("none"):
             await place.create(http_tree(web.url("disk")))
             all_that_came = f"{80 * 600_000 / len(CONTENT):.2f}%"
             volume = await wait_until(
@@ -258,7 +267,7 @@ def test_progress_is_told_and_nothing_is_seen_before_all_is_there(tmp_path: Path
 
 def test_a_transfer_that_was_killed_goes_on_after_a_restart(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
+        async with reaching_loopback(tmp_path) as place:
             await place.create(http_tree(web.url("disk")))
             async with place.controlling("none"):
                 await wait_until(
@@ -293,7 +302,7 @@ def test_what_must_not_be_used_fails_for_good(
     tmp_path: Path, web: Web, name: str, http: Tree, spec: Tree, words: str
 ) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path / "data") as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path / "data") as place, place.controlling("none"):
             await place.create(http_tree(web.url(name), spec=spec, **http))
             volume = await wait_for_volume(place, phase="Failed")
             assert words in to_tree(volume.status)["conditions"][2]["message"]
@@ -311,7 +320,7 @@ def test_what_must_not_be_used_fails_for_good(
 
 def test_failures_are_counted_and_tried_again(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path) as place, place.controlling("none"):
             await place.create(http_tree(web.url("disk")))
             volume = await wait_until(place, DataVolume, "dv1", has_failed)
             status = to_tree(volume.status)
@@ -326,7 +335,7 @@ def test_failures_are_counted_and_tried_again(tmp_path: Path, web: Web) -> None:
 
 def test_an_archive_becomes_files(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path) as place, place.controlling("none"):
             await place.create(http_tree(web.url("files.tar.gz"), spec={"contentType": "archive"}))
             await wait_for_volume(place)
             directory = (await find_image(place, "dv1")).parent
@@ -344,7 +353,7 @@ def test_an_archive_becomes_files(tmp_path: Path, web: Web) -> None:
 
 def test_a_volume_that_is_deleted_leaves_nothing(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path) as place, place.controlling("none"):
             await place.create(http_tree(web.url("disk")))
             await wait_until(
                 place, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A"

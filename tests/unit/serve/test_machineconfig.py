@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from virtshape.api.quantity import Quantity
 from virtshape.serve.machineconfig import (
     ConfigurationError,
     HostDisks,
+    Imports,
     MachineConfiguration,
     Registries,
+    StorageLimits,
     read_configuration,
 )
 
@@ -27,6 +30,8 @@ images:
   demo: demo.img
 registries: {enabled: false, plain: ["registry.lan:5000"]}
 hostDisks: {roots: [/srv/disks, disks]}
+imports: {allowedNetworks: [127.0.0.0/8, "fd00::/8", 10.1.2.3]}
+storage: {reserve: 2Gi, maxImageSize: 10Gi}
 networks: {pod: br0}
 """
     (tmp_path / "config.yaml").write_text(text)
@@ -34,6 +39,8 @@ networks: {pod: br0}
         images={"quay.io/a/b:1": "/images/b.qcow2", "demo": str(tmp_path / "demo.img")},
         registries=Registries(enabled=False, plain=["registry.lan:5000"]),
         host_disks=HostDisks(roots=["/srv/disks", str(tmp_path / "disks")]),
+        imports=Imports(allowed_networks=["127.0.0.0/8", "fd00::/8", "10.1.2.3"]),
+        storage=StorageLimits(reserve=Quantity("2Gi"), max_image_size=Quantity("10Gi")),
         networks={"pod": "br0"},
     )
 
@@ -44,6 +51,9 @@ networks: {pod: br0}
         ("images: [", "cannot be read"),
         ("imags: {}", "imags"),
         ("images: 1", "images"),
+        ("imports: {allowedNetworks: [127.0.0.1/8]}", r"imports.allowedNetworks\[0\]: 127.0.0.1/8 has host bits set"),
+        ("imports: {allowedNetworks: [localhost]}", "expected a network such as 10.1.0.0/16"),
+        ("storage: {reserve: much}", "reserve"),
         ("a: 1\n---\nb: 2", "2 documents"),
     ],
 )

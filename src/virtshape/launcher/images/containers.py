@@ -37,18 +37,21 @@ class ContainerImages:
         files: Mapping[str, str] | None = None,
         from_registries: bool = True,
         plain_registries: Collection[str] = (),
+        networks: tuple[str, ...] = (),
         limit: int | None = None,
     ) -> None:
         """
         Keep what is fetched in a directory.
 
         `files` maps names of images to local disk images, OCI layouts or archives; `plain_registries` speak HTTP;
+        `networks` may be reached although they are not public;
         `limit` bounds the bytes of a disk and of a layer.
         """
         self._cache = Cache(directory)
         self._files = {parse_reference(name): Path(path) for name, path in (files or {}).items()}
         self._from_registries = from_registries
         self._plain = plain_registries
+        self._networks = networks
         self._limit = limit
 
     def find_disk(self, image: str, path: str = "", architecture: str = "amd64") -> ContainerDisk | None:
@@ -131,7 +134,7 @@ class ContainerImages:
                 with open_bundle(local) as bundle:
                     yield read_content(bundle, architecture), lambda layer, _: bundle.open(layer.name)
             elif self._from_registries:
-                registry = Registry(reference, access, self._plain)
+                registry = Registry(reference, access._replace(networks=self._networks), self._plain)
                 yield registry.read_content(architecture), partial(self._fetch_layer, registry)
             else:
                 raise TransferError(f"{image} is in no file that this machine knows, and registries are not allowed")

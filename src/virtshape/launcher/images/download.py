@@ -19,6 +19,7 @@ from typing import Final, Self
 import msgspec
 from msgspec import Struct
 
+from virtshape.launcher.images.addresses import ForbiddenAddressError
 from virtshape.launcher.images.errors import NoSpaceError, RefusedImageError, TransferError
 from virtshape.launcher.images.placing import place_bytes, sync
 from virtshape.launcher.images.progress import Progress, ignore
@@ -51,6 +52,8 @@ def download(
             try:
                 _transfer(url, access, partial, limit, progress)
                 break
+            except ForbiddenAddressError:
+                raise
             except TransferError as error:
                 failures = failures + 1 if partial.size <= before else 1
                 if failures >= ATTEMPTS or (error.status is not None and error.status not in _PASSING):
@@ -82,7 +85,8 @@ def _transfer(url: str, access: Access, partial: "_Partial", limit: int | None, 
             if response.status == http.HTTPStatus.PARTIAL_CONTENT:
                 raise TransferError(f"{describe_url(url)} sent another part than it was asked for")
             partial.restart(_find_validator(response))
-        total = partial.size + int(length) if (length := response.headers.get("Content-Length")) else None
+        length = response.headers.get("Content-Length") or ""
+        total = partial.size + int(length) if length.isascii() and length.isdigit() else None
         _check_size(total or 0, limit)
         _receive(response, partial, total, limit, progress)
     if total is not None and partial.size != total:
@@ -112,7 +116,7 @@ def _check_size(size: int, limit: int | None) -> None:
 def _starts_at(response: http.client.HTTPResponse) -> int | None:
     unit, _, ranges = response.headers.get("Content-Range", "").partition(" ")
     start = ranges.partition("-")[0]
-    return int(start) if unit == "bytes" and start.isdigit() else None
+    return int(start) if unit == "bytes" and start.isascii() and start.isdigit() else None
 
 
 def _find_validator(response: http.client.HTTPResponse) -> str:

@@ -17,7 +17,7 @@ from virtshape.control.storage.mounts import PULLING, ContainerDisk
 from virtshape.launcher.images.containers import ContainerImages, Policy
 from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
-from virtshape.serve.machineconfig import ConfigurationError, read_configuration
+from virtshape.serve.machineconfig import ConfigurationError, list_allowed_networks, read_configuration
 from virtshape.serve.storage.demo import ensure_demo, list_demo_files
 from virtshape.serve.storage.jobs import Jobs
 from virtshape.serve.storage.layout import Layout
@@ -42,6 +42,7 @@ def open_images(layout: Layout) -> ContainerImages:
         files={**list_demo_files(layout), **(configuration.images or {})},
         from_registries=registries is None or registries.enabled,
         plain_registries=(registries.plain if registries else None) or (),
+        networks=list_allowed_networks(configuration),
         limit=read_room(layout.directory).largest,
     )
 

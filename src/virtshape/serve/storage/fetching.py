@@ -9,8 +9,10 @@ from pathlib import Path
 from virtshape.control.storage.protocol import Container, Web
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 from virtshape.launcher.images.download import download
+from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.web import Access
+from virtshape.serve.machineconfig import ConfigurationError, list_allowed_networks, read_configuration
 from virtshape.serve.storage.containers import open_images
 from virtshape.serve.storage.layout import Layout
 
@@ -25,9 +27,16 @@ class ImageFetcher:
         """A file from a web address, in scratch, of at most so many bytes."""
         target = scratch / "download"
         if not target.exists():
-            access = Access(origin.headers, origin.user, origin.password, origin.authorities)
+            networks = self._list_networks()
+            access = Access(origin.headers, origin.user, origin.password, origin.authorities, networks)
             download(origin.url, target, access=access, checksum=origin.checksum, limit=limit, progress=progress)
         return target
+
+    def _list_networks(self) -> tuple[str, ...]:
+        try:
+            return list_allowed_networks(read_configuration(self._layout.directory))
+        except ConfigurationError as error:
+            raise TransferError(str(error)) from error
 
     def fetch_container(self, origin: Container, progress: Progress) -> Path:
         """The disk image of a container image, which others use too."""

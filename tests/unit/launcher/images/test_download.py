@@ -3,18 +3,25 @@
 import hashlib
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from tests.webserver import Answer, Request, in_turn, serve, serve_file
 
 from virtshape.launcher.images import download as downloading
-from virtshape.launcher.images.download import download
+from virtshape.launcher.images.download import download as download_from
 from virtshape.launcher.images.errors import RefusedImageError, StoppedError, TransferError
 from virtshape.launcher.images.progress import until
 from virtshape.launcher.images.web import Access
 
+LOOPBACK = ("127.0.0.0/8",)
 CONTENT = bytes(range(256)) * 4096
 SHA256 = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
+
+
+def download(url: str, target: Path, *, access: Access = Access(), **options: Any) -> None:  # noqa: B008 - immutable
+    """Fetch from the loopback address, which is refused unless it is allowed."""
+    download_from(url, target, access=access._replace(networks=LOOPBACK), **options)
 
 
 @pytest.fixture(autouse=True)

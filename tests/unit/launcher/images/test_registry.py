@@ -41,7 +41,8 @@ def hold(**manifests: bytes) -> Respond:
 
 def fetch(server: Server, tmp_path: Path, version: str = ":v1", **options: Any) -> bytes:
     image = f"{server.address}/team/disk{version}"
-    return Path(ContainerImages(tmp_path / "cache").fetch_disk(image, **options).path).read_bytes()
+    images = ContainerImages(tmp_path / "cache", networks=("127.0.0.0/8",))
+    return Path(images.fetch_disk(image, **options).path).read_bytes()
 
 
 @pytest.mark.parametrize(
