@@ -196,11 +196,24 @@ def test_a_watch_from_forgotten_history_says_410_in_an_event(serving: Serving, c
     ]
 
 
-def test_a_watch_from_the_future_tells_nothing_of_what_is_before_it(client: Client, place: Place) -> None:
-    since = int(revision(client.get(place.instancetypes()).tree))
-    with client.watch(place.instancetypes(), resourceVersion=since + 2) as watch:
-        create(client, place.instancetypes(), *[build_instancetype(name) for name in ("one", "two", "three")])
-        assert show(watch.read(1)) == [("ADDED", "three")]
+def test_a_watch_from_a_revision_that_the_store_never_had_ends_with_410(client: Client, place: Place) -> None:
+    with client.watch(place.instancetypes(), resourceVersion="999999999") as watch:
+        events = list(watch)
+    assert [(event["type"], event["object"]["code"], event["object"]["reason"]) for event in events] == [
+        ("ERROR", 410, "Expired")
+    ]
+    assert events[0]["object"]["message"].startswith("Too large resource version: 999999999, current: ")
+
+
+def test_changes_missed_are_sent_in_parts(client: Client, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("virtshape.store.store.CHANGES_AT_ONCE", 1000)
+    since = revision(client.get(place.instancetypes()).tree)
+    names = [f"t-{number}" for number in range(20)]
+    create(client, place.instancetypes(), *map(build_instancetype, names))
+    with client.watch(place.instancetypes(), resourceVersion=since) as watch:
+        assert show(watch.read(20)) == [("ADDED", name) for name in names]
+        create(client, place.instancetypes(), build_instancetype("last"))
+        assert show(watch.read(1)) == [("ADDED", "last")]
 
 
 def test_what_there_is_in_the_future_cannot_be_told_now(client: Client, place: Place) -> None:

@@ -87,6 +87,11 @@ def refuse_future(error: FutureError) -> StatusError:
     return StatusError(504, "Timeout", f"Timeout: {error}", [cause]).retry_after(1)
 
 
+def refuse_replaced(error: FutureError) -> StatusError:
+    """Refuse to watch from a revision that this store has never had: it has replaced the one that the client knew."""
+    return StatusError(410, "Expired", f"{error}: the store was restored or replaced; list again")
+
+
 def refuse_expired(error: CompactedError) -> StatusError:
     """A revision that is forgotten."""
     return StatusError(410, "Expired", str(error))

@@ -57,7 +57,7 @@ async def _delete(
     stored: Tree = {**deletion.tree, "apiVersion": resource.stored.api_version}
     if dry_run:
         return Record(record.key, record.revision, encode_tree(stored)) if shown else None, deletion.gone
-    event = await desk.store.write(make_write(record.key, record.revision, stored, removes=deletion.gone))
+    event = await desk.store.write(make_write(record.key, record.revision, stored, removes=deletion.gone, largest=None))
     return Record(record.key, event.revision, event.value) if shown else None, deletion.gone
 
 
@@ -91,7 +91,7 @@ async def _delete_all(
         await desk.admission.admit("DELETE", route, user, None, old, dry_run=False)
         if deletion.gone or deletion.tree is not old:
             stored = {**deletion.tree, "apiVersion": resource.stored.api_version}
-            writes.append(make_write(record.key, record.revision, stored, removes=deletion.gone))
+            writes.append(make_write(record.key, record.revision, stored, removes=deletion.gone, largest=None))
     outcomes = await desk.store.write_all(writes) if writes else []
     for write, outcome in zip(writes, outcomes, strict=True):
         again = None if isinstance(outcome, Event) else desk.store.get(write.key)

@@ -13,6 +13,8 @@ from virtshape.api.status import StatusError
 
 MOST_WRITES: Final = 200
 LARGEST_BODY: Final = 3 * 1024 * 1024
+LARGEST_OBJECT: Final = 1536 * 1024
+"""Bytes of an object in JSON as it is stored; the default of etcd's `--max-request-bytes`."""
 DEEPEST_NESTING: Final = 200
 RETRY_AFTER_SECONDS: Final = 1
 LONGEST_SECONDS: Final = 60.0
@@ -54,6 +56,13 @@ def check_size(size: int, largest: int = LARGEST_BODY) -> None:
     """Refuse a body of so many bytes with 413 if that is too many."""
     if size > largest:
         raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {largest}")
+
+
+def check_object_size(size: int, resource: str, name: str, largest: int = LARGEST_OBJECT) -> None:
+    """Refuse an object of more bytes than are stored, with 413 and etcd's message."""
+    if size > largest:
+        words = f'etcdserver: request is too large: {resource} "{name}" has {size} bytes, limit is {largest}'
+        raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {words}")
 
 
 def check_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:

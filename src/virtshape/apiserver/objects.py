@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from virtshape.apiserver.limits import LARGEST_OBJECT, check_object_size
 from virtshape.apiserver.resource import Resource
 from virtshape.apiserver.validity.metadata import restore_metadata
 from virtshape.store.record import Key
@@ -109,9 +110,13 @@ def same_content(old: Tree, new: Tree) -> bool:
     return {n: v for n, v in old.items() if n not in _HEAD} == {n: v for n, v in new.items() if n not in _HEAD}
 
 
-def make_write(key: Key, expected: int, tree: Tree, *, removes: bool = False) -> Write:
-    """The change that stores an object."""
+def make_write(
+    key: Key, expected: int, tree: Tree, *, removes: bool = False, largest: int | None = LARGEST_OBJECT
+) -> Write:
+    """Return the change that stores an object; StatusError 413 if it has more than `largest` bytes."""
     data = msgspec.json.encode({**tree, "metadata": {**tree["metadata"], "resourceVersion": _PLACEHOLDER}})
+    if largest is not None and len(data) > largest and not removes:
+        check_object_size(len(data), key.resource, key.name, largest)
     at = data.index(_MARK) + _SPLIT
     return Write(key, expected, data[:at], data[at + len(_PLACEHOLDER) :], removes)
 

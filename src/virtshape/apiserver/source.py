@@ -39,6 +39,9 @@ class Source(Protocol):
     ) -> Page:
         """Objects in order of their keys: now, or as they stood at a revision still kept."""
 
+    def list_changes(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], bool]:
+        """Return changes after a revision that is still kept, a few MiB at most, and whether these are all."""
+
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
         """The changes after a revision that is still kept, and a subscription to those that follow them."""
 
@@ -83,6 +86,10 @@ class FixedSource:
         names = [name for name in self._names if after is None or name > after.name]
         chosen = names if limit < 0 else names[:limit]
         return Page([self._find(name) for name in chosen], at or self.revision, len(names) - len(chosen))
+
+    def list_changes(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], bool]:
+        """Return no changes."""
+        return self._store.list_changes(resource, namespace, since)
 
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
         """No changes, now or later."""

@@ -12,7 +12,7 @@ import msgspec
 
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import NO_CACHE, refuse_expired
+from virtshape.apiserver.answers import NO_CACHE, refuse_expired, refuse_replaced
 from virtshape.apiserver.forms.negotiation import Form, choose_form
 from virtshape.apiserver.forms.partial import partial_object
 from virtshape.apiserver.forms.table import DEFAULT_INCLUDE, render_table
@@ -23,7 +23,7 @@ from virtshape.apiserver.resource import Resource, resource_of, with_revision
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.selectors.selection import Selection, compile_selection
 from virtshape.apiserver.source import Source
-from virtshape.store.errors import CompactedError
+from virtshape.store.errors import CompactedError, FutureError
 from virtshape.store.record import Event
 from virtshape.store.watch import Subscription
 
@@ -71,32 +71,33 @@ class Watch:
 
     async def run(self) -> AsyncIterator[bytes]:
         """The chunks to send, until the client's time is up. Nothing is held before the first is asked for."""
+        subscription: Subscription | None = None
         try:
-            first = self._tell_present() if self._options.initial_events else []
-            missed, subscription = self._subscribe()
-        except CompactedError as error:
-            yield self._error(refuse_expired(error))
-            return
-        except StatusError as error:
-            yield self._error(error)
-            return
-        try:
-            first += self._tell_all(missed)
-            if first:
-                yield b"".join(first)
+            lines = self._tell_present() if self._options.initial_events else []
+            since = self._sent_revision
+            while subscription is None:
+                if lines:
+                    yield b"".join(lines)
+                    await asyncio.sleep(0)
+                missed, is_all = self._store.list_changes(self._resource.name, self._namespace, since)
+                if is_all:
+                    _, subscription = self._store.watch(self._resource.name, self._namespace, self._store.newest)
+                else:
+                    since = missed[-1].revision
+                lines = self._tell_all(missed)
+            if lines:
+                yield b"".join(lines)
             async for chunk in self._follow(subscription):
                 yield chunk
         except CompactedError as error:
             yield self._error(refuse_expired(error))
+        except FutureError as error:
+            yield self._error(refuse_replaced(error))
+        except StatusError as error:
+            yield self._error(error)
         finally:
-            subscription.close()
-
-    def _subscribe(self) -> tuple[Sequence[Event], Subscription]:
-        """The changes since the beginning; of one that is still to come, nothing is told until it has come."""
-        begin = self._sent_revision
-        missed, subscription = self._store.watch(self._resource.name, self._namespace, min(begin, self._store.newest))
-        subscription.seen = max(subscription.seen, begin)
-        return missed, subscription
+            if subscription is not None:
+                subscription.close()
 
     def _tell_present(self) -> list[bytes]:
         """What there is at the beginning."""

@@ -18,6 +18,7 @@ from virtshape.apiserver.fields.fieldtypes import object_type
 from virtshape.apiserver.fields.managedfields import Write as Authorship
 from virtshape.apiserver.fields.managedfields import keep_times, record_update
 from virtshape.apiserver.forms.negotiation import choose_form
+from virtshape.apiserver.limits import LARGEST_OBJECT
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, assemble, count_generation, encode_tree, make_write, metadata_of, replace
 from virtshape.apiserver.options import find_revision_problem
@@ -88,10 +89,11 @@ async def store_new(
     new = admitted if admitted is not None else new
     new = _with_managed_fields(new, claim(sent if resource.custom else new))
     stored = {**complete_new(route.kind, new), "apiVersion": resource.stored.api_version}
+    write = make_write(key, 0, stored)
     if options.dry_run:
         return Record(key, 0, encode_tree(stored)), warnings + more
     try:
-        event = await desk.store.write(make_write(key, 0, stored))
+        event = await desk.store.write(write)
     except StaleError:
         return None, []
     return Record(key, event.revision, event.value), warnings + more
@@ -172,10 +174,13 @@ async def _store_changed(
 ) -> Record:
     version = {"apiVersion": resource.stored.api_version}
     finished = is_finished(new, resource.kind)
+    # Watchers are told of an object as it was before it lost its last finalizer, its writer as it is without.
+    told = {**(old if finished else new), **version}
+    # An object that was stored before there was a limit may still change, though not grow.
+    largest = max(LARGEST_OBJECT, len(record.value))
+    write = make_write(record.key, record.revision, told, removes=finished, largest=largest)
     if not dry_run:
-        # Watchers are told of an object as it was before it lost its last finalizer, its writer as it is without.
-        told = {**(old if finished else new), **version}
-        event = await desk.store.write(make_write(record.key, record.revision, told, removes=finished))
+        event = await desk.store.write(write)
         if not finished:
             return Record(record.key, event.revision, event.value)
     return Record(record.key, record.revision, encode_tree({**new, **version}))

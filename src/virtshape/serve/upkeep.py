@@ -6,6 +6,7 @@ changed, compares it with what should be, and writes the difference.
 """
 
 import asyncio
+import logging
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,6 +14,7 @@ from virtshape.api.codec import decode, to_tree
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.moment import now
 from virtshape.api.rbac import ClusterRole, RoleRef
+from virtshape.api.status import StatusError
 from virtshape.apiserver.access.authorization import RBAC_GROUP, Authorizer
 from virtshape.apiserver.fields.fieldtypes import object_type
 from virtshape.apiserver.fields.managedfields import Write as Authorship
@@ -31,6 +33,7 @@ _NAMESPACES: Final = "namespaces"
 _ACCOUNTS: Final = "serviceaccounts"
 _ROLES: Final = f"clusterroles.{RBAC_GROUP}"
 _AGGREGATOR: Final = "clusterrole-aggregation-controller"
+_log = logging.getLogger(__name__)
 
 
 class Upkeep:
@@ -102,7 +105,10 @@ class Upkeep:
             reference = RoleRef(name=record.key.name, kind="ClusterRole", api_group=RBAC_GROUP)
             rules = self._authorizer.find_rules(reference, "")
             if rules is not None and rules != (role.rules or []):
-                yield _replace_rules(record, to_tree(rules))
+                try:
+                    yield _replace_rules(record, to_tree(rules))
+                except StatusError as error:
+                    _log.error("aggregating rules into ClusterRole %s failed: %s", record.key.name, error.message)
 
 
 def _replace_rules(record: Record, rules: list[object]) -> Write:

@@ -6,6 +6,7 @@ The SQLite file: its tables, how it is opened, and how an older one is brought u
 """
 
 import sqlite3
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -55,6 +56,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 4000")
         bring_up_to_date(connection, path)
+        renumber_copy(connection, time.time())
     except sqlite3.Error as error:
         connection.close()
         raise DatabaseError(f"{path} cannot be used as a database: {error}") from error
@@ -108,11 +110,39 @@ def last_revision(connection: sqlite3.Connection) -> int:
 
 
 def backup(source: sqlite3.Connection, target: Path) -> None:
-    """Copy a database, whatever is being written to it meanwhile, into a new file."""
+    """Copy a database, whatever is being written to it meanwhile, into a new file that is marked as a copy."""
     target.touch(0o600, exist_ok=False)
     with sqlite3.connect(target) as copy:
         source.backup(copy)
+        if copy.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").fetchone():
+            copy.execute("INSERT OR REPLACE INTO meta VALUES ('copied', 1)")
     copy.close()
+
+
+def renumber_copy(connection: sqlite3.Connection, now: float) -> None:
+    """
+    Continue a copy that is opened for the first time at revisions that no other copy has used.
+
+    The original may have gone on after the copy was made, and so may earlier runs of other copies. Clients that know
+    revisions of those must list again: all history before the new beginning counts as forgotten. The time in
+    microseconds is beyond every revision that was ever used, since no store makes a million changes a second.
+    """
+    if connection.execute("SELECT 1 FROM meta WHERE name = 'copied'").fetchone() is None:
+        return
+    beginning = max(last_revision(connection) + 1, int(now * 1_000_000))
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("UPDATE meta SET number = ? WHERE name = 'compacted'", (beginning,))
+    connection.execute("DELETE FROM meta WHERE name = 'copied'")
+    connection.execute("COMMIT")
+
+
+def measure_history(connection: sqlite3.Connection) -> int:
+    """Return the bytes of replaced and deleted objects that are still kept."""
+    (size,) = connection.execute(
+        "SELECT (SELECT coalesce(sum(length(value)), 0) FROM log WHERE until IS NOT NULL) "
+        "+ (SELECT coalesce(sum(length(value)), 0) FROM log WHERE type = 'DELETED')"
+    ).fetchone()
+    return int(size)
 
 
 def find_faults(connection: sqlite3.Connection) -> list[str]:

@@ -5,6 +5,7 @@ Belongs to one event loop; only the writer runs beside it, in a thread of its ow
 """
 
 import asyncio
+import contextlib
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -12,9 +13,17 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.store.cache import Cache
-from virtshape.store.database import backup, find_faults, last_revision, open_for_reading, open_for_writing
+from virtshape.store.database import (
+    backup,
+    find_faults,
+    last_revision,
+    measure_history,
+    open_for_reading,
+    open_for_writing,
+)
 from virtshape.store.errors import CompactedError, FutureError, StoreError
 from virtshape.store.health import WriteHealth
+from virtshape.store.history import DEFAULT_WINDOW_BYTES, HistorySize
 from virtshape.store.record import Event, Key, Page, Record
 from virtshape.store.watch import Hub, Subscription
 from virtshape.store.writer import Outcome, Write, Writer
@@ -22,6 +31,8 @@ from virtshape.store.writer import Outcome, Write, Writer
 FILE_NAME: Final = "virtshape.db"
 DEFAULT_WINDOW_SECONDS: Final = 300
 DEFAULT_WINDOW_REVISIONS: Final = 10_000
+CHANGES_AT_ONCE: Final = 4 * 1024 * 1024
+"""Bytes of history that a watch reads at a time."""
 
 _PRESENT = "FROM current c JOIN log l ON l.revision = c.revision WHERE c.resource = :resource"
 _COLUMNS = "c.namespace AS namespace, c.name AS name, c.revision AS revision, l.value AS value"
@@ -50,6 +61,7 @@ class Store:
         *,
         window_seconds: float = DEFAULT_WINDOW_SECONDS,
         window_revisions: int = DEFAULT_WINDOW_REVISIONS,
+        window_bytes: int = DEFAULT_WINDOW_BYTES,
         clock: Callable[[], float] = time.time,
     ) -> None:
         path = directory / FILE_NAME
@@ -66,6 +78,9 @@ class Store:
         self._window_revisions = window_revisions
         self._clock = clock
         self.revision = last_revision(self._reader)
+        kept = measure_history(self._reader) if path.stat().st_size > window_bytes else 0
+        self._history = HistorySize(window_bytes, self.revision, kept)
+        self._forgetting: asyncio.Task[None] | None = None
 
     def get(self, key: Key) -> Record | None:
         """The object at a key."""
@@ -151,6 +166,7 @@ class Store:
         if events:
             self.revision = events[-1].revision
             self._remember(events)
+            self._limit_history(events)
             for observe in self._observers:
                 for event in events:
                     observe(event)
@@ -165,19 +181,46 @@ class Store:
             else:
                 self._cache.put(Record(event.key, event.revision, event.value))
 
+    def _limit_history(self, events: Sequence[Event]) -> None:
+        """Count what the changes leave behind, and forget the oldest of it when that is too much."""
+        for event in events:
+            if event.previous:
+                self._history.add(event.revision, len(event.value))
+        if (surplus := self._history.take_surplus()) and (self._forgetting is None or self._forgetting.done()):
+            self._forgetting = self._loop.create_task(self._forget(surplus))
+
+    async def _forget(self, before: int) -> None:
+        # A disk that is full fails the client's writes too, which say so.
+        with contextlib.suppress(StoreError):
+            await self.compact(before)
+
     def observe(self, observer: Callable[[Event], None]) -> None:
         """Have every change told to a function, before any watch and before the write returns."""
         self._observers.append(observer)
+
+    def list_changes(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], bool]:
+        """Return changes after a revision that is still kept, a few MiB at most, and whether these are all."""
+        self._check_kept(since, self.newest)
+        changes, size = [], 0
+        for kind, ns, name, rv, value, prev in self._read_log(resource, namespace, since):
+            changes.append(Event(kind, Key(resource, ns, name), rv, value, prev, {}))
+            size += len(value)
+            if size > CHANGES_AT_ONCE:
+                return changes, False
+        return changes, True
+
+    def _read_log(self, resource: str, namespace: str | None, since: int) -> sqlite3.Cursor:
+        return self._reader.execute(
+            "SELECT type, namespace, name, revision, value, previous FROM log "
+            "WHERE revision > ? AND resource = ? AND (? OR namespace = ?) ORDER BY revision",
+            (since, resource, namespace is None, namespace or ""),
+        )
 
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
         """The changes after a revision that is still kept, and a subscription to those that follow them."""
         self._check_kept(since, self.newest)
         subscription = self._hub.subscribe(resource, namespace)
-        rows = self._reader.execute(
-            "SELECT type, namespace, name, revision, value, previous FROM log "
-            "WHERE revision > ? AND resource = ? AND (? OR namespace = ?) ORDER BY revision",
-            (since, resource, namespace is None, namespace or ""),
-        )
+        rows = self._read_log(resource, namespace, since)
         missed = [Event(kind, Key(resource, ns, name), rv, value, prev, {}) for kind, ns, name, rv, value, prev in rows]
         subscription.seen = missed[-1].revision if missed else since
         return missed, subscription
@@ -227,6 +270,8 @@ class Store:
 
     async def close(self) -> None:
         """Finish the writes under way and close the file."""
+        if self._forgetting is not None:
+            await asyncio.wait([self._forgetting])
         await self._writer.close()
         self._reader.close()
         self._connection.close()  # last, since only a connection that writes can put everything into the one file

@@ -1,5 +1,5 @@
 """
-Fan-out of changes: each subscription has its own queue, filled on the event loop as commits are told.
+Fan-out of changes: each subscription has its own queue, filled on the event loop after each commit.
 
 A subscriber too slow to keep up is cut off, never waited for.
 """
@@ -12,6 +12,7 @@ from typing import Final
 from virtshape.store.record import Event
 
 MOST_PENDING: Final = 20_000
+MOST_PENDING_BYTES: Final = 32 * 1024 * 1024
 
 
 class Subscription:
@@ -24,6 +25,7 @@ class Subscription:
         self.seen = 0
         self.overrun = False
         self._pending: list[Event] = []
+        self._pending_bytes = 0
         self._waiter: asyncio.Future[None] | None = None
 
     def offer(self, event: Event) -> None:
@@ -31,8 +33,12 @@ class Subscription:
         if event.revision <= self.seen:
             return
         self.seen = event.revision
-        if len(self._pending) >= MOST_PENDING:
+        if self.overrun:
+            return
+        self._pending_bytes += len(event.value)
+        if len(self._pending) >= MOST_PENDING or self._pending_bytes > MOST_PENDING_BYTES:
             self.overrun = True
+            self._pending = []  # nobody is going to read them
         else:
             self._pending.append(event)
         self._wake()
@@ -49,6 +55,7 @@ class Subscription:
                 timer.cancel()
                 self._waiter = None
         pending, self._pending = self._pending, []
+        self._pending_bytes = 0
         return pending
 
     def _wake(self) -> None:

@@ -222,6 +222,36 @@ def test_a_backup_of_a_running_store_is_whole(tmp_path: Path) -> None:
     run(scenario)
 
 
+def test_a_watcher_that_leaves_too_many_bytes_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("virtshape.store.watch.MOST_PENDING_BYTES", 250)
+
+    async def scenario() -> None:
+        async with opened(tmp_path) as store:
+            _, slow = store.watch(VMS, None, 0)
+            for number in range(5):
+                await store.write(put(key(f"n{number}"), body=b"x" * 100))
+            assert slow.overrun
+            assert list(await slow.next(0)) == []
+
+    run(scenario)
+
+
+def test_history_is_limited_in_bytes(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path, window_bytes=10_000) as store:
+            await store.write(put(key("x")))
+            for revision in range(1, 51):
+                await store.write(put(key("x"), revision, b"x" * 1000))
+            assert 40 <= store.oldest <= 45
+        async with opened(tmp_path, window_bytes=5_000) as store:
+            await store.write(put(key("x"), 51, b"x" * 1000))
+            await store.write(put(key("x"), 52, b"x" * 1000))
+        async with opened(tmp_path) as store:
+            assert store.oldest == 51, "history from before counts too"
+
+    run(scenario)
+
+
 def test_a_slow_watcher_is_cut_off_and_others_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.store.watch.MOST_PENDING", 3)
 

@@ -1,8 +1,9 @@
 """
 One YAML document as plain dicts and lists, built straight from the parser's events.
 
-Aliases are copied and merge keys applied, both within bounds, so that no text can blow up. Keeps no positions:
-`scan_keys` reads the text again to find them, since only texts with a mistake need them.
+Aliases are copied and merge keys applied. What aliases stand for is limited in nodes and in bytes, so that a small text
+cannot become a large object. Keeps no positions: `scan_keys` reads the text again to find them, since only texts with a
+mistake need them.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,6 +29,9 @@ from virtshape.api.yaml.scalars import YAML_TAGS, Scalar, as_key, as_value, read
 
 MAX_DEPTH = 200
 MAX_COPIED = 400_000
+"""Nodes that all aliases of a document may stand for."""
+MAX_COPIED_BYTES = 3 * 1024 * 1024
+"""Bytes of keys and scalars in them; as many as the body of a request may have."""
 
 _NO_KEY = object()
 _MERGE = object()
@@ -85,6 +89,7 @@ class _Builder:
         self._around: list[tuple[Any, Any, set[str] | None, str | None]] = []
         self._anchors: dict[str, Any] = {}
         self._copied = 0
+        self._copied_bytes = 0
 
     def _take_scalar(self, event: ScalarEvent) -> None:
         try:
@@ -108,7 +113,9 @@ class _Builder:
             raise _mistake(event, "only objects can be merged with <<")
         try:
             if self._key is _NO_KEY and type(self._box) is dict:
-                self._key = self._new_key(self._box, as_key(value))
+                key = as_key(value)
+                self._count(1, key)
+                self._key = self._new_key(self._box, key)
             else:
                 self._put(self._copy(value, len(self._around)))
         except ValueError as error:
@@ -167,16 +174,30 @@ class _Builder:
             box.update(source)
 
     def _copy(self, value: Any, depth: int) -> Any:
-        if isinstance(value, float):
-            return as_value(value)
+        """Copy what an alias stands for."""
         if not isinstance(value, dict | list):
-            return value
-        self._copied += len(value) + 1
-        if self._copied > MAX_COPIED or depth >= MAX_DEPTH:
-            raise ValueError("the aliases of this document stand for too much")
+            self._count(1, value)
+            return as_value(value) if isinstance(value, float) else value
+        if depth >= MAX_DEPTH:
+            raise ValueError(f"with its aliases this is nested more than {MAX_DEPTH} levels deep")
+        self._count(1, None)
         if isinstance(value, list):
             return [self._copy(item, depth + 1) for item in value]
-        return {key: self._copy(item, depth + 1) for key, item in value.items()}
+        copied = {}
+        for key, item in value.items():
+            self._count(0, key)
+            copied[key] = self._copy(item, depth + 1)
+        return copied
+
+    def _count(self, nodes: int, scalar: object) -> None:
+        """Count a node that an alias adds to the document, and the bytes of a key or scalar."""
+        self._copied += nodes
+        if isinstance(scalar, str):
+            self._copied_bytes += len(scalar) if scalar.isascii() else len(scalar.encode())
+        if self._copied > MAX_COPIED:
+            raise ValueError(f"the aliases of this document stand for more than {MAX_COPIED} nodes")
+        if self._copied_bytes > MAX_COPIED_BYTES:
+            raise ValueError(f"the aliases of this document stand for more than {MAX_COPIED_BYTES} bytes")
 
 
 def scan_keys(text: str) -> Iterator[tuple[tuple[Part, ...], Place]]:

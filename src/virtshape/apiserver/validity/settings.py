@@ -12,10 +12,12 @@ from typing import Any, Final
 
 from virtshape.api.kinds import Kind
 from virtshape.api.status import Cause, StatusError
-from virtshape.apiserver.validity.violation import invalid_value, required_value
+from virtshape.apiserver.validity.violation import invalid_value, required_value, too_long_value
 
 Tree = dict[str, Any]
 
+MOST_DATA_BYTES: Final = 1024 * 1024
+"""All values of a ConfigMap or a Secret together, decoded."""
 _KEY: Final = "[-._a-zA-Z0-9]+"
 _fits_key = re.compile(_KEY).fullmatch
 _LONGEST_KEY: Final = 253
@@ -38,24 +40,31 @@ def check_settings(kind: Kind, tree: Tree) -> list[Cause]:
     if kind.group or kind.kind not in ("ConfigMap", "Secret"):
         return []
     encoded = "data" if kind.kind == "Secret" else "binaryData"
-    _check_encoding(kind, tree.get(encoded) or {})
+    size = _measure_encoded(kind, tree.get(encoded) or {})
     causes = [cause for field in ("data", "binaryData") for cause in _check_keys(field, tree.get(field) or {})]
     if kind.kind == "Secret":
+        if size > MOST_DATA_BYTES:
+            causes.append(too_long_value("data", MOST_DATA_BYTES))
         return [*causes, *_check_type(tree)]
+    size += sum(len(text.encode()) for text in (tree.get("data") or {}).values())
+    if size > MOST_DATA_BYTES:
+        causes.append(too_long_value("[]", MOST_DATA_BYTES))  # how Kubernetes writes the empty path
     both = (tree.get("data") or {}).keys() & (tree.get("binaryData") or {}).keys()
     return causes + [
         invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData") for key in sorted(both)
     ]
 
 
-def _check_encoding(kind: Kind, values: dict[str, str]) -> None:
-    """Refuse what cannot be read at all."""
+def _measure_encoded(kind: Kind, values: dict[str, str]) -> int:
+    """Return how many bytes values in base64 have; refuse those that are not in base64."""
+    size = 0
     for value in values.values():
         try:
-            b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
+            size += len(b64decode(value.replace("\n", "").replace("\r", ""), validate=True))
         except (binascii.Error, ValueError):
             head = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
             raise StatusError(400, "BadRequest", f"{head}: illegal base64 data") from None
+    return size
 
 
 def _check_keys(field: str, values: dict[str, str]) -> Iterator[Cause]:

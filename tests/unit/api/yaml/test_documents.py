@@ -154,7 +154,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("text", BOMBS.values(), ids=BOMBS)
 def test_aliases_cannot_blow_up(text: str) -> None:
-    with pytest.raises(YAMLError, match="the aliases of this document stand for too much"):
+    with pytest.raises(YAMLError, match=r"(stand for|nested) more than"):
         read_documents(text)
 
 

@@ -1,0 +1,82 @@
+"""A copy of a system that runs in place of the original: clients learn that they must list again."""
+
+from pathlib import Path
+
+import pytest
+from tests.integration.objects import build_config, create, names, revision
+from tests.loopback import Client, Serving, Tree
+
+from virtshape.serve.copying import copy_system
+
+CONFIGS = "/api/v1/namespaces/default/configmaps"
+
+
+def read_events(client: Client, since: str) -> list[tuple[str, int, str]]:
+    """The events of a watch that ends at once: type, code and reason."""
+    with client.watch(CONFIGS, resourceVersion=since) as watch:
+        return [(event["type"], event["object"]["code"], event["object"]["reason"]) for event in watch]
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> tuple[Path, list[str], str]:
+    """A copy, made while the original runs; revisions of the original before and after that; a continue token of it."""
+    with Serving(tmp_path / "data") as serving:
+        client = serving.connect()
+        create(client, CONFIGS, build_config("a"), build_config("b"))
+        before = revision(client.get(CONFIGS).tree)
+        copy_system(tmp_path / "data", tmp_path / "copy")
+        create(client, CONFIGS, *[build_config(f"later-{number}") for number in range(10)])
+        after = client.get(CONFIGS, limit=1).tree
+        client.close()
+    return tmp_path / "copy", [before, revision(after)], after["metadata"]["continue"]
+
+
+def test_clients_of_the_original_learn_from_a_copy_that_they_must_list_again(
+    original: tuple[Path, list[str], str],
+) -> None:
+    copy, known, token = original
+    with Serving(copy) as serving:
+        client = serving.connect()
+        create(client, CONFIGS, *[build_config(f"other-{number}") for number in range(20)])
+        for since in known:
+            assert read_events(client, since) == [("ERROR", 410, "Expired")]
+        assert client.get(CONFIGS, **{"continue": token}).reason == (410, "Expired")
+        listed = client.get(CONFIGS).tree
+        assert names(listed)[:2] == ["a", "b"]
+        with client.watch(CONFIGS, resourceVersion=revision(listed)) as watch:
+            create(client, CONFIGS, build_config("new"))
+            assert [event["object"]["metadata"]["name"] for event in watch.read(1)] == ["new"]
+        _update(client, listed["items"][0])
+        client.close()
+
+
+def _update(client: Client, item: Tree) -> None:
+    item |= {"apiVersion": "v1", "kind": "ConfigMap", "data": {"changed": "1"}}
+    assert client.put(f"{CONFIGS}/a", item).status == 200
+
+
+def test_copies_of_one_original_never_use_the_same_revision(original: tuple[Path, list[str], str]) -> None:
+    copy, known, _ = original
+    copy_system(copy, copy.with_name("second"))
+    seen = [int(known[-1])]
+    for directory in (copy, copy.with_name("second")):
+        with Serving(directory) as serving:
+            client = serving.connect()
+            assert int(revision(client.get(CONFIGS).tree)) > max(seen)
+            create(client, CONFIGS, *[build_config(f"n-{number}") for number in range(20)])
+            seen.append(int(revision(client.get(CONFIGS).tree)))
+            client.close()
+
+
+def test_a_copy_that_was_run_continues_where_it_stopped(original: tuple[Path, list[str], str]) -> None:
+    copy, _, _ = original
+    with Serving(copy) as serving:
+        client = serving.connect()
+        last = revision(client.get(CONFIGS).tree)
+        client.close()
+    with Serving(copy) as serving:
+        client = serving.connect()
+        with client.watch(CONFIGS, resourceVersion=last) as watch:
+            create(client, CONFIGS, build_config("new"))
+            assert [event["type"] for event in watch.read(1)] == ["ADDED"]
+        client.close()
