@@ -113,6 +113,10 @@ def test_guests_that_run_are_counted_at_start_and_stop_and_by_down(data: Path) -
         plain = call_virtshape("down", "--data-dir", data)
         assert plain.stdout.startswith(f"no server runs in {data}\n2 guests keep running: default/one, default/two\n")
         assert (first.poll(), second.poll()) == (None, None)
+        status = call_virtshape("status", "--data-dir", data)
+        assert "GUESTS      2 running: default/one, default/two\n" in status.stdout
+        shown = json.loads(call_virtshape("status", "--data-dir", data, "-o", "json").stdout)
+        assert (shown["guests"], shown.get("running")) == (["default/one", "default/two"], None)
         ran = call_virtshape("down", "--guests", "--data-dir", data)
         assert ran.stdout.splitlines()[1:] == [
             "shutting down 2 guests, for at most 7 seconds: default/one, default/two",
@@ -137,7 +141,7 @@ def test_guests_keep_running_until_down_is_asked_to_stop_them(demo: DemoGuest, t
     for path in demo:
         shutil.copy(path, data / "images" / "demo")
     with System(data, "--launcher", "qemu") as system:
-        assert "running" not in system.greeting
+        assert "Found" not in system.greeting
         guests = Guests(system)
         guests.create(build_guest("steady", grace=60))
         guests.wait_for_phase("steady", "Running")

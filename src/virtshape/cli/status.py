@@ -49,6 +49,7 @@ def command(directory: Path, output: str) -> int:
 def print_condition(condition: "Condition") -> None:
     """Print the facts in two columns, then the health checks, then how many objects there are of each resource."""
     from virtshape.cli.output import print_table
+    from virtshape.serve.guests.running import name_guests
 
     facts = {
         "STATE": describe_state(condition),
@@ -56,6 +57,7 @@ def print_condition(condition: "Condition") -> None:
         "PROCESS": condition.pid and f"{condition.pid}, since {condition.since} ({describe_age(condition)})",
         "ADDRESS": condition.url if condition.running else None,
         "KUBECONFIG": condition.kubeconfig,
+        "GUESTS": f"{len(condition.guests)} running: {name_guests(condition.guests)}" if condition.guests else None,
         "REVISION": condition.revision,
         "DATABASE": condition.database_bytes and f"{condition.database_bytes / 1024**2:.1f} MiB",
     }

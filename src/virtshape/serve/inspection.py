@@ -15,6 +15,7 @@ from msgspec import Struct
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.client.http import HttpTransport
 from virtshape.client.transport import Call
+from virtshape.serve.guests.running import list_running_guests
 from virtshape.serve.location import UnknownSystemError, read_access
 from virtshape.store.errors import DatabaseError
 from virtshape.store.lock import find_holder
@@ -49,6 +50,8 @@ class Condition(Struct, rename="camel", omit_defaults=True):
     kubeconfig: str | None = None
     revision: int | None = None
     database_bytes: int | None = None
+    guests: list[str] = []
+    """Namespace and name of each guest that runs, with a server or without."""
     checks: list[CheckResult] = []
     objects: dict[str, int] = {}
 
@@ -64,6 +67,7 @@ def inspect(directory: Path) -> Condition:
         condition.since = started.strftime("%Y-%m-%dT%H:%M:%SZ")
         condition.problem, condition.checks = asyncio.run(find_problem(directory))
         condition.healthy = not condition.problem
+    condition.guests = [str(guest) for guest in list_running_guests(directory)]
     _read_database(condition, directory / FILE_NAME)
     return condition
 

@@ -52,12 +52,12 @@ def list_running_guests(directory: Path) -> list[RunningGuest]:
     return sorted((guest for guest in found if guest is not None), key=str)
 
 
-def count_guests(guests: Sequence[RunningGuest]) -> str:
+def count_guests(guests: Sequence[object]) -> str:
     """Return how many guests there are: `1 guest`, `2 guests`."""
     return f"{len(guests)} guest{'' if len(guests) == 1 else 's'}"
 
 
-def name_guests(guests: Sequence[RunningGuest]) -> str:
+def name_guests(guests: Sequence[object]) -> str:
     """Return the names of guests: `default/a, default/b`; of many, the first ones."""
     more = len(guests) - _MOST_NAMED
     return ", ".join(map(str, guests[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
