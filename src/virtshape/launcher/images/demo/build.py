@@ -27,7 +27,13 @@ Flavour = Literal["cloud", "full"]
 """`cloud` boots fastest and knows virtio only; `full` knows emulated hardware too: SATA, e1000, USB, TPM, watchdogs."""
 
 _SCRATCH: Final = ".demo-"
-_KERNELS: Final = {"cloud": "linux-image-cloud-amd64", "full": "linux-image-amd64"}
+_KERNELS: Final = {
+    "cloud": ("linux-image-cloud-amd64", "linux-image-virtual"),
+    "full": ("linux-image-amd64", "linux-image-generic"),
+}
+"""The packages that depend on the current kernel: Debian's name, Ubuntu's name."""
+_DRIVERS: Final = ("linux-modules-", "linux-modules-extra-")
+"""Ubuntu's packages for drivers, followed by the kernel's version; Debian has them in the kernel's package."""
 _TOOLS: Final = ("busybox-static", "mtools", "syslinux", "syslinux-common", "shim-signed", "grub-efi-amd64-signed")
 _FILES: Final = {
     "bin/busybox",
@@ -36,6 +42,7 @@ _FILES: Final = {
     "usr/bin/syslinux",
     "usr/lib/syslinux/mbr/mbr.bin",
     "usr/lib/shim/shimx64.efi.signed",
+    "usr/lib/shim/shimx64.efi.signed.latest",
     "usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed",
 }
 
@@ -118,8 +125,11 @@ def _gather(flavour: Flavour, scratch: Path, progress: Progress) -> Path:
 
 def _fetch(packages: Packages, flavour: Flavour, progress: Progress) -> dict[str, Path]:
     kernel = packages.resolve(_KERNELS[flavour], r"linux-image-[0-9][^\s,(]*")
-    files = packages.fetch([kernel, *_TOOLS], progress)
-    missing = {kernel, *_TOOLS} - set(files)
+    version = kernel.removeprefix("linux-image-")
+    drivers = packages.list_known([f"{prefix}{version}" for prefix in _DRIVERS])
+    names = [kernel, *drivers, *_TOOLS]
+    files = packages.fetch(names, progress)
+    missing = set(names) - set(files)
     if missing:
         raise ToolError(f"apt offers no package {', '.join(sorted(missing))}, of which the demo guest is made")
     return files
@@ -131,7 +141,7 @@ def _find_loaders(root: Path) -> Loaders:
         (mtools.parent / tool).symlink_to("mtools")
     return Loaders(
         mbr=root / "usr/lib/syslinux/mbr/mbr.bin",
-        shim=root / "usr/lib/shim/shimx64.efi.signed",
+        shim=next((root / "usr/lib/shim").glob("shimx64.efi.signed*")),
         grub=root / "usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed",
         syslinux=root / "usr/bin/syslinux",
         mtools=mtools,

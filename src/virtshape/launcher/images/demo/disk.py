@@ -53,7 +53,8 @@ def build_disk(image: Path, kernel: Path, initramfs: bytes, loaders: Loaders, sc
         "syslinux.cfg": _SYSLINUX.encode(),
         "EFI/BOOT/BOOTX64.EFI": loaders.shim.read_bytes(),
         "EFI/BOOT/grubx64.efi": loaders.grub.read_bytes(),
-        "EFI/debian/grub.cfg": _GRUB.encode(),
+        "EFI/debian/grub.cfg": _GRUB.encode(),  # where Debian's signed GRUB looks, then Ubuntu's
+        "EFI/ubuntu/grub.cfg": _GRUB.encode(),
     }
     size = _START + sum(map(len, contents.values())) + _SPARE
     size += -size % (1 << 20)

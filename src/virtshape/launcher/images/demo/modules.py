@@ -1,11 +1,17 @@
-"""Which drivers the demo guest takes from a kernel package: those it names, and all they depend on."""
+"""
+Pick the drivers of the demo guest from a kernel package: the named ones and those they depend on.
 
+Drivers may be compressed or built into the kernel; the guest gets plain files and none of what is built in.
+"""
+
+import gzip
 import lzma
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from virtshape.launcher.images.command import run
 from virtshape.launcher.images.errors import ToolError
 
 VIRTIO: Final = (
@@ -58,24 +64,31 @@ EMULATED: Final = (
     "pvpanic_mmio",
 )
 OPTIONAL: Final = frozenset({"virtio_input", "virtio_console", "virtio_mem", "qemu_fw_cfg", *EMULATED})
-"""Some kernels have these built in or not at all; a guest runs without them."""
+"""Some kernels do not have these; a guest runs without them."""
+BUILTIN: Final = "modules.builtin"
 
 _SKIPPED: Final = re.compile(
     r"/(drivers/(gpu|media|infiniband|staging|iio|isdn|comedi|mtd|nfc|bluetooth|net/(wireless|can|wan|hamradio))"
     r"|sound|net/(wireless|mac80211|bluetooth|can|netfilter|sched)|fs/(xfs|btrfs|ocfs2|gfs2|ceph|cifs|smb|nfs|nfsd))/"
 )
 _DEPENDS: Final = re.compile(rb"(?:^|\0)depends=([^\0]*)\0")
-_SUFFIX: Final = re.compile(r"\.ko(\.xz)?$")
+_SUFFIX: Final = re.compile(r"\.ko(\.(xz|gz|zst))?$")
+_SECONDS: Final = 60.0
 
 
 def is_candidate(name: str) -> bool:
-    """Whether a file of a kernel package is a driver worth a look; the largest families are not."""
+    """Return True for drivers that may be needed and the list of those built in; the largest families are left out."""
+    if name.endswith(f"/{BUILTIN}"):
+        return True
     return _SUFFIX.search(name) is not None and _SKIPPED.search(f"/{name}") is None
 
 
 def pick_modules(root: Path, wanted: Iterable[str]) -> dict[str, bytes]:
-    """Give the drivers below a directory that are wanted and those they need: their paths, and what is in them."""
-    files = {_SUFFIX.sub("", path.name).replace("-", "_"): path for path in root.rglob("*.ko*")}
+    """Return the wanted drivers below a directory and those they need, by their path in the guest."""
+    files = {_get_name(path.name): path for path in root.rglob("*.ko*")}
+    built_in = {
+        _get_name(line.rpartition("/")[2]) for path in root.rglob(BUILTIN) for line in path.read_text().splitlines()
+    }
     picked: dict[str, bytes] = {}
     waiting = list(wanted)
     while waiting:
@@ -85,14 +98,30 @@ def pick_modules(root: Path, wanted: Iterable[str]) -> dict[str, bytes]:
         if name in files:
             picked[name] = _read(files[name])
             waiting += _list_needs(picked[name])
-        elif name not in OPTIONAL:
+        elif name not in OPTIONAL | built_in:
             raise ToolError(f"the kernel package has no driver {name}")
     return {_name_in_guest(files[name], root): content for name, content in sorted(picked.items())}
 
 
+def _get_name(file: str) -> str:
+    return _SUFFIX.sub("", file).replace("-", "_")
+
+
 def _read(path: Path) -> bytes:
-    content = path.read_bytes()
-    return lzma.decompress(content) if path.suffix == ".xz" else content
+    match path.suffix:
+        case ".xz":
+            return lzma.decompress(path.read_bytes())
+        case ".gz":
+            return gzip.decompress(path.read_bytes())
+        case ".zst":  # Python reads this itself from 3.14 on
+            plain = path.with_suffix("")
+            try:
+                run(["zstd", "--decompress", "--quiet", "--force", "-o", str(plain), str(path)], seconds=_SECONDS)
+            except ToolError as error:
+                raise ToolError(f"{path.name} cannot be decompressed: {error}; apt-get install zstd") from error
+            return plain.read_bytes()
+        case _:
+            return path.read_bytes()
 
 
 def _list_needs(content: bytes) -> list[str]:
@@ -101,4 +130,5 @@ def _list_needs(content: bytes) -> list[str]:
 
 
 def _name_in_guest(path: Path, root: Path) -> str:
-    return str(path.relative_to(root)).removesuffix(".xz")
+    """Return the path of the plain driver; /usr is not used in the guest."""
+    return _SUFFIX.sub(".ko", str(path.relative_to(root)).removeprefix("usr/"))

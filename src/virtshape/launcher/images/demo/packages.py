@@ -33,13 +33,21 @@ class Packages:
         self._directory = directory
         self._options: list[str] = []
 
-    def resolve(self, name: str, pattern: str) -> str:
-        """Give the package of a certain name that another one depends on, as a kernel's virtual package does."""
-        shown = self._run(["apt-cache", "show", "--no-all-versions", name])
+    def resolve(self, names: Sequence[str], pattern: str) -> str:
+        """Return the package that the first known one of these depends on and that matches the pattern."""
+        known = self.list_known(names)
+        if not known:
+            raise ToolError(f"apt offers no package {' or '.join(names)}, of which the demo guest is made")
+        shown = self._run(["apt-cache", "show", "--no-all-versions", known[0]])
         found = re.search(rf"^Depends:.*?\b({pattern})", shown, re.MULTILINE)
         if not found:
-            raise ToolError(f"the package {name} depends on nothing that looks like {pattern}")
+            raise ToolError(f"the package {known[0]} does not depend on a package that matches {pattern}")
         return found[1]
+
+    def list_known(self, names: Sequence[str]) -> list[str]:
+        """Return those of the packages that apt offers, in the order of the names."""
+        offered = set(self._run(["apt-cache", "pkgnames", "linux-"]).split())
+        return [name for name in names if name in offered]
 
     def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, Path]:
         """Download packages; give the file of each."""

@@ -1,6 +1,7 @@
 """The demo guest's parts, as far as they can be made without packages."""
 
 import lzma
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -67,6 +68,37 @@ def test_drivers_come_with_all_they_depend_on_and_nothing_else(tmp_path: Path) -
     }
 
 
+@pytest.mark.parametrize("form", ["xz", "gz", "zst"])
+def test_compressed_drivers_of_a_merged_usr_are_plain_in_the_guest(tmp_path: Path, form: str) -> None:
+    if form == "zst" and shutil.which("zstd") is None:
+        pytest.skip("needs zstd")
+    drivers = tmp_path / "usr/lib/modules/6.12/kernel"
+    drivers.mkdir(parents=True)
+    plain = drivers / "virtio_blk.ko"
+    plain.write_bytes(build_module())
+    subprocess.run([{"xz": "xz", "gz": "gzip", "zst": "zstd"}[form], "-q", str(plain)], check=True)
+    plain.unlink(missing_ok=True)
+    assert pick_modules(tmp_path, ["virtio_blk"]) == {"lib/modules/6.12/kernel/virtio_blk.ko": build_module()}
+
+
+def test_drivers_that_are_built_into_the_kernel_are_not_missing(tmp_path: Path) -> None:
+    home = tmp_path / "usr/lib/modules/6.12"
+    (home / "kernel").mkdir(parents=True)
+    (home / "modules.builtin").write_text("kernel/drivers/virtio/virtio_pci.ko\nkernel/drivers/virtio/virtio-ring.ko\n")
+    (home / "kernel/virtio_blk.ko").write_bytes(build_module("virtio_ring"))
+    picked = pick_modules(tmp_path, ["virtio_pci", "virtio_blk"])
+    assert list(picked) == ["lib/modules/6.12/kernel/virtio_blk.ko"]
+
+
+def test_a_missing_zstd_is_named_with_the_command_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "virtio_blk.ko.zst").write_bytes(b"\x28\xb5\x2f\xfd")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolError, match=r"virtio_blk\.ko\.zst cannot be decompressed: .*; apt-get install zstd"):
+        pick_modules(tmp_path, ["virtio_blk"])
+
+
 def test_a_driver_that_every_guest_needs_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="the kernel package has no driver virtio_pci"):
         pick_modules(tmp_path, ["virtio_pci"])
@@ -79,7 +111,9 @@ def test_a_driver_that_every_guest_needs_must_be_there(tmp_path: Path) -> None:
         ("lib/modules/6.12/kernel/drivers/block/virtio_blk.ko.xz", True),
         ("lib/modules/6.1/kernel/drivers/gpu/drm/i915/i915.ko", False),
         ("lib/modules/6.1/kernel/sound/soundcore.ko", False),
-        ("lib/modules/6.1/modules.builtin", False),
+        ("usr/lib/modules/6.8/kernel/drivers/block/virtio_blk.ko.zst", True),
+        ("usr/lib/modules/6.12/modules.builtin", True),
+        ("usr/lib/modules/6.12/modules.builtin.modinfo", False),
     ],
 )
 def test_large_families_of_drivers_are_not_looked_at(name: str, wanted: bool) -> None:
