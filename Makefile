@@ -75,4 +75,3 @@ clean:
 
 $(READY): pyproject.toml uv.lock packages.txt tools/setup.sh tools/python/uv.txt
 	@PYTHON=$(PYTHON) VENV=$(VENV) bash tools/setup.sh
-	@touch $@

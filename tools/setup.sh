@@ -1,55 +1,64 @@
 #!/usr/bin/env bash
-# Makes $VENV ready: system packages from packages.txt, uv from PyPI, the locked dependencies.
+# Makes $VENV ready: system packages from packages.txt, uv from PyPI, the locked dependencies. What is missing and cannot
+# be installed is named, with the command that fixes it, and looked for again at the next run.
 set -euo pipefail
 
 python=${PYTHON:-python3}
 venv=${VENV:-.venv}
 
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
-    echo "virtshape needs Python 3.11 or newer; $python is $("$python" --version 2>&1). Set PYTHON=/path/to/python3.11 and try again." >&2
-    exit 1
+say() { printf '%s\n' "$@" >&2; }
+fail() { say "$@"; exit 1; }
+
+command -v "$python" >/dev/null || fail "$python is not installed: sudo apt-get install -y python3, or make PYTHON=/path/to/python3.11"
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    fail "Python 3.11 or newer is needed; $python is $("$python" --version 2>&1): make PYTHON=/path/to/python3.11"
+
+list_missing() {
+    command -v dpkg-query >/dev/null || return 0
+    sed -e 's/#.*//' -e '/^\s*$/d' packages.txt | while read -r package; do
+        [ "$package" != kubernetes-client ] || ! command -v kubectl >/dev/null || continue
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || printf ' %s' "$package"
+    done
 }
 
-missing=()
-if command -v dpkg-query >/dev/null; then
-    while read -r package; do
-        [ "$package" != kubernetes-client ] || ! command -v kubectl >/dev/null || continue
-        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
-    done < <(sed -e 's/#.*//' -e '/^\s*$/d' packages.txt)
+as_root=
+if [ "$(id -u)" -ne 0 ] && command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root='sudo -n'; fi
+missing=$(list_missing)
+if [ -n "$missing" ] && { [ "$(id -u)" -eq 0 ] || [ -n "$as_root" ]; }; then
+    echo "Installing system packages:$missing"
+    install() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
+    $as_root apt-get update -qq || say "The package lists could not be updated; using those that are there."
+    # shellcheck disable=SC2086 # a list of names
+    install $missing || for package in $missing; do
+        install "$package" || say "$package could not be installed."
+    done
+    missing=$(list_missing)
 fi
-if [ ${#missing[@]} -gt 0 ]; then
-    as_root=()
-    [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
-    if [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; then
-        echo "Installing system packages: ${missing[*]}"
-        "${as_root[@]}" apt-get update -qq
-        install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends)
-        "${install[@]}" "${missing[@]}" >/dev/null || for package in "${missing[@]}"; do
-            "${install[@]}" "$package" >/dev/null || echo "$package could not be installed. Continuing without it." >&2
-        done
-    else
-        echo "These system packages are missing and only root can install them:" >&2
-        echo "    sudo apt-get install ${missing[*]}" >&2
-        echo "Continuing without them." >&2
-    fi
+if [ -n "$missing" ]; then
+    say "System packages are missing. To install them:" "    sudo apt-get install -y --no-install-recommends$missing"
+elif ! command -v dpkg-query >/dev/null; then
+    say "packages.txt lists what this machine needs, by Debian's names; it has no dpkg to check them with."
 fi
+"$python" -c 'import ensurepip, venv' 2>/dev/null ||
+    fail "$python has no module venv, without which nothing can be set up: sudo apt-get install -y python3-venv"
 
 if [ ! -x "$venv/bin/python" ]; then
     echo "Creating $venv"
     "$python" -m venv "$venv"
 fi
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --requirement tools/python/uv.txt
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --requirement tools/python/uv.txt ||
+    fail "uv could not be installed from PyPI, see above; then run make again."
 
-extras=()
-if pkg-config --exists libvirt 2>/dev/null; then
-    extras=(--extra guests)
-else
-    echo "libvirt's headers are not there, so no guest can run: sudo apt-get install libvirt-dev pkg-config" >&2
-fi
-sync=("$venv/bin/uv" sync --quiet --frozen --inexact --compile-bytecode)
 export UV_PROJECT_ENVIRONMENT="$venv"
-"${sync[@]}" "${extras[@]}" || {
-    [ ${#extras[@]} -gt 0 ]
-    echo "libvirt's Python binding could not be built. Continuing without it: no guest can run." >&2
-    "${sync[@]}"
-}
+sync() { "$venv/bin/uv" sync --quiet --frozen --inexact --compile-bytecode "$@"; }
+if ! pkg-config --exists libvirt 2>/dev/null; then
+    say "libvirt's headers are missing, so no guest can run. Everything else works. To fix it:" \
+        "    sudo apt-get install -y libvirt-dev pkg-config"
+elif sync --extra guests; then
+    [ -n "$missing" ] || touch "$venv/.ready"
+    exit 0
+else
+    say "libvirt's Python binding could not be built, see above, so no guest can run. Everything else works. To try again:" \
+        "    sudo apt-get install -y gcc libc6-dev libvirt-dev pkg-config python3-dev"
+fi
+sync || fail "The locked dependencies could not be installed, see above; then run make again."

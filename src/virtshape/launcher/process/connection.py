@@ -18,6 +18,7 @@ security_driver = "none"
 dynamic_ownership = 0
 remember_owner = 0
 namespaces = []
+max_core = 0
 user = "+{user}"
 group = "+{group}"
 """

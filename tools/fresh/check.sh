@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Checks the two commands on fresh machines: blank Debian roots with git, make, python3 and ca-certificates only.
+#
+#     tools/fresh/check.sh                     # what continuous integration runs
+#     tools/fresh/check.sh trixie/user         # one case: SUITE/root, SUITE/user or SUITE/container
+#     FRESH_TESTS=tests/unit tools/fresh/check.sh sid/root
+#
+# In each, HEAD is cloned, `make up` is run, the README's tour is followed to the demo guest's own report, and
+# FRESH_TESTS are run. `root` has all capabilities, `user` no sudo, `container` is root with Docker's capabilities.
+# Roots and downloads are kept in the cache directory. Apt's and pip's configuration is the host's. All cases together
+# have FRESH_SECONDS.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+here=$PWD/tools/fresh
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/virtshape/fresh
+cases=("$@")
+[ ${#cases[@]} -gt 0 ] || cases=(bookworm/container trixie/user)
+tests=${FRESH_TESTS-tests/unit/launcher tests/unit/engine}
+seconds=${FRESH_SECONDS:-1200}
+
+skip() { echo "Fresh machines are not checked: $*" >&2; exit 0; }
+
+[ "$(id -u)" -eq 0 ] || skip "roots are made and entered by root only"
+if ! command -v mmdebstrap >/dev/null && [ -n "${CI:-}" ]; then
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends mmdebstrap >/dev/null || true
+fi
+for tool in mmdebstrap unshare setpriv chroot; do
+    command -v $tool >/dev/null || skip "$tool is not installed (apt-get install -y mmdebstrap util-linux)"
+done
+unshare --mount --pid --fork true 2>/dev/null || skip "namespaces are not allowed here"
+
+# The host's own settings for reaching registries, for apt in the root.
+write_apt_settings() {
+    apt-config dump | grep -E '^Acquire::(https?|ftp|Retries|ForceIPv[46]|Check-Valid-Until|CompressionTypes)\b' || true
+}
+
+# The host's package sources, for another suite of the same distribution; nothing for suites of others.
+list_sources() {
+    local own
+    own=$(. /etc/os-release && echo "$ID $VERSION_CODENAME")
+    [ "${own% *}" = debian ] || return 0
+    apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u |
+        while read -r uri release component; do
+            [ "$component" = main ] || continue
+            case $1:$release in
+                sid:"${own#* }") echo "deb $uri sid main" ;;
+                sid:*) ;;
+                *:"${own#* }"*) echo "deb $uri $1${release#"${own#* }"} main" ;;
+            esac
+        done
+}
+
+make_root() { # SUITE: makes its archive once
+    local suite=$1 work
+    [ ! -e "$cache/$suite.tar" ] || return 0
+    mkdir -p "$cache"
+    work=$(mktemp -d "$cache/making.XXXXXX")
+    write_apt_settings >"$work/settings"
+    list_sources "$suite" >"$work/sources"
+    local sources=("$work/sources")
+    [ -s "$work/sources" ] || sources=()
+    mmdebstrap --quiet --variant=minbase --include=git,make,python3,ca-certificates --aptopt="$work/settings" \
+        --dpkgopt=force-unsafe-io "$suite" "$work/root.tar" "${sources[@]}" || { rm -rf "$work"; return 1; }
+    mv "$work/root.tar" "$cache/$suite.tar"
+    rm -rf "$work"
+}
+
+check() { # SUITE WHO
+    local suite=$1 who=$2 root
+    root=$(mktemp -d "$cache/root.XXXXXX")
+    # shellcheck disable=SC2064 # the root of now
+    trap "rm -rf --one-file-system '$root'" EXIT
+    tar -xf "$cache/$suite.tar" -C "$root"
+    mkdir -p "$cache/$suite/archives" "$cache/$suite/downloads-root" "$cache/$suite/downloads-user" "$root/fresh"
+    git bundle create --quiet "$root/fresh/repository" HEAD
+    cp "$here/inside.sh" "$root/fresh/"
+    cp --dereference /etc/resolv.conf /etc/hosts "$root/etc/"
+    for file in /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
+        [ ! -e "$file" ] || cp --dereference "$file" "$root$file"
+    done
+    env | grep -E '^(PIP|UV)_|^(https?|no|HTTPS?|NO)_(proxy|PROXY)=|^(SSL_CERT|REQUESTS_CA|CURL_CA)' |
+        grep -vE '^(PIP_FIND_LINKS|[A-Z]+_CACHE_DIR)=' | sed "s/'/'\\\\''/g; s/=\(.*\)/='\1'/; s/^/export /" >"$root/fresh/settings" || true
+    chmod -R a+rX "$root/fresh"
+    timeout --kill-after=30 "$((seconds > SECONDS ? seconds - SECONDS : 1))" unshare --mount --pid --fork --kill-child --propagation private \
+        bash "$here/enter.sh" "$root" "$cache/$suite" "$who" "$tests"
+}
+
+failed=0
+for case in "${cases[@]}"; do
+    suite=${case%/*} who=${case#*/}
+    make_root "$suite" || { echo "No root of $suite could be made: skipped." >&2; continue; }
+    start=$SECONDS
+    if (check "$suite" "$who"); then
+        echo "$case: works ($((SECONDS - start)) s)"
+    else
+        echo "$case: FAILED ($((SECONDS - start)) s)" >&2
+        failed=1
+    fi
+done
+exit $failed
