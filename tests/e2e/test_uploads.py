@@ -119,7 +119,7 @@ UNUSABLE: dict[str, tuple[str, bytes, int, str]] = {
     "a larger disk": (ASYNC, bytes(9 * MIB), 400, "the image holds a disk of 9437184 bytes; at most 8388608"),
     "much too large": (ASYNC, bytes(80 * MIB), 400, "83886080 bytes do not fit into a claim of 8388608"),
     "broken": (ASYNC, b"QFI\xfb" + bytes(1000), 400, "its qcow2 header is damaged"),
-    "no form": ("/v1beta1/upload-form", DISK, 400, "this is no form"),
+    "no form": ("/v1beta1/upload-form", DISK, 400, "this is not a form"),
     "larger once it is unpacked": (SYNC, gzip.compress(bytes(100 * MIB)), 500, "Saving stream failed: "),
 }
 
@@ -136,6 +136,21 @@ def test_what_cannot_be_used_is_refused_in_words_and_something_else_can_be_sent(
     wait_until(lambda: uploader.send(uploader.get_token(name), DISK).status == 200, "nothing else is taken")
     uploader.wait_until_filled(name)
     assert uploader.read_disk(name) == DISK.ljust(8 * MIB, b"\0")
+
+
+def test_a_hostile_content_type_costs_no_time(uploader: Uploader) -> None:
+    uploader.create(build_claim("form"))
+    uploader.wait_until_ready("form")
+    token, process = uploader.get_token("form"), Path(f"/proc/{uploader.system.process.pid}/stat")
+
+    def read_cpu_seconds() -> float:
+        return sum(map(int, process.read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    before = read_cpu_seconds()
+    for header in ("multipart/form-data;" * 3000, "multipart/form-data;" + "boundary" * 7500):
+        said = uploader.send(token, b"x", "/v1beta1/upload-form", **{"Content-Type": header})
+        assert (said.status, "this is not a form" in said.words) == (400, True)
+    assert read_cpu_seconds() - before < 1
 
 
 def test_who_may_upload(uploader: Uploader) -> None:

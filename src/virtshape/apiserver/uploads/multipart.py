@@ -1,89 +1,64 @@
 """
-The file in a form, while the form still comes: the first field called `file`.
+Find the file in a form while the form is being received: the content of the first field called `file`.
 
-Pure but for what it reads from; holds no more than one piece.
+Parsing is the multipart library's, in time and memory linear in what it reads; here is what counts as the file.
 """
 
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
+from multipart import MultipartError, MultipartSegment, ParserLimitReached, PushMultipartParser, parse_options_header
+
 LARGEST_HEAD: Final = 64 * 1024
-_BOUNDARY: Final = re.compile(r'multipart/form-data\s*;.*?boundary=(?:"([^"]{1,70})"|([^\s;,"]{1,70}))', re.IGNORECASE)
-_NAME: Final = re.compile(rb'[;\s]name="?([^";\r\n]*)"?', re.IGNORECASE)
-_FIELD: Final = b"file"
+"""Bytes of a header of a field."""
+LONGEST_BOUNDARY: Final = 70
+_FIELD: Final = "file"
 
 Read = Callable[[], Awaitable[bytes]]
-"""The next bytes of a body; none at its end."""
+"""Returns the next bytes of a body; none at its end."""
 
 
 class FormError(Exception):
-    """A body that is no form with a file in it."""
+    """A body that is not a form with a file in it."""
 
 
 async def read_file(read: Read, content_type: str) -> AsyncIterator[bytes]:
-    """The pieces of the file; all other fields are passed over."""
-    stated = _BOUNDARY.search(content_type)
-    if stated is None:
-        raise FormError("this is no form: its content type names no boundary")
-    form = _Form(read, (stated[1] or stated[2]).encode())
-    await form.skip_preamble()
-    while (head := await form.read_head()) is not None:
-        name = _NAME.search(head)
-        async for piece in form.read_field():
-            if name is not None and name[1] == _FIELD:
-                yield piece
-        if name is not None and name[1] == _FIELD:
-            await form.skip_rest()
-            return
+    """Yield the pieces of the file; all other fields are passed over."""
+    parser = PushMultipartParser(_find_boundary(content_type), max_header_size=LARGEST_HEAD)
+    in_file = False
+    while data := await read():
+        try:
+            for event in parser.parse(data):
+                if isinstance(event, MultipartSegment):
+                    in_file = event.name == _FIELD
+                elif in_file and event is None:
+                    await _skip_rest(read)
+                    return
+                elif in_file:
+                    yield bytes(event)
+        except ParserLimitReached:
+            raise FormError(f"a header of a field is too large: limit is {LARGEST_HEAD} bytes") from None
+        except MultipartError as error:
+            raise FormError(f"the form cannot be read: {error}") from None
+    try:
+        parser.close()
+    except MultipartError:
+        raise FormError("the form breaks off") from None
     raise FormError('the form has no field "file"')
 
 
-class _Form:
-    """The fields of a form, one after another."""
+def _find_boundary(content_type: str) -> str:
+    media, options = parse_options_header(content_type)
+    boundary: str = options.get("boundary", "")
+    if media != "multipart/form-data" or not 0 < len(boundary) <= LONGEST_BOUNDARY:
+        raise FormError(
+            "this is not a form: its content type must be multipart/form-data "
+            f"with a boundary of at most {LONGEST_BOUNDARY} characters"
+        )
+    return boundary
 
-    def __init__(self, read: Read, boundary: bytes) -> None:
-        self._read = read
-        self._delimiter = b"\r\n--" + boundary
-        self._rest = b"\r\n"  # so that the first delimiter looks like all others
 
-    async def skip_preamble(self) -> None:
-        async for _ in self.read_field():
-            pass
-
-    async def read_head(self) -> bytes | None:
-        """The head of the next field; None behind the last one."""
-        while len(self._rest) < 2:
-            await self._grow()
-        if self._rest.startswith(b"--"):
-            return None
-        while (end := self._rest.find(b"\r\n\r\n")) < 0:
-            if len(self._rest) > LARGEST_HEAD:
-                raise FormError("the head of a field is too large")
-            await self._grow()
-        head, self._rest = self._rest[:end], self._rest[end + 4 :]
-        return head
-
-    async def read_field(self) -> AsyncIterator[bytes]:
-        """The content of the field, up to the delimiter behind it."""
-        while (at := self._rest.find(self._delimiter)) < 0:
-            safe = len(self._rest) - len(self._delimiter) + 1
-            if safe > 0:
-                piece, self._rest = self._rest[:safe], self._rest[safe:]
-                yield piece
-            await self._grow()
-        piece, self._rest = self._rest[:at], self._rest[at + len(self._delimiter) :]
-        if piece:
-            yield piece
-
-    async def skip_rest(self) -> None:
-        """Read to the end of the body, which a client sends whatever comes of it."""
-        self._rest = b""
-        while await self._read():
-            pass
-
-    async def _grow(self) -> None:
-        data = await self._read()
-        if not data:
-            raise FormError("the form breaks off")
-        self._rest += data
+async def _skip_rest(read: Read) -> None:
+    """Read to the end of the body, which a client sends whatever its outcome is."""
+    while await read():
+        pass
