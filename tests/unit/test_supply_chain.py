@@ -37,6 +37,14 @@ def test_every_locked_file_has_a_hash() -> None:
             assert all(file["hash"].startswith("sha256:") for file in files), name
 
 
+def test_build_backends_are_pinned_to_versions() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    pins = project["tool"]["uv"]["build-constraint-dependencies"]
+    assert all(re.fullmatch(r"[a-z-]+==[0-9.]+", pin) for pin in pins)
+    names = {pin.partition("==")[0] for pin in pins}
+    assert {re.match(r"[a-z-]+", need)[0] for need in project["build-system"]["requires"]} | {"setuptools"} <= names  # type: ignore[index]
+
+
 def test_uv_itself_is_pinned_to_a_version_and_its_hashes() -> None:
     lines = [line for line in PINNED.read_text().splitlines() if not line.startswith("#")]
     assert re.fullmatch(r"uv==\d+\.\d+\.\d+ \\", lines[0])

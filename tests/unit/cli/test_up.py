@@ -8,7 +8,7 @@ import click
 import pytest
 
 from virtshape.cli.datadir import default_directory, name_flag
-from virtshape.cli.up import Address, refuse_address
+from virtshape.cli.up import Address, command, refuse_address
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,11 @@ from virtshape.cli.up import Address, refuse_address
 )
 def test_an_address_is_a_host_and_a_port(text: str, address: tuple[str, int]) -> None:
     assert Address().convert(text, None, None) == address
+
+
+def test_the_server_listens_on_loopback_by_default() -> None:
+    (listen,) = [option for option in command.params if option.name == "listen"]
+    assert listen.get_default(click.Context(command)) == "127.0.0.1:6443"
 
 
 @pytest.mark.parametrize("text", ["6443", "localhost", "localhost:", "localhost:many", "localhost:65536", "::1:6443"])
