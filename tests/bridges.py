@@ -5,6 +5,7 @@ import errno
 import fcntl
 import socket
 import struct
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -20,7 +21,19 @@ _UP: Final = struct.pack("=H", 1)
 
 @contextlib.contextmanager
 def bridging(bridge: str, address: str) -> Iterator[None]:
-    """Have a bridge; skip where the kernel or the container does not allow any."""
+    """
+    Have a bridge; skip where the kernel or the container does not allow any.
+
+    Names and addresses of bridges belong to the whole machine: tests that run at the same time wait for each other.
+    """
+    with (Path(tempfile.gettempdir()) / "virtshape-test-bridges.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with _make_bridge(bridge, address):
+            yield
+
+
+@contextlib.contextmanager
+def _make_bridge(bridge: str, address: str) -> Iterator[None]:
     try:
         _configure(bridge, _SIOCBRADDBR)
     except OSError as error:

@@ -28,7 +28,7 @@ _MAY_TAKE = re.compile(
 
 BY_OLDER: list[tuple[tuple[int, int], str, str]] = [
     (
-        (1, 25),  # the first that leaves validation to the server
+        (1, 24),  # the first that leaves validation to the server
         "kubectl apply -f examples/broken",
         'error: error validating "examples/broken/vm.yaml": error validating data: ...unknown field "buss" in ...',
     ),

@@ -122,12 +122,12 @@ def find_kubectls() -> dict[tuple[int, int], Path]:
 
 
 def list_kubectls() -> list[Any]:
-    """The oldest kubectl and the newest; one that should be there and is not makes tests that are skipped."""
+    """The oldest kubectl and, last, the newest; one that should be there and is not makes tests that are skipped."""
     found = find_kubectls()
     chosen = dict([*list(found.items())[:1], *list(found.items())[-1:]])
     parameters = [pytest.param(path, id=f"kubectl-{major}.{minor}") for (major, minor), path in chosen.items()]
     if (1, 20) not in chosen:
-        parameters.append(_missing("kubectl-1.20", "no kubectl 1.20: tools/kubectl/debian.sh fetches Debian's"))
+        parameters.insert(0, _missing("kubectl-1.20", "no kubectl 1.20: tools/kubectl/debian.sh fetches Debian's"))
     if not any(version >= (1, 30) for version in chosen):
         parameters.append(_missing("kubectl-current", "no current kubectl: tools/kubectl/build.sh makes one with Go"))
     return parameters
