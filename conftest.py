@@ -1,5 +1,6 @@
 """What all tests have in common: plugins, settings of Hypothesis, and modules whose doctests need libvirt's binding."""
 
+import signal
 from importlib.util import find_spec
 
 from hypothesis import settings
@@ -9,6 +10,9 @@ pytest_plugins = ["tests.parallel", "tests.progress", "tests.skipping"]
 _NEED_LIBVIRT = ("answering", "forwarding", "guest", "looking")
 
 collect_ignore = [] if find_spec("libvirt") else [f"src/virtshape/launcher/process/{name}.py" for name in _NEED_LIBVIRT]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # commands that tests start are ended by it
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

@@ -5,8 +5,9 @@ A console says hello, then says back what it is told; a screen greets as VNC doe
 """
 
 import asyncio
+import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from virtshape.stream.duplex import Duplex, open_tcp, open_unix
 HELLO = b"login: "
 GREETING = b"RFB 003.008\n"
 MANY = 64 * 1024 * 1024
+
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class EchoDoor:
@@ -130,17 +133,33 @@ async def open_echo_door(folder: Path) -> AsyncIterator[EchoDoor]:
     """The door and its servers: guests' ports 7 (echo, also UDP), 9 (ignores), 19 (pours), 80 (answers once)."""
     door = EchoDoor(folder)
     ending = asyncio.Event()
+    talks: set[asyncio.Task[None] | None] = set()
+
+    def track(talk: Talk) -> Talk:
+        """Keep the tasks that serve connections, so that none of them is left when the loop is closed."""
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            talks.add(task)
+            with contextlib.suppress(asyncio.CancelledError, ConnectionError):
+                await talk(reader, writer)
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+            talks.discard(task)
+
+        return serve
 
     async def ignore(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await ending.wait()
         writer.close()
 
     servers = [
-        await asyncio.start_unix_server(door.serve_console, folder / "console"),
-        await asyncio.start_unix_server(serve_screen, folder / "screen"),
+        await asyncio.start_unix_server(track(door.serve_console), folder / "console"),
+        await asyncio.start_unix_server(track(serve_screen), folder / "screen"),
     ]
     for port, talk in ((ECHO, echo), (ANSWER, answer_once), (POUR, pour), (IGNORE, ignore)):
-        server = await asyncio.start_server(talk, "127.0.0.1", 0)
+        server = await asyncio.start_server(track(talk), "127.0.0.1", 0)
         servers.append(server)
         door.ports[port, "tcp"] = server.sockets[0].getsockname()[1]
     loop = asyncio.get_running_loop()
@@ -153,6 +172,10 @@ async def open_echo_door(folder: Path) -> AsyncIterator[EchoDoor]:
         datagrams.close()
         for server in servers:
             server.close()
+        left = [task for task in talks if task is not None]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left)
 
 
 def _name(vmi: VirtualMachineInstance) -> str:
