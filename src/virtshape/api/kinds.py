@@ -134,6 +134,7 @@ def _core_kinds() -> list[Kind]:
         kind("core.claim:PersistentVolumeClaim", "pvc"),
         kind("core.persistentvolume:PersistentVolume", "pv", namespaced=False),
         kind("core.podspec:Pod", "po", categories="all"),
+        kind("core.quota:ResourceQuota", "quota"),
         kind("core.config:Secret"),
         kind("core.service:Service", "svc", categories="all"),
         kind("core.serviceaccount:ServiceAccount", "sa"),

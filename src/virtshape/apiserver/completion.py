@@ -21,6 +21,8 @@ def complete_new(kind: Kind, tree: Tree) -> Tree:
             return {**tree, "spec": _with_finalizer(tree.get("spec") or {}), "status": {"phase": "Active"}}
         case "", "PersistentVolume" | "PersistentVolumeClaim" | "Pod":
             return {**tree, "status": {"phase": "Pending"}}
+        case "", "ResourceQuota":
+            return {**tree, "status": {}}
         case "", "Event":
             return {**tree, **{field: tree.get(field, value) for field, value in _EVENT.items()}}
         case _:

@@ -37,6 +37,7 @@ from virtshape.apiserver.documents.definitions import list_definitions, write_se
 from virtshape.apiserver.documents.publishing import Publisher
 from virtshape.apiserver.http import Listener
 from virtshape.apiserver.objects import encode_tree, metadata_of
+from virtshape.apiserver.quotas import QuotaAdmission
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.server import Server
 from virtshape.apiserver.shaping import ShapingAdmission
@@ -224,6 +225,7 @@ def _build_server(
         ClaimAdmission(store),
         CloneAdmission(world, access.authorizer),
         ShapingAdmission(world),
+        QuotaAdmission(store),
     )
     desk = Desk(store, chain)
     return Server(

@@ -55,6 +55,7 @@ _WORKLOADS = (
     "services",
 )
 _WORKLOAD_DETAILS = ("namespaces", "namespaces/status", "persistentvolumeclaims/status", "pods/log", "pods/status")
+_QUOTAS = ("resourcequotas", "resourcequotas/status")
 _HEALTH_PATHS = ("/healthz", "/livez", "/readyz", "/version", "/version/")
 _MONITORING_PATHS = ("/healthz", "/healthz/*", "/livez", "/livez/*", "/metrics", "/readyz", "/readyz/*")
 _DISCOVERY_PATHS = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", *_HEALTH_PATHS)
@@ -135,7 +136,7 @@ def _build_user_roles() -> list[ClusterRole]:
         _role(
             "system:aggregate-to-view",
             [
-                _rule("", (*_WORKLOADS, *_WORKLOAD_DETAILS), *_READ),
+                _rule("", (*_WORKLOADS, *_WORKLOAD_DETAILS, *_QUOTAS), *_READ),
                 _rule(
                     "apps", ("controllerrevisions", "deployments", "deployments/scale", "deployments/status"), *_READ
                 ),

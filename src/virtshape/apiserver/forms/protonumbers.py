@@ -222,11 +222,16 @@ Role metadata rules
 RoleBinding metadata subjects roleRef
 RoleRef apiGroup kind name
 RollingUpdateDeployment maxUnavailable maxSurge
+ResourceQuota metadata spec status
+ResourceQuotaSpec hard scopes scopeSelector
+ResourceQuotaStatus hard used
 SELinuxOptions user role type level
 ScaleIOPersistentVolumeSource gateway system secretRef sslEnabled protectionDomain storagePool storageMode volumeName
   fsType readOnly
 ScaleIOVolumeSource gateway system secretRef sslEnabled protectionDomain storagePool storageMode volumeName fsType
   readOnly
+ScopeSelector matchExpressions
+ScopedResourceSelectorRequirement scopeName operator values
 SeccompProfile type localhostProfile*
 Secret metadata data^ type stringData immutable*
 SecretEnvSource <LocalObjectReference optional*

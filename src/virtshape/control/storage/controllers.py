@@ -10,6 +10,7 @@ from typing import Final
 from virtshape.api.cdi import DataSource, DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.core.quota import ResourceQuota
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import Model
 from virtshape.api.snapshot import VolumeSnapshot
@@ -28,6 +29,7 @@ from virtshape.control.storage.datavolumes import DataVolumeReconciler
 from virtshape.control.storage.filling import is_finished
 from virtshape.control.storage.played import PlayedReconciler
 from virtshape.control.storage.protocol import Storage
+from virtshape.control.storage.quotas import QuotaReconciler
 from virtshape.control.storage.reclaim import VolumeReconciler
 from virtshape.control.storage.snapshots import SnapshotReconciler
 from virtshape.control.storage.uploads import UploadReconciler
@@ -37,6 +39,7 @@ from virtshape.control.storage.volumes import BY_RESERVATION, FREE, list_reserva
 _BY_ORIGIN: Final = "origin"
 _BY_BINDING: Final = "binding"
 _UNBOUND: Final = "unbound"
+_BY_NAMESPACE: Final = "namespace"
 
 
 class ForeignControllers:
@@ -104,6 +107,7 @@ class StorageControllers:
         self.snapshots = Loop("snapshot", snapshots.reconcile)
         self.uploads = Loop("upload", uploads.reconcile)
         self.data_sources = Loop("datasource", DataSourceReconciler(client, informers, clock).reconcile)
+        self.quotas = Loop("quota", QuotaReconciler(client, informers).reconcile)
         self.loops = (
             self.claims,
             self.volumes,
@@ -111,6 +115,7 @@ class StorageControllers:
             self.snapshots,
             self.data_sources,
             self.uploads,
+            self.quotas,
         )
         self._watch()
 
@@ -139,6 +144,9 @@ class StorageControllers:
         indexes = {_BY_BINDING: _binding_of, _BY_ORIGIN: list_claim_origins}
         add(PersistentVolumeClaim, indexes).handle(self._see_claim)
         add(VirtualMachineInstance).handle(self._see_vmi)
+        add(ResourceQuota, {_BY_NAMESPACE: _namespace_of}).handle(
+            lambda change: self.quotas.queue.add(place_of(change.item))
+        )
         add(DataVolume, {_BY_ORIGIN: list_data_volume_origins}).handle(
             lambda change: self.data_volumes.queue.add(place_of(change.item))
         )
@@ -159,6 +167,8 @@ class StorageControllers:
         self.claims.queue.add(place)
         self.data_volumes.queue.add(place)
         self.uploads.queue.add(place)
+        for quota in self._informers.find_places_by(ResourceQuota, _BY_NAMESPACE, place.namespace):
+            self.quotas.queue.add(quota)
         for volume in self._informers.find_places_by(PersistentVolume, BY_RESERVATION, str(place)):
             self.volumes.queue.add(volume)
         self._see_origin(change.item)
@@ -235,6 +245,10 @@ def list_claim_origins(claim: PersistentVolumeClaim) -> list[str]:
     return (
         [f"{asked.kind} {place_of(claim).namespace}/{asked.name}"] if asked is not None and not is_bound(claim) else []
     )
+
+
+def _namespace_of(quota: ResourceQuota) -> Iterable[str]:
+    return (place_of(quota).namespace,)
 
 
 def _binding_of(claim: PersistentVolumeClaim) -> Iterable[str]:

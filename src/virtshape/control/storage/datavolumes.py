@@ -44,6 +44,8 @@ from virtshape.control.storage.volumes import read_volume
 
 POLL_SECONDS: Final = 1.0
 WAIT_SECONDS: Final = 5.0
+QUOTA_RETRY_SECONDS: Final = 60.0
+"""How long a DataVolume whose claim exceeds a quota waits before it tries again."""
 
 
 class DataVolumeReconciler:
@@ -125,6 +127,12 @@ class DataVolumeReconciler:
         try:
             made = await self._client.create(wanted)
         except StatusError as error:
+            if error.reason == "Forbidden" and "exceeded quota" in error.message:
+                # What was fetched to find out the size must not stay: no quota counts it.
+                await self._storage.forget(self._keys[name])
+                self._retry_at[name] = self._clock() + QUOTA_RETRY_SECONDS
+                seen.trouble = NotYet("ErrExceededQuota", error.message)
+                return None
             if error.reason != "AlreadyExists":
                 raise
             return await self._client.get(PersistentVolumeClaim, name.name, name.namespace)

@@ -13,6 +13,7 @@ _COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
     ("", "PersistentVolume"): volumes.VOLUME,
     ("", "PersistentVolumeClaim"): volumes.CLAIM,
     ("", "Pod"): workloads.POD,
+    ("", "ResourceQuota"): volumes.QUOTA,
     ("", "Secret"): access.SECRET,
     ("", "Service"): workloads.SERVICE,
     ("", "ServiceAccount"): access.SERVICE_ACCOUNT,

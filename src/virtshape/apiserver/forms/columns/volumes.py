@@ -49,6 +49,19 @@ def _show_binding_mode(mode: str | None) -> Cell:
     return mode or "Immediate"
 
 
+def _show_requests(hard: dict[str, str] | None, used: dict[str, str] | None) -> Cell:
+    return _show_quota(hard, used, limits=False)
+
+
+def _show_limits(hard: dict[str, str] | None, used: dict[str, str] | None) -> Cell:
+    return _show_quota(hard, used, limits=True)
+
+
+def _show_quota(hard: dict[str, str] | None, used: dict[str, str] | None, *, limits: bool) -> Cell:
+    names = sorted(name for name in hard or {} if name.startswith("limits.") is limits)
+    return ", ".join(f"{name}: {(used or {}).get(name, '0')}/{(hard or {})[name]}" for name in names)
+
+
 _PHASE = computed("Status", "How far it has come.", _show_phase, ".status.phase", ".metadata.deletionTimestamp")
 _CLASS = computed("StorageClass", "Its storage class.", _show_or_empty, ".spec.storageClassName")
 _ATTRIBUTES = computed(
@@ -59,6 +72,12 @@ _CREATION = Column(
     "CreationTime", "date", (".status.creationTime",), "When the copy was made.", show=format_age, needs_clock=True
 )
 
+QUOTA = (
+    NAME,
+    computed("Request", "What is used of each limit on requests.", _show_requests, ".status.hard", ".status.used"),
+    computed("Limit", "What is used of each limit on limits.", _show_limits, ".status.hard", ".status.used"),
+    AGE,
+)
 CLAIM = (
     NAME,
     _PHASE,

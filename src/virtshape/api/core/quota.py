@@ -1,0 +1,62 @@
+"""
+Resource quotas: how much the objects of a namespace may ask for together.
+
+Only structs: admission checks quotas, and a controller keeps their status.
+"""
+
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import Model
+from virtshape.api.quantity import Quantity
+
+
+class ScopedResourceSelectorRequirement(Model):
+    """One condition on the objects that a quota counts."""
+
+    scope_name: str
+    """The scope, such as `PriorityClass`."""
+    operator: str
+    """How the scope relates to the values: `In`, `NotIn`, `Exists` or `DoesNotExist`."""
+    values: list[str] | None = None
+    """The values, if the operator takes any."""
+
+
+class ScopeSelector(Model):
+    """Conditions on the objects that a quota counts."""
+
+    match_expressions: list[ScopedResourceSelectorRequirement] | None = None
+    """The conditions, all of which must hold."""
+
+
+class ResourceQuotaSpec(Model):
+    """The limits of a quota."""
+
+    hard: dict[str, Quantity] | None = None
+    """The most that may be used, by the name of the resource, such as `requests.storage`."""
+    scopes: list[str] | None = None
+    """The scopes of the objects that are counted; quotas with scopes do not count claims."""
+    scope_selector: ScopeSelector | None = None
+    """Conditions on the objects that are counted; quotas with conditions do not count claims."""
+
+
+class ResourceQuotaStatus(Model):
+    """The limits that are enforced, and what is used of them."""
+
+    hard: dict[str, Quantity] | None = None
+    """The limits that are enforced."""
+    used: dict[str, Quantity] | None = None
+    """What is used of them."""
+
+
+class ResourceQuota(Model, kw_only=True):
+    """How much the objects of a namespace may ask for together."""
+
+    api_version: str
+    """The version of this object: `v1`."""
+    kind: str
+    """`ResourceQuota`."""
+    metadata: ObjectMeta | None = None
+    """The object's name, labels and the like."""
+    spec: ResourceQuotaSpec | None = None
+    """The limits."""
+    status: ResourceQuotaStatus | None = None
+    """What is used of the limits."""

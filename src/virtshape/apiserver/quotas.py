@@ -1,0 +1,130 @@
+"""
+Admission by resource quotas: claims that would exceed a quota of their namespace are refused, as kube-apiserver does.
+
+Claims that were admitted and are not stored yet are counted too, so that concurrent requests cannot exceed a quota.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.api.codec import decode, from_tree
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.quota import ResourceQuota
+from virtshape.api.quantity import Quantity
+from virtshape.api.status import Cause
+from virtshape.api.storage import StorageClass
+from virtshape.apiserver.access.authentication import User
+from virtshape.apiserver.access.authorization import refuse
+from virtshape.apiserver.objects import Tree
+from virtshape.apiserver.route import Route
+from virtshape.apiserver.validity.violation import invalid_value, refuse_object
+from virtshape.control.storage.classes import find_default_class
+from virtshape.control.storage.quotas import Usage, add_usage, find_excess, is_counted, list_limits, measure_claim
+from virtshape.store.record import Event, Key
+from virtshape.store.store import Store
+
+_CLAIMS: Final = "persistentvolumeclaims"
+_QUOTAS: Final = "resourcequotas"
+_CLASSES: Final = "storageclasses.storage.k8s.io"
+PENDING_SECONDS: Final = 10.0
+"""How long a claim that was admitted counts before it is stored; then its write has failed."""
+_KNOWN: Final = frozenset(
+    {
+        *("cpu", "memory", "ephemeral-storage", "pods", "services", "replicationcontrollers", "resourcequotas"),
+        *("secrets", "configmaps", "persistentvolumeclaims", "services.nodeports", "services.loadbalancers"),
+        *("requests.cpu", "requests.memory", "requests.storage", "requests.ephemeral-storage"),
+        *("limits.cpu", "limits.memory", "limits.ephemeral-storage"),
+    }
+)
+
+
+class _Pending(Struct, frozen=True):
+    """What an admitted claim uses, until when."""
+
+    usage: Usage
+    until: float
+
+
+class QuotaAdmission:
+    """Refuses claims that would exceed a quota, and quotas that make no sense."""
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._pending: dict[Key, _Pending] = {}
+        store.observe(self._see)
+
+    async def admit(
+        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
+    ) -> tuple[Tree | None, list[str]]:
+        """Check a claim against the quotas of its namespace."""
+        del user
+        if new is None or operation == "DELETE" or route.subresource or route.kind.group:
+            return new, []
+        if route.kind.kind == "ResourceQuota":
+            return new, check_quota(route, new)
+        if route.kind.kind == "PersistentVolumeClaim":
+            self._check_claim(route, new, old, dry_run=dry_run)
+        return new, []
+
+    def _check_claim(self, route: Route, new: Tree, old: Tree | None, *, dry_run: bool) -> None:
+        quotas = [decode(one.value, ResourceQuota) for one in self._store.list(_QUOTAS, route.namespace).records]
+        quotas = [one for one in quotas if list_limits(one)]
+        if not quotas:
+            return
+        default = self._find_default_class()
+        wanted = measure_claim(from_tree(new, PersistentVolumeClaim), default)
+        before = measure_claim(from_tree(old, PersistentVolumeClaim), default) if old is not None else {}
+        more = {name: amount - before.get(name, 0) for name, amount in wanted.items()}
+        if not any(amount > 0 for amount in more.values()):
+            return
+        name = new["metadata"]["name"]
+        key = Key(_CLAIMS, route.namespace, name)
+        used = add_usage(self._list_usage(route.namespace, default, key))
+        used = add_usage([used, before])
+        for quota in quotas:
+            if excess := find_excess(quota, used, more):
+                raise refuse("", _CLAIMS, name, excess)
+        if not dry_run:
+            self._pending[key] = _Pending(wanted, self._clock() + PENDING_SECONDS)
+
+    def _list_usage(self, namespace: str, default: str, but: Key) -> Iterator[Usage]:
+        """Yield what the other claims of a namespace use."""
+        now = self._clock()
+        self._pending = {key: one for key, one in self._pending.items() if one.until > now}
+        pending = {key: one for key, one in self._pending.items() if key.namespace == namespace and key != but}
+        yield from (one.usage for one in pending.values())
+        for record in self._store.list(_CLAIMS, namespace).records:
+            if record.key != but and record.key not in pending:
+                yield measure_claim(decode(record.value, PersistentVolumeClaim), default)
+
+    def _find_default_class(self) -> str:
+        classes = [decode(one.value, StorageClass) for one in self._store.list(_CLASSES).records]
+        found = find_default_class(classes)
+        return (found.metadata.name if found is not None and found.metadata else None) or ""
+
+    def _see(self, event: Event) -> None:
+        if event.key.resource == _CLAIMS:
+            self._pending.pop(event.key, None)
+
+
+def check_quota(route: Route, new: Tree) -> list[str]:
+    """Refuse a quota with limits that make no sense; a warning for each limit that is not enforced."""
+    hard = (new.get("spec") or {}).get("hard") or {}
+    causes: list[Cause] = []
+    for resource, text in hard.items():
+        field = f"spec.hard[{resource}]"
+        if "/" not in resource and resource not in _KNOWN and not resource.startswith(("requests.", "hugepages-")):
+            causes.append(invalid_value(field, resource, "must be a standard resource type or fully qualified"))
+        elif Quantity(text).amount < 0:
+            causes.append(invalid_value(field, str(text), "must be greater than or equal to 0"))
+    if causes:
+        raise refuse_object(route.kind, new["metadata"]["name"], causes)
+    return [
+        f"spec.hard[{resource}] is not enforced: only claims are counted"
+        for resource in hard
+        if not is_counted(resource)
+    ]
