@@ -167,3 +167,27 @@ def test_the_aggregated_api_visits_guests_and_runs_nothing_else(installed: Kubec
 
     retry(check)
     assert "host assigned" in kubectl.refused("exec", "other", "-c", "compute", "--", "true")
+
+
+POD_CHANGES = {
+    "an annotation": ("virt-launcher-web-0", {"metadata": {"annotations": {"virtshape.io/paused": "true"}}}, True),
+    "another image": ("virt-launcher-web-0", {"spec": {"containers": [{"name": "compute", "image": "evil"}]}}, False),
+    "a label": ("virt-launcher-web-0", {"metadata": {"labels": {"app": "other"}}}, False),
+    "another pod": ("other", {"metadata": {"annotations": {"virtshape.io/paused": "true"}}}, False),
+}
+
+
+def test_the_aggregated_api_only_annotates_pods_of_guests(installed: Kubectl, namespace: str) -> None:
+    kubectl = installed.within(namespace)
+    kubectl.apply(LAUNCHER_POD, {**LAUNCHER_POD, "metadata": {"name": "other"}})
+    user = f"--as=system:serviceaccount:{SYSTEM}:virtshape-apiserver"
+
+    def check() -> None:  # a policy is in force a moment after it is there
+        for name, (pod, patch, allowed) in POD_CHANGES.items():
+            words = ("patch", user, "pod", pod, "--type=strategic", "-p", json.dumps(patch))
+            if allowed:
+                kubectl(*words)
+            else:
+                assert "may annotate the pods of guests" in kubectl.refused(*words), name
+
+    retry(check)

@@ -79,8 +79,8 @@ REASONS: dict[str, Reason] = {
         "Starting",
         "Synchronized",
         "HostDiskRefused",
-        "spec.volumes[1].hostDisk: this machine allows no host disks: its configuration names no directory for them",
-        volume={"hostDisk": {"path": "/etc/passwd", "type": "Disk"}},
+        "spec.volumes[1].hostDisk.path: there is no file /srv/virtshape-disks/missing.img",
+        volume={"hostDisk": {"path": "/srv/virtshape-disks/missing.img", "type": "Disk"}},
     ),
     "hugepages": Reason(
         "ErrorUnschedulable",
@@ -158,7 +158,22 @@ def failed(guests: Guests) -> Iterator[None]:
     guests.system.ask("DELETE", "/apis/cdi.kubevirt.io/v1beta1/namespaces/default/datavolumes/failed")
 
 
-@pytest.mark.usefixtures("failed")
+@pytest.fixture
+def permitted(guests: Guests, settings: Path) -> Iterator[None]:
+    """A configuration by which admission lets pass what the machine does not have."""
+    devices = [{"pciVendorSelector": "10DE:1EB8", "resourceName": "example.org/gpu"}]
+    configuration = {
+        "developerConfiguration": {"featureGates": ["WorkloadEncryptionSEV"]},
+        "permittedHostDevices": {"pciHostDevices": devices},
+    }
+    path = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
+    settings.write_text(json.dumps({"hostDisks": {"roots": ["/srv/virtshape-disks"]}}))
+    guests.patch(path, spec={"configuration": configuration})
+    yield
+    guests.patch(path, spec={"configuration": None})
+
+
+@pytest.mark.usefixtures("failed", "permitted")
 @pytest.mark.parametrize(("name", "why"), REASONS.items(), ids=REASONS.keys())
 def test_why_a_guest_does_not_start_is_told_in_words(guests: Guests, name: str, why: Reason) -> None:
     name = f"not-{name}"

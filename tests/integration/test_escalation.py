@@ -124,3 +124,20 @@ def test_a_user_does_not_write_the_status_of_an_instance(serving: Serving, clien
     )
     assert client.get(f"{instances}/one").tree["status"] == stored["status"]
     attacker.close()
+
+
+def test_server_side_apply_creates_only_with_the_right_to_create(
+    serving: Serving, client: Client, place: Place
+) -> None:
+    subject = {"apiGroup": GROUP, "kind": "User", "name": "erin"}
+    grant(client, place, rule("get patch", "configmaps", resourceNames=["settings"]), subject=subject)
+    erin = acting(serving, "erin")
+    path = place.core("configmaps", "settings")
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "1"}}
+    reply = erin.apply(path, applied)
+    assert reply.reason == (403, "Forbidden")
+    assert 'User "erin" cannot create resource "configmaps"' in reply.tree["message"]
+    assert client.get(path).status == 404
+    create(client, place.core("configmaps"), applied)
+    assert erin.apply(path, {**applied, "data": {"b": "2"}}).status == 200
+    erin.close()

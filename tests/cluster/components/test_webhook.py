@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from tests.cluster.components.site import PATIENCE, SYSTEM, Site, Worker
-from tests.cluster.installing import retry
+from tests.cluster.installing import retry, wait_for_kinds
 from tests.demo import find_port
 from tests.e2e.kubectl import Kubectl
+
+from virtshape.serve.manifests.crds import build_definitions
+from virtshape.serve.manifests.options import Options
 
 Tree = dict[str, Any]
 pytestmark = pytest.mark.usefixtures("webhook")
@@ -313,3 +316,70 @@ def test_host_disks_and_devices_need_the_administrators_permission(site: Site, k
             retry(lambda tree=tree: kubectl.apply(tree))
     finally:
         configure(site)
+
+
+def test_a_data_source_points_only_where_its_author_may_clone(site: Site, kubectl: Kubectl) -> None:
+    """Else a VM that copies from it gets other content than it was admitted with."""
+    kinds = [kind for kind in build_definitions(Options(cdi=True)) if kind["spec"]["names"]["kind"] == "DataSource"]
+    site.kubectl.apply(*({**kind, "spec": {**kind["spec"], "conversion": {"strategy": "None"}}} for kind in kinds))
+    wait_for_kinds(site.kubectl)
+    namespace = kubectl.namespace
+    rights = [{"apiGroups": ["cdi.kubevirt.io"], "resources": ["datasources"], "verbs": ["*"]}]
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "sources"}}
+    kubectl.apply({**role, "rules": rights})
+    kubectl("create", "rolebinding", "sources", "--role=sources", "--user=eve")
+    source = {
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataSource",
+        "metadata": {"name": "lure"},
+        "spec": {"source": {"pvc": {"name": "disk", "namespace": namespace}}},
+    }
+    retry(lambda: kubectl("create", "--as=eve", "-f", "-", stdin=json.dumps(source)))
+    moved = json.dumps({"spec": {"source": {"pvc": {"name": "secret", "namespace": "default"}}}})
+    refusal = kubectl.refused("patch", "--as=eve", "datasource", "lure", "--type=merge", "-p", moved)
+    assert "insufficient permissions in clone source namespace default" in refusal
+
+
+def test_what_a_foreign_claim_says_is_not_revealed_by_inference(site: Site, kubectl: Kubectl) -> None:
+    """The mutating webhook infers before the validating one checks the right to copy."""
+    name, labels = f"golden-{kubectl.namespace}", {"instancetype.kubevirt.io/default-instancetype": "top-secret"}
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    site.kubectl.within("default").apply(claim)
+    rights = [{"apiGroups": ["kubevirt.io"], "resources": ["virtualmachines"], "verbs": ["create"]}]
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "vms"}}
+    kubectl.apply({**role, "rules": rights})
+    kubectl("create", "rolebinding", "vms", "--role=vms", "--user=eve")
+    origin = {"pvc": {"name": name, "namespace": "default"}}
+    vm = build_vm(
+        "spy",
+        instancetype={"inferFromVolume": "root"},
+        dataVolumeTemplates=[{"metadata": {"name": "root"}, "spec": {"source": origin, "storage": {}}}],
+        template={"spec": {"domain": {"devices": {}}, "volumes": [{"name": "root", "dataVolume": {"name": "root"}}]}},
+    )
+
+    def check() -> None:
+        refusal = kubectl.refused("create", "--as=eve", "-f", "-", stdin=json.dumps(vm))
+        assert "insufficient permissions in clone source namespace default" in refusal
+        assert "top-secret" not in refusal
+
+    retry(check)
+
+
+def test_a_user_does_not_write_the_status_of_an_instance(kubectl: Kubectl) -> None:
+    instance = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": "forged"},
+        "spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}},
+        "status": {"phase": "Running", "nodeName": "node1"},
+    }
+    kubectl.apply(instance)
+    before = kubectl.get("vmi", "forged")["status"]
+    assert (before["phase"], "nodeName" in before) == ("Pending", False)
+    kubectl("patch", "vmi", "forged", "--type=merge", "-p", json.dumps({"status": {"phase": "Running"}}))
+    assert kubectl.get("vmi", "forged")["status"] == before

@@ -1,7 +1,7 @@
 """
-The say of access control in writes: roles and bindings are completed, checked, and grant no more than the writer has.
+Access control as a step of admission: roles and bindings are completed, checked, and grant no more than the writer has.
 
-Looks at nothing but roles and bindings.
+Also checks the right to create where the request alone does not tell that an object is created: server-side apply.
 """
 
 from typing import cast
@@ -9,7 +9,7 @@ from typing import cast
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 from virtshape.apiserver.access.authentication import User
-from virtshape.apiserver.access.authorization import RBAC_GROUP, AccessObject, Authorizer, Binding
+from virtshape.apiserver.access.authorization import RBAC_GROUP, AccessObject, Attributes, Authorizer, Binding
 from virtshape.apiserver.access.escalation import check_binding, check_role
 from virtshape.apiserver.access.rolecheck import check_access, complete_access
 from virtshape.apiserver.objects import Tree
@@ -28,6 +28,8 @@ class AccessAdmission:
     ) -> tuple[Tree | None, list[str]]:
         """Complete a role or binding; refuse one that is wrong or grants too much."""
         del dry_run
+        if operation == "CREATE" and route.verb == "patch":
+            self._authorizer.require(user, _create(route))
         if route.kind.group != RBAC_GROUP or new is None or operation == "DELETE":
             return new, []
         struct = cast("type[AccessObject]", route.kind.struct)
@@ -46,6 +48,10 @@ class AccessAdmission:
                 check_role(user, self._authorizer, item, cast("Role | ClusterRole | None", before))
             case RoleBinding() | ClusterRoleBinding():
                 check_binding(user, self._authorizer, item, cast("Binding | None", before))
+
+
+def _create(route: Route) -> Attributes:
+    return Attributes("create", route.kind.group, route.kind.plural, "", route.namespace, route.name)
 
 
 def _references(binding: Binding) -> Tree:

@@ -21,7 +21,13 @@ SELECTOR: Final = f"{COMPONENT_LABEL}={LAUNCHER}"
 CONTAINER: Final = "compute"
 LONGEST_LABEL: Final = 63
 _LONGEST_NAME: Final = 253
-_DROPPED_ANNOTATIONS: Final = ("kubectl.kubernetes.io/last-applied-configuration",)
+_DROPPED_ANNOTATIONS: Final = (
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "container.apparmor.security.beta.kubernetes.io/",
+    "container.seccomp.security.alpha.kubernetes.io/",
+    "seccomp.security.alpha.kubernetes.io/",
+)
+"""Beginnings of annotations that stay with the instance; a node would take some of them as the pod's confinement."""
 
 
 def name_pod(vmi: VirtualMachineInstance, purpose: str = LAUNCHER) -> str:
@@ -54,7 +60,9 @@ def list_labels(vmi: VirtualMachineInstance, component: str = LAUNCHER) -> dict[
 def list_annotations(vmi: VirtualMachineInstance) -> dict[str, str]:
     """The annotations of the instance's pod: the instance's own, and those that tools look for."""
     metadata = vmi.metadata or ObjectMeta()
-    own = {key: value for key, value in (metadata.annotations or {}).items() if key not in _DROPPED_ANNOTATIONS}
+    own = {
+        key: value for key, value in (metadata.annotations or {}).items() if not key.startswith(_DROPPED_ANNOTATIONS)
+    }
     return {
         **own,
         DOMAIN_ANNOTATION: metadata.name or "",

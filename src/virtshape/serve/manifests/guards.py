@@ -1,8 +1,8 @@
 """
-The admission policy that narrows what the aggregated API may run in pods.
+Admission policies that narrow what the aggregated API may do with pods.
 
-Guests' consoles and screens are reached by a command in their pod. RBAC cannot restrict pods/exec to some pods or
-commands, so a policy does: only launcher pods, only their compute container, and only the visit command.
+Guests' consoles and screens are reached by a command in their pod, and a paused guest is noted on its pod. RBAC can
+restrict neither to some pods, commands or fields, so policies do: only launcher pods, the visit command, annotations.
 """
 
 from typing import Final
@@ -13,39 +13,49 @@ from virtshape.serve.manifests.naming import SYSTEM, Tree, begin, name_account
 from virtshape.serve.manifests.options import Options
 
 _VERSION: Final = "admissionregistration.k8s.io/v1"
-_NAME: Final = f"{SYSTEM}-visits"
-_RUNNING_COMMANDS: Final = {
-    "apiGroups": [""],
-    "apiVersions": ["v1"],
-    "operations": ["CONNECT"],
-    "resources": ["pods/exec"],
-    "scope": "*",
-}
+_VISITS: Final = f"{SYSTEM}-visits"
+_CHANGES: Final = f"{SYSTEM}-pod-changes"
+_SAME_LABELS: Final = "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})"
+_SAME_OWNERS: Final = "object.metadata.?ownerReferences.orValue([]) == oldObject.metadata.?ownerReferences.orValue([])"
 
 
 def build_guards(options: Options) -> list[Tree]:
-    """The policy and what puts it in force."""
+    """Return the policies for the aggregated API's account, and the bindings that put them in force."""
     if options.runtime == "none":
         return []
     account = name_account("apiserver", options.namespace)
+    is_launcher = f"request.name.startsWith('{LAUNCHER}-')"
+    visits = _guard(
+        _VISITS,
+        account,
+        ("CONNECT", "pods/exec"),
+        f"{is_launcher} && object.container == '{CONTAINER}' && {_match_visit()}",
+        "the aggregated API may visit guests in their pods, and do nothing else there",
+    )
+    changes = _guard(
+        _CHANGES,
+        account,
+        ("UPDATE", "pods"),
+        f"{is_launcher} && object.spec == oldObject.spec && {_SAME_LABELS} && {_SAME_OWNERS}",
+        "the aggregated API may annotate the pods of guests, and change nothing else of pods",
+    )
+    return [*visits, *changes]
+
+
+def _guard(name: str, account: str, operation: tuple[str, str], expression: str, message: str) -> list[Tree]:
+    """Return a policy that denies an account what the expression does not allow, and its binding."""
+    verb, resource = operation
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": [verb], "resources": [resource], "scope": "*"}
     policy = {
         "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [_RUNNING_COMMANDS]},
+        "matchConstraints": {"resourceRules": [rule]},
         "matchConditions": [{"name": "aggregated-api", "expression": f"request.userInfo.username == '{account}'"}],
-        "validations": [
-            {
-                "expression": (
-                    f"request.name.startsWith('{LAUNCHER}-') && object.container == '{CONTAINER}' && {_match_visit()}"
-                ),
-                "message": "the aggregated API may visit guests in their pods, and do nothing else there",
-                "reason": "Forbidden",
-            }
-        ],
+        "validations": [{"expression": expression, "message": message, "reason": "Forbidden"}],
     }
-    binding = {"policyName": _NAME, "validationActions": ["Deny"]}
+    binding = {"policyName": name, "validationActions": ["Deny"]}
     return [
-        {**begin(_VERSION, "ValidatingAdmissionPolicy", _NAME, component="apiserver"), "spec": policy},
-        {**begin(_VERSION, "ValidatingAdmissionPolicyBinding", _NAME, component="apiserver"), "spec": binding},
+        {**begin(_VERSION, "ValidatingAdmissionPolicy", name, component="apiserver"), "spec": policy},
+        {**begin(_VERSION, "ValidatingAdmissionPolicyBinding", name, component="apiserver"), "spec": binding},
     ]
 
 

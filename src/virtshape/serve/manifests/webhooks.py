@@ -80,8 +80,9 @@ def _list_validating(options: Options) -> list[Tree]:
         ("instancetype.validate", _rule("instancetype.kubevirt.io"), (_CHANGED,)),
         ("flavor.validate", _rule("flavor.kubevirt.io"), (_CHANGED,)),
     ]
-    if options.cdi:
-        checks.append(("disk.validate", _rule("cdi.kubevirt.io"), (_CHANGED,)))
+    # CDI itself lets a DataSource point into any namespace, also after a VM that copies from it was admitted.
+    disks = ("disk.validate", "*") if options.cdi else ("source.validate", "datasources")
+    checks.append((disks[0], _rule("cdi.kubevirt.io", disks[1]), (_CHANGED,)))
     return [_build_webhook(name, VALIDATE_PATH, rule, options, *conditions) for name, rule, conditions in checks]
 
 

@@ -164,6 +164,15 @@ def test_what_kubectl_keeps_for_itself_is_not_the_pods() -> None:
     }
 
 
+def test_annotations_of_an_instance_do_not_loosen_the_confinement_of_its_pod() -> None:
+    annotations = {
+        "container.apparmor.security.beta.kubernetes.io/compute": "unconfined",
+        "container.seccomp.security.alpha.kubernetes.io/compute": "unconfined",
+        "seccomp.security.alpha.kubernetes.io/pod": "unconfined",
+    }
+    assert build(annotations=annotations)["metadata"]["annotations"].keys().isdisjoint(annotations)
+
+
 def test_names_follow_from_instances_and_fit() -> None:
     names = {name_pod(build_vmi(name="n" * 253, uid=uid)) for uid in ("a", "b")}
     assert len(names) == 2
