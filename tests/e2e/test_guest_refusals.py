@@ -159,7 +159,7 @@ def failed(guests: Guests) -> Iterator[None]:
 
 
 @pytest.fixture
-def permitted(guests: Guests, settings: Path) -> Iterator[None]:
+def permitted(guests: Guests) -> Iterator[None]:
     """A configuration by which admission lets pass what the machine does not have."""
     devices = [{"pciVendorSelector": "10DE:1EB8", "resourceName": "example.org/gpu"}]
     configuration = {
@@ -167,10 +167,12 @@ def permitted(guests: Guests, settings: Path) -> Iterator[None]:
         "permittedHostDevices": {"pciHostDevices": devices},
     }
     path = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
+    settings = guests.system.directory / "config.yaml"
     settings.write_text(json.dumps({"hostDisks": {"roots": ["/srv/virtshape-disks"]}}))
     guests.patch(path, spec={"configuration": configuration})
     yield
     guests.patch(path, spec={"configuration": None})
+    settings.unlink()
 
 
 @pytest.mark.usefixtures("failed", "permitted")

@@ -58,8 +58,10 @@ def check_host_access(
     """Return all that a complete guest may not use of its host; `root` is the path of its spec."""
     found: list[Conflict] = []
     domain, devices = spec.domain, spec.domain.devices
-    if spec.volumes:
-        found += _check_volumes(spec.volumes, f"{root}.volumes", configuration, explain_host_disk)
+    for volume in spec.volumes or ():  # plain loops: most guests have none of it, and generators would cost more
+        if volume.host_disk is not None or volume.downward_metrics is not None:
+            found += _check_volumes(spec.volumes or (), f"{root}.volumes", configuration, explain_host_disk)
+            break
     if devices.gpus:
         found += _check_devices("GPU", devices.gpus, f"{root}.domain.devices.gpus", configuration)
     if devices.host_devices:
@@ -73,8 +75,10 @@ def check_host_access(
         found += _check_filesystems(spec, root, configuration)
     if domain.launch_security is not None:
         found += _check_security(domain.launch_security, f"{root}.domain.launchSecurity", configuration)
-    if spec.networks:
-        found += _check_networks(spec.networks, f"{root}.networks", configuration)
+    for network in spec.networks or ():
+        if network.resource_claim is not None:
+            found += _check_networks(spec.networks or (), f"{root}.networks", configuration)
+            break
     return found
 
 
