@@ -14,6 +14,7 @@ from virtshape.stream.duplex import FAILED, GOING_AWAY, NORMAL, Duplex, HangUp
 from virtshape.stream.handshake import PLAIN, VERSION, accept_key, is_key, split_list
 from virtshape.stream.relay import relay
 from virtshape.stream.websocket import CLOSING_SECONDS, WebSocket
+from virtshape.supervise.supervisor import log_failure
 
 PING_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 60.0
@@ -44,7 +45,8 @@ def answer_handshake(request: Request) -> tuple[tuple[str, str], ...]:
 async def carry(socket: WebSocket, guest: Duplex) -> None:
     """Carry bytes between a client and a guest until either goes; then let go of both, and tell the client why."""
     code, words, seconds = NORMAL, "", CLOSING_SECONDS
-    beating = asyncio.create_task(_keep_alive(socket))
+    beating = asyncio.create_task(_keep_alive(socket), name="keeping a stream alive")
+    beating.add_done_callback(log_failure)
     try:
         await _relay_and_deliver(socket, guest)
     except HangUp as end:

@@ -107,13 +107,17 @@ class Loop:
             self.tally.durations.add(time.monotonic() - began)
 
     async def _fail(self, name: Name, error: Exception, *, expected: bool) -> None:
+        is_first = not self.queue.has_failed(name)
         seconds = self.queue.retry(name)
         self.tally.outcomes["raced" if is_race(error) else "failed"] += 1
         if is_race(error):
             _log.debug("%s %s: %s; again in %.3f s", self.title, name, error, seconds)
             return
-        words = "%s %s: %s; again in %.3f s"
-        _log.warning(words, self.title, name, error, seconds, exc_info=None if expected else error)
+        # The traceback once: repetitions of a failure say nothing new.
+        trace = error if is_first and not expected else None
+        _log.warning(
+            "reconciling %s %s failed: %s; retrying in %.3f s", self.title, name, error, seconds, exc_info=trace
+        )
         try:
             await self._report(name, error)
         except (StatusError, UnreachableError) as failure:

@@ -52,6 +52,10 @@ class Queue(Generic[K]):
         heapq.heappush(self._delayed, (due, next(self._count), key))
         self._set_timer()
 
+    def has_failed(self, key: K) -> bool:
+        """Return True if the name has failed since it was last forgotten."""
+        return key in self._failures
+
     def retry(self, key: K) -> float:
         """Have the name looked at again, the later the more often it failed; in how many seconds."""
         failures = self._failures.get(key, 0)

@@ -202,6 +202,12 @@ class Supervisor:
         self._tasks.remove(task)
 
 
+def log_failure(task: "asyncio.Task[None]") -> None:
+    """Log the exception of a short-lived task that nothing awaits; a callback for `add_done_callback`."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("%s failed: %s", task.get_name(), describe_error(error), exc_info=error)
+
+
 def describe_error(error: BaseException) -> str:
     """Return an exception in one line: its type and message; a group of one counts as its only member."""
     error = _unwrap(error)

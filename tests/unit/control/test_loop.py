@@ -91,6 +91,27 @@ def test_failures_are_reported_and_tried_again(
     assert is_race(error) is not reported
 
 
+def test_repeated_failure_is_logged_with_its_traceback_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        done, calls = asyncio.Event(), 0
+
+        async def reconcile(name: Name) -> Result:
+            nonlocal calls
+            calls += 1
+            if calls < 4:
+                raise RuntimeError(f"{name} is broken")
+            done.set()
+            return DONE
+
+        loop = Loop("test", reconcile)
+        loop.queue.add(NAME)
+        async with loop.running(Supervisor()):
+            await done.wait()
+
+    run(scenario())
+    assert [bool(record.exc_info) for record in caplog.records] == [True, False, False]
+
+
 def test_a_reconciler_may_ask_to_be_called_again() -> None:
     async def scenario() -> None:
         calls = 0

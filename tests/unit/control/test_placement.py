@@ -11,7 +11,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.client.resources import metadata_of
 from virtshape.control.launcher import SCHEDULABLE_LABEL, SimulatedLauncher
 from virtshape.control.loop import Name
-from virtshape.control.placement import NodePlacement, Roaming, Spot
+from virtshape.control.placement import LAUNCHER_STARTING, NodePlacement, Roaming, Spot, Unready
 
 NAME = Name("default", "vm1")
 OTHER = Name("default", "vm2")
@@ -99,3 +99,30 @@ def test_the_simulated_node_has_the_labels_that_every_node_has() -> None:
         "kubernetes.io/arch": "amd64",
         "kubernetes.io/os": "linux",
     }
+
+
+def test_node_whose_launcher_fails_takes_no_instances_and_says_why() -> None:
+    unready = {"node1": LAUNCHER_STARTING}
+    there = build_vmi("Running", name="vm2")
+    assert there.status is not None
+    there.status.node_name = "node1"
+    placement = NodePlacement(Shelf(build_node(labels=LABELS)), {}, unready=unready)
+    starting = placement.find_spot(NAME, build_vmi())
+    assert starting == Spot(
+        lacks="0/1 nodes are available: node1 is not ready: the launcher is starting", is_starting=True
+    )
+    unready["node1"] = Unready("no QEMU", is_failure=True)
+    assert placement.find_spot(NAME, build_vmi()) == Spot(lacks="0/1 nodes are available: node1 is not ready: no QEMU")
+    assert placement.is_unready(there)
+    assert not placement.is_unready(build_vmi())
+    del unready["node1"]
+    assert placement.find_spot(NAME, build_vmi()) == Spot("node1")
+    assert not placement.is_unready(there)
+
+
+def test_instance_is_not_lost_while_the_launcher_of_its_node_is_starting() -> None:
+    there = build_vmi("Running")
+    assert there.status is not None
+    there.status.node_name = "node1"
+    assert not NodePlacement(Shelf(), {}, unready={"node1": LAUNCHER_STARTING}).is_lost(there)
+    assert NodePlacement(Shelf(), {}).is_lost(there)

@@ -11,6 +11,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachi
 from virtshape.api.meta import ObjectMeta
 from virtshape.control.events import Recorder
 from virtshape.control.guest import Guest
+from virtshape.control.instances import INSTANCE_FINALIZER
 from virtshape.control.loop import Name
 from virtshape.control.placement import Roaming, Spot
 from virtshape.control.vmi import VmiReconciler
@@ -67,6 +68,8 @@ class OneSpot:
 
     def __init__(self) -> None:
         self.released: list[Name] = []
+        self.unready = False
+        self.stopped = 0
 
     def find_spot(self, name: Name, vmi: VirtualMachineInstance) -> Spot:
         del name, vmi
@@ -80,13 +83,18 @@ class OneSpot:
         del vmi
         return Guest("refused", "spec.architecture: it is another one", "NotPossibleHere")
 
+    async def stop(self, vmi: VirtualMachineInstance) -> bool:
+        del vmi
+        self.stopped += 1
+        return True
+
     def is_lost(self, vmi: VirtualMachineInstance) -> bool:
         del vmi
         return False
 
     def is_unready(self, vmi: VirtualMachineInstance) -> bool:
         del vmi
-        return False
+        return self.unready
 
     def release(self, name: Name) -> set[Name]:
         self.released.append(name)
@@ -104,3 +112,22 @@ def test_an_instance_that_is_refused_makes_room_for_others() -> None:
     asyncio.run(scenario())
     assert placement.released == [NAME]
     assert woken == [Name("default", "vm2")]
+
+
+def test_deleted_instance_keeps_its_finalizer_until_the_launcher_can_stop_the_guest() -> None:
+    stored: Any = Stored()
+    placement = OneSpot()
+    metadata = replace(stored.seen.metadata, finalizers=[INSTANCE_FINALIZER], deletion_timestamp="2026-01-01T00:00:00Z")
+    stored.kept = stored.seen = replace(stored.seen, metadata=metadata)
+
+    async def scenario() -> None:
+        recorder = Recorder(stored, "test", lambda: 0.0)
+        vmis = VmiReconciler(stored, stored, recorder, lambda: 0.0, placement, lambda _: None)
+        placement.unready = True
+        await vmis.reconcile(NAME)
+        assert (placement.stopped, stored.writes) == (0, 0)
+        placement.unready = False
+        await vmis.reconcile(NAME)
+        assert (placement.stopped, stored.kept.metadata.finalizers) == (1, None)
+
+    asyncio.run(scenario())

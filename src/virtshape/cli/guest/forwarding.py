@@ -22,7 +22,6 @@ from virtshape.cli.guest.ports import Port
 from virtshape.cli.guest.signals import listening
 from virtshape.cli.guest.stdio import Stdio
 from virtshape.client.actions import Resource
-from virtshape.client.errors import UnreachableError
 from virtshape.client.guests import open_port
 from virtshape.stream.duplex import HangUp, SocketStream
 from virtshape.stream.relay import LINGER_SECONDS, relay
@@ -52,6 +51,7 @@ class Forwarder:
         task = asyncio.create_task(self._serve(SocketStream(reader, writer)))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self.report)
 
     async def close(self) -> None:
         """End all connections."""
@@ -60,8 +60,6 @@ class Forwarder:
     async def _serve(self, local: SocketStream) -> None:
         try:
             await self._carry(local)
-        except (StatusError, UnreachableError, HangUp, OSError) as error:
-            self.complain(error)
         finally:
             await local.close()
 
@@ -72,9 +70,11 @@ class Forwarder:
         finally:
             await socket.close()
 
-    def complain(self, error: Exception) -> None:
-        """Say what went wrong with one stream."""
-        click.echo(f"{self._place.kind}/{self._place.name} port {self._port.remote}: {error}", err=True)
+    def report(self, task: "asyncio.Task[None]") -> None:
+        """Print why a stream failed, if it did."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            reason = str(error) or type(error).__name__
+            click.echo(f"{self._place.kind}/{self._place.name} port {self._port.remote}: {reason}", err=True)
 
 
 class DatagramForwarder(asyncio.DatagramProtocol):
@@ -97,6 +97,7 @@ class DatagramForwarder(asyncio.DatagramProtocol):
             task = asyncio.create_task(self._serve(addr, waiting))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(self._forwarder.report)
         with suppress(asyncio.QueueFull):
             waiting.put_nowait(data)
 
@@ -109,8 +110,6 @@ class DatagramForwarder(asyncio.DatagramProtocol):
                 await socket.close()
         except TimeoutError:
             pass
-        except (StatusError, UnreachableError, HangUp) as error:
-            self._forwarder.complain(error)
         finally:
             del self._senders[addr]
 

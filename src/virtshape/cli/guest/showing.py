@@ -76,6 +76,8 @@ class Screen:
             self._end(Refusal(f"disconnected from the screen of {self._name}: {end}"))
         except OSError:  # the viewer has left in its own way
             self._end(None)
+        except Exception as error:  # noqa: BLE001 - raised where the screen is waited for
+            self._end(error)
         else:
             self._end(None)
         finally:

@@ -25,7 +25,7 @@ from virtshape.launcher.pod.farewell import Farewell, format_farewell
 from virtshape.launcher.pod.gathering import gather_mounts, list_host_disk_roots, read_devices
 from virtshape.launcher.pod.paths import INSTANCE_VARIABLE, LAST_WORDS, ROOT, RUNNING, STATE
 from virtshape.launcher.report import Report
-from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.supervisor import Supervisor, log_failure
 
 DEFAULT_GRACE_SECONDS: Final = 30
 POD_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - the pod's own network, which policies of the cluster guard
@@ -107,12 +107,8 @@ def _stop_on_signal(guests: Guests, uid: str, vmi: VirtualMachineInstance, start
         await started.wait()
         await guests.stop(uid, seconds)
 
-    def log_failure(task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("shutting down the guest failed: %s", error, exc_info=error)
-
     def begin() -> None:
-        task = asyncio.get_running_loop().create_task(stop())
+        task = asyncio.get_running_loop().create_task(stop(), name="shutting down the guest")
         stopping.add(task)
         task.add_done_callback(log_failure)
 

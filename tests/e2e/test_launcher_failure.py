@@ -1,0 +1,67 @@
+"""A launcher that cannot start stops nothing else: VMs say why they do not start, and start once it is repaired."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.guests import CORE, KUBEVIRT
+from tests.e2e.system import System, call_virtshape, wait_until
+from tests.guests import check_machine
+
+VM = {
+    "apiVersion": "kubevirt.io/v1",
+    "kind": "VirtualMachine",
+    "metadata": {"name": "vm1", "namespace": "default"},
+    "spec": {
+        "runStrategy": "Always",
+        "template": {
+            "spec": {
+                "terminationGracePeriodSeconds": 0,
+                "domain": {"memory": {"guest": "64Mi"}, "devices": {}},
+            }
+        },
+    },
+}
+
+
+def find_condition(tree: Any, name: str) -> Any:
+    conditions = tree.get("status", {}).get("conditions", [])
+    return next((one for one in conditions if one["type"] == name), {})
+
+
+def test_launcher_that_cannot_start_is_reported_everywhere_and_recovers(tmp_path: Path) -> None:
+    check_machine()
+    data = tmp_path / "data"
+    obstacle = data / "cache" / "probe"  # the directory in which QEMU is asked what it can do
+    obstacle.parent.mkdir(parents=True)
+    obstacle.write_text("in the way")
+    with System(data, "--launcher", "qemu", "--no-catalog") as system:
+        assert system.ask("POST", f"{KUBEVIRT}/virtualmachines", VM)[0] == 201
+
+        def find_vm(printed: str) -> Any:
+            tree = system.ask("GET", f"{KUBEVIRT}/virtualmachines/vm1")[1]
+            return tree if tree.get("status", {}).get("printableStatus") == printed else None
+
+        vm = wait_until(lambda: find_vm("ErrorUnschedulable"), "the VM does not say that it cannot start")
+        assert "the launcher failed to start" in find_condition(vm, "PodScheduled")["message"]
+        (node,) = system.ask("GET", "/api/v1/nodes")[1]["items"]
+        assert find_condition(node, "Ready")["status"] == "False"
+        assert "the launcher failed to start" in find_condition(node, "Ready")["message"]
+
+        def list_reasons() -> set[str]:
+            return {one["reason"] for one in system.ask("GET", f"{CORE}/events")[1]["items"]}
+
+        wait_until(lambda: "FailedScheduling" in list_reasons(), "there is no event")
+        status = call_virtshape("status", "--data-dir", data)
+        assert status.returncode == 1
+        assert "unhealthy: launcher failed:" in status.stdout
+
+        obstacle.unlink()
+        wait_until(lambda: find_vm("Running"), "the VM does not start", patience=300.0)
+        (node,) = system.ask("GET", "/api/v1/nodes")[1]["items"]
+        assert find_condition(node, "Ready")["status"] == "True"
+        assert call_virtshape("status", "--data-dir", data).returncode == 0
+        assert system.ask("DELETE", f"{KUBEVIRT}/virtualmachines/vm1")[0] == 200
+        wait_until(
+            lambda: not system.ask("GET", f"{KUBEVIRT}/virtualmachineinstances")[1]["items"], "the guest remains"
+        )
+    assert system.log.read_text().count("Traceback") == 1
