@@ -1,6 +1,8 @@
 """Attacks on uploads and archives by a user who may edit one namespace, against a running server."""
 
+import gzip
 import re
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +96,62 @@ def test_a_small_archive_cannot_take_much_memory(
     answer = dev.upload(name, bomb)
     assert read_peak(system) - before < 64 * MIB
     assert (answer.code >= 400, message in answer.text) == (True, True), answer
+
+
+def make_backed(path: Path, *options: str) -> bytes:
+    subprocess.run(["qemu-img", "create", "-q", *options, str(path), "1M"], check=True)  # noqa: S607 - as users do
+    return path.read_bytes()
+
+
+VMDK = b"""# Disk DescriptorFile
+version=1
+CID=12345678
+parentCID=ffffffff
+createType="monolithicFlat"
+RW 2048 FLAT "/etc/passwd" 0
+"""
+
+
+@pytest.mark.parametrize("form", ["backing", "compressed", "data-file", "vmdk"])
+def test_an_image_that_names_files_of_the_server_is_refused(
+    dev: Tenant, system: System, tmp_path: Path, form: str
+) -> None:
+    backing = ("-f", "qcow2", "-u", "-b", "/etc/passwd", "-F", "raw")
+    data_file = ("-f", "qcow2", "-o", f"data_file={tmp_path / 'data'},data_file_raw=on")
+    image = {
+        "backing": lambda: make_backed(tmp_path / "disk", *backing),
+        "compressed": lambda: gzip.compress(make_backed(tmp_path / "disk", *backing)),
+        "data-file": lambda: make_backed(tmp_path / "disk", *data_file),
+        "vmdk": lambda: VMDK,
+    }[form]()
+    name = f"image-{form}"
+    dev.create(build_claim(name))
+    dev.wait_until_ready(name)
+    answer = dev.upload(name, image)
+    assert answer.code >= 400
+    assert "file" in answer.text
+    volume = dev.get(f"{dev.claims}/{name}")["spec"]["volumeName"]
+    assert list((system.directory / "volumes" / volume).iterdir()) == []
+
+
+def test_users_do_not_write_what_only_controllers_say(dev: Tenant, prod: Tenant) -> None:
+    content = {"boundVolumeSnapshotContentName": "snapcontent-of-prod", "readyToUse": True, "restoreSize": "8Mi"}
+    snapshots = "/apis/snapshot.storage.k8s.io/v1/namespaces/dev/volumesnapshots"
+    snapshot = {"metadata": {"name": "stolen"}, "spec": {"source": {"persistentVolumeClaimName": "none"}}}
+    kind = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot"}
+    code, made = dev.ask("POST", snapshots, {**kind, **snapshot, "status": content})
+    assert (code, made.get("status")) == (201, None), made
+    merge = {"Content-Type": "application/merge-patch+json"}
+    assert dev.ask("PATCH", f"{snapshots}/stolen/status", {"status": content}, **merge)[0] == 403
+    dev.ask("PATCH", f"{snapshots}/stolen", {"status": content}, **merge)
+    assert "boundVolumeSnapshotContentName" not in dev.get(f"{snapshots}/stolen").get("status", {})
+    prod.create(build_claim("bound"))
+    prod.wait_until_ready("bound")
+    claim = build_claim("stolen")
+    claim["spec"]["volumeName"] = prod.get(f"{prod.claims}/bound")["spec"]["volumeName"]
+    made = dev.create({**claim, "status": {"phase": "Bound", "capacity": {"storage": "8Mi"}}})
+    assert made["status"] == {"phase": "Pending"}
+    assert dev.ask("PATCH", f"{dev.claims}/stolen/status", {"status": {"phase": "Bound"}}, **merge)[0] == 403
 
 
 def own(claim: Tree, name: str, uid: str) -> Tree:

@@ -107,7 +107,7 @@ class Uploads:
             key=target.key,
             content=target.content,
             size=target.size,
-            length=int(length) if length.isdecimal() else None,
+            length=int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None,
         )
         pieces = _list_pieces(request.incoming.read, route, request.headers.get("content-type", ""))
         try:

@@ -37,8 +37,8 @@ def clone_image(source: Path, target: Path, progress: Progress = ignore, size: i
 
 
 def copy_file(source: Path, target: Path, progress: Progress = ignore, size: int | None = None) -> Method:
-    """Copy a file to a name that nobody looks at yet."""
-    reading = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    """Copy a file to a name that nobody looks at yet; a source that is a link is not followed."""
+    reading = os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:

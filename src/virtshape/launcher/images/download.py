@@ -29,9 +29,16 @@ ATTEMPTS: Final = 5
 """How often to try without a byte arriving."""
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 20.0
+SLOWEST: Final = 1024
+"""How many bytes a second must arrive, on average over SLOW_SECONDS: few downloads go on at a time, and others wait."""
+SLOW_SECONDS: Final = 60.0
 _CHUNK: Final = 1 << 18
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _ALGORITHMS: Final = {"md5": 32, "sha1": 40, "sha256": 64, "sha512": 128}
+
+
+class SlowServerError(TransferError):
+    """A server that sends too little to wait for."""
 
 
 def download(
@@ -52,7 +59,7 @@ def download(
             try:
                 _transfer(url, access, partial, limit, progress)
                 break
-            except ForbiddenAddressError:
+            except (ForbiddenAddressError, SlowServerError):
                 raise
             except TransferError as error:
                 failures = failures + 1 if partial.size <= before else 1
@@ -96,8 +103,16 @@ def _transfer(url: str, access: Access, partial: "_Partial", limit: int | None, 
 def _receive(
     response: http.client.HTTPResponse, partial: "_Partial", total: int | None, limit: int | None, progress: Progress
 ) -> None:
+    since, before = time.monotonic(), partial.size
     while True:
         progress(partial.size, total)
+        if (now := time.monotonic()) - since >= SLOW_SECONDS:
+            if partial.size - before < SLOWEST * SLOW_SECONDS:
+                raise SlowServerError(
+                    f"the server sends too slowly: {partial.size - before} bytes came in {SLOW_SECONDS:g} seconds, "
+                    f"and at least {SLOWEST} a second must"
+                )
+            since, before = now, partial.size
         try:
             chunk = response.read1(_CHUNK)
         except (http.client.HTTPException, OSError) as error:

@@ -6,13 +6,14 @@ Every function may block, and leaves either what was there or what was asked for
 
 import os
 import shutil
+import stat
 from pathlib import Path
 from typing import Final
 
 from virtshape.launcher.images.clone import copy_file
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.inspection import round_up
-from virtshape.launcher.images.placing import place, sync
+from virtshape.launcher.images.placing import place
 from virtshape.launcher.images.progress import Progress
 from virtshape.serve.storage.layout import IMAGE
 
@@ -32,11 +33,26 @@ def make_blank(target: Path, size: int, *, preallocated: bool = False) -> None:
         resize(partial, size, preallocated=preallocated)
 
 
+def is_image(path: Path) -> bool:
+    """Return True if there is a disk image; RefusedImageError if something else has its name, such as a link."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISREG(found.st_mode):
+        raise RefusedImageError(f"the volume has a {path.name} that is not a file")
+    return True
+
+
 def grow(image: Path, size: int) -> None:
     """Make an image larger; one that is large enough stays as it is."""
-    if image.stat().st_size < size:
-        os.truncate(image, round_up(size, BLOCK))
-        sync(image)
+    descriptor = os.open(image, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        if os.fstat(descriptor).st_size < size:
+            os.ftruncate(descriptor, round_up(size, BLOCK))
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def resize(image: Path, size: int, *, preallocated: bool = False) -> None:
@@ -60,7 +76,7 @@ def copy_image(source: Path, target: Path, size: int, progress: Progress, *, pre
 
 def copy_directory(source: Path, target: Path, size: int, progress: Progress) -> None:
     """Copy the files of a volume into one of so many bytes."""
-    sizes = {path: path.lstat().st_size for path in source.rglob("*") if path.is_file()}
+    sizes = {path: path.lstat().st_size for path in source.rglob("*") if stat.S_ISREG(path.lstat().st_mode)}
     total = sum(sizes.values())
     if total > size:
         raise RefusedImageError(f"the source holds {total} bytes of files, and the claim has {size}: make it larger")
@@ -78,7 +94,7 @@ def copy_directory(source: Path, target: Path, size: int, progress: Progress) ->
 def copy_volume(source: Path, target: Path, size: int, progress: Progress, *, preallocated: bool = False) -> None:
     """Copy a volume's directory: its disk image, or its files if it has none, or an empty image if it has nothing."""
     image = source / IMAGE
-    if image.exists():
+    if is_image(image):
         copy_image(image, target / IMAGE, size, progress, preallocated=preallocated)
     elif any(not path.name.startswith(".") for path in source.iterdir()):
         copy_directory(source, target, size, progress)

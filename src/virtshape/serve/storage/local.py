@@ -12,11 +12,19 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.control.storage.protocol import Copy, Order, StorageError, Upload, Volume, Wake, Work
-from virtshape.launcher.images.errors import NoSpaceError
+from virtshape.launcher.images.errors import ImageError, NoSpaceError
 from virtshape.launcher.images.placing import place_bytes, sweep
 from virtshape.launcher.images.progress import Progress
 from virtshape.serve.storage.fetching import ImageFetcher
-from virtshape.serve.storage.files import copy_volume, grow, make_blank, make_directory, remove, remove_directory
+from virtshape.serve.storage.files import (
+    copy_volume,
+    grow,
+    is_image,
+    make_blank,
+    make_directory,
+    remove,
+    remove_directory,
+)
 from virtshape.serve.storage.filling import Fetcher, fill_volume, measure_order
 from virtshape.serve.storage.jobs import Jobs
 from virtshape.serve.storage.layout import PROVISIONER, Layout
@@ -54,7 +62,7 @@ class LocalStorage:
     def _make(self, volume: Volume, *, with_image: bool) -> None:
         make_directory(self._layout.volume(volume.name))
         image = self._layout.image(volume.name)
-        if image.exists():
+        if is_image(image):
             grow(image, volume.size)
         elif with_image:
             make_blank(image, volume.size)
@@ -172,6 +180,8 @@ def _clearing(scratch: Path) -> Iterator[None]:
 async def _try(action: "partial[None]") -> None:
     try:
         await asyncio.to_thread(action)
+    except ImageError as error:
+        raise StorageError(str(error)) from error
     except OSError as error:
         raise StorageError(f"{error.strerror or error}: {error.filename or 'the data directory'}") from error
 

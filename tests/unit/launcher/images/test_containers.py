@@ -183,6 +183,12 @@ def test_work_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file() and path.parent.name != "locks"] == []
 
 
+def test_an_image_of_very_many_layers_is_refused(tmp_path: Path) -> None:
+    layers = [build_layer({f"etc/{number}": b"x"}) for number in range(501)]
+    with pytest.raises(RefusedImageError, match="more than 500 layers"):
+        open_images(tmp_path, make_source(tmp_path, "layout", *layers)).fetch_disk(NAME)
+
+
 def test_a_kernel_and_its_initrd_come_out_under_their_paths(tmp_path: Path) -> None:
     layer = build_layer({"boot/vmlinuz": b"kernel", "boot/initrd": b"initrd", "boot/other": b"other"})
     images = open_images(tmp_path, make_source(tmp_path, "layout", layer))

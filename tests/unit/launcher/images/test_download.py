@@ -49,6 +49,16 @@ def test_a_file_arrives_whole_and_nothing_else_is_left(target: Path) -> None:
     assert told == sorted(told)
 
 
+def test_a_server_that_only_trickles_is_given_up_on(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(downloading, "SLOW_SECONDS", 0.2)
+    monkeypatch.setattr(downloading, "SLOWEST", 1 << 40)
+    pause = Event()
+    with serve(serve_file(CONTENT)) as server:
+        with pytest.raises(TransferError, match="the server sends too slowly"):
+            download(f"{server.url}/disk", target, progress=lambda *_: pause.wait(0.1) and None)
+        assert len(server.requests) == 1, "it is not tried again at once"
+
+
 def test_what_broke_off_is_resumed_and_not_fetched_twice(target: Path) -> None:
     broken = Answer(CONTENT, breaks_after=300_000, ETag='"v1"')
     with serve(in_turn(broken, serve_file(CONTENT))) as server:

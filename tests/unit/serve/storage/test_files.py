@@ -46,6 +46,18 @@ def test_a_volume_with_an_image_is_copied_as_an_image(tmp_path: Path) -> None:
     assert (target / "disk.img").read_bytes() == (b"x" * 512).ljust(MIB, b"\0")
 
 
+def test_a_link_in_place_of_an_image_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"s" * 512)
+    source, target = make_volume(tmp_path / "a"), make_volume(tmp_path / "b")
+    (source / "disk.img").symlink_to(tmp_path / "secret")
+    with pytest.raises(RefusedImageError, match=r"a disk\.img that is not a file"):
+        copy_volume(source, target, MIB, ignore)
+    with pytest.raises(OSError, match="symbolic link"):
+        grow(source / "disk.img", MIB)
+    assert list(target.iterdir()) == []
+    assert (tmp_path / "secret").read_bytes() == b"s" * 512
+
+
 def test_a_volume_with_files_is_copied_file_by_file(tmp_path: Path) -> None:
     source, target = make_volume(tmp_path / "a", one=b"1"), make_volume(tmp_path / "b")
     (source / "below").mkdir()
