@@ -10,8 +10,6 @@ from typing import Final
 from virtshape.api.path import format_path
 from virtshape.launcher.design.devices.brief import Brief
 
-ASSIGNED_CPUS_ANNOTATION: Final = "virtshape.io/assigned-cpus"
-"""The machine's CPUs that an instance has for itself, as in `0-3,8`."""
 EVEN_EMULATOR_ANNOTATION: Final = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
 """Its presence gives QEMU's own work a second CPU where that makes the sum even."""
 HOOKS_ANNOTATION: Final = "hooks.kubevirt.io/hookSidecars"

@@ -11,10 +11,8 @@ from virtshape.launcher.design.devices.brief import Brief
 from virtshape.launcher.design.numbers import parse_numbers
 from virtshape.launcher.design.pinning import Allotment, allot_cpus, find_cells, spread_iothreads
 from virtshape.launcher.design.texts import (
-    ASSIGNED_CPUS_ANNOTATION,
     EVEN_EMULATOR_ANNOTATION,
     find_annotation,
-    locate_annotation,
 )
 from virtshape.launcher.domain.cpu import Topology
 from virtshape.launcher.domain.tuning import CpuTune, Pin, Schedule
@@ -74,9 +72,7 @@ def _count_emulator_cpus(brief: Brief, others: int) -> int:
 
 
 def _find_cpus(brief: Brief, start: Topology, more: int, assigned: tuple[int, ...]) -> Allotment | None:
-    cpus = assigned or _read_assigned(brief)
-    if cpus is None:
-        return None
+    cpus = assigned or brief.host.cpus
     numa = brief.spec.domain.cpu.numa if brief.spec.domain.cpu else None
     strict = numa is not None and numa.guest_mapping_passthrough is not None
     cells = find_cells(brief.host, cpus)
@@ -93,17 +89,6 @@ def _find_cpus(brief: Brief, start: Topology, more: int, assigned: tuple[int, ..
             _PLACEMENT, "the threads of a core would be near different memory; the guest's NUMA layout forbids it"
         )
     return found
-
-
-def _read_assigned(brief: Brief) -> tuple[int, ...] | None:
-    """The CPUs that the instance was given; all of the machine's where nobody has chosen."""
-    text = find_annotation(brief, ASSIGNED_CPUS_ANNOTATION)
-    if text is None:
-        return brief.host.cpus
-    numbers = parse_numbers(text)
-    if numbers is None:
-        brief.refuse(locate_annotation(ASSIGNED_CPUS_ANNOTATION), "is no list of CPUs like 0-3,8")
-    return numbers
 
 
 def _pin_iothreads(

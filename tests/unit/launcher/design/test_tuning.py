@@ -65,8 +65,7 @@ def test_an_annotation_makes_the_emulator_s_cpus_even() -> None:
     ("given", "annotation"),
     [
         pytest.param((1, 3), None, id="by whoever starts it"),
-        pytest.param((), "1,3", id="by annotation"),
-        pytest.param((1, 3), "0-2", id="whoever starts it wins"),
+        pytest.param((1, 3), "0-2", id="and no annotation of the instance"),
     ],
 )
 def test_assigned_cpus_are_used(given: tuple[int, ...], annotation: str | None) -> None:
@@ -146,12 +145,6 @@ def test_io_threads_are_pinned_too(domain: Tree, pins: tuple[Pin, ...]) -> None:
 )
 def test_what_cannot_be_given_is_refused(domain: Tree, refusals: dict[str, str]) -> None:
     assert list_refusals(design_guest(domain, host=FOUR)) == refusals
-
-
-def test_a_list_of_cpus_that_is_none_is_refused() -> None:
-    annotations = {"virtshape.io/assigned-cpus": "all"}
-    refusals = list_refusals(design_guest({"cpu": dedicate()}, annotations=annotations))
-    assert refusals == {"metadata.annotations[virtshape.io/assigned-cpus]": "is no list of CPUs like 0-3,8"}
 
 
 def test_realtime_is_refused_where_nobody_may_have_it() -> None:
