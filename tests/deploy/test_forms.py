@@ -113,7 +113,7 @@ def test_pods_run_as_the_user_of_their_image() -> None:
     assert f"USER {GUEST_USER}:{GUEST_USER}" in DOCKERFILES["launcher.Dockerfile"].read_text()
 
 
-FOR_PEOPLE = ["kubernetes-client", "curl"]
+FOR_PEOPLE = ["kubernetes-client", "curl", "jq", "openssh-client", "zstd"]
 
 
 def test_guests_have_the_packages_that_they_have_here() -> None:

@@ -39,7 +39,7 @@ def place(target: Path, mode: int = 0o600, *, durable: bool = True) -> Iterator[
 def place_bytes(target: Path, content: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
     """Write a small file whole."""
     with place(target, mode, durable=durable) as partial:
-        partial.touch(mode)
+        partial.touch(0o600)  # `mode` may not even let its owner write, and takes effect in the end
         partial.write_bytes(content)
 
 

@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 from virtshape.launcher.images.placing import place, place_bytes, sweep
@@ -33,3 +35,23 @@ def test_only_leftovers_of_processes_that_are_gone_are_swept_away(tmp_path: Path
         (tmp_path / name).touch()
     sweep(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
+
+
+AS_ORDINARY_USER = """
+import os
+import subprocess
+import sys
+from pathlib import Path
+from virtshape.launcher.images.placing import place_bytes
+if os.geteuid() == 0:
+    os.setuid(65534)
+place_bytes(Path("note.json"), b"{}", 0o444)
+"""
+
+
+def test_an_ordinary_user_places_a_file_that_nobody_may_write(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        os.chown(tmp_path, 65534, 65534)
+    subprocess.run([sys.executable, "-c", AS_ORDINARY_USER], cwd=tmp_path, check=True)
+    assert (tmp_path / "note.json").read_bytes() == b"{}"
+    assert (tmp_path / "note.json").stat().st_mode & 0o777 == 0o444
