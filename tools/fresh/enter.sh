@@ -4,6 +4,7 @@ set -euo pipefail
 root=$1 cache=$2 who=$3 tests=$4
 
 mount -t proc proc "$root/proc"
+mount -t sysfs -o ro sysfs "$root/sys"
 mount -t tmpfs -o mode=0755,size=1m tmpfs "$root/dev"
 for device in null zero full random urandom tty; do
     touch "$root/dev/$device"
