@@ -21,8 +21,10 @@ from msgspec import Struct
 from virtshape.launcher.machine.confined import enter
 from virtshape.launcher.machine.confining import Confinement
 from virtshape.launcher.machine.logs import open_log
+from virtshape.launcher.machine.naming import get_process_name, set_process_name
 from virtshape.launcher.process.connection import prepare_environment
 
+_NAME: Final = "nursery"
 LONGEST_MESSAGE: Final = 1 << 17
 _NEEDED: Final = (
     "virtshape.launcher.process.answering",
@@ -47,12 +49,14 @@ def main(handle: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks that end are not waited for
     while message := line.recv(LONGEST_MESSAGE):
         birth = msgspec.json.decode(message, type=Birth)
-        os.chdir(birth.directory)  # by which the fork is known from its first moment
+        os.chdir(birth.directory)
+        set_process_name(get_process_name(Path(birth.directory)))  # the fork is known by it from its first moment
         pid = os.fork()
         if pid == 0:
             line.close()
             _live(birth)
         os.chdir("/")
+        set_process_name(_NAME)
         line.send(str(pid).encode())
 
 

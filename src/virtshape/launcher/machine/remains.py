@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from virtshape.api.codec import decode
 from virtshape.api.problems import DecodeError
 from virtshape.launcher.layout import Layout
+from virtshape.launcher.machine.naming import get_process_name
 from virtshape.launcher.order import Order
 from virtshape.launcher.report import Report
 
@@ -67,17 +68,19 @@ def find_qemu(layout: Layout) -> int | None:
 
 
 def is_alive(pid: int | None, layout: Layout) -> bool:
-    """Whether this process, a launcher or QEMU, still runs the guest of this directory."""
+    """Return True if this process, a launcher or QEMU, still runs the guest of this directory."""
     if not pid:
         return False
     process = Path(f"/proc/{pid}")
     try:
-        state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+        name, _, fields = (process / "stat").read_text().partition("(")[2].rpartition(")")
         command = (process / "cmdline").read_bytes()
-        if state in _DEAD:
+        if fields.split()[0] in _DEAD:
             return False
-        # A launcher process is in the directory, or was told of it; a new one has no command for a moment.
-        return not command or str(layout.directory).encode() in command or layout.directory.samefile(process / "cwd")
+        # A forked launcher has the guest's name, others the directory in their command; a new one has no command yet.
+        if name == get_process_name(layout.directory) or not command or str(layout.directory).encode() in command:
+            return True
+        return layout.directory.samefile(process / "cwd")  # launchers of earlier releases; needs CAP_SYS_PTRACE
     except OSError:
         return False
 

@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -55,3 +57,33 @@ def test_a_process_is_alive_only_if_it_is_of_this_guest(tmp_path: Path) -> None:
     assert not is_alive(ended, Layout(tmp_path))
     os.waitpid(ended, 0)
     assert not is_alive(ended, Layout(tmp_path))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root starts processes of other users")
+def test_a_forked_launcher_of_another_user_is_known_without_the_right_to_trace_it(tmp_path: Path) -> None:
+    """In a container root may not read another user's working directory."""
+    script = """
+import os, sys, time
+from pathlib import Path
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.machine.naming import get_process_name, set_process_name
+from virtshape.launcher.machine.remains import is_alive
+directory = Path(os.environ["GUEST"])
+set_process_name(get_process_name(directory))
+pid = os.fork()
+if pid == 0:
+    os.setresuid(61107, 61107, 61107)
+    time.sleep(60)
+set_process_name("other")
+while "61107" not in Path(f"/proc/{pid}/status").read_text():
+    time.sleep(0.01)
+asked = [(pid, directory), (pid, directory / "another"), (os.getpid(), directory)]
+print(*(is_alive(process, Layout(place)) for process, place in asked))
+os.kill(pid, 9)
+"""
+    dropped = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
+    command = [*dropped, sys.executable, "-c", script]
+    printed = subprocess.run(
+        command, env={**os.environ, "GUEST": str(tmp_path)}, cwd="/", check=True, capture_output=True, text=True
+    )
+    assert printed.stdout.split() == ["True", "False", "False"]
