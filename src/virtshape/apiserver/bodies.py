@@ -94,7 +94,7 @@ def read_json(body: bytes) -> Any:
 
 def read_yaml(body: bytes) -> Tree:
     """The one object of a YAML body."""
-    documents = read_documents(body, "body")
+    documents = read_documents(body, "body", most=2)
     if len(documents) != 1 or not isinstance(documents[0].tree, dict):
         raise StatusError(400, "BadRequest", "error decoding patch: expected one object")
     tree: Tree = documents[0].tree

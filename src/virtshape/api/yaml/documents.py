@@ -10,6 +10,7 @@ Reads text only, never files. What the objects say is not looked at here.
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from virtshape.api.path import Part, parse_path
@@ -17,6 +18,8 @@ from virtshape.api.status import StatusError
 from virtshape.api.yaml.place import Place, TextError, place_of
 
 _SEPARATOR = re.compile(r"^---(.*)$", re.MULTILINE)
+MAX_PARTS = 1000
+"""Documents, empty ones too, that a text may have of which only some objects are wanted."""
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -58,20 +61,25 @@ class _Part(NamedTuple):
     is_json: bool = False
 
 
-def read_documents(text: str | bytes, source: str = "<stdin>") -> list[Document]:
-    """Read all objects of a text, those within Lists one by one; empty documents are left out."""
+def read_documents(text: str | bytes, source: str = "<stdin>", *, most: int | None = None) -> list[Document]:
+    """Read the objects of a text, those within Lists one by one, up to `most`; empty documents are left out."""
     documents = []
-    for document in scan_documents(text, source):
+    for document in islice(scan_documents(text, source, most=most), most):
         if isinstance(document, YAMLError):
             raise document
         documents.append(document)
     return documents
 
 
-def scan_documents(text: str | bytes, source: str = "<stdin>") -> Iterator[Document | YAMLError]:
+def scan_documents(
+    text: str | bytes, source: str = "<stdin>", *, most: int | None = None
+) -> Iterator[Document | YAMLError]:
     """Read a text as `read_documents` does, one object at a time, with an error in the place of what cannot be read."""
     try:
-        for part, tree in _read_parts(_decode(text)):
+        for number, (part, tree) in enumerate(_read_parts(_decode(text), most)):
+            if most is not None and number >= MAX_PARTS:
+                yield YAMLError(source, part.start, f"these are more than {MAX_PARTS} documents")
+                return
             if isinstance(tree, TextError):
                 yield YAMLError(source, tree.place, tree.problem)
             else:
@@ -92,14 +100,14 @@ def _decode(text: str | bytes) -> str:
         raise TextError(place, "this is not UTF-8 text") from None
 
 
-def _read_parts(text: str) -> Iterator[tuple[_Part, Any]]:
+def _read_parts(text: str, most: int | None) -> Iterator[tuple[_Part, Any]]:
     if text.lstrip()[:1] != "{":
         yield from _read_yaml(text, Place(1, 1))
         return
     # Imported now, since few files are JSON.
     from virtshape.api.yaml.jsonstream import read_json_stream
 
-    objects, end, complaint = read_json_stream(text)
+    objects, end, complaint = read_json_stream(text, most)
     for piece, start, tree in objects:
         yield _Part(piece, start, is_json=True), tree
     if complaint is None:

@@ -30,14 +30,14 @@ class JSONStream(NamedTuple):
     complaint: TextError | None = None
 
 
-def read_json_stream(text: str) -> JSONStream:
-    """Read objects up to the end of the text or the first thing that is not JSON."""
+def read_json_stream(text: str, most: int | None = None) -> JSONStream:
+    """Read objects up to the end of the text or the first thing that is not JSON, at most so many."""
     objects: list[JSONObject] = []
     start, begin = Place(1, 1), 0
     while True:
         offset = _SPACE.match(text, begin).end()  # type: ignore[union-attr]
         start = place_of(text[begin:offset], offset - begin).within(start)
-        if offset == len(text):
+        if offset == len(text) or len(objects) == most:
             return JSONStream(objects, offset)
         try:
             tree, end = _decoder.raw_decode(text, offset)

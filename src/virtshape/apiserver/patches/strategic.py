@@ -159,12 +159,14 @@ def _sort(items: list[Any], old: Any, order: list[Any], strategy: Strategy) -> l
     )
     others = [item for item in items if _find_identity(item, key) not in ranks]
     result: list[Any] = []
+    taken = 0
     for item in named:
         place = before.get(_identify(item, key), -1)
-        while others and before.get(_find_identity(others[0], key), place) < place:
-            result.append(others.pop(0))
+        while taken < len(others) and before.get(_find_identity(others[taken], key), place) < place:
+            result.append(others[taken])
+            taken += 1
         result.append(item)
-    return result + others
+    return result + others[taken:]
 
 
 def _find_identity(item: Any, key: str) -> Hashable:

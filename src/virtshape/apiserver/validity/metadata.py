@@ -105,16 +105,17 @@ def drop_repeated_owners(metadata: Tree) -> list[str]:
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) < 2:
         return []
-    kept: list[Tree] = []
+    kept: dict[str, Tree] = {}
     repeated = []
     for owner in owners:
-        if owner in kept:
+        identity = show_value(owner)
+        if identity in kept:
             repeated.append(str(owner.get("uid", "")))
         else:
-            kept.append(owner)
+            kept[identity] = owner
     if not repeated:
         return []
-    metadata["ownerReferences"] = kept
+    metadata["ownerReferences"] = list(kept.values())
     advice = "API server dedups owner references in 1.20+, and may reject such requests as early as 1.24"
     words = f"{advice}; please fix your requests; duplicate UID(s) observed: {', '.join(repeated)}"
     return [f".metadata.ownerReferences contains duplicate entries; {words}"]
@@ -186,8 +187,10 @@ def _check_owners(owners: list[Tree]) -> Iterator[Cause]:
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
                 found = f'Found "true" in references for {controller} and {name}'
+                # Once is enough, since each shows all owners.
                 yield invalid_value(field, owners, f"Only one reference can have Controller set to true. {found}")
-            controller = controller or name
+                return
+            controller = name
 
 
 def _check_finalizers(metadata: Tree, old: Tree, kind: Kind) -> Iterator[Cause]:
@@ -196,10 +199,11 @@ def _check_finalizers(metadata: Tree, old: Tree, kind: Kind) -> Iterator[Cause]:
     if not finalizers or finalizers == before:
         return
     field = "metadata.finalizers"
+    known = set(before)
     for index, finalizer in enumerate(finalizers):
         for problem in check_qualified_name(finalizer):
             yield invalid_value(field, finalizer, problem)
-        if not is_defined(kind) and not _is_qualified(finalizer) and finalizer not in before:
+        if not is_defined(kind) and not _is_qualified(finalizer) and finalizer not in known:
             words = "name is neither a standard finalizer name nor is it fully qualified"
             yield invalid_value(f"{field}[{index}]", finalizer, words)
     if ORPHAN in finalizers and FOREGROUND in finalizers:

@@ -6,7 +6,9 @@ Only words: what is wrong, and where, others find out.
 
 import json
 from collections.abc import Iterable
+from itertools import islice
 
+from virtshape.api.diagnosis import MAX_PROBLEMS
 from virtshape.api.kinds import Kind
 from virtshape.api.status import Cause, StatusError
 
@@ -69,8 +71,8 @@ def list_causes(causes: Iterable[Cause]) -> str:
 
 
 def refuse_invalid(group: str, kind: str, name: str, causes: Iterable[Cause]) -> StatusError:
-    """Refuse an object for all these causes."""
-    causes = tuple(causes)
+    """Refuse an object for all these causes, of which the answer names a limited number."""
+    causes = tuple(islice(causes, MAX_PROBLEMS))
     qualified = f"{kind}.{group}" if group else kind
     message = f'{qualified} "{name}" is invalid: {list_causes(causes)}'
     return StatusError(422, "Invalid", message, causes).about(group, kind, name)
