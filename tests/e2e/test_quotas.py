@@ -99,6 +99,30 @@ def test_a_quota_of_one_class_counts_claims_that_leave_the_class_open(system: Sy
     assert (code, f"limited: {resource}=4Mi" in refusal["message"]) == (403, True), refusal
 
 
+def test_the_number_of_data_volumes_and_snapshots_is_limited(system: System) -> None:
+    volumes, snapshots = "count/datavolumes.cdi.kubevirt.io", "count/volumesnapshots.snapshot.storage.k8s.io"
+    tenant = limit(system, "counted", **{volumes: "1", snapshots: "0"})
+    tenant.create(build_volume("first"))
+    code, refusal = tenant.ask("POST", tenant.volumes, build_volume("second"))
+    assert (code, refusal["message"]) == (
+        403,
+        (
+            f'datavolumes.cdi.kubevirt.io "second" is forbidden: exceeded quota: storage, requested: {volumes}=1, '
+            f"used: {volumes}=1, limited: {volumes}=1"
+        ),
+    )
+    snapshot = {
+        "apiVersion": "snapshot.storage.k8s.io/v1",
+        "kind": "VolumeSnapshot",
+        "metadata": {"name": "one"},
+        "spec": {"source": {"persistentVolumeClaimName": "first"}},
+    }
+    path = "/apis/snapshot.storage.k8s.io/v1/namespaces/counted/volumesnapshots"
+    code, refusal = tenant.ask("POST", path, snapshot)
+    assert (code, f"limited: {snapshots}=0" in refusal["message"]) == (403, True), refusal
+    wait_until(lambda: get_usage(tenant) == {volumes: "1", snapshots: "0"}, "no status")
+
+
 @pytest.mark.parametrize("size", ["8Mi", None], ids=["stated", "measured"])
 def test_a_data_volume_beyond_the_quota_says_so_and_keeps_nothing_on_disk(system: System, size: str | None) -> None:
     tenant = limit(system, f"importing-{size or 'none'}".lower(), requests__storage="4Mi")

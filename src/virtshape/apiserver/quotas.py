@@ -1,7 +1,8 @@
 """
-Admission by resource quotas: claims that would exceed a quota of their namespace are refused, as kube-apiserver does.
+Admission by resource quotas: claims, DataVolumes and snapshots beyond a quota of their namespace are refused.
 
-Claims that were admitted and are not stored yet are counted too, so that concurrent requests cannot exceed a quota.
+As kube-apiserver does it, in its words. Objects that were admitted and are not stored yet are counted too, so that
+concurrent requests cannot exceed a quota.
 """
 
 import time
@@ -19,10 +20,20 @@ from virtshape.api.storage import StorageClass
 from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.access.authorization import refuse
 from virtshape.apiserver.objects import Tree
+from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validity.violation import invalid_value, refuse_object
 from virtshape.control.storage.classes import find_default_class
-from virtshape.control.storage.quotas import Usage, add_usage, find_excess, is_counted, list_limits, measure_claim
+from virtshape.control.storage.quotas import (
+    COUNTED,
+    Usage,
+    add_usage,
+    count_of,
+    find_excess,
+    is_counted,
+    list_limits,
+    measure_claim,
+)
 from virtshape.store.record import Event, Key
 from virtshape.store.store import Store
 
@@ -30,7 +41,7 @@ _CLAIMS: Final = "persistentvolumeclaims"
 _QUOTAS: Final = "resourcequotas"
 _CLASSES: Final = "storageclasses.storage.k8s.io"
 PENDING_SECONDS: Final = 10.0
-"""How long a claim that was admitted counts before it is stored; then its write has failed."""
+"""How long an object that was admitted counts before it is stored; then its write has failed."""
 _KNOWN: Final = frozenset(
     {
         *("cpu", "memory", "ephemeral-storage", "pods", "services", "replicationcontrollers", "resourcequotas"),
@@ -42,14 +53,14 @@ _KNOWN: Final = frozenset(
 
 
 class _Pending(Struct, frozen=True):
-    """What an admitted claim uses, until when."""
+    """What an admitted object uses, until when."""
 
     usage: Usage
     until: float
 
 
 class QuotaAdmission:
-    """Refuses claims that would exceed a quota, and quotas that make no sense."""
+    """Refuses objects that would exceed a quota, and quotas that make no sense."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -60,46 +71,53 @@ class QuotaAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
     ) -> tuple[Tree | None, list[str]]:
-        """Check a claim against the quotas of its namespace."""
+        """Check an object against the quotas of its namespace."""
         del user
-        if new is None or operation == "DELETE" or route.subresource or route.kind.group:
+        if new is None or operation == "DELETE" or route.subresource:
             return new, []
-        if route.kind.kind == "ResourceQuota":
+        if route.resource == _QUOTAS:
             return new, check_quota(route, new)
-        if route.kind.kind == "PersistentVolumeClaim":
-            self._check_claim(route, new, old, dry_run=dry_run)
+        if route.resource in COUNTED:
+            self._check(route, new, old, dry_run=dry_run)
         return new, []
 
-    def _check_claim(self, route: Route, new: Tree, old: Tree | None, *, dry_run: bool) -> None:
+    def _check(self, route: Route, new: Tree, old: Tree | None, *, dry_run: bool) -> None:
         quotas = [decode(one.value, ResourceQuota) for one in self._store.list(_QUOTAS, route.namespace).records]
         quotas = [one for one in quotas if list_limits(one)]
         if not quotas:
             return
-        default = self._find_default_class()
-        wanted = measure_claim(from_tree(new, PersistentVolumeClaim), default)
-        before = measure_claim(from_tree(old, PersistentVolumeClaim), default) if old is not None else {}
+        measure = self._find_measure(route.resource)
+        wanted, before = measure(new), measure(old) if old is not None else {}
         more = {name: amount - before.get(name, 0) for name, amount in wanted.items()}
         if not any(amount > 0 for amount in more.values()):
             return
         name = new["metadata"]["name"]
-        key = Key(_CLAIMS, route.namespace, name)
-        used = add_usage(self._list_usage(route.namespace, default, key))
-        used = add_usage([used, before])
+        key = Key(route.resource, route.namespace, name)
+        used = add_usage([*self._list_usage(key, measure), before])
         for quota in quotas:
             if excess := find_excess(quota, used, more):
-                raise refuse("", _CLAIMS, name, excess)
+                raise refuse(route.kind.group, route.kind.plural, name, excess)
         if not dry_run:
             self._pending[key] = _Pending(wanted, self._clock() + PENDING_SECONDS)
 
-    def _list_usage(self, namespace: str, default: str, but: Key) -> Iterator[Usage]:
-        """Yield what the other claims of a namespace use."""
-        now = self._clock()
+    def _find_measure(self, resource: str) -> Callable[[Tree], Usage]:
+        """Return the function that tells what an object of a resource uses."""
+        if resource != _CLAIMS:
+            return lambda _: {count_of(resource): 1}
+        default = self._find_default_class()
+        return lambda tree: measure_claim(from_tree(tree, PersistentVolumeClaim), default)
+
+    def _list_usage(self, but: Key, measure: Callable[[Tree], Usage]) -> Iterator[Usage]:
+        """Yield what the other objects of the same resource and namespace use."""
+        now, place = self._clock(), (but.resource, but.namespace)
         self._pending = {key: one for key, one in self._pending.items() if one.until > now}
-        pending = {key: one for key, one in self._pending.items() if key.namespace == namespace and key != but}
+        pending = {
+            key: one for key, one in self._pending.items() if (key.resource, key.namespace) == place and key != but
+        }
         yield from (one.usage for one in pending.values())
-        for record in self._store.list(_CLAIMS, namespace).records:
+        for record in self._store.list(*place).records:
             if record.key != but and record.key not in pending:
-                yield measure_claim(decode(record.value, PersistentVolumeClaim), default)
+                yield measure(read_tree(record.value))
 
     def _find_default_class(self) -> str:
         classes = [decode(one.value, StorageClass) for one in self._store.list(_CLASSES).records]
@@ -107,7 +125,7 @@ class QuotaAdmission:
         return (found.metadata.name if found is not None and found.metadata else None) or ""
 
     def _see(self, event: Event) -> None:
-        if event.key.resource == _CLAIMS:
+        if event.key.resource in COUNTED:
             self._pending.pop(event.key, None)
 
 
@@ -124,7 +142,7 @@ def check_quota(route: Route, new: Tree) -> list[str]:
     if causes:
         raise refuse_object(route.kind, new["metadata"]["name"], causes)
     return [
-        f"spec.hard[{resource}] is not enforced: only claims are counted"
+        f"spec.hard[{resource}] is not enforced: only claims, DataVolumes and snapshots are counted"
         for resource in hard
         if not is_counted(resource)
     ]

@@ -147,9 +147,7 @@ class StorageControllers:
         add(ResourceQuota, {_BY_NAMESPACE: _namespace_of}).handle(
             lambda change: self.quotas.queue.add(place_of(change.item))
         )
-        add(DataVolume, {_BY_ORIGIN: list_data_volume_origins}).handle(
-            lambda change: self.data_volumes.queue.add(place_of(change.item))
-        )
+        add(DataVolume, {_BY_ORIGIN: list_data_volume_origins}).handle(self._see_data_volume)
         add(VolumeSnapshot).handle(self._see_snapshot)
         add(DataSource, {_BY_ORIGIN: list_data_source_origins}).handle(self._see_data_source)
 
@@ -167,8 +165,7 @@ class StorageControllers:
         self.claims.queue.add(place)
         self.data_volumes.queue.add(place)
         self.uploads.queue.add(place)
-        for quota in self._informers.find_places_by(ResourceQuota, _BY_NAMESPACE, place.namespace):
-            self.quotas.queue.add(quota)
+        self._look_at_quotas(place)
         for volume in self._informers.find_places_by(PersistentVolume, BY_RESERVATION, str(place)):
             self.volumes.queue.add(volume)
         self._see_origin(change.item)
@@ -179,8 +176,17 @@ class StorageControllers:
                 self.claims.queue.add(Name(*key.split("/", 1)))
                 self._look_at_copies(f"{PersistentVolumeClaim.__name__} {key}")
 
+    def _look_at_quotas(self, place: Name) -> None:
+        for quota in self._informers.find_places_by(ResourceQuota, _BY_NAMESPACE, place.namespace):
+            self.quotas.queue.add(quota)
+
+    def _see_data_volume(self, change: Change[DataVolume]) -> None:
+        self.data_volumes.queue.add(place_of(change.item))
+        self._look_at_quotas(place_of(change.item))
+
     def _see_snapshot(self, change: Change[VolumeSnapshot]) -> None:
         self.snapshots.queue.add(place_of(change.item))
+        self._look_at_quotas(place_of(change.item))
         self._see_origin(change.item)
 
     def _see_data_source(self, change: Change[DataSource]) -> None:

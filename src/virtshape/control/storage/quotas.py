@@ -1,8 +1,8 @@
 """
 What claims use of resource quotas, as Kubernetes counts it, and the controller that keeps the status of quotas.
 
-Only claims are counted: their number and the storage they request, also by storage class. Limits on other resources
-are stored and not enforced.
+Counted are the number of claims and the storage they request, also by storage class, and the number of DataVolumes and
+snapshots. Limits on other resources are stored and not enforced.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,9 +10,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.quota import ResourceQuota, ResourceQuotaStatus
 from virtshape.api.quantity import Quantity
+from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.api.storage import StorageClass
 from virtshape.client.protocol import Client
 from virtshape.control.cache import Cache
@@ -24,20 +26,28 @@ Usage = dict[str, int]
 """Amounts by the name of the resource."""
 _STORAGE: Final = "requests.storage"
 _COUNT: Final = "persistentvolumeclaims"
-_OBJECTS: Final = "count/persistentvolumeclaims"
+_VOLUMES: Final = "datavolumes.cdi.kubevirt.io"
+_SNAPSHOTS: Final = "volumesnapshots.snapshot.storage.k8s.io"
+COUNTED: Final = (_COUNT, _VOLUMES, _SNAPSHOTS)
+"""The kinds of objects that quotas of the form `count/RESOURCE` count."""
 _OF_CLASS: Final = ".storageclass.storage.k8s.io/"
 
 
 def is_counted(resource: str) -> bool:
     """Return True if quotas of this resource are enforced."""
     _, of_class, what = resource.rpartition(_OF_CLASS)
-    return what in (_STORAGE, _COUNT) or (not of_class and resource == _OBJECTS)
+    return what in (_STORAGE, _COUNT) or (not of_class and resource in map(count_of, COUNTED))
+
+
+def count_of(resource: str) -> str:
+    """Return the name of the quota on the number of objects of a kind."""
+    return f"count/{resource}"
 
 
 def measure_claim(claim: PersistentVolumeClaim, default_class: str) -> Usage:
     """Return what a claim uses; `default_class` is the class of claims that name none."""
     size = (requested_size(claim) or Quantity("0")).value()
-    used = {_COUNT: 1, _OBJECTS: 1, _STORAGE: size}
+    used = {_COUNT: 1, count_of(_COUNT): 1, _STORAGE: size}
     stated = class_name(claim)
     if of := default_class if stated is None else stated:
         used |= {f"{of}{_OF_CLASS}{_COUNT}": 1, f"{of}{_OF_CLASS}{_STORAGE}": size}
@@ -101,9 +111,10 @@ class QuotaReconciler:
             return DONE
         default = find_default_class(self._cache.list(StorageClass))
         default_class = (default.metadata.name if default is not None and default.metadata else None) or ""
-        claims = self._cache.list(PersistentVolumeClaim)
-        own = (claim for claim in claims if claim.metadata is not None and claim.metadata.namespace == name.namespace)
-        used = add_usage(measure_claim(claim, default_class) for claim in own)
+        claims = self._cache.list(PersistentVolumeClaim, name.namespace)
+        used = add_usage(measure_claim(claim, default_class) for claim in claims)
+        used[count_of(_VOLUMES)] = len(self._cache.list(DataVolume, name.namespace))
+        used[count_of(_SNAPSHOTS)] = len(self._cache.list(VolumeSnapshot, name.namespace))
         limits = list_limits(quota)
         status = ResourceQuotaStatus(
             hard=limits or None,
