@@ -33,6 +33,27 @@ def test_a_layer_with_too_many_entries_is_refused(tmp_path: Path, monkeypatch: p
         images.fetch_disk(NAME)
 
 
+IMAGE_LIMITS = {
+    "files": ("MOST_FILES", {f"disk/{number}": b"x" for number in range(4)}, "more than 3 files where one is wanted"),
+    "hidden names": (
+        "MOST_HIDDEN_BYTES",
+        {"etc/.wh.passwd": b"", "disk/one.img": b"x" * 512},
+        "hides more than 3 bytes",
+    ),
+}
+
+
+@pytest.mark.parametrize(("constant", "content", "message"), IMAGE_LIMITS.values(), ids=IMAGE_LIMITS)
+def test_an_image_with_too_many_files_or_hidden_names_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constant: str, content: dict[str, bytes], message: str
+) -> None:
+    monkeypatch.setattr(layers, constant, 3)
+    source = write_tree(tmp_path / "layout", build_layout({"": [build_layer(content)]}))
+    images = ContainerImages(tmp_path / "cache", files={NAME: str(source)}, from_registries=False)
+    with pytest.raises(RefusedImageError, match=message):
+        images.fetch_disk(NAME)
+
+
 def test_a_disk_of_files_larger_than_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MOST_BYTES", 8)
     (tmp_path / "key").write_bytes(b"x" * 9)
