@@ -1,5 +1,6 @@
 """A web server on loopback that can be told to misbehave."""
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -83,7 +84,8 @@ def serve(respond: Respond) -> Iterator[Server]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(answer.body)))
             self.end_headers()
-            self.wfile.write(answer.body[: answer.breaks_after])
+            with contextlib.suppress(ConnectionError):  # a client may leave before it has read everything
+                self.wfile.write(answer.body[: answer.breaks_after])
             if answer.breaks_after is not None:
                 self.close_connection = True
 
