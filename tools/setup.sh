@@ -39,8 +39,10 @@ if [ -n "$missing" ]; then
 elif ! command -v dpkg-query >/dev/null; then
     say "packages.txt lists what this machine needs, by Debian's names; it has no dpkg to check them with."
 fi
+install_hint=python3-venv
+[ -z "$missing" ] || install_hint="the packages above"
 "$python" -c 'import ensurepip, venv' 2>/dev/null ||
-    fail "$python has no module venv, without which nothing can be set up: sudo apt-get install -y python3-venv"
+    fail "$python has no module venv, without which nothing can be set up. Install ${install_hint}, then run make again."
 
 if [ ! -x "$venv/bin/python" ]; then
     echo "Creating $venv"
