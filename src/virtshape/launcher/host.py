@@ -11,6 +11,8 @@ from msgspec import Struct
 
 Architecture = Literal["amd64", "arm64", "s390x"]
 LOOPBACK: Final = "127.0.0.1"
+Isolation = Literal["none", "namespace", "restricted"]
+"""How user-mode networking is kept from the machine and other guests, if at all."""
 
 
 class Firmware(Struct, frozen=True):
@@ -75,6 +77,9 @@ class Host(Struct, frozen=True, kw_only=True):
     """Whether a cluster has placed the guest here, and sees to names and name servers."""
     port_address: str = LOOPBACK
     """Where ports that instances name are opened; elsewhere than on loopback, also those below 1024."""
+    isolation: Isolation = "none"
+    isolation_reason: str = ""
+    """Why guests have no network namespace, where they should have one."""
     tap: bool = False
     """Whether guests may have tap devices."""
     vhost_net: bool = False

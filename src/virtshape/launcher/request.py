@@ -51,8 +51,12 @@ class SoftReboot(_Asked, frozen=True, tag="softreboot"):
     """Have the guest's system restart itself."""
 
 
-class Forward(_Asked, frozen=True, tag="forward"):
-    """Open a port on the machine's loopback address that leads to a port of the guest."""
+class Connect(_Asked, frozen=True, tag="connect"):
+    """
+    Connect to a port of the guest; the connected socket comes with the answer, as a descriptor.
+
+    The socket is in the guest's network namespace, which nothing but its launcher process can connect from.
+    """
 
     port: Annotated[int, Meta(ge=1, le=65535)]
     protocol: Literal["tcp", "udp"] = "tcp"
@@ -97,7 +101,7 @@ Request = (
     | Unpause
     | Reset
     | SoftReboot
-    | Forward
+    | Connect
     | SetVcpus
     | SetMemory
     | AskOs
@@ -135,7 +139,6 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     error: str = ""
     report: Report | None = None
-    port: int | None = None
     os: GuestOs | None = None
     users: tuple[User, ...] | None = None
     filesystems: tuple[Filesystem, ...] | None = None

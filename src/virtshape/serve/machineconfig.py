@@ -13,8 +13,10 @@ from virtshape.api.problems import DecodeError
 from virtshape.api.quantity import Quantity
 from virtshape.api.yaml import YAMLError, read_documents
 from virtshape.launcher.images.addresses import parse_network
+from virtshape.launcher.machine.account import DEFAULT_USERS, parse_users
 
 FILE: Final = "config.yaml"
+DEFAULT_RANGE: Final = f"{DEFAULT_USERS[0]}-{DEFAULT_USERS[-1]}"
 
 
 class Registries(Model):
@@ -52,6 +54,15 @@ class StorageLimits(Model):
     """The largest disk, download or container image without a size of its own; 100Gi if absent."""
 
 
+class Guests(Model):
+    """How guests are kept apart from the machine and from each other."""
+
+    network: str | None = None
+    """`isolated`, the default, or `open`: guests also reach the machine's loopback address as 10.0.2.2."""
+    users: str | None = None
+    """Range of users that guests run as where root runs the server, as in `60578-61183`; each guest has one."""
+
+
 class MachineConfiguration(Model):
     """One machine."""
 
@@ -65,6 +76,8 @@ class MachineConfiguration(Model):
     """What imports may reach over the network."""
     storage: StorageLimits | None = None
     """How much of the disk imports and uploads may take."""
+    guests: Guests | None = None
+    """How guests are kept apart."""
     networks: dict[str, str] | None = None
     """Networks, as Multus names them or `pod`, and the bridge of this machine that each stands for."""
 
@@ -92,6 +105,7 @@ def read_configuration(directory: Path) -> MachineConfiguration:
     _check_networks(found, path)
     if found.host_disks is not None:
         found.host_disks.roots = [str(directory / root) for root in found.host_disks.roots or ()]
+    _check_guests(found.guests or Guests(), path)
     return found
 
 
@@ -109,3 +123,12 @@ def _check_networks(configuration: MachineConfiguration, path: Path) -> None:
             raise ConfigurationError(
                 f"{path} is not right: {where}: {error}: expected a network such as 10.1.0.0/16"
             ) from None
+
+
+def _check_guests(guests: Guests, path: Path) -> None:
+    if guests.network not in (None, "isolated", "open"):
+        raise ConfigurationError(f'{path}: guests.network: invalid value "{guests.network}": must be isolated or open')
+    try:
+        parse_users(guests.users or DEFAULT_RANGE)
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: guests.users: {error}") from error

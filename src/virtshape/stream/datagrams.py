@@ -5,6 +5,7 @@ Datagrams that arrive while the buffer is full are dropped.
 """
 
 import asyncio
+import socket
 from typing import Final
 
 from virtshape.stream.duplex import BROKEN_OFF, HangUp
@@ -55,4 +56,11 @@ async def open_udp(host: str, port: int) -> DatagramStream:
     """Open a UDP stream to a port; UDP cannot tell whether anything listens there."""
     loop = asyncio.get_running_loop()
     _, stream = await loop.create_datagram_endpoint(DatagramStream, remote_addr=(host, port))
+    return stream
+
+
+async def wrap_datagrams(connected: socket.socket) -> DatagramStream:
+    """Make a stream of a connected UDP socket."""
+    loop = asyncio.get_running_loop()
+    _, stream = await loop.create_datagram_endpoint(DatagramStream, sock=connected)
     return stream

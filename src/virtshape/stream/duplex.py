@@ -1,6 +1,7 @@
 """Two-way byte streams: the common interface of consoles, screens, forwarded ports and WebSockets."""
 
 import asyncio
+import socket
 from typing import Final, Protocol
 
 NORMAL: Final = 1000
@@ -74,3 +75,8 @@ async def open_unix(path: str) -> SocketStream:
 async def open_tcp(host: str, port: int) -> SocketStream:
     """Connect to a TCP port; raise OSError if that fails."""
     return SocketStream(*await asyncio.open_connection(host, port))
+
+
+async def wrap_socket(connected: socket.socket) -> SocketStream:
+    """Make a stream of a connected socket."""
+    return SocketStream(*await asyncio.open_connection(sock=connected))

@@ -10,7 +10,7 @@ import pytest
 from tests.guests import Tree, check_machine, keeping
 
 from virtshape.launcher.machine.remains import is_alive
-from virtshape.launcher.request import AskOs, Forward, Kill, Pause, Reset, SetMemory, SetVcpus, Status, Unpause
+from virtshape.launcher.request import AskOs, Connect, Kill, Pause, Reset, SetMemory, SetVcpus, Status, Unpause
 
 MEBIBYTE = 1 << 20
 MOST_RESIDENT_KIB = 45 * 1000
@@ -181,11 +181,13 @@ def test_requests_that_cannot_be_met_are_answered_with_words(data: Path) -> None
                 "the guest was started with no room for more memory"
             )
             assert "vcpus" in (await ask(uid, SetVcpus(count=64))).error
-            assert (await ask(uid, Forward(port=80, interface="other"))).error == (
-                "the interface other has user-mode networking, so that no port can be opened"
-            )
-            first, second = [(await ask(uid, Forward(port=80))).port for _ in range(2)]
-            assert first == second is not None
+            with pytest.raises(ConnectionError, match="the interface other has user-mode networking, so that no port"):
+                await stable.guests.connect(uid, Connect(port=80, interface="other"))
+            connections = [await stable.guests.connect(uid, Connect(port=80)) for _ in range(2)]
+            first, second = [connection.getpeername() for connection in connections]
+            assert first == second
+            for connection in connections:
+                connection.close()
             assert (await ask("another", Status())).error == "the guest does not run"
 
     asyncio.run(scenario())

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-import urllib.request
+import socket
+from http.client import HTTPResponse
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tests.build import Tree
 from tests.demo import get_demo
 from tests.guests import BOOT_PATIENCE, PATIENCE, PROMPT, check_machine, keeping
 
-from virtshape.launcher.request import Forward, SoftReboot
+from virtshape.launcher.request import Connect, SoftReboot
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +20,13 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("lives") / "data"
 
 
-def fetch(port: int | None) -> bytes:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/shape.json", timeout=PATIENCE) as answer:
-        content: bytes = answer.read()
-        return content
+def fetch(connection: socket.socket) -> bytes:
+    with connection:
+        connection.settimeout(PATIENCE)
+        connection.sendall(b"GET /shape.json HTTP/1.0\r\n\r\n")
+        answer = HTTPResponse(connection)
+        answer.begin()
+        return answer.read()
 
 
 def test_a_guest_serves_its_port_restarts_and_shuts_down_in_its_own_time(
@@ -33,8 +37,8 @@ def test_a_guest_serves_its_port_restarts_and_shuts_down_in_its_own_time(
             uid = await stable.boot(get_demo(pytestconfig).disk)
             shape = await stable.read_shape(uid)
             await stable.read_until(uid, "eth0 has 10.0.2.15")
-            port = (await stable.guests.ask(uid, Forward(port=80))).port
-            assert json.loads(await asyncio.to_thread(fetch, port))["uuid"] == shape["uuid"]
+            connection = await stable.guests.connect(uid, Connect(port=80))
+            assert json.loads(await asyncio.to_thread(fetch, connection))["uuid"] == shape["uuid"]
             assert (await stable.guests.ask(uid, SoftReboot())).error == ""
             await stable.read_until(uid, PROMPT, times=2)
             assert stable.report(uid).state == "running"

@@ -3,7 +3,7 @@ import pytest
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import (
     Answer,
-    Forward,
+    Connect,
     Kill,
     Request,
     SetVcpus,
@@ -20,7 +20,7 @@ from virtshape.launcher.request import (
         pytest.param(b'{"ask":"kill"}\n', Kill(), id="no member"),
         pytest.param(b'{"ask":"stop","grace":2.5}\n', Stop(grace=2.5), id="a member"),
         pytest.param(
-            b'{"ask":"forward","port":22,"protocol":"tcp","interface":""}\n', Forward(port=22), id="members left out"
+            b'{"ask":"connect","port":22,"protocol":"tcp","interface":""}\n', Connect(port=22), id="members left out"
         ),
         pytest.param(b'{"ask":"set_vcpus","count":4}\n', SetVcpus(count=4), id="two words"),
     ],
@@ -37,7 +37,7 @@ def test_requests_are_lines_of_json(line: bytes, request_: Request) -> None:
         b"{}",
         b'{"ask":"dance"}',
         b'{"ask":"stop","grace":-1}',
-        b'{"ask":"forward","port":0}',
+        b'{"ask":"connect","port":0}',
         b'{"ask":"kill","x":1}',
     ],
 )

@@ -4,6 +4,9 @@ What libvirt has no element for, and QEMU is told directly; and what a launcher 
 Pure: no I/O, no clock, no logging.
 """
 
+from collections.abc import Iterable
+from typing import Final
+
 from virtshape.api.kubevirt.domain import Firmware
 from virtshape.launcher.design.devices.brief import Brief
 from virtshape.launcher.design.os import find_table
@@ -12,8 +15,10 @@ from virtshape.launcher.design.texts import (
     IGNITION_ANNOTATION,
     find_annotation,
     locate_annotation,
-    read_text,
 )
+from virtshape.launcher.domain.devices.interface import Interface
+
+IGNITION_FILE: Final = "ignition.json"
 
 
 def design_arguments(brief: Brief) -> tuple[str, ...]:
@@ -23,13 +28,20 @@ def design_arguments(brief: Brief) -> tuple[str, ...]:
     return (*_design_ignition(brief), *_design_msdm(brief))
 
 
+def restrict_interfaces(interfaces: Iterable[Interface]) -> tuple[str, ...]:
+    """Return the words that have user-mode networking let nothing out."""
+    restricted = [interface for interface in interfaces if interface.restricted]
+    return tuple(word for one in restricted for word in ("-set", f"netdev.{one.netdev}.restrict=on"))
+
+
 def _design_ignition(brief: Brief) -> tuple[str, ...]:
-    """The first-boot configuration of CoreOS, which its guest reads from the firmware."""
+    """The first-boot configuration of CoreOS, which its guest reads from the firmware; often with secrets in it."""
     config = find_annotation(brief, IGNITION_ANNOTATION)
-    config = read_text(brief, locate_annotation(IGNITION_ANNOTATION), config)
     if not config or "ignition" not in config:
         return ()
-    return ("-fw_cfg", f"name=opt/com.coreos/config,string={_escape(config)}")
+    path = brief.locate(IGNITION_FILE)
+    brief.files[path] = config
+    return ("-fw_cfg", f"name=opt/com.coreos/config,file={_escape(path)}")
 
 
 def _design_msdm(brief: Brief) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.launcher.check import Checks
-from virtshape.launcher.design.arguments import design_arguments
+from virtshape.launcher.design.arguments import design_arguments, restrict_interfaces
 from virtshape.launcher.design.checks import design_checks
 from virtshape.launcher.design.clock import design_clock
 from virtshape.launcher.design.cpu import design_cpu
@@ -48,6 +48,8 @@ class Design(Struct, frozen=True, kw_only=True):
     notes: tuple[Note, ...] = ()
     checks: Checks = Checks()
     """How it is found out whether the guest is well."""
+    files: Mapping[str, str] = {}
+    """Contents of files that have to be there before the domain starts, by their paths."""
 
 
 def design_domain(
@@ -76,6 +78,7 @@ def design_domain(
         refusals=tuple(elsewhere) or (*brief.refusals, *parts.refusals),
         notes=(*brief.notes, *parts.notes),
         checks=checks,
+        files=brief.files,
     )
 
 
@@ -109,7 +112,7 @@ def _compose(brief: Brief, parts: DeviceDesign, assigned: tuple[int, ...], state
         on_reboot="destroy" if _ends_at_reboot(brief) else "restart",
         devices=parts.devices,
         security=design_security(brief),
-        arguments=design_arguments(brief),
+        arguments=(*design_arguments(brief), *restrict_interfaces(parts.devices.interfaces)),
     )
 
 

@@ -1,18 +1,23 @@
 """
-Who a launcher process runs as when root starts it: a user that nobody else is.
+Who launcher processes run as when root starts them: each guest is a user of its own, which nothing else is.
 
-Only reads; the user needs no entry in the machine's database.
+Only reads; the users need no entries in the machine's database.
 """
 
 import os
+import pwd
 import stat
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
 GUEST_USER: Final = 61107
-"""In a range that neither distributions nor systemd give out."""
+"""User that QEMU is asked as what it can do; its group may open the device that tap devices are opened by."""
+DEFAULT_USERS: Final = range(60578, 61184)
+"""Users for guests: a range that neither distributions nor systemd give out, and that containers map."""
+_MOST_USERS: Final = 2**32 - 1
 _DEVICES: Final = ("/dev/kvm", "/dev/vhost-net", "/dev/vhost-vsock", "/dev/sev", "/dev/net/tun")
 
 
@@ -42,6 +47,40 @@ def choose_account() -> Account:
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid(), tuple(os.getgroups()))
     return Account(GUEST_USER, GUEST_USER, tuple(sorted(_list_device_groups())))
+
+
+def make_guest_account(user: int, base: Account) -> Account:
+    """The account of one guest: a user and a group of its own, and the groups that open devices."""
+    groups = {*base.groups, GUEST_USER} - {user}
+    return Account(user, user, tuple(sorted(groups)))
+
+
+def choose_user(users: Sequence[int], taken: Collection[int], last: int | None = None) -> int | None:
+    """Choose a user that no guest has, beginning after the last one chosen; None if all are taken."""
+    start = users.index(last) + 1 if last in users else 0
+    for user in (*users[start:], *users[:start]):
+        if user not in taken and user not in (0, GUEST_USER) and not _is_known(user):
+            return user
+    return None
+
+
+def parse_users(text: str) -> range:
+    """Read a range of users, as in `60578-61183`; ValueError says what is wrong with it."""
+    first, _, last = text.partition("-")
+    if not (first.isascii() and first.isdecimal() and last.isascii() and last.isdecimal()):
+        raise ValueError(f"invalid range of users {text!r}: must be FIRST-LAST, as in 60578-61183")
+    if not 0 < int(first) <= int(last) < _MOST_USERS:
+        raise ValueError(f"invalid range of users {text!r}: must be within 1-{_MOST_USERS - 1}, the smaller one first")
+    return range(int(first), int(last) + 1)
+
+
+def _is_known(user: int) -> bool:
+    """Whether the machine's database has this user."""
+    try:
+        pwd.getpwuid(user)
+    except KeyError:
+        return False
+    return True
 
 
 def _list_device_groups() -> set[int]:

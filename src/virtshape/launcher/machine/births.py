@@ -24,11 +24,10 @@ _log = logging.getLogger(__name__)
 
 
 class Births:
-    """Starts launcher processes of one account, in which the module's `main` runs; no forks without a log for them."""
+    """Starts launcher processes, in which the module's `main` runs; no forks without a log for them."""
 
-    def __init__(self, module: str, account: Account, log: Path | None) -> None:
+    def __init__(self, module: str, log: Path | None) -> None:
         self._module = module
-        self._account = account
         self._log = log
         self._line: socket.socket | None = None
         self._pid: int | None = None
@@ -44,9 +43,9 @@ class Births:
             self._pid = start_python([NURSERY, "3"], self._log, other.fileno())
         self._line = own
 
-    async def start(self, directory: Path, log: Path, reach: tuple[str, ...]) -> int:
-        """Start a launcher process for a directory, able to reach these paths; its process id."""
-        confinement = confine_to(self._account, reach)
+    async def start(self, directory: Path, log: Path, account: Account, reach: tuple[str, ...]) -> int:
+        """Start a launcher process of an account for a directory, able to reach these paths; its process id."""
+        confinement = confine_to(account, reach)
         birth = Birth(module=self._module, directory=str(directory), log=str(log), confinement=confinement)
         async with self._alone:
             pid = await asyncio.to_thread(self._ask, msgspec.json.encode(birth))

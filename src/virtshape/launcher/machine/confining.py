@@ -2,7 +2,7 @@
 Drop root's privileges for good: another user, resource limits, and a restricted view of the file system.
 
 Directories that the user may not enter are covered, in a mount namespace of the process, by ones that lead only to the
-paths it needs. Where mounting is not permitted, the user's group may pass through those directories instead.
+paths it needs. Where mounting is not permitted, the group of all guests may pass through those directories instead.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from virtshape.launcher.machine.account import Account
+from virtshape.launcher.machine.account import GUEST_USER, Account
 from virtshape.launcher.machine.acl import grant_search
 from virtshape.launcher.machine.limits import limit_process
 
@@ -94,10 +94,14 @@ def _group_by_gate(needed: Iterable[Path], account: Account) -> dict[Path | None
 
 
 def _open_ways(closed: dict[Path, list[Path]], account: Account) -> None:
-    """Let the account's group pass through closed directories, without the right to list them."""
+    """
+    Let guests pass through closed directories, without the right to list them.
+
+    By the group that all guests have, since an access control list has no room for the groups of all of them.
+    """
     for gate in sorted({gate for paths in closed.values() for path in paths for gate in _find_gates(path, account)}):
         try:
-            grant_search(gate, account.group)
+            grant_search(gate, GUEST_USER if GUEST_USER in account.groups else account.group)
         except OSError as error:
             raise ConfinementError(
                 f"guests run as user {account.user}, which may not enter {gate}, and an access control entry for it"

@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -22,20 +23,23 @@ from virtshape.launcher.host import Host
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.machine import line
 from virtshape.launcher.machine.births import Births
-from virtshape.launcher.machine.handing import hand_over, list_reach
+from virtshape.launcher.machine.handing import hand_over, list_reach, take_back
 from virtshape.launcher.machine.places import Places
-from virtshape.launcher.machine.remains import bury, find_order, find_qemu, find_report, is_alive
+from virtshape.launcher.machine.remains import bury, find_order, find_pasta, find_qemu, find_report, is_alive
 from virtshape.launcher.machine.spawning import reap
 from virtshape.launcher.machine.taps import list_taps, make_taps, remove_tap
+from virtshape.launcher.netns.kernel import has_default_route
+from virtshape.launcher.netns.probe import NO_ROUTE
 from virtshape.launcher.order import Order
 from virtshape.launcher.report import Report
-from virtshape.launcher.request import Answer, Kill, Request, Stop
+from virtshape.launcher.request import Answer, Connect, Kill, Request, Stop
 from virtshape.supervise.supervisor import Run, SupervisedTask, Supervisor
 from virtshape.supervise.tasks import GUESTS
 
 LAUNCHER: Final = "virtshape.launcher.process.__main__"
 MOST_TAKEOVERS: Final = 3
 """How often a launcher process is replaced whose guest runs on without it."""
+PLUGGED: Final = "other interfaces of the guest are plugged into bridges of the machine, which are outside of one"
 PAUSE_SECONDS: Final = 0.02
 PATIENCE_SECONDS: Final = 10.0
 Observer = Callable[[str, Report], None]
@@ -61,7 +65,7 @@ class Guests:
         self._tasks: dict[str, SupervisedTask] = {}
         self._pids: dict[str, int | None] = {}
         """The launcher process of each guest."""
-        self._births = Births(launcher, places.account, places.log if forking else None)
+        self._births = Births(launcher, places.log if forking else None)
 
     def adopt(self) -> None:
         """Take up the guests that an earlier supervisor has left, whether they still run or not."""
@@ -101,22 +105,28 @@ class Guests:
         state_directory: str | None = None,
         host_disk_roots: tuple[str, ...] = (),
         bridges: Mapping[str, str] | None = None,
+        isolated: bool = True,
     ) -> None:
-        """Start a guest, unless that was done before; TapError if there is no way to its networks."""
+        """
+        Start a guest, unless that was done before; TapError if there is no way to its networks.
+
+        A guest that is not isolated reaches the machine's loopback, and through it other guests' ports.
+        """
         if uid in self._reports:
             return
         order = Order(
             vmi=vmi,
             mounts=mounts,
-            host=replace(self._host, bridges=bridges or {}),
+            host=self._describe_host(vmi, bridges or {}, isolated=isolated),
             assigned_cpus=assigned_cpus,
             state_directory=state_directory,
             host_disk_roots=host_disk_roots,
         )
         layout = self._places.make(uid)
-        hand_over(order, self._places.data, self._places.account)
+        account = self._places.find_account(uid)
+        hand_over(order, self._places.data, account, self._places.list_users() - {account.user})
         self._places.write(layout.order, encode(order))
-        make_taps(list_taps(vmi, order.host), self._places.account)
+        make_taps(list_taps(vmi, order.host), account)
         self._reports[uid] = Report()
         self._watch(uid, partial(self._begin, uid, layout, order))
 
@@ -129,6 +139,13 @@ class Guests:
             return await self._ask(uid, request)
         except (OSError, ValueError) as error:
             return Answer(error=f"the guest's launcher process does not answer: {error}", report=self.find(uid))
+
+    async def connect(self, uid: str, request: Connect) -> socket.socket:
+        """Connect to a port of a guest; ConnectionError says why that cannot be."""
+        report = self._reports.get(uid)
+        if report is None or report.final:
+            raise ConnectionError("the guest does not run")
+        return await asyncio.to_thread(line.connect, self._places.find(uid).socket, request)
 
     async def stop(self, uid: str, grace: float) -> None:
         """Have a guest shut down, and end it after so many seconds."""
@@ -145,6 +162,7 @@ class Guests:
         layout = self._places.find(uid)
         _kill(self._reports.pop(uid, Report()).launcher_pid, layout)
         _kill(find_qemu(layout), layout)
+        _kill(find_pasta(layout), layout)
         self._clear(uid)
 
     async def close(self) -> None:
@@ -156,22 +174,37 @@ class Guests:
     def _watch(self, uid: str, run: Run) -> None:
         self._tasks[uid] = self._supervisor.start(GUESTS, run, item=uid, finishes=True)
 
+    def _describe_host(self, vmi: VirtualMachineInstance, bridges: Mapping[str, str], *, isolated: bool) -> Host:
+        """The machine as one guest sees it."""
+        host = replace(self._host, bridges=bridges)
+        if not isolated:
+            return replace(host, isolation="none", isolation_reason="")
+        if host.isolation != "namespace":
+            return host
+        if list_taps(vmi, host):
+            return replace(host, isolation="restricted", isolation_reason=PLUGGED)
+        if not has_default_route():
+            return replace(host, isolation="restricted", isolation_reason=NO_ROUTE)
+        return host
+
     def _clear(self, uid: str) -> None:
         """Leave nothing of what a guest had that does not run any more."""
         order = self.find_order(uid)
         for interface in list_taps(order.vmi, order.host) if order is not None else ():
             remove_tap(interface.device or "")
+        if order is not None:
+            take_back(order, self._places.data, self._places.find_account(uid))
         self._places.remove(uid)
 
-    async def _spawn(self, layout: Layout, order: Order) -> int:
+    async def _spawn(self, uid: str, layout: Layout, order: Order) -> int:
         reach = (str(layout.directory), str(self._places.cache), *list_reach(order))
-        return await self._births.start(layout.directory, layout.log, reach)
+        return await self._births.start(layout.directory, layout.log, self._places.find_account(uid), reach)
 
     async def _begin(self, uid: str, layout: Layout, order: Order) -> None:
         """Start a guest unless that was done before, and watch it to its end."""
         if uid not in self._pids:
             try:
-                self._pids[uid] = await self._spawn(layout, order)
+                self._pids[uid] = await self._spawn(uid, layout, order)
             except OSError as error:
                 message = f"the guest's launcher process cannot be started: {error}"
                 self._tell(uid, Report(state="failed", reason="NotStarted", message=message))
@@ -188,7 +221,8 @@ class Guests:
                 break
             _log.warning("the launcher process of guest %s was lost; another one takes over", uid)
             order = self.find_order(uid)
-            self._pids[uid] = await self._spawn(layout, order) if order is not None else None
+            self._pids[uid] = await self._spawn(uid, layout, order) if order is not None else None
+        _kill(find_pasta(layout), layout)
         if not report.final:
             _kill(find_qemu(layout), layout)
             report = bury(report, layout)

@@ -1,25 +1,49 @@
 """
-The line to a launcher process: requests over its control socket, and its reports as they come.
+The connection to a launcher process: requests over its control socket, and its reports as they come.
 
-Knows nothing of guests but the words.
+The socket is in a directory that the guest's user can write to, so that nothing is taken for granted about it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+import os
+import socket
+import stat
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Final
 
 from virtshape.launcher.report import Report
-from virtshape.launcher.request import Answer, Request, Watch, format_line, parse_answer
+from virtshape.launcher.request import Answer, Connect, Request, Watch, format_line, parse_answer
 
 LONGEST_LINE: Final = 4 * 1024 * 1024
+LONGEST_CONNECT_ANSWER: Final = 65536
 PATIENCE_SECONDS: Final = 60.0
+CONNECT_SECONDS: Final = 20.0
 
 
-async def ask(socket: Path, request: Request) -> Answer:
+@contextlib.contextmanager
+def hold_socket(path: Path) -> Iterator[str]:
+    """
+    Give a path that leads to this socket and to nothing else, for as long as it is held.
+
+    OSError if the path is a link or no socket: whoever can write to the directory could lead elsewhere.
+    """
+    handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        found, directory = os.fstat(handle), path.parent.stat()
+        if not stat.S_ISSOCK(found.st_mode) or found.st_uid not in (directory.st_gid, os.geteuid()):
+            raise ConnectionRefusedError(f"{path} is not a socket of the guest")
+        yield f"/proc/self/fd/{handle}"
+    finally:
+        os.close(handle)
+
+
+async def ask(path: Path, request: Request) -> Answer:
     """Ask a launcher process; OSError if there is none, or if it goes away."""
     async with asyncio.timeout(PATIENCE_SECONDS):
-        reader, writer = await asyncio.open_unix_connection(socket, limit=LONGEST_LINE)
+        with hold_socket(path) as held:
+            reader, writer = await asyncio.open_unix_connection(held, limit=LONGEST_LINE)
         try:
             writer.write(format_line(request))
             line = await reader.readline()
@@ -30,9 +54,10 @@ async def ask(socket: Path, request: Request) -> Answer:
     return parse_answer(line)
 
 
-async def follow(socket: Path) -> AsyncIterator[Report]:
+async def follow(path: Path) -> AsyncIterator[Report]:
     """The reports of a launcher process, for as long as it is there; OSError if it is not."""
-    reader, writer = await asyncio.open_unix_connection(socket, limit=LONGEST_LINE)
+    with hold_socket(path) as held:
+        reader, writer = await asyncio.open_unix_connection(held, limit=LONGEST_LINE)
     try:
         writer.write(format_line(Watch()))
         while line := await reader.readline():
@@ -41,3 +66,27 @@ async def follow(socket: Path) -> AsyncIterator[Report]:
                 yield report
     finally:
         writer.close()
+
+
+def connect(path: Path, request: Connect) -> socket.socket:
+    """Ask a launcher process for a connection to its guest; ConnectionError says why there is none."""
+    with socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(CONNECT_SECONDS)
+        with hold_socket(path) as held:
+            line.connect(held)
+        line.sendall(format_line(request))
+        text, handles, _, _ = socket.recv_fds(line, LONGEST_CONNECT_ANSWER, 1)
+    try:
+        answer = parse_answer(text)
+    except ValueError as error:
+        _close(handles)
+        raise ConnectionError(f"the guest's launcher process does not answer: {error}") from error
+    if answer.error or len(handles) != 1 or not stat.S_ISSOCK(os.fstat(handles[0]).st_mode):
+        _close(handles)
+        raise ConnectionError(answer.error or "the guest's launcher process sent no connection")
+    return socket.socket(fileno=handles[0])
+
+
+def _close(handles: list[int]) -> None:
+    for handle in handles:
+        os.close(handle)

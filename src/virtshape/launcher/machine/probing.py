@@ -106,8 +106,7 @@ async def _ask(places: Places) -> Answer:
     """Have libvirt asked in another process."""
     layout = places.make_for_probe()
     answer = layout.directory / ANSWER
-    reach = (str(layout.directory), str(places.cache))
-    confinement = confine_to(places.account, reach)
+    confinement = confine_to(places.account, (str(layout.directory),))
     pid = spawn("virtshape.launcher.machine.asking", layout.directory, layout.log, confinement)
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -119,6 +118,7 @@ async def _ask(places: Places) -> Answer:
             os.kill(pid, signal.SIGKILL)
         reason = find_last_line(layout) or error
         raise ProbeError(f"asking QEMU what it can do failed: {reason}; see {layout.log}") from None
+    places.keep_probed()
     places.remove_for_probe()
     return found
 

@@ -17,6 +17,7 @@ from virtshape.api.codec import decode
 from virtshape.api.problems import DecodeError
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.machine.naming import get_process_name
+from virtshape.launcher.netns.pasta import PID_FILE
 from virtshape.launcher.order import Order
 from virtshape.launcher.report import Report
 
@@ -65,6 +66,15 @@ def find_qemu(layout: Layout) -> int | None:
             if is_alive(pid, layout):
                 return pid
     return None
+
+
+def find_pasta(layout: Layout) -> int | None:
+    """The process id of the guest's pasta; None if it does not run."""
+    try:
+        pid = int(_read(layout.directory / PID_FILE))
+    except (OSError, ValueError):
+        return None
+    return pid if is_alive(pid, layout) else None
 
 
 def is_alive(pid: int | None, layout: Layout) -> bool:

@@ -20,7 +20,7 @@ from virtshape.launcher.design.devices.brief import Brief
 from virtshape.launcher.design.devices.interfaces import design_interfaces
 from virtshape.launcher.domain.devices.interface import Interface
 from virtshape.launcher.host import Host
-from virtshape.launcher.machine.account import Account
+from virtshape.launcher.machine.account import GUEST_USER, Account
 
 DEVICE: Final = Path("/dev/net/tun")
 NETWORKS: Final = Path("/sys/class/net")
@@ -55,7 +55,7 @@ def make_taps(interfaces: Iterable[Interface], account: Account) -> None:
             raise TapError(f"the network of the interface {interface.name}: this machine has no bridge {bridge}")
         remove_tap(device)
         try:
-            _lend(account)
+            lend_tun(account)
             _make(device, account, several=interface.queues is not None)
             _plug(device, bridge)
         except OSError as error:
@@ -84,10 +84,10 @@ def _check_acknowledgement(message: bytes) -> None:
         raise OSError(-code, os.strerror(-code))
 
 
-def _lend(account: Account) -> None:
+def lend_tun(account: Account) -> None:
     """Let guests open what all tap devices are opened by; which of them they get is the kernel's decision."""
-    if not account.may(DEVICE, 6):
-        os.chown(DEVICE, -1, account.group)
+    if os.geteuid() == 0 and DEVICE.exists() and not account.may(DEVICE, 6):
+        os.chown(DEVICE, -1, GUEST_USER)
         DEVICE.chmod(stat.S_IMODE(DEVICE.stat().st_mode) | stat.S_IRGRP | stat.S_IWGRP)
 
 

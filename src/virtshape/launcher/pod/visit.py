@@ -16,12 +16,12 @@ from typing import Final
 
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.machine.account import choose_account
+from virtshape.launcher.machine.line import connect as open_port
 from virtshape.launcher.machine.places import Places
 from virtshape.launcher.pod.paths import ROOT
-from virtshape.launcher.request import Answer, Forward, format_line, parse_answer, parse_request
+from virtshape.launcher.request import Answer, Connect, format_line, parse_request
 
 PIECE: Final = 65536
-LOOPBACK: Final = "127.0.0.1"
 _SOCKETS: Final = {"console": "serial0.sock", "vnc": "vnc.sock"}
 _LOG: Final = "serial0.log"
 
@@ -35,10 +35,10 @@ def main(words: list[str]) -> int:
         case ["console" | "vnc" as name]:
             splice(connect(layout.directory / _SOCKETS[name]))
         case ["port", number]:
-            answer = parse_answer(ask(layout, format_line(Forward(port=int(number)))))
-            if answer.port is None:
-                sys.exit(answer.error)
-            splice(socket.create_connection((LOOPBACK, answer.port)))
+            try:
+                splice(open_port(layout.socket, Connect(port=int(number))))
+            except OSError as error:
+                sys.exit(str(error))
         case ["log"]:
             sys.stdout.buffer.write((layout.directory / _LOG).read_bytes())
         case _:

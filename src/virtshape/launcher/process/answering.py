@@ -5,13 +5,15 @@ One short method a request; a request that cannot be met is answered with words,
 """
 
 import logging
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import libvirt
 import libvirt_qemu
 
 from virtshape.launcher.host import LOOPBACK
+from virtshape.launcher.netns.ports import PortKey
 from virtshape.launcher.process.agent import read_filesystems, read_interfaces, read_os, read_users
 from virtshape.launcher.process.board import Board
 from virtshape.launcher.process.forwarding import ForwardError, Forwarding
@@ -29,7 +31,7 @@ from virtshape.launcher.request import (
     AskInterfaces,
     AskOs,
     AskUsers,
-    Forward,
+    Connect,
     Kill,
     Pause,
     Request,
@@ -51,12 +53,15 @@ _log = logging.getLogger(__name__)
 class Answering:
     """Answers requests about a guest that has started; safe to use from any thread."""
 
-    def __init__(self, guest: Guest, board: Board, stopping: Stopping) -> None:
+    def __init__(
+        self, guest: Guest, board: Board, stopping: Stopping, chosen: Mapping[PortKey, int] | None = None
+    ) -> None:
+        """`chosen` are the only ports that named ports of the guest may have."""
         self._guest = guest
         self._domain = guest.domain
         self._board = board
         self._stopping = stopping
-        self._forwarding = Forwarding(guest.plan, self._tell_monitor, board.report.ports)
+        self._forwarding = Forwarding(guest.plan, self._tell_monitor, board.report.ports, chosen)
         self._looking = Looking(guest.domain, board)
         self._letting_in = LettingIn(guest.plan.logins, guest.domain, board)
         guest.on_agent = self._greet_agent
@@ -91,6 +96,26 @@ class Answering:
             _log.info("%s: %s", type(request).__name__, error)
             return Answer(error=error.get_error_message() or str(error), report=self._board.report)
 
+    def connect(self, request: Connect) -> socket.socket:
+        """Connect to a port of the guest; ConnectionError if that cannot be."""
+        if self._board.report.final:
+            raise ConnectionError("the guest has ended")
+        try:
+            here = self._forwarding.open(request.port, request.protocol, request.interface)
+        except ForwardError as error:
+            raise ConnectionError(str(error)) from error
+        except libvirt.libvirtError as error:
+            raise ConnectionError(error.get_error_message() or str(error)) from error
+        kind = socket.SOCK_STREAM if request.protocol == "tcp" else socket.SOCK_DGRAM
+        connection = socket.socket(socket.AF_INET, kind)
+        connection.settimeout(PATIENCE_SECONDS)
+        try:
+            connection.connect((LOOPBACK, here))
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
     def _do(self, request: Request) -> Answer:
         match request:
             case Status() | Watch():
@@ -110,8 +135,8 @@ class Answering:
             case SoftReboot():
                 self._domain.reboot()
                 return self._tell()
-            case Forward(port=port, protocol=protocol, interface=interface):
-                return Answer(port=self._forwarding.open(port, protocol, interface))
+            case Connect():
+                return Answer(error="a connection needs a socket that it can be sent over")
             case SetVcpus(count=count):
                 self._domain.setVcpusFlags(count, libvirt.VIR_DOMAIN_AFFECT_LIVE)
                 return self._tell()

@@ -1,23 +1,22 @@
 """
-Ports of the machine that lead into a guest with user-mode networking, opened through QEMU's monitor.
+Ports that lead into a guest with user-mode networking, opened through QEMU's monitor while the guest runs.
 
-On the loopback address, unless the ports that an instance names are to be reached from outside; only while the guest
-runs.
+They are on the loopback address of QEMU's network namespace, unless the ports that an instance names are to be reached
+from outside. Where that namespace is the guest's own, named ports are forwarded to it from the machine's loopback.
 """
 
 import contextlib
 import logging
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal
 
 from virtshape.launcher.host import LOOPBACK
+from virtshape.launcher.netns.ports import FIRST_ORDINARY, PortKey
 from virtshape.launcher.process.plan import Plan
 from virtshape.launcher.report import OpenPort
 
 _TRIES: Final = 5
-_FIRST_ORDINARY: Final = 1024
-"""Those below are for the machine's own services."""
 _log = logging.getLogger(__name__)
 
 Tell = Callable[[str], str]
@@ -31,19 +30,25 @@ class ForwardError(Exception):
 class Forwarding:
     """The ports that are open; asking twice for the same gives the same."""
 
-    def __init__(self, plan: Plan, tell: Tell, ports: Iterable[OpenPort] = ()) -> None:
-        """`ports` are open already."""
+    def __init__(
+        self, plan: Plan, tell: Tell, ports: Iterable[OpenPort] = (), chosen: Mapping[PortKey, int] | None = None
+    ) -> None:
+        """`ports` are open already; `chosen` are the only ones that named ports may have."""
         self._netdevs = plan.netdevs
         self._forwards = plan.forwards
         self._address = plan.port_address
         self._tell = tell
         self._open = {(one.interface, one.protocol, one.port): one.here for one in ports}
+        self._chosen = chosen
 
     def open_named(self) -> Iterator[OpenPort]:
         """Open the ports that the instance names, each under its own number where it can be; those that are open."""
         for interface, forwards in self._forwards.items():
             for forward in forwards:
                 for port in forward.ports:
+                    if self._chosen is not None and (interface, forward.protocol, port) not in self._chosen:
+                        _log.warning("port %d of %s is not open on this machine: no free port", port, interface)
+                        continue
                     try:
                         here = self.open(port, forward.protocol, interface, named=True)
                     except ForwardError as error:
@@ -55,10 +60,13 @@ class Forwarding:
         """Open a port that leads to this one of the guest; its number, the same if it is a named one and can be."""
         interface = self._choose(interface)
         self._check(interface, protocol, port)
-        key = (interface, protocol, port)
+        key: PortKey = (interface, protocol, port)
         if key not in self._open:
             address = self._address if named else LOOPBACK
-            candidates = _list_candidates(protocol, address, port if named else 0)
+            if named and self._chosen is not None:
+                candidates: Iterable[int] = [self._chosen[key]]
+            else:
+                candidates = _list_candidates(protocol, address, port if named else 0)
             self._open[key] = self._add(f"{self._netdevs[interface]} {protocol}:{address}", port, candidates)
         return self._open[key]
 
@@ -87,7 +95,7 @@ class Forwarding:
 
 def _list_candidates(protocol: str, address: str, wanted: int) -> Iterator[int]:
     """The one that is wanted if it is free, then others; another program may take one that was free a moment ago."""
-    is_ours = wanted >= _FIRST_ORDINARY or (wanted > 0 and address != LOOPBACK)
+    is_ours = wanted >= FIRST_ORDINARY or (wanted > 0 and address != LOOPBACK)
     if is_ours and _find_free_port(protocol, address, wanted) is not None:
         yield wanted
     for _ in range(_TRIES):

@@ -4,6 +4,7 @@ From an order to a plan: volumes are made ready, the domain is designed and writ
 What stands in the way becomes the report of a guest that cannot start. Runs in a process that ends with it.
 """
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -50,8 +51,17 @@ def make_plan(directory: Path) -> Plan | Report:
         return refuse((*design.refusals, *missing))
     if design.domain.devices.tpm is not None and design.domain.devices.tpm.persistent:
         _keep_tpm(Layout(directory), order)
+    for path, content in design.files.items():
+        write_private_file(Path(path), content)
     plan = plan_domain(order.vmi, design, order.host.port_address)
     return replace(plan, logins=tuple(one for one in logins if isinstance(one, Login)))
+
+
+def write_private_file(path: Path, content: str) -> None:
+    """Write a file that only this user can read."""
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
+        file.write(content)
 
 
 def find_logins(order: Order) -> list[Login | Refusal]:

@@ -15,10 +15,12 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from virtshape.launcher.layout import Layout, is_short_enough
+from virtshape.launcher.netns.namespace import NamespaceError
 from virtshape.launcher.process.board import Board, find_report
 from virtshape.launcher.process.connection import NoDriverError, open_connection, set_up
 from virtshape.launcher.process.haste import is_in_haste
 from virtshape.launcher.process.leaving import leave
+from virtshape.launcher.process.networking import Networking, set_up_network
 from virtshape.launcher.process.plan import DEFAULT_GRACE, Plan
 from virtshape.launcher.process.preparing import Preparation, Prepare
 from virtshape.launcher.process.serving import Serving
@@ -59,15 +61,20 @@ def run(directory: Path, prepare: Prepare) -> int:
     if not is_short_enough(directory):
         words = f"the path {directory} is too long for the sockets that QEMU needs there"
         return _status(board.post(state="failed", reason="NotStarted", message=words))
-    return _Process(layout, board, prepare).run()
+    try:
+        networking = set_up_network(layout, earlier)  # now, since this process must have one thread for it
+    except NamespaceError as error:
+        return _status(board.post(state="failed", reason="NotStarted", message=str(error)))
+    return _Process(layout, board, prepare, networking).run()
 
 
 class _Process:
     """The parts of the process, in the order in which they come to be."""
 
-    def __init__(self, layout: Layout, board: Board, prepare: Prepare) -> None:
+    def __init__(self, layout: Layout, board: Board, prepare: Prepare, networking: Networking) -> None:
         self._layout = layout
         self._board = board
+        self._networking = networking
         self._anew = board.report.state == "starting"
         set_up(layout.libvirt, haste=is_in_haste(layout.order.read_bytes()))
         self._preparation = Preparation(prepare, layout.directory) if self._anew else None
@@ -84,6 +91,8 @@ class _Process:
             if self._board.report.qemu_pid is None:
                 words = f"the launcher process failed: {error!r}"
                 self._board.post(state="failed", reason="LauncherLost", message=words)
+        if self._board.report.final:
+            self._networking.close()
         self._starting.finish()
         self._serving.finish()
         return _status(self._board.report)
@@ -93,6 +102,9 @@ class _Process:
         plan = self._find_plan() if connection is not None else None
         if connection is None or plan is None:
             return
+        notes = self._networking.start()
+        if notes:
+            self._board.post(notes=(*self._board.report.notes, *notes))
         # Imported now, since libvirt reads its settings when it is loaded.
         from virtshape.launcher.process.answering import Answering
         from virtshape.launcher.process.guest import Guest
@@ -103,9 +115,10 @@ class _Process:
         if not guest.begin(anew=self._anew):
             return
         stopping = Stopping(guest.shut_down, guest.expire)
-        answering = Answering(guest, self._board, stopping)
+        answering = Answering(guest, self._board, stopping, self._networking.ports)
         answering.open_ports()
         answering.begin_asking()
+        self._serving.connect = answering.connect
         self._serving.answer = answering.answer
         self._starting.finish(answering.answer)
         if self._starting.stop is not None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.launcher.process.board import Board
-from virtshape.launcher.request import Answer, Request, Watch, format_line, parse_request
+from virtshape.launcher.request import Answer, Connect, Request, Watch, format_line, parse_request
 
 LONGEST_LINE: Final = 65536
 PULSE_SECONDS: Final = 30.0
@@ -29,6 +29,8 @@ class Serving:
 
     def __init__(self, path: Path, board: Board, answer: Callable[[Request], Answer]) -> None:
         self.answer = answer
+        self.connect: Callable[[Connect], socket.socket] = _refuse_connection
+        """Opens connections to the guest, once it runs."""
         self._board = board
         self._path = path
         self._socket = _listen(path)
@@ -62,12 +64,21 @@ class Serving:
             return _send(stream, Answer(error=f"not understood: {error}"))
         if isinstance(request, Watch):
             return self._watch(stream, connection)
+        if isinstance(request, Connect):
+            return self._pass_connection(request, stream, connection)
         try:
             answer = self.answer(request)
         except Exception as error:  # noqa: BLE001 - one bad request is no reason to leave the others unanswered
             _log.exception("a request failed")
             answer = Answer(error=f"the launcher process failed: {error!r}")
         return _send(stream, answer)
+
+    def _pass_connection(self, request: Connect, stream: BufferedRWPair, connection: socket.socket) -> None:
+        try:
+            with self.connect(request) as found:
+                socket.send_fds(connection, [format_line(Answer())], [found.fileno()])
+        except OSError as error:
+            _send(stream, Answer(error=str(error)))
 
     def _watch(self, stream: BufferedRWPair, connection: socket.socket) -> None:
         for report in self._board.follow(PULSE_SECONDS):
@@ -88,6 +99,11 @@ def _listen(path: Path) -> socket.socket:
         os.umask(before)
     listening.listen()
     return listening
+
+
+def _refuse_connection(request: Connect) -> socket.socket:
+    del request
+    raise ConnectionError("the guest has not started yet")
 
 
 def _send(stream: BufferedRWPair, answer: Answer) -> None:

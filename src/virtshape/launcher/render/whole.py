@@ -80,3 +80,5 @@ def _render_arguments(root: Element, arguments: tuple[str, ...]) -> None:
     element = add(root, "qemu:commandline")
     for argument in arguments:
         add(element, "qemu:arg", {"value": argument})
+    if "-set" in arguments:  # QEMU takes changes only to network devices that it was not told of in JSON
+        add(add(root, "qemu:capabilities"), "qemu:del", {"capability": "netdev.json"})

@@ -12,17 +12,12 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.actions.door import AgentQuestion, GuestAction, PortProtocol
 from virtshape.launcher.machine.guests import Guests
+from virtshape.launcher.machine.line import hold_socket
 from virtshape.launcher.machine.places import Places
-from virtshape.launcher.request import (
-    Answer,
-    Forward,
-    Request,
-)
+from virtshape.launcher.request import Answer, Connect, Request
 from virtshape.serve.guests.words import ACTIONS, QUESTIONS, write_agent_answer
-from virtshape.stream.datagrams import open_udp
-from virtshape.stream.duplex import Duplex, open_tcp, open_unix
-
-_LOOPBACK: Final = "127.0.0.1"
+from virtshape.stream.datagrams import wrap_datagrams
+from virtshape.stream.duplex import Duplex, open_unix, wrap_socket
 
 
 class QemuDoor:
@@ -40,17 +35,22 @@ class QemuDoor:
 
     async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
         """The socket that QEMU has for the first serial console."""
-        return await open_unix(str(self._find(vmi) / "serial0.sock"))
+        with hold_socket(self._find(vmi) / "serial0.sock") as path:
+            return await open_unix(path)
 
     async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
         """The socket that QEMU has for VNC."""
-        return await open_unix(str(self._find(vmi) / "vnc.sock"))
+        with hold_socket(self._find(vmi) / "vnc.sock") as path:
+            return await open_unix(path)
 
     async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
-        """A port on loopback that leads to the guest's."""
-        answer = await self._ask(vmi, Forward(port=port, protocol=protocol))
-        here = answer.port or 0
-        return await (open_udp(_LOOPBACK, here) if protocol == "udp" else open_tcp(_LOOPBACK, here))
+        """Connect to a port of the guest, in its own network."""
+        try:
+            found = await self._find_guests().connect(_uid(vmi), Connect(port=port, protocol=protocol))
+        except OSError as error:
+            raise StatusError(409, "Conflict", str(error)) from error
+        found.setblocking(False)
+        return await (wrap_datagrams(found) if protocol == "udp" else wrap_socket(found))
 
     async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuestion) -> bytes:
         """What the agent says, in KubeVirt's words."""

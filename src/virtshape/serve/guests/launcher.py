@@ -19,14 +19,14 @@ from virtshape.control.storage.mounts import Mount
 from virtshape.control.vmstatus import measure
 from virtshape.launcher.host import Host
 from virtshape.launcher.machine.guests import Guests
-from virtshape.launcher.machine.places import Places
+from virtshape.launcher.machine.places import PlaceError, Places
 from virtshape.launcher.machine.taps import TapError
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import SetMemory, SetVcpus
 from virtshape.serve.guests.cpus import choose_cpus, count_cpus
 from virtshape.serve.guests.files import write_mounts
 from virtshape.serve.guests.hostdisks import find_host_disks
-from virtshape.serve.guests.networks import find_bridges
+from virtshape.serve.guests.networks import find_bridges, read_guest_settings
 from virtshape.serve.guests.node import describe_node
 from virtshape.serve.guests.reading import read_report
 from virtshape.serve.guests.states import States
@@ -36,10 +36,14 @@ Gather = Callable[[VirtualMachineInstance], Awaitable[Mapping[str, Mount]]]
 """Finds the raw material of an instance's volumes; NotReadyError for what is missing."""
 
 
+FindVm = Callable[[str, str], str | None]
+"""Gives the uid of the VM of a namespace and a name, if there is one."""
+
+
 class QemuLauncher:
     """Runs instances on this machine, which is the node of this name."""
 
-    def __init__(self, guests: Guests, places: Places, host: Host, node: str, gather: Gather) -> None:
+    def __init__(self, guests: Guests, places: Places, host: Host, node: str, gather: Gather, find_vm: FindVm) -> None:
         self._guests = guests
         self._places = places
         self._host = host
@@ -49,7 +53,7 @@ class QemuLauncher:
         self._sizes: dict[str, tuple[int, int]] = {}
         self._misfits: dict[str, str] = {}
         self._cpus: dict[str, tuple[int, ...]] = {}
-        self._states = States(places.data / "state", self._list_states)
+        self._states = States(places.data / "state", self._list_states, find_vm)
 
     def describe_node(self, now: str) -> Node:
         """This machine."""
@@ -111,11 +115,23 @@ class QemuLauncher:
         hosted = await asyncio.to_thread(find_host_disks, vmi, self._places.data)
         bridges = await asyncio.to_thread(find_bridges, vmi, self._places.data)
         cpus = self._assign_cpus(uid, vmi.spec)
-        layout = self._places.make(uid)
+        isolated, users = await asyncio.to_thread(read_guest_settings, self._places.data)
+        try:
+            layout = self._places.make(uid, users)
+        except PlaceError as error:
+            raise NotReadyError("NoFreeUsers", str(error)) from error
         try:
             written = await asyncio.to_thread(write_mounts, layout.directory / "mounts", {**mounts, **hosted})
             state = self._states.ensure(vmi)
-            await self._guests.start(uid, vmi, written, assigned_cpus=cpus, state_directory=state, bridges=bridges)
+            await self._guests.start(
+                uid,
+                vmi,
+                written,
+                assigned_cpus=cpus,
+                state_directory=state,
+                bridges=bridges,
+                isolated=isolated,
+            )
         except TapError as error:
             raise NotReadyError("NetworkNotReady", str(error)) from error
         except (OSError, ValueError) as error:

@@ -9,7 +9,17 @@ from pathlib import Path
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.control.storage.files import NotReadyError
-from virtshape.serve.machineconfig import ConfigurationError, read_configuration
+from virtshape.launcher.machine.account import parse_users
+from virtshape.serve.machineconfig import DEFAULT_RANGE, ConfigurationError, Guests, read_configuration
+
+
+def read_guest_settings(directory: Path) -> tuple[bool, range]:
+    """Return whether guests are isolated, and the users that they may run as."""
+    try:
+        guests = read_configuration(directory).guests or Guests()
+    except ConfigurationError as error:
+        raise NotReadyError("ConfigurationInvalid", str(error)) from error
+    return guests.network != "open", parse_users(guests.users or DEFAULT_RANGE)
 
 
 def find_bridges(vmi: VirtualMachineInstance, directory: Path) -> Mapping[str, str]:

@@ -39,6 +39,7 @@ def describe_node(host: Host, name: str, now: str) -> Node:
             conditions=[
                 NodeCondition("Ready", "True", now, now, words, "LauncherReady"),
                 *_describe_isolation(host, now),
+                _describe_network(host, now),
             ],
         ),
     )
@@ -50,7 +51,7 @@ def describe_missing_isolation(host: Host) -> str:
         return ""
     return (
         f"guests run without a mount namespace ({host.mount_obstacle}): they do not run as root, but a guest that"
-        " breaks out of QEMU can reach other guests' files and every file that all users may read;"
+        " breaks out of QEMU can read every file that all users may read;"
         " to isolate guests, run virtshape with CAP_SYS_ADMIN"
     )
 
@@ -58,6 +59,18 @@ def describe_missing_isolation(host: Host) -> str:
 def _describe_isolation(host: Host, now: str) -> list[NodeCondition]:
     message = describe_missing_isolation(host)
     return [NodeCondition("GuestsIsolated", "False", now, now, message, "NoMountNamespace")] if message else []
+
+
+def _describe_network(host: Host, now: str) -> NodeCondition:
+    """Say whether guests reach the internet, and how they are kept from everything else."""
+    kind = "GuestNetworkReady"
+    if host.isolation == "restricted":
+        text = f"guests reach nothing but forwarded ports: {host.isolation_reason}; see docs/guests.md"
+        return NodeCondition(kind, "False", now, now, text, "NoNetworkNamespaces")
+    if host.isolation == "namespace":
+        text = "each guest has a network namespace of its own, with a way to the internet"
+        return NodeCondition(kind, "True", now, now, text, "NetworkNamespaces")
+    return NodeCondition(kind, "True", now, now, "guests share the machine's network namespace", "NotIsolated")
 
 
 def _label(host: Host, name: str) -> dict[str, str]:

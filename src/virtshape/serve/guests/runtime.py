@@ -4,11 +4,15 @@ Guests of QEMU on this machine, as a runtime: opened while the server already an
 Put together here; nothing is decided here.
 """
 
+import asyncio
 import logging
 import platform
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.client.transport import Transport
@@ -19,6 +23,7 @@ from virtshape.launcher.machine.account import choose_account
 from virtshape.launcher.machine.guests import Guests
 from virtshape.launcher.machine.places import Places
 from virtshape.launcher.machine.probing import probe_host
+from virtshape.launcher.netns.probe import probe_isolation
 from virtshape.serve.guests.door import QemuDoor
 from virtshape.serve.guests.launcher import QemuLauncher
 from virtshape.serve.guests.node import describe_missing_isolation
@@ -57,7 +62,16 @@ class QemuRuntime:
         """Ask QEMU what it can do, adopt guests that run already, and return the launcher."""
         if storage is None:
             raise RuntimeError("guests need storage")
-        host = await probe_host(self._places)
+        probed, isolation = await asyncio.gather(
+            probe_host(self._places), probe_isolation(self._places.account), return_exceptions=True
+        )
+        if isinstance(probed, BaseException):
+            raise probed
+        if isinstance(isolation, BaseException):
+            raise isolation
+        host = replace(probed, isolation=isolation.isolation, isolation_reason=isolation.reason)
+        if isolation.reason:
+            _log.warning("guests have no way to the internet, only ports that are forwarded: %s", isolation.reason)
         _log.info("guests run %s", "in hardware, by KVM" if host.kvm else "emulated: KVM does not work here")
         if missing := describe_missing_isolation(host):
             _log.warning("%s", missing)
@@ -66,7 +80,12 @@ class QemuRuntime:
             self._guests.adopt()
         authority = self._directory.joinpath(*_AUTHORITY).read_text()
         mounts = Mounts(client, cache, storage, self._disks, make_token_issuer(transport, authority))
-        return QemuLauncher(self._guests, self._places, host, self.node, mounts.gather)
+
+        def find_vm(namespace: str, name: str) -> str | None:
+            vm = cache.find(VirtualMachine, name, namespace)
+            return vm.metadata.uid if vm is not None and vm.metadata is not None else None
+
+        return QemuLauncher(self._guests, self._places, host, self.node, mounts.gather, find_vm)
 
     async def close(self) -> None:
         """Let go of the guests, which go on."""

@@ -12,14 +12,22 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.control.ownership import find_controller
 from virtshape.control.pods.state import has_state
+from virtshape.launcher.machine.places import check_uid
 
 
 class States:
     """The directories of what is kept, each under the uid of the VM, or of an instance that has none."""
 
-    def __init__(self, directory: Path, list_used: Callable[[], Collection[str]]) -> None:
-        """`list_used` names the directories that guests have which run."""
+    def __init__(
+        self, directory: Path, list_used: Callable[[], Collection[str]], find_vm: Callable[[str, str], str | None]
+    ) -> None:
+        """
+        `list_used` names the directories that guests have which run.
+
+        `find_vm` gives the uid of the VM of a namespace and a name, if there is one.
+        """
         self._directory = directory
+        self._find_vm = find_vm
         self._list_used = list_used
         self._gone: set[str] = set()
 
@@ -27,10 +35,17 @@ class States:
         """Where what is kept for an instance is; None if nothing is to be."""
         if not has_state(vmi.spec):
             return None
-        owner, own = find_controller(vmi.metadata), (vmi.metadata or ObjectMeta()).uid or ""
-        place = self._directory / (owner.uid if owner is not None else own)
+        place = self._directory / (self._find_owner(vmi) or check_uid((vmi.metadata or ObjectMeta()).uid or ""))
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         return str(place)
+
+    def _find_owner(self, vmi: VirtualMachineInstance) -> str | None:
+        """Return the uid of the VM that an instance belongs to; its owner reference alone is only a claim."""
+        owner = find_controller(vmi.metadata)
+        if owner is None or owner.kind != "VirtualMachine":
+            return None
+        uid = self._find_vm((vmi.metadata or ObjectMeta()).namespace or "", owner.name)
+        return check_uid(uid) if uid is not None and uid == owner.uid else None
 
     def drop(self, uid: str) -> None:
         """Leave nothing of what was kept for a VM that is gone, as soon as no guest uses it any more."""

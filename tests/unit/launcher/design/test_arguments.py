@@ -10,7 +10,7 @@ from tests.domains import design_guest, list_refusals
         pytest.param(None, (), id="nothing"),
         pytest.param(
             {"kubevirt.io/ignitiondata": '{"ignition": {"version": "3.4.0"}, "passwd": {}}'},
-            ("-fw_cfg", 'name=opt/com.coreos/config,string={"ignition": {"version": "3.4.0"},, "passwd": {}}'),
+            ("-fw_cfg", "name=opt/com.coreos/config,file=/guest/ignition.json"),
             id="a first-boot configuration",
         ),
         pytest.param({"kubevirt.io/ignitiondata": "{}"}, (), id="an empty one"),
@@ -27,8 +27,7 @@ def test_sidecars_are_refused() -> None:
     assert refusals == {"metadata.annotations[hooks.kubevirt.io/hookSidecars]": "there are no sidecars on one machine"}
 
 
-def test_a_configuration_that_cannot_be_written_is_refused() -> None:
-    refusals = list_refusals(design_guest(annotations={"kubevirt.io/ignitiondata": "ignition \x01"}))
-    assert refusals == {
-        "metadata.annotations[kubevirt.io/ignitiondata]": "holds characters that libvirt cannot be told"
-    }
+def test_a_first_boot_configuration_is_a_file_and_not_an_argument() -> None:
+    design = design_guest(annotations={"kubevirt.io/ignitiondata": '{"ignition": {}, "secret": "\x01"}'})
+    assert design.files == {"/guest/ignition.json": '{"ignition": {}, "secret": "\x01"}'}
+    assert "secret" not in " ".join(design.domain.arguments)

@@ -55,10 +55,10 @@ def end(pid: int) -> None:
 
 def test_a_launcher_process_is_a_fork_in_a_session_of_its_own(directory: Path, tmp_path: Path) -> None:
     async def scenario() -> None:
-        births = Births("bearing", OWN, tmp_path / "nursery.log")
+        births = Births("bearing", tmp_path / "nursery.log")
         births.open()
         layout = Layout(directory)
-        pid = await births.start(directory, layout.log, ())
+        pid = await births.start(directory, layout.log, OWN, ())
         assert is_alive(pid, layout)
         assert await wait_for_birth(directory) == f"{pid} {directory} /dev/null"
         nursery = layout.log.read_text().split()[-1]
@@ -76,8 +76,8 @@ def test_a_launcher_process_starts_by_itself_where_there_is_nothing_to_fork(
     monkeypatch.setattr("virtshape.launcher.machine.births.NURSERY", "no.such.module")
 
     async def scenario() -> None:
-        births = Births("bearing", OWN, tmp_path / "nursery.log")
-        pid = await births.start(directory, Layout(directory).log, ())
+        births = Births("bearing", tmp_path / "nursery.log")
+        pid = await births.start(directory, Layout(directory).log, OWN, ())
         assert is_alive(pid, Layout(directory))
         assert (await wait_for_birth(directory)).startswith(f"{pid} ")
         await births.close()
@@ -88,10 +88,10 @@ def test_a_launcher_process_starts_by_itself_where_there_is_nothing_to_fork(
 
 def test_a_nursery_that_was_killed_is_replaced(directory: Path, tmp_path: Path) -> None:
     async def scenario() -> None:
-        births = Births("bearing", OWN, tmp_path / "nursery.log")
+        births = Births("bearing", tmp_path / "nursery.log")
         pids = []
         for _ in range(3):
-            pids.append(await births.start(directory, Layout(directory).log, ()))
+            pids.append(await births.start(directory, Layout(directory).log, OWN, ()))
             await wait_for_birth(directory)
             (directory / "born").unlink()
             parent = int(Layout(directory).log.read_text().split()[-1])

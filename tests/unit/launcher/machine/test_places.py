@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from virtshape.launcher.layout import is_short_enough
-from virtshape.launcher.machine.account import GUEST_USER, Account, choose_account
+from virtshape.launcher.machine.account import DEFAULT_USERS, Account, choose_account
 from virtshape.launcher.machine.places import PlaceError, Places
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
@@ -32,7 +32,6 @@ def test_a_guests_directory_is_made_found_listed_and_removed(places: Places) -> 
     layout = places.make(UID)
     assert places.make(UID) == places.find(UID) == layout
     assert places.list_guests() == [UID]
-    assert layout.cache.resolve() == places.cache.resolve()
     assert stat.S_IMODE((places.data / "guests" / UID).stat().st_mode) == 0o700
     places.remove(UID)
     assert places.list_guests() == []
@@ -68,10 +67,45 @@ def test_a_guest_may_add_to_its_directory_and_not_replace_what_its_supervisor_wr
     places = Places(tmp_path, choose_account())
     layout = places.make(UID)
     places.write(layout.order, b"{}")
-    directory = layout.directory.stat()
-    assert (directory.st_uid, directory.st_gid, stat.S_IMODE(directory.st_mode)) == (0, GUEST_USER, 0o1770)
-    assert (layout.order.stat().st_uid, layout.order.stat().st_gid) == (0, GUEST_USER)
-    assert layout.libvirt.stat().st_uid == places.cache.stat().st_uid == GUEST_USER
+    directory, user = layout.directory.stat(), places.find_account(UID).user
+    assert user in DEFAULT_USERS
+    assert (directory.st_uid, directory.st_gid, stat.S_IMODE(directory.st_mode)) == (0, user, 0o1770)
+    assert (layout.order.stat().st_uid, layout.order.stat().st_gid) == (0, user)
+    assert layout.libvirt.stat().st_uid == user
+
+
+@needs_root
+def test_each_guest_has_a_user_which_is_free_again_when_it_is_gone(tmp_path: Path) -> None:
+    places, users = Places(tmp_path, choose_account()), range(60600, 60602)
+    for name in ("one", "two"):
+        places.make(name, users)
+    assert {places.find_account(name).user for name in ("one", "two")} == set(users)
+    with pytest.raises(PlaceError, match="all users for guests are taken"):
+        places.make("three", users)
+    again = Places(tmp_path, choose_account())  # as after a restart of the server
+    assert again.find_account("one") == places.find_account("one")
+    freed = places.find_account("one").user
+    again.remove("one")
+    again.make("three", users)
+    assert again.find_account("three").user == freed
+
+
+@needs_root
+def test_a_guest_gets_a_copy_of_what_is_known_about_qemu(tmp_path: Path) -> None:
+    places = Places(tmp_path, choose_account())
+    known = places.cache / "qemu" / "capabilities" / "one.xml"
+    known.parent.mkdir(parents=True)
+    known.write_text("<qemuCaps/>")
+    layout = places.make(UID)
+    copy = layout.cache / "qemu" / "capabilities" / "one.xml"
+    assert (copy.read_text(), copy.stat().st_uid) == ("<qemuCaps/>", places.find_account(UID).user)
+    assert known.stat().st_uid == 0
+
+
+@pytest.mark.parametrize("uid", ["", ".", "..", "../state", "/etc", "a/b"])
+def test_a_uid_that_leads_elsewhere_is_refused(places: Places, uid: str) -> None:
+    with pytest.raises(PlaceError, match="it cannot be the name of a directory"):
+        places.make(uid)
 
 
 def test_short_ways_that_lead_nowhere_are_swept_away(places: Places, short: Path) -> None:

@@ -1,9 +1,10 @@
 """The node that a machine is."""
 
+import pytest
 from tests.lives import STAMP
 
 from virtshape.api.codec import to_tree
-from virtshape.launcher.host import Host
+from virtshape.launcher.host import Host, Isolation
 from virtshape.serve.guests.node import describe_node
 
 
@@ -56,7 +57,15 @@ def test_a_machine_offers_what_it_has() -> None:
                     "lastTransitionTime": STAMP,
                     "reason": "LauncherReady",
                     "message": words,
-                }
+                },
+                {
+                    "type": "GuestNetworkReady",
+                    "status": "True",
+                    "lastHeartbeatTime": STAMP,
+                    "lastTransitionTime": STAMP,
+                    "reason": "NotIsolated",
+                    "message": "guests share the machine's network namespace",
+                },
             ],
         },
     }
@@ -76,6 +85,24 @@ def test_a_node_whose_guests_have_no_mount_namespace_says_so_in_a_condition() ->
     assert [(condition.type, condition.status, condition.reason) for condition in conditions] == [
         ("Ready", "True", "LauncherReady"),
         ("GuestsIsolated", "False", "NoMountNamespace"),
+        ("GuestNetworkReady", "True", "NotIsolated"),
     ]
     assert "without a mount namespace (unshare: Operation not permitted)" in (conditions[1].message or "")
     assert "CAP_SYS_ADMIN" in (conditions[1].message or "")
+
+
+@pytest.mark.parametrize(
+    ("isolation", "reason", "expected"),
+    [
+        ("namespace", "", ("True", "NetworkNamespaces", "with a way to the internet")),
+        ("restricted", "pasta is missing", ("False", "NoNetworkNamespaces", "forwarded ports: pasta is missing")),
+    ],
+)
+def test_a_node_says_whether_its_guests_reach_the_internet(
+    isolation: Isolation, reason: str, expected: tuple[str, str, str]
+) -> None:
+    node = describe_node(Host(isolation=isolation, isolation_reason=reason), "here", STAMP)
+    assert node.status is not None
+    found = {one.type: one for one in node.status.conditions or ()}["GuestNetworkReady"]
+    assert (found.status, found.reason) == expected[:2]
+    assert expected[2] in (found.message or "")

@@ -28,6 +28,8 @@ class Brief(Struct, kw_only=True):
     """Images that are ready, by the name of their volume."""
     directory: str
     """Where the guest's sockets and logs lie."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Contents of files that the domain names and that only the guest's user may read, by their paths."""
     refusals: list[Refusal] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 

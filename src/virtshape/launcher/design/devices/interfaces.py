@@ -54,6 +54,7 @@ def _design_interface(brief: Brief, interface: api.Interface, connection: Connec
         bridge=connection.bridge,
         subnets=connection.subnets,
         guest_address=connection.guest_address,
+        restricted=_restrict(brief, at) if not tap else False,
         forwards=() if tap else _list_forwards(interface),
         model=model,
         mac=interface.mac_address.replace("-", ":").lower() if interface.mac_address else None,
@@ -66,6 +67,15 @@ def _design_interface(brief: Brief, interface: api.Interface, connection: Connec
         acpi_index=interface.acpi_index or None,
         link_up=interface.state != "down",
     )
+
+
+def _restrict(brief: Brief, at: str) -> bool:
+    """Decide whether the interface is kept from everything outside, and say so."""
+    if brief.host.isolation != "restricted":
+        return False
+    text = "the guest reaches nothing outside itself, since it cannot have a network namespace of its own here"
+    brief.note(at, f"{text}: {brief.host.isolation_reason}")
+    return True
 
 
 def _choose_model(brief: Brief, interface: api.Interface, at: str) -> str:

@@ -45,6 +45,8 @@ class Interface(Struct, frozen=True, kw_only=True):
     subnets: tuple[Subnet, ...] = ()
     guest_address: str | None = None
     """IPv4 address that user-mode networking offers to the guest."""
+    restricted: bool = False
+    """Whether user-mode networking leads nowhere but into the guest; not part of the XML, which has no word for it."""
     forwards: tuple[Forward, ...] = ()
     """Ports to let in; all of them where none are named."""
     model: str

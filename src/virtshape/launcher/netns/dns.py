@@ -1,0 +1,92 @@
+"""
+Name resolution for guests whose machine has its resolver on an address of its own, such as 127.0.0.53.
+
+That address leads nowhere in the guest's network namespace. A relay listens there instead and passes DNS queries over
+UDP, and nothing else, to the machine's resolver.
+"""
+
+import contextlib
+import ipaddress
+import secrets
+import socket
+import threading
+from collections import OrderedDict
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+from virtshape.launcher.netns.kernel import Address
+
+RESOLVERS: Final = Path("/etc/resolv.conf")
+DNS_PORT: Final = 53
+MOST_PENDING: Final = 512
+"""Queries that wait for an answer; older ones are forgotten."""
+_LARGEST_MESSAGE: Final = 65535
+_HEADER: Final = 12
+_RELAYED: Final = "nameserver 127.0.0.1\n"
+
+
+def find_local_resolver(own: Collection[Address], path: Path = RESOLVERS) -> Address | None:
+    """Return the first name server of the machine if it is the machine itself."""
+    try:
+        lines = path.read_text(errors="replace").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        words = line.split()
+        if len(words) > 1 and words[0] == "nameserver":
+            with contextlib.suppress(ValueError):
+                address = ipaddress.ip_address(words[1].partition("%")[0])
+                return address if address.is_loopback or address in own else None
+    return None
+
+
+class Relay:
+    """Passes DNS queries from the namespace to a resolver; made outside, opened inside."""
+
+    def __init__(self, resolver: Address, port: int = DNS_PORT) -> None:
+        family = socket.AF_INET if resolver.version == 4 else socket.AF_INET6
+        self._upstream = socket.socket(family, socket.SOCK_DGRAM)
+        self._upstream.connect((str(resolver), port))
+        self._pending: OrderedDict[int, tuple[bytes, tuple[str, int]]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._inside = self._upstream
+
+    def open(self, directory: Path) -> Path:
+        """Listen inside the namespace; return the file that is to be shown in place of the list of name servers."""
+        self._inside = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._inside.bind(("127.0.0.1", DNS_PORT))
+        path = directory / "resolv.conf"
+        path.write_text(_RELAYED)
+        return path
+
+    def start(self) -> None:
+        """Relay from now on, on two threads."""
+        for work in (self._send_queries, self._send_answers):
+            threading.Thread(target=work, name="dns", daemon=True).start()
+
+    def _send_queries(self) -> None:
+        while True:
+            query, client = self._inside.recvfrom(_LARGEST_MESSAGE)
+            if len(query) < _HEADER:
+                continue
+            number = secrets.randbelow(1 << 16)
+            with self._lock:
+                self._pending[number] = query[:2], client
+                self._pending.move_to_end(number)
+                while len(self._pending) > MOST_PENDING:
+                    self._pending.popitem(last=False)
+            with contextlib.suppress(OSError):  # nobody listens there at the moment
+                self._upstream.send(number.to_bytes(2, "big") + query[2:])
+
+    def _send_answers(self) -> None:
+        while True:
+            try:
+                answer = self._upstream.recv(_LARGEST_MESSAGE)
+            except OSError:  # the resolver refused an earlier query
+                continue
+            with self._lock:
+                asked = self._pending.pop(int.from_bytes(answer[:2], "big"), None)
+            if asked is not None:
+                with contextlib.suppress(OSError):
+                    self._inside.sendto(asked[0] + answer[2:], asked[1])

@@ -1,0 +1,123 @@
+"""The few requests to the kernel that a network namespace needs, and the addresses that this machine has."""
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import ipaddress
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
+_MS_BIND: Final = 0x1000
+_PR_SET_DUMPABLE: Final = 4
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
+_RTM_NEWROUTE, _REQUEST_ACK_CREATE = 24, 0x1 | 0x4 | 0x400
+_RT_TABLE_MAIN, _RTPROT_STATIC, _RT_SCOPE_UNIVERSE, _RTN_PROHIBIT, _RTA_DST = 254, 4, 0, 8, 1
+_CAPABILITY_VERSION_3: Final = 0x20080522
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def unshare(flags: int) -> None:
+    """Move this process, which has one thread, into new namespaces."""
+    _check(_libc.unshare(flags), "unshare")
+
+
+def set_namespace(path: str, kind: int) -> None:
+    """Join the namespace behind a file of /proc."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _check(_libc.setns(handle, kind), "setns")
+    finally:
+        os.close(handle)
+
+
+def allow_inspection() -> None:
+    """Let processes of the same user open this process's namespaces, which a change of users forbids."""
+    _check(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")
+
+
+def map_identity(user: int, group: int) -> None:
+    """Keep the same user and group in a new user namespace."""
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+
+
+def drop_capabilities() -> None:
+    """Give up all capabilities of this process for good."""
+    header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
+    _check(_libc.capset(header, bytes(24)), "capset")
+
+
+def bind_mount(source: str, target: str) -> None:
+    """Show a file in place of another."""
+    _check(_libc.mount(source.encode(), target.encode(), None, ctypes.c_ulong(_MS_BIND), None), "mount")
+
+
+def set_link_up(device: str) -> None:
+    """Bring a network device up."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        request = struct.pack("16sH22x", device.encode(), 0)
+        (_, flags) = struct.unpack_from("16sH", fcntl.ioctl(handle, _SIOCGIFFLAGS, request))
+        fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sH22x", device.encode(), flags | _IFF_UP))
+
+
+def prohibit_route(address: Address) -> None:
+    """Have the kernel refuse to send anything to an address."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    destination = address.packed
+    fixed = (family, address.max_prefixlen, 0, 0, _RT_TABLE_MAIN, _RTPROT_STATIC, _RT_SCOPE_UNIVERSE, _RTN_PROHIBIT, 0)
+    body = struct.pack("=BBBBBBBBI", *fixed) + struct.pack("=HH", 4 + len(destination), _RTA_DST) + destination
+    header = struct.pack("=IHHII", 16 + len(body), _RTM_NEWROUTE, _REQUEST_ACK_CREATE, 1, 0)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) as handle:
+        handle.send(header + body)
+        (code,) = struct.unpack_from("=i", handle.recv(4096), 16)
+    if code and -code not in (errno.EEXIST, errno.EAFNOSUPPORT, errno.EOPNOTSUPP):
+        raise OSError(-code, os.strerror(-code), str(address))
+
+
+def list_addresses() -> list[Address]:
+    """Return the addresses of all network devices in this process's namespace, but for loopback."""
+    found: set[Address] = set()
+    with contextlib.suppress(OSError):
+        found.update(parse_fib_trie(Path("/proc/self/net/fib_trie").read_text()))
+    with contextlib.suppress(OSError):  # no IPv6
+        lines = Path("/proc/self/net/if_inet6").read_text().splitlines()
+        found.update(ipaddress.IPv6Address(bytes.fromhex(line.split()[0])) for line in lines)
+    return sorted((one for one in found if not one.is_loopback), key=lambda one: (one.version, one.packed))
+
+
+def parse_fib_trie(text: str) -> Iterator[Address]:
+    """Read the machine's own IPv4 addresses from the kernel's routing table."""
+    address = ""
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["|--"]:
+            address = words[1]
+        elif words[:3] == ["/32", "host", "LOCAL"]:
+            yield ipaddress.IPv4Address(address)
+
+
+def _check(status: int, call: str) -> None:
+    if status != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{call}: {os.strerror(code)}")
+
+
+def has_default_route() -> bool:
+    """Return whether this process's network namespace has a way to the outside."""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/self/net/route").read_text().splitlines()[1:]
+        if any(line.split()[1] == "00000000" and line.split()[7] == "00000000" for line in lines):
+            return True
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/self/net/ipv6_route").read_text().splitlines()
+        return any(line.split()[:2] == ["0" * 32, "00"] and line.split()[9] != "lo" for line in lines)
+    return False

@@ -1,0 +1,105 @@
+"""
+pasta, from the package passt: gives a network namespace a way to the outside, through ordinary sockets.
+
+It maps no address to the machine's loopback and forwards no ports but those that it is given.
+"""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, Literal, NoReturn
+
+from msgspec import Struct
+
+PROGRAM: Final = "pasta"
+PID_FILE: Final = "pasta.pid"
+LOG: Final = "pasta.log"
+STARTED, STARTED_WITHOUT_PORTS, FAILED = 0, 3, 1
+_CLOSED: Final = ("--no-map-gw", "-T", "none", "-U", "none", "--no-dhcp", "--no-dhcpv6", "--no-ra", "--no-ndp")
+_LOG_MODE: Final = 0o600
+
+
+class PortForward(Struct, frozen=True):
+    """A port of the machine's loopback address that leads to the same port of the namespace's."""
+
+    protocol: Literal["tcp", "udp"]
+    port: int
+
+
+def find_pasta() -> str | None:
+    """Return the path of pasta, if it is installed."""
+    return shutil.which(PROGRAM)
+
+
+def build_command(directory: Path, process: int, forwards: Iterable[PortForward] = ()) -> list[str]:
+    """Return the command line that connects the namespaces of a process."""
+    listed = list(forwards)
+    return [
+        PROGRAM,
+        "--config-net",
+        "--no-netns-quit",  # the namespace outlives the process that made it when another one takes over
+        "--quiet",
+        *_CLOSED,
+        *_format_ports("-t", [one.port for one in listed if one.protocol == "tcp"]),
+        *_format_ports("-u", [one.port for one in listed if one.protocol == "udp"]),
+        "--pid",
+        str(directory / PID_FILE),
+        str(process),
+    ]
+
+
+def run_pasta(directory: Path, process: int, forwards: Sequence[PortForward]) -> NoReturn:
+    """
+    Start pasta in the background and exit; the exit status is one of the constants above.
+
+    To be called in a child process. A port that another program has taken keeps pasta from starting, so that it is
+    started once more without ports.
+    """
+    attempts = [(build_command(directory, process, forwards), STARTED)]
+    if forwards:
+        attempts.append((build_command(directory, process), STARTED_WITHOUT_PORTS))
+    program = find_pasta() or PROGRAM
+    status = FAILED
+    for command, success in attempts:
+        if _run(program, command, directory / LOG) == 0:
+            status = success
+            break
+    os._exit(status)
+
+
+def read_failure(directory: Path) -> str:
+    """Return the last thing that pasta printed before it gave up."""
+    try:
+        lines = (directory / LOG).read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    told = [line.strip() for line in lines if line.strip() and "syslog" not in line]
+    return told[-1][:200] if told else ""
+
+
+def _run(program: str, command: Sequence[str], log: Path) -> int:
+    try:
+        handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, _LOG_MODE)
+        pid = os.posix_spawn(
+            program,
+            list(command),
+            {"PATH": os.environ.get("PATH", os.defpath)},
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, handle, 1),
+                (os.POSIX_SPAWN_DUP2, handle, 2),
+            ],
+            setsid=True,
+            setsigdef=[signal.SIGPIPE, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD],
+        )
+    except OSError:
+        return FAILED
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _format_ports(option: str, ports: Sequence[int]) -> list[str]:
+    if not ports:
+        return [option, "none"]
+    return [word for port in ports for word in (option, f"127.0.0.1/{port}")]

@@ -1,0 +1,112 @@
+"""
+Ports that an instance names, each with a free port of the machine's loopback address.
+
+Chosen before the launcher process leaves the machine's network namespace. Only reads a few fields of an order.
+"""
+
+import contextlib
+import socket
+from collections.abc import Iterable
+from typing import Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from virtshape.launcher.netns.pasta import PortForward
+
+Protocol = Literal["tcp", "udp"]
+PortKey = tuple[str, Protocol, int]
+"""Interface, protocol and port of the guest."""
+FIRST_ORDINARY: Final = 1024
+"""Ports below are for the machine's own services."""
+MOST_PORTS: Final = 256
+"""Of one interface; an instance that names more is refused."""
+
+
+class _Port(Struct):
+    port: int
+    protocol: str | None = None
+
+
+class _PortRange(Struct):
+    start: int
+    end: int
+    protocol: str | None = None
+
+
+class _Interface(Struct, rename="camel"):
+    name: str
+    ports: list[_Port] | None = None
+    port_ranges: list[_PortRange] | None = None
+
+
+class _Devices(Struct):
+    interfaces: list[_Interface] | None = None
+
+
+class _Domain(Struct):
+    devices: _Devices = msgspec.field(default_factory=_Devices)
+
+
+class _Spec(Struct):
+    domain: _Domain
+
+
+class _Instance(Struct):
+    spec: _Spec
+
+
+class _Host(Struct):
+    isolation: str = "none"
+
+
+class _Order(Struct):
+    vmi: _Instance
+    host: _Host = msgspec.field(default_factory=_Host)
+
+
+def read_order(text: bytes) -> tuple[str, list[PortKey]]:
+    """Return how an order's guest is isolated, and the ports that its interfaces name."""
+    order = msgspec.json.decode(text, type=_Order)
+    named: list[PortKey] = []
+    for interface in order.vmi.spec.domain.devices.interfaces or ():
+        single = [(one.protocol, range(one.port, one.port + 1)) for one in interface.ports or ()]
+        ranges = [(one.protocol, range(one.start, one.end + 1)) for one in interface.port_ranges or ()]
+        listed = [(protocol, port) for protocol, ports in (*single, *ranges) for port in ports[: MOST_PORTS + 1]]
+        if len(listed) <= MOST_PORTS:
+            named += [(interface.name, _read_protocol(protocol), port) for protocol, port in listed]
+    return order.host.isolation, list(dict.fromkeys(named))
+
+
+def choose_ports(named: Iterable[PortKey]) -> dict[PortKey, int]:
+    """Choose a free port of loopback for each: of the same number where possible, and above 1023."""
+    chosen: dict[PortKey, int] = {}
+    with contextlib.ExitStack() as held:
+        for key in named:
+            _, protocol, port = key
+            wanted = port if port >= FIRST_ORDINARY else 0
+            found = _hold_port(held, protocol, wanted) or _hold_port(held, protocol, 0)
+            if found:
+                chosen[key] = found
+    return chosen
+
+
+def list_forwards(chosen: dict[PortKey, int]) -> list[PortForward]:
+    """Return the forwards that connect the machine's loopback address with the namespace's."""
+    return [PortForward(protocol, here) for (_, protocol, _), here in chosen.items()]
+
+
+def _hold_port(held: contextlib.ExitStack, protocol: Protocol, port: int) -> int:
+    """Bind a port until all are chosen; 0 if it is taken."""
+    probe = socket.socket(socket.AF_INET, socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM)
+    held.callback(probe.close)
+    try:
+        probe.bind(("127.0.0.1", port))
+    except OSError:
+        return 0
+    number: int = probe.getsockname()[1]
+    return number
+
+
+def _read_protocol(protocol: str | None) -> Protocol:
+    return "udp" if (protocol or "").lower() == "udp" else "tcp"

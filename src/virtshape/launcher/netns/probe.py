@@ -1,0 +1,96 @@
+"""
+Whether guests can have network namespaces of their own on this machine, found out by making one.
+
+Runs in a process of its own: `python -m virtshape.launcher.netns.probe USER GROUP GROUPS`, which prints why not.
+"""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.launcher.host import Isolation
+from virtshape.launcher.machine.account import Account
+from virtshape.launcher.machine.taps import lend_tun
+from virtshape.launcher.netns.kernel import has_default_route
+from virtshape.launcher.netns.namespace import NamespaceError, enter_namespace
+from virtshape.launcher.netns.pasta import find_pasta
+
+PATIENCE_SECONDS: Final = 20.0
+NO_PASTA: Final = "pasta is missing: install the package passt"
+NO_ROUTE: Final = "the machine has no default route"
+_ALLOW: Final = (
+    "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0,"
+    " kernel.apparmor_restrict_unprivileged_userns=0)"
+)
+
+
+class IsolationProbe(Struct, frozen=True):
+    """How guests are kept from the machine and from each other, and why not in the best way."""
+
+    isolation: Isolation
+    reason: str = ""
+    """Empty where guests have network namespaces."""
+
+
+def check_isolation(account: Account) -> IsolationProbe:
+    """Find out what guests of an account can have; takes a fraction of a second."""
+    if find_pasta() is None:
+        return IsolationProbe("restricted", NO_PASTA)
+    with contextlib.suppress(OSError):  # pasta says what is missing
+        lend_tun(account)
+    words = [str(account.user), str(account.group), ",".join(map(str, account.groups))]
+    command = [sys.executable, "-P", "-m", __name__, *words]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return IsolationProbe("restricted", f"network namespaces could not be tried: {error}")
+    reason = run.stdout.strip() or ("" if run.returncode == 0 else run.stderr.strip()[-200:])
+    return IsolationProbe("restricted", reason) if reason else IsolationProbe("namespace")
+
+
+async def probe_isolation(account: Account) -> IsolationProbe:
+    """Find out what guests of an account can have, without blocking."""
+    return await asyncio.to_thread(check_isolation, account)
+
+
+def main(user: int, group: int, groups: list[int]) -> None:
+    """Make a namespace as this user, and print why that cannot be."""
+    with tempfile.TemporaryDirectory(prefix="virtshape-netns-") as name:
+        directory = Path(name)
+        if os.geteuid() == 0 and user != 0:
+            os.chown(directory, user, group)
+            child = os.fork()  # this process can remove the directory
+            if child:
+                os.waitpid(child, 0)
+                return
+            os.setgroups(groups)
+            os.setresgid(group, group, group)
+            os.setresuid(user, user, user)
+            _try(directory)
+            sys.stdout.flush()
+            os._exit(0)
+        _try(directory)
+
+
+def _try(directory: Path) -> None:
+    online = has_default_route()
+    try:
+        network = enter_namespace(directory, ())
+    except NamespaceError as error:
+        sys.stdout.write(f"{error}; {_ALLOW}")
+        return
+    _, failure = network.start()
+    network.close()
+    if failure and online:
+        sys.stdout.write(f"pasta does not start: {failure}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), [int(one) for one in sys.argv[3].split(",") if one])

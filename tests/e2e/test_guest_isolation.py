@@ -1,0 +1,85 @@
+"""Guests reach the internet, but neither the machine that runs them nor each other."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from tests.build import Tree
+from tests.e2e.guests import Guests, build_guest
+from tests.e2e.system import System
+from tests.netns import INTERNET, MACHINE, OTHER_MACHINE, separate_network, serving
+
+from virtshape.launcher.images.demo.build import DemoGuest
+
+LOCAL_PORT = 8001
+DNS_ADDRESS = "127.0.0.53"
+ATTACK = """\
+#!/bin/sh
+until ip addr show dev eth0 | grep -q 10.0.2.15; do sleep 1; done
+try() {{
+    if busybox wget -q -T 8 -O - "http://$2/" 2>&1 | grep -q .; then echo "attack: reached $1"; else
+    echo "attack: no way to $1"; fi
+}}
+try internet {internet}
+try api 10.0.2.2:{api}
+try loopback 10.0.2.2:{local}
+try resolver-as-web 10.0.2.3:{local}
+try neighbour 10.0.2.2:{neighbour}
+try machine {machine}:{local}
+try machine-again {other}:{local}
+echo "attack: over"
+"""
+CLOSED = ("api", "loopback", "resolver-as-web", "neighbour", "machine", "machine-again")
+
+
+def build_victim() -> Tree:
+    """A guest with a web server, whose port is open on the machine's loopback address."""
+    interface = {"name": "default", "masquerade": {}, "ports": [{"port": 80}]}
+    tree = build_guest("victim", domain={"devices": {"interfaces": [interface]}})
+    tree["spec"]["template"]["spec"]["networks"] = [{"name": "default", "pod": {}}]
+    return tree
+
+
+def build_attacker(script: str) -> Tree:
+    disks = [{"name": name, "disk": {"bus": "virtio"}} for name in ("root", "seed")]
+    seed = {"name": "seed", "cloudInitNoCloud": {"userData": script}}
+    return build_guest("attacker", domain={"devices": {"disks": disks}}, volumes=[seed])
+
+
+@pytest.fixture
+def isolated(demo: DemoGuest, tmp_path: Path) -> Iterator[Guests]:
+    """A system in a network of its own, on a machine whose resolver is on loopback."""
+    data = tmp_path / "data"
+    (data / "images" / "demo").mkdir(mode=0o700, parents=True)
+    for path in demo:
+        shutil.copy(path, data / "images" / "demo")
+    pages = tmp_path / "pages"
+    with (
+        separate_network(tmp_path, DNS_ADDRESS),
+        serving(pages, "0.0.0.0", LOCAL_PORT),  # noqa: S104 - of the test's own namespace
+        System(data, "--launcher", "qemu") as system,
+    ):
+        running = Guests(system)
+        yield running
+        running.delete_all()
+
+
+def attack(guests: Guests) -> str:
+    """Have one guest try to reach everything; what it says about that."""
+    guests.create(build_victim())
+    neighbour = guests.wait_for_ports("victim")[80].rpartition(":")[2]
+    guests.read_now("victim")
+    api = urlsplit(guests.system.url).port
+    script = ATTACK.format(
+        internet=INTERNET, api=api, local=LOCAL_PORT, neighbour=neighbour, machine=MACHINE, other=OTHER_MACHINE
+    )
+    guests.create(build_attacker(script))
+    return guests.wait_for_words("attacker", "attack: over")
+
+
+def test_a_guest_reaches_the_internet_but_neither_the_machine_nor_another_guest(isolated: Guests) -> None:
+    told = attack(isolated)
+    assert "attack: reached internet" in told
+    assert [name for name in CLOSED if f"attack: no way to {name}\n" not in told] == [], told

@@ -1,0 +1,111 @@
+"""
+A network namespace for a test and the programs that it starts, connected to another one that stands for the internet.
+
+The calling thread moves into the namespace and back. Nothing that is sent there leaves the machine.
+"""
+
+import contextlib
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+MACHINE: Final = "198.51.100.2"
+"""The machine's address."""
+OTHER_MACHINE: Final = "198.51.100.7"
+"""A second address of the machine."""
+INTERNET: Final = "203.0.113.5"
+"""Where a web server answers on port 80."""
+_GATEWAY: Final = "198.51.100.1"
+_NEWNS, _NEWNET = 0x00020000, 0x40000000
+_REC_PRIVATE, _BIND = 0x4000 | 0x40000, 0x1000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@contextlib.contextmanager
+def separate_network(directory: Path, resolver: str = "") -> Iterator[None]:
+    """Be on a machine with a way to the internet; `resolver` is its name server."""
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        pytest.skip("only root can make network namespaces, with iproute2")
+    before = [os.open(f"/proc/thread-self/ns/{kind}", os.O_RDONLY) for kind in ("mnt", "net")]
+    try:
+        _check(_libc.unshare(_NEWNS | _NEWNET), "no network namespace can be made here")
+        _mount(None, "/", _REC_PRIVATE)
+        if resolver:
+            (directory / "resolv.conf").write_text(f"nameserver {resolver}\n")
+            _mount(str(directory / "resolv.conf"), "/etc/resolv.conf", _BIND)
+        with _internet(directory):
+            yield
+    finally:
+        for handle, kind in zip(before, (_NEWNS, _NEWNET), strict=True):
+            _check(_libc.setns(handle, kind), "the test cannot leave its namespace")
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def serving(directory: Path, address: str, port: int) -> Iterator[None]:
+    """Have a web server answer on an address of this namespace."""
+    directory.mkdir(exist_ok=True)
+    with _run_server(directory, address, port, ()):
+        yield
+
+
+@contextlib.contextmanager
+def _internet(directory: Path) -> Iterator[None]:
+    pages = directory / "internet"
+    pages.mkdir()
+    (pages / "index.html").write_text("hello from the internet\n")
+    holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])  # noqa: S607 - of the system
+    try:
+        _wait_for_namespace(holder.pid)
+        inside = ("nsenter", "--net", "--target", str(holder.pid))
+        for command in (
+            ("ip", "link", "set", "lo", "up"),
+            ("ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth1", "netns", str(holder.pid)),
+            ("ip", "addr", "add", f"{MACHINE}/24", "dev", "eth0"),
+            ("ip", "addr", "add", f"{OTHER_MACHINE}/24", "dev", "eth0"),
+            ("ip", "link", "set", "eth0", "up"),
+            ("ip", "route", "add", "default", "via", _GATEWAY),
+            (*inside, "ip", "addr", "add", f"{_GATEWAY}/24", "dev", "eth1"),
+            (*inside, "ip", "addr", "add", f"{INTERNET}/32", "dev", "eth1"),
+            (*inside, "ip", "link", "set", "eth1", "up"),
+        ):
+            subprocess.run(command, check=True)
+        with _run_server(pages, INTERNET, 80, inside):
+            yield
+    finally:
+        holder.kill()
+        holder.wait()
+
+
+@contextlib.contextmanager
+def _run_server(directory: Path, address: str, port: int, prefix: tuple[str, ...]) -> Iterator[None]:
+    command = [*prefix, sys.executable, "-u", "-m", "http.server", "--bind", address, str(port)]
+    with subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline().startswith(b"Serving")
+            yield
+        finally:
+            server.kill()
+
+
+def _wait_for_namespace(process: int) -> None:
+    own = Path("/proc/thread-self/ns/net").stat().st_ino
+    while Path(f"/proc/{process}/ns/net").stat().st_ino == own:
+        pass
+
+
+def _mount(source: str | None, target: str, flags: int) -> None:
+    origin = source.encode() if source is not None else None
+    _check(_libc.mount(origin, target.encode(), None, ctypes.c_ulong(flags), None), f"mount over {target}")
+
+
+def _check(status: int, what: str) -> None:
+    assert status == 0, f"{what}: {os.strerror(ctypes.get_errno())}"
