@@ -8,8 +8,11 @@ import contextlib
 import ctypes
 import os
 import shutil
+import socket
+import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -23,7 +26,7 @@ OTHER_MACHINE: Final = "198.51.100.7"
 INTERNET: Final = "203.0.113.5"
 """Where a web server answers on port 80."""
 _GATEWAY: Final = "198.51.100.1"
-_NEWNS, _NEWNET = 0x00020000, 0x40000000
+_FS, _NEWNS, _NEWNET = 0x00000200, 0x00020000, 0x40000000
 _REC_PRIVATE, _BIND = 0x4000 | 0x40000, 0x1000
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -43,6 +46,7 @@ def separate_network(directory: Path, resolver: str = "") -> Iterator[None]:
         with _internet(directory):
             yield
     finally:
+        _check(_libc.unshare(_FS), "the test cannot leave its namespace")  # threads that it started share it
         for handle, kind in zip(before, (_NEWNS, _NEWNET), strict=True):
             _check(_libc.setns(handle, kind), "the test cannot leave its namespace")
             os.close(handle)
@@ -54,6 +58,24 @@ def serving(directory: Path, address: str, port: int) -> Iterator[None]:
     directory.mkdir(exist_ok=True)
     with _run_server(directory, address, port, ()):
         yield
+
+
+@contextlib.contextmanager
+def resolving(address: str, answer: str) -> Iterator[None]:
+    """Have a name server answer every question for an IPv4 address on an address of this namespace."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
+        listening.bind((address, 53))
+        threading.Thread(target=_answer, args=(listening, socket.inet_aton(answer)), daemon=True).start()
+        yield
+
+
+def _answer(listening: socket.socket, address: bytes) -> None:
+    with contextlib.suppress(OSError):  # the test is over
+        while True:
+            query, client = listening.recvfrom(512)
+            record = b"\xc0\x0c" + struct.pack(">HHIH", 1, 1, 60, len(address)) + address
+            counts = struct.pack(">HHHHH", 0x8180, 1, 1, 0, 0)
+            listening.sendto(query[:2] + counts + query[12:] + record, client)
 
 
 @contextlib.contextmanager

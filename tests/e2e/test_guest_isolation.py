@@ -1,6 +1,8 @@
 """Guests reach the internet, but neither the machine that runs them nor each other."""
 
+import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,26 +11,28 @@ import pytest
 from tests.build import Tree
 from tests.e2e.guests import Guests, build_guest
 from tests.e2e.system import System
-from tests.netns import INTERNET, MACHINE, OTHER_MACHINE, separate_network, serving
+from tests.netns import INTERNET, MACHINE, OTHER_MACHINE, resolving, separate_network, serving
 
 from virtshape.launcher.images.demo.build import DemoGuest
 
 LOCAL_PORT = 8001
 DNS_ADDRESS = "127.0.0.53"
+NAMED = "192.0.2.77"
 ATTACK = """\
 #!/bin/sh
 until ip addr show dev eth0 | grep -q 10.0.2.15; do sleep 1; done
 try() {{
-    if busybox wget -q -T 8 -O - "http://$2/" 2>&1 | grep -q .; then echo "attack: reached $1"; else
-    echo "attack: no way to $1"; fi
+    if {{ printf 'GET / HTTP/1.0\\r\\n\\r\\n'; sleep 5; }} | busybox nc -w 5 "$2" "$3" | grep -q .
+    then echo "attack: reached $1"; else echo "attack: no way to $1"; fi
 }}
-try internet {internet}
-try api 10.0.2.2:{api}
-try loopback 10.0.2.2:{local}
-try resolver-as-web 10.0.2.3:{local}
-try neighbour 10.0.2.2:{neighbour}
-try machine {machine}:{local}
-try machine-again {other}:{local}
+try internet {internet} 80
+try api 10.0.2.2 {api}
+try loopback 10.0.2.2 {local}
+try resolver-as-web 10.0.2.3 {local}
+try neighbour 10.0.2.2 {neighbour}
+try machine {machine} {local}
+try machine-again {other} {local}
+busybox nslookup -type=a name.test 10.0.2.3
 echo "attack: over"
 """
 CLOSED = ("api", "loopback", "resolver-as-web", "neighbour", "machine", "machine-again")
@@ -58,6 +62,7 @@ def isolated(demo: DemoGuest, tmp_path: Path) -> Iterator[Guests]:
     pages = tmp_path / "pages"
     with (
         separate_network(tmp_path, DNS_ADDRESS),
+        resolving(DNS_ADDRESS, NAMED),
         serving(pages, "0.0.0.0", LOCAL_PORT),  # noqa: S104 - of the test's own namespace
         System(data, "--launcher", "qemu") as system,
     ):
@@ -79,7 +84,31 @@ def attack(guests: Guests) -> str:
     return guests.wait_for_words("attacker", "attack: over")
 
 
+@pytest.fixture
+def broken_pasta(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine on which pasta cannot be used; guests' users can run it too."""
+    with tempfile.TemporaryDirectory(prefix="broken-") as name:
+        program = Path(name) / "pasta"
+        program.parent.chmod(0o755)
+        program.write_text("#!/bin/sh\necho it is broken >&2\nexit 1\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        yield
+
+
+@pytest.mark.usefixtures("broken_pasta")
+def test_a_guest_without_a_network_namespace_reaches_nothing(isolated: Guests) -> None:
+    told = attack(isolated)
+    assert [name for name in ("internet", *CLOSED) if f"attack: no way to {name}\n" not in told] == [], told
+    words = isolated.wait_for_condition("attacker", "StandIn")["message"]
+    assert "the guest reaches nothing outside itself" in words
+    assert "pasta does not start" in words
+    conditions = {one["type"]: one for one in isolated.wait_for_node()["status"]["conditions"]}
+    assert conditions["GuestNetworkReady"]["status"] == "False"
+
+
 def test_a_guest_reaches_the_internet_but_neither_the_machine_nor_another_guest(isolated: Guests) -> None:
     told = attack(isolated)
     assert "attack: reached internet" in told
+    assert f"Address: {NAMED}" in told
     assert [name for name in CLOSED if f"attack: no way to {name}\n" not in told] == [], told

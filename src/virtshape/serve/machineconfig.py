@@ -60,7 +60,7 @@ class Guests(Model):
     network: str | None = None
     """`isolated`, the default, or `open`: guests also reach the machine's loopback address as 10.0.2.2."""
     users: str | None = None
-    """Range of users that guests run as where root runs the server, as in `60578-61183`; each guest has one."""
+    """Range of users that guests run as where root runs the server, as in `60578-61106`; each guest has one."""
 
 
 class MachineConfiguration(Model):

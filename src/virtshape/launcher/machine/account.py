@@ -15,9 +15,10 @@ from msgspec import Struct
 
 GUEST_USER: Final = 61107
 """User that QEMU is asked as what it can do; its group may open the device that tap devices are opened by."""
-DEFAULT_USERS: Final = range(60578, 61184)
+DEFAULT_USERS: Final = range(60578, 61107)
 """Users for guests: a range that neither distributions nor systemd give out, and that containers map."""
-_MOST_USERS: Final = 2**32 - 1
+MOST_USERS: Final = len(DEFAULT_USERS)
+_NO_USER: Final = 2**32 - 1
 _DEVICES: Final = ("/dev/kvm", "/dev/vhost-net", "/dev/vhost-vsock", "/dev/sev", "/dev/net/tun")
 
 
@@ -65,12 +66,12 @@ def choose_user(users: Sequence[int], taken: Collection[int], last: int | None =
 
 
 def parse_users(text: str) -> range:
-    """Read a range of users, as in `60578-61183`; ValueError says what is wrong with it."""
+    """Read a range of users, as in `60578-61106`; ValueError says what is wrong with it."""
     first, _, last = text.partition("-")
     if not (first.isascii() and first.isdecimal() and last.isascii() and last.isdecimal()):
-        raise ValueError(f"invalid range of users {text!r}: must be FIRST-LAST, as in 60578-61183")
-    if not 0 < int(first) <= int(last) < _MOST_USERS:
-        raise ValueError(f"invalid range of users {text!r}: must be within 1-{_MOST_USERS - 1}, the smaller one first")
+        raise ValueError(f"invalid range of users {text!r}: must be FIRST-LAST, as in 60578-61106")
+    if not 0 < int(first) <= int(last) < _NO_USER:
+        raise ValueError(f"invalid range of users {text!r}: must be within 1-{_NO_USER - 1}, the smaller one first")
     return range(int(first), int(last) + 1)
 
 

@@ -38,8 +38,10 @@ def take_back(order: Order, data: Path, account: Account) -> None:
         return
     for path in (*_list_host_disks(order), *_list_own(order, data)):
         with contextlib.suppress(OSError):  # it is gone
-            for name, parent in _walk(path):
-                _take(name, parent, account)
+            for handle, found in _walk_open(path):
+                if found.st_uid == account.user:
+                    os.fchown(handle, 0, 0)
+                acl.revoke(handle, account.user)
 
 
 def list_reach(order: Order) -> list[str]:
@@ -87,41 +89,40 @@ def _lend(path: Path, account: Account) -> None:
 
 def _give(path: Path, account: Account, others: Collection[int]) -> None:
     """Make everything under a path the account's, or let it in where another guest has it."""
-    for name, parent in _walk(path):
-        found = os.stat(name, dir_fd=parent, follow_symlinks=False)
-        if found.st_uid == account.user or not _is_movable(found):
-            continue
+    for handle, found in _walk_open(path):
+        if found.st_mode & stat.S_IRWXO:
+            os.fchmod(handle, stat.S_IMODE(found.st_mode) & ~stat.S_IRWXO)
         if found.st_uid in others:
-            with _opened(name, parent) as handle:
-                acl.grant(handle, account.user, _ENTER if stat.S_ISDIR(found.st_mode) else _READ_WRITE)
-        else:
-            os.chown(name, account.user, account.group, dir_fd=parent, follow_symlinks=False)
+            acl.grant(handle, account.user, _ENTER if stat.S_ISDIR(found.st_mode) else _READ_WRITE)
+        elif found.st_uid != account.user:
+            os.fchown(handle, account.user, account.group)
 
 
 def _open(path: Path, account: Account, *, private: bool) -> None:
     """Let the account read everything under a path: alone if it is private, else like every other guest."""
-    for name, parent in _walk(path):
-        found = os.stat(name, dir_fd=parent, follow_symlinks=False)
-        if found.st_uid == account.user or not _is_movable(found):
+    for handle, found in _walk_open(path):
+        if found.st_uid == account.user:
             continue
         is_directory, mode = stat.S_ISDIR(found.st_mode), stat.S_IMODE(found.st_mode)
         if private:
             wanted = mode & ~stat.S_IWGRP | stat.S_IRGRP | (stat.S_IXGRP if is_directory else 0)
-            os.chown(name, -1, account.group, dir_fd=parent, follow_symlinks=False)
+            os.fchown(handle, -1, account.group)
         else:
             wanted = mode & ~(stat.S_IWGRP | stat.S_IWOTH) | stat.S_IROTH | (stat.S_IXOTH if is_directory else 0)
         if wanted != mode or private:
-            os.chmod(name, wanted, dir_fd=parent)
+            os.fchmod(handle, wanted)
 
 
-def _take(name: str, parent: int, account: Account) -> None:
-    found = os.stat(name, dir_fd=parent, follow_symlinks=False)
-    if not _is_movable(found):
-        return
-    if found.st_uid == account.user:
-        os.chown(name, 0, 0, dir_fd=parent, follow_symlinks=False)
-    with _opened(name, parent) as handle:
-        acl.revoke(handle, account.user)
+def _walk_open(path: Path) -> Iterator[tuple[int, os.stat_result]]:
+    """Every directory and ordinary file under a path, open; others are passed over, as are those that go meanwhile."""
+    for name, parent in _walk(path):
+        with contextlib.suppress(FileNotFoundError):
+            if not _is_movable(os.stat(name, dir_fd=parent, follow_symlinks=False)):
+                continue
+            with _opened(name, parent) as handle:
+                found = os.fstat(handle)
+                if _is_movable(found):  # what was looked at before may have been replaced
+                    yield handle, found
 
 
 @contextlib.contextmanager

@@ -60,6 +60,11 @@ class Relay:
         path.write_text(_RELAYED)
         return path
 
+    @property
+    def pending(self) -> int:
+        """How many queries wait for an answer."""
+        return len(self._pending)
+
     def start(self) -> None:
         """Relay from now on, on two threads."""
         for work in (self._send_queries, self._send_answers):

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from virtshape.launcher.host import Host
 from virtshape.launcher.machine.lacks import BINDING
+from virtshape.launcher.netns.probe import NO_PASTA
 from virtshape.serve.doctor.facts import Facts
 from virtshape.serve.guests.node import describe_missing_isolation
 
@@ -63,6 +64,7 @@ def check_guests(facts: Facts) -> list[Check]:
         _check_binding(facts),
         _check_kvm(facts),
         _check_confinement(facts),
+        _check_network(facts),
         _check_uefi(facts),
         _check_tpm(facts),
     ]
@@ -223,6 +225,15 @@ def _check_confinement(facts: Facts) -> Check:
         return Check(name="confinement", status="warning", message=missing, fix=fix)
     where = " in their own mount namespaces" if facts.guest_user != facts.user else ""
     return Check(name="confinement", status="ok", message=f"guests run as user {facts.guest_user}{where}")
+
+
+def _check_network(facts: Facts) -> Check:
+    if not facts.network_obstacle:
+        return Check(name="network", status="ok", message="guests have their own network namespaces and the internet")
+    message = f"guests reach nothing but forwarded ports: {facts.network_obstacle}"
+    if facts.network_obstacle == NO_PASTA:
+        return _miss(facts, "network", "warning", message, "passt")
+    return Check(name="network", status="warning", message=message, fix="see the section on networks in docs/guests.md")
 
 
 def _check_uefi(facts: Facts) -> Check:

@@ -24,6 +24,7 @@ from virtshape.launcher.machine.firmwares import find_firmwares
 from virtshape.launcher.machine.hardware import find_architecture
 from virtshape.launcher.machine.kvm import DEVICE, has_virtualization
 from virtshape.launcher.machine.lacks import BINDING, find_emulator, find_lacks, name_emulator_package
+from virtshape.launcher.netns.probe import check_isolation
 from virtshape.store.lock import find_holder
 
 Kvm = Literal["works", "no device", "no CPU support", "denied"]
@@ -71,6 +72,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     kvm: Kvm = "works"
     mount_obstacle: str = ""
     """Why root's guests have no mount namespace; empty if they have one, or if guests run as the user that asks."""
+    network_obstacle: str = ""
+    """Why guests have no network namespaces; empty if they have them."""
     uefi: bool = True
     tpm: bool = True
 
@@ -107,6 +110,7 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
         checkout=_find_checkout(),
         kvm=judge_kvm(account),
         mount_obstacle=find_mount_obstacle() if account.user != user else "",
+        network_obstacle=check_isolation(account).reason if versions else "",
         uefi=bool(find_firmwares(platform.machine(), "pc-q35-7.2" if find_architecture() == "amd64" else "virt")),
         tpm=shutil.which("swtpm") is not None and shutil.which("swtpm_setup") is not None,
     )

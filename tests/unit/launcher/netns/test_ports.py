@@ -1,0 +1,79 @@
+"""Ports that an instance names, and the command that forwards them."""
+
+import itertools
+import json
+import socket
+from pathlib import Path
+
+from virtshape.launcher.netns.kernel import parse_fib_trie
+from virtshape.launcher.netns.pasta import PortForward, build_command
+from virtshape.launcher.netns.ports import choose_ports, list_forwards, read_order
+
+ORDER = {
+    "host": {"isolation": "namespace"},
+    "vmi": {
+        "spec": {
+            "domain": {
+                "devices": {
+                    "interfaces": [
+                        {"name": "default", "ports": [{"port": 80}, {"port": 53, "protocol": "UDP"}]},
+                        {"name": "other", "portRanges": [{"start": 8000, "end": 8001}]},
+                        {"name": "many", "portRanges": [{"start": 1, "end": 65535}]},
+                        {"name": "open"},
+                    ]
+                }
+            }
+        }
+    },
+}
+TRIE = """\
+Main:
+  +-- 0.0.0.0/0 3 0 5
+     |-- 0.0.0.0
+        /0 universe UNICAST
+     +-- 198.51.100.0/24 2 0 2
+        |-- 198.51.100.0
+           /24 link UNICAST
+        |-- 198.51.100.2
+           /32 host LOCAL
+        |-- 198.51.100.255
+           /32 link BROADCAST
+"""
+
+
+def test_named_ports_are_read_from_an_order() -> None:
+    assert read_order(json.dumps(ORDER).encode()) == (
+        "namespace",
+        [("default", "tcp", 80), ("default", "udp", 53), ("other", "tcp", 8000), ("other", "tcp", 8001)],
+    )
+
+
+def test_an_order_that_says_nothing_is_not_isolated() -> None:
+    assert read_order(b'{"vmi": {"spec": {"domain": {}}}}') == ("none", [])
+
+
+def test_a_port_gets_its_own_number_if_that_is_free_and_not_a_service_of_the_machine() -> None:
+    with socket.socket() as taken, socket.socket() as probe:
+        for one in (taken, probe):
+            one.bind(("127.0.0.1", 0))
+        free, used = probe.getsockname()[1], taken.getsockname()[1]
+        probe.close()
+        chosen = choose_ports([("default", "tcp", free), ("default", "tcp", used), ("default", "tcp", 80)])
+    assert chosen["default", "tcp", free] == free
+    assert len({free, used, 80, *chosen.values()}) == 5
+
+
+def test_pasta_forwards_named_ports_of_loopback_and_nothing_else() -> None:
+    forwards = list_forwards({("default", "tcp", 80): 8080, ("default", "udp", 53): 5353})
+    assert forwards == [PortForward("tcp", 8080), PortForward("udp", 5353)]
+    command = build_command(Path("/guest"), 42, forwards)
+    assert command[-1] == "42"
+    assert "--no-map-gw" in command
+    options = dict(itertools.pairwise(command))
+    assert [options[name] for name in ("-t", "-u", "-T", "-U")] == ["127.0.0.1/8080", "127.0.0.1/5353", "none", "none"]
+    options = dict(zip(build_command(Path("/guest"), 42), build_command(Path("/guest"), 42)[1:], strict=False))
+    assert [options[name] for name in ("-t", "-u", "-T", "-U")] == ["none"] * 4
+
+
+def test_the_machines_own_addresses_are_read_from_the_kernels_table() -> None:
+    assert [str(address) for address in parse_fib_trie(TRIE)] == ["198.51.100.2"]
