@@ -10,12 +10,15 @@ import pytest
 BEGINNING = """
 import ctypes, os, signal, sys, time
 from pathlib import Path
-from virtshape.launcher.pod.first import attend
+from virtshape.launcher.pod.first import PASSED_ON, attend
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # orphans are given to this process, as to the first one of a container
+signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)  # as in the first process: none may come before it is attended to
+attending = os.getpid()
 child = os.fork()
 if child:
     print(attend(child), flush=True)
     os._exit(0)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
 """
 ORPHAN = """
 reading, writing = os.pipe()
@@ -33,8 +36,8 @@ os._exit(7)
 DEATH = "os.kill(os.getpid(), signal.SIGKILL)"
 SIGNAL = """
 signal.signal(signal.SIGTERM, lambda *_: os._exit(5))
-while True:
-    os.kill(os.getppid(), signal.SIGTERM)
+while os.getppid() == attending:
+    os.kill(attending, signal.SIGTERM)
     time.sleep(0.05)
 """
 
