@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.skipping import IMPOSSIBLE
 
 from virtshape.launcher.machine.account import GUEST_USER, Account
 from virtshape.launcher.machine.confining import Confinement, find_gate
@@ -43,6 +44,8 @@ print(json.dumps(find_mount_obstacle()))
 
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
+CAN_MOUNT = subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True).returncode == 0  # noqa: S607
+needs_mounts = pytest.mark.skipif(not CAN_MOUNT, reason=f"{IMPOSSIBLE}mounting needs CAP_SYS_ADMIN")
 
 
 def look(confinement: Confinement, *paths: Path, without: str = "") -> dict[str, Any]:
@@ -85,6 +88,7 @@ def test_the_gate_is_the_first_directory_that_is_closed(closed: Path) -> None:
 
 
 @needs_root
+@needs_mounts
 def test_a_process_reaches_what_it_needs_behind_a_closed_door_and_nothing_else(closed: Path) -> None:
     account = Account(GUEST_USER, GUEST_USER)
     reach = (str(closed / "needed"), str(closed / "image"), str(closed / "nothing"))
@@ -135,6 +139,7 @@ def test_without_mounts_a_process_passes_through_closed_directories_and_cannot_l
 
 
 @needs_root
+@needs_mounts
 @pytest.mark.parametrize(("without", "expected"), [("", ""), ("sys_admin", "Operation not permitted")])
 def test_the_obstacle_to_mounts_is_found_without_changing_the_machine(without: str, expected: str) -> None:
     before = Path("/proc/self/mountinfo").read_text()
@@ -144,6 +149,7 @@ def test_the_obstacle_to_mounts_is_found_without_changing_the_machine(without: s
 
 
 @needs_root
+@needs_mounts
 def test_a_chroot_is_no_obstacle(tmp_path: Path) -> None:
     """There / is not a mount point; it is given a root with the system's directories in it."""
     root = tmp_path / "root"
