@@ -23,6 +23,8 @@ from virtshape.launcher.report import Report
 
 _LONGEST: Final = 4 * 1024 * 1024
 _TAIL: Final = 4096
+LARGEST_LOG: Final = 16 * 1024 * 1024
+"""What is read of a console's log: its end."""
 _DEAD: Final = ("Z", "X")
 
 
@@ -95,9 +97,20 @@ def is_alive(pid: int | None, layout: Layout) -> bool:
         return False
 
 
-def _read(path: Path) -> bytes:
+def read_tail(path: Path) -> bytes:
+    """Return the end of a file that a guest may have written or replaced; nothing for what is not an ordinary file."""
+    try:
+        return _read(path, tail=True)
+    except OSError:
+        return b""
+
+
+def _read(path: Path, *, tail: bool = False) -> bytes:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
             raise OSError(f"{path} is no file")
-        return file.read(_LONGEST)
+        if tail:
+            file.seek(max(0, found.st_size - LARGEST_LOG))
+        return file.read(LARGEST_LOG if tail else _LONGEST)

@@ -5,7 +5,7 @@ Pure: dicts in, structs out. A guest may say anything, so nothing is taken for g
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -13,6 +13,10 @@ from virtshape.launcher.report import GuestOs, Interface
 from virtshape.launcher.request import Filesystem, User
 
 Told = Mapping[str, Any]
+MOST_ITEMS: Final = 256
+"""Users, file systems, interfaces, addresses or disks that are read of one answer."""
+LONGEST_TEXT: Final = 1024
+"""Characters that are read of one text."""
 
 
 def read_os(told: Told) -> GuestOs:
@@ -93,12 +97,12 @@ def _login_time(told: Told, key: str) -> float | None:
 
 def _keys(told: Told, prefix: str) -> Iterator[str]:
     count = _number(told, f"{prefix}.count") or 0
-    return (f"{prefix}.{number}" for number in range(min(count, 1024)))
+    return (f"{prefix}.{number}" for number in range(min(count, MOST_ITEMS)))
 
 
 def _text(told: Told, key: str) -> str:
     value = told.get(key, "")
-    return value if isinstance(value, str) else ""
+    return value[:LONGEST_TEXT] if isinstance(value, str) else ""
 
 
 def _number(told: Told, key: str) -> int | None:

@@ -4,6 +4,7 @@ The way to the guests of this machine: their launcher processes, consoles, scree
 Connects; what goes through is somebody else's business.
 """
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ from virtshape.apiserver.actions.door import AgentQuestion, GuestAction, PortPro
 from virtshape.launcher.machine.guests import Guests
 from virtshape.launcher.machine.line import hold_socket
 from virtshape.launcher.machine.places import Places
+from virtshape.launcher.machine.remains import read_tail
 from virtshape.launcher.request import Answer, Connect, Request
 from virtshape.serve.guests.words import ACTIONS, QUESTIONS, write_agent_answer
 from virtshape.stream.datagrams import wrap_datagrams
@@ -59,10 +61,7 @@ class QemuDoor:
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         """What QEMU has recorded of the first serial console."""
-        try:
-            return (self._find(vmi) / "serial0.log").read_bytes()
-        except FileNotFoundError:
-            return b""
+        return await asyncio.to_thread(read_tail, self._find(vmi) / "serial0.log")
 
     def _find(self, vmi: VirtualMachineInstance) -> Path:
         return self._places.find(_uid(vmi)).directory

@@ -1,4 +1,12 @@
-from virtshape.launcher.process.agent import join_interfaces, read_filesystems, read_interfaces, read_os, read_users
+from virtshape.launcher.process.agent import (
+    LONGEST_TEXT,
+    MOST_ITEMS,
+    join_interfaces,
+    read_filesystems,
+    read_interfaces,
+    read_os,
+    read_users,
+)
 from virtshape.launcher.report import GuestOs, Interface
 from virtshape.launcher.request import Filesystem, User
 
@@ -34,7 +42,7 @@ def test_what_the_agent_says_of_its_system_is_read() -> None:
 def test_what_a_guest_makes_up_is_nothing() -> None:
     assert read_os({"os.id": 7, "hostname": None}) == GuestOs()
     assert read_users({"user.count": "many"}) == ()
-    assert len(read_filesystems({"fs.count": 10**9})) == 1024
+    assert len(read_filesystems({"fs.count": 10**9})) == MOST_ITEMS
 
 
 def test_users_and_filesystems_are_read() -> None:
@@ -91,3 +99,9 @@ def test_interfaces_are_matched_by_their_mac_addresses() -> None:
         Interface(name="other"),
         Interface(guest_name="docker0", mac="02:42:00:00:00:01", from_agent=True),
     )
+
+
+def test_texts_and_lists_without_end_are_cut() -> None:
+    told = {"user.count": 10_000_000} | {f"user.{number}.name": "x" * 5000 for number in range(300)}
+    users = read_users(told)
+    assert (len(users), len(users[0].name)) == (MOST_ITEMS, LONGEST_TEXT)
