@@ -88,3 +88,35 @@ def test_a_slow_client_gets_the_whole_of_the_last_response(raw: RawConnection) -
     head, _, body = data.partition(b"\r\n\r\n")
     assert b"connection: close" in head
     assert len(json.loads(body)["items"]) == 16
+
+
+def _grow(system: System, count: int) -> None:
+    """Change an object of almost 1 MiB so many times."""
+    for number in range(count):
+        tree = {"data": {"a": f"{number:04}" + "x" * 990_000}}
+        code, _ = system.ask("PATCH", f"{CONFIGS}/large-2", tree, **{"Content-Type": "application/merge-patch+json"})
+        assert code == 200
+
+
+def test_watches_from_the_past_that_are_not_read_hold_little(loaded: System) -> None:
+    _, listed = loaded.ask("GET", f"{CONFIGS}?limit=1")
+    since = listed["metadata"]["resourceVersion"]
+    _grow(loaded, 40)
+    connections = [RawConnection(loaded) for _ in range(8)]
+    with measure_growth(loaded, settle_seconds=3.0) as growth:
+        for connection in connections:
+            path = f"{CONFIGS}?watch=true&resourceVersion={since}".encode()
+            connection.socket.sendall(connection.format(b"GET", path))
+    for connection in connections:
+        connection.close()
+    assert growth.mib < 8 * 16  # of 40 for each
+
+
+def test_a_small_yaml_body_cannot_take_much_memory(loaded: System) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: &x " + "y" * 70_000 + "}\n"
+    text += "binaryData: [" + "*x," * 1300 + "]\n"
+    with measure_growth(loaded) as growth, contextlib.closing(loaded.connect()) as connection:
+        headers = {"Authorization": f"Bearer {loaded.config['token']}", "Content-Type": "application/yaml"}
+        connection.request("POST", CONFIGS, text.encode(), headers)
+        assert connection.getresponse().status == 400
+    assert growth.mib < 16

@@ -90,9 +90,6 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, with what the transport knows of the client."""
         self._transport: Any = transport
-        if not self._listener.add(self):
-            transport.abort()  # type: ignore[attr-defined]  # a stream's transport
-            return
         peer = transport.get_extra_info("peername")
         tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
         client = Client(peer[0] if peer else "", tls.getpeercert() if tls is not None else None)
@@ -106,7 +103,10 @@ class Connection(asyncio.Protocol):
             self._admit,
             self._has_room,
         )
-        self._watch_clock(HEAD_SECONDS)
+        if self._listener.add(self):
+            self._watch_clock(HEAD_SECONDS)
+        else:
+            self.abort()
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """End whatever was under way for this client."""
@@ -116,6 +116,8 @@ class Connection(asyncio.Protocol):
         self._stop_clock()
         self._stop_stall_timer()
         self._unsent = None
+        self._waiting.clear()
+        self._reader.discard()
         self._backlog.drop(self._abort)
         self._backlog.release(self._reserved)
         self._reserved = 0

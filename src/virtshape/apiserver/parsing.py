@@ -112,6 +112,12 @@ class RequestReader:
         rest, self._rest = self._rest, b""
         return rest
 
+    def discard(self) -> None:
+        """Let go of what is not yet a request: the connection has ended, and is itself collected only later."""
+        self._refused = True
+        self._rest = b""
+        self._body.clear()
+
     def _begin(self) -> None:
         self._target = b""
         self._headers: dict[str, str] = {}
@@ -215,6 +221,7 @@ class RequestReader:
     def _pass_on(self) -> None:
         request = self._build_request()
         request.reserved = self._reserved
+        self._body.clear()
         self._take(request, self._parser.should_keep_alive())
 
     def _build_request(self) -> Request:

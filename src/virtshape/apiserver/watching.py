@@ -5,7 +5,7 @@ An object that begins or ceases to match a selector is added or deleted for that
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -29,6 +29,8 @@ from virtshape.store.watch import Subscription
 
 BOOKMARK_SECONDS: Final = 60.0
 LAST_BOOKMARK_SECONDS: Final = 2.0
+CHUNK_BYTES: Final = 1024 * 1024
+"""How much of the changes is rendered at a time, for clients that are far behind."""
 
 
 def watch_objects(store: Source, request: Request, route: Route) -> Stream:
@@ -124,12 +126,13 @@ class Watch:
             if subscription.overrun:
                 yield self._error(StatusError(410, "Expired", "the watch fell too far behind: list and watch again"))
                 return
-            lines = self._tell_all(events)
+            for part in _divide(events):
+                if lines := self._tell_all(part):
+                    yield b"".join(lines)
             if loop.time() >= bookmark_at:
-                lines += self._bookmark_if_moved()
+                if bookmark := self._bookmark_if_moved():
+                    yield bookmark[0]
                 bookmark_at = self._next_bookmark(loop.time(), deadline)
-            if lines:
-                yield b"".join(lines)
 
     def _next_bookmark(self, now: float, deadline: float) -> float:
         if not self._options.bookmarks:
@@ -205,3 +208,15 @@ class Watch:
 
     def _error(self, error: StatusError) -> bytes:
         return b'{"type":"ERROR","object":%b}\n' % encode(error.status)
+
+
+def _divide(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
+    """Divide changes into parts of limited size, mostly one."""
+    start = size = 0
+    for index, event in enumerate(events):
+        size += len(event.value)
+        if size > CHUNK_BYTES:
+            yield events[start : index + 1]
+            start, size = index + 1, 0
+    if start < len(events):
+        yield events[start:] if start else events

@@ -12,7 +12,7 @@ from typing import Final
 from virtshape.store.record import Event
 
 MOST_PENDING: Final = 20_000
-MOST_PENDING_BYTES: Final = 32 * 1024 * 1024
+MOST_PENDING_BYTES: Final = 16 * 1024 * 1024
 
 
 class Subscription:
