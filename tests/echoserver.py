@@ -42,7 +42,7 @@ async def add(visit: Visit, name: str) -> None:
 
 
 async def begin(visit: Visit, name: str) -> None:
-    await visit.world.client.patch(VirtualMachineInstance, name, PLACE, patch={"status": {"phase": "Running"}})
+    await visit.controller.patch(VirtualMachineInstance, name, PLACE, patch={"status": {"phase": "Running"}})
 
 
 def build_vm(name: str) -> VirtualMachine:

@@ -11,8 +11,11 @@ from tests.worlds import World, listening
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.apiserver.shaping import CONTROLLER_USER
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
+from virtshape.client.rest import RestClient
+from virtshape.serve.inprocess import connect
 
 Tree = dict[str, Any]
 PLACE = "default"
@@ -30,6 +33,11 @@ class Visit(NamedTuple):
         return int(self.world.url.rpartition(":")[2])
 
     @property
+    def controller(self) -> RestClient:
+        """A client with the identity of the controllers, who alone write an instance's status."""
+        return connect(self.world.system.server, CONTROLLER_USER)
+
+    @property
     def audited(self) -> str:
         return (self.world.kubeconfig.parent / "audit.log").read_text()
 
@@ -41,7 +49,7 @@ class Visit(NamedTuple):
         status: Tree = {"phase": changes.get("phase", "Running"), "conditions": held}
         patch = {"status": status}
         assert made.metadata is not None
-        await self.world.client.patch(VirtualMachineInstance, name, PLACE, patch=patch)
+        await self.controller.patch(VirtualMachineInstance, name, PLACE, patch=patch)
 
 
 def build_vmi(name: str = "web", devices: Tree | None = None, **_: Any) -> VirtualMachineInstance:
