@@ -9,7 +9,7 @@ pytest_plugins = ["tests.parallel", "tests.progress", "tests.skipping"]
 
 _NEED_LIBVIRT = ("answering", "forwarding", "guest", "looking")
 
-collect_ignore = [] if find_spec("libvirt") else [f"src/virtshape/launcher/process/{name}.py" for name in _NEED_LIBVIRT]
+collect_ignore = [] if find_spec("libvirt") else [f"src/virtshape/launcher/guest/{name}.py" for name in _NEED_LIBVIRT]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # commands that tests start are ended by it

@@ -26,7 +26,7 @@ from tests.e2e.kubectl import Kubectl, find_kubectls
 from bench.control import Caller
 from bench.peer import insist, issue_token
 from bench.running import aim_load, cpu_seconds, write_page
-from virtshape.serve.manifests.webhooks import IGNORE_LABEL
+from virtshape.cluster.manifests.webhooks import IGNORE_LABEL
 
 STARTED = 1_000
 VMS = 10_000

@@ -8,8 +8,8 @@ from typing import Any
 
 from virtshape.api.codec import from_tree
 from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
-from virtshape.apiserver.access.authentication import User
-from virtshape.apiserver.access.authorization import AccessObject, Attributes, Authorizer
+from virtshape.apiserver.auth.authentication import User
+from virtshape.apiserver.auth.authorization import AccessObject, Attributes, Authorizer
 
 Tree = dict[str, Any]
 RBAC = "rbac.authorization.k8s.io"

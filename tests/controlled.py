@@ -31,12 +31,12 @@ from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.client.rest import RestClient
-from virtshape.control.controllers import Controllers
-from virtshape.control.queue import Queue
-from virtshape.serve.controllers import MANAGER, controlling
-from virtshape.serve.embedded import System
-from virtshape.serve.inprocess import connect
-from virtshape.serve.runtime import LauncherName, NoRuntime, PlayedRuntime
+from virtshape.controllers.manager import Controllers
+from virtshape.controllers.runtime.workqueue import Queue
+from virtshape.standalone.controllers import MANAGER, controlling
+from virtshape.standalone.inprocess import connect
+from virtshape.standalone.runtime import LauncherName, NoRuntime, PlayedRuntime
+from virtshape.standalone.server import System
 from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
-from virtshape.apiserver.actions.door import AgentQuestion, GuestAction, PortProtocol
+from virtshape.apiserver.subresources.door import AgentQuestion, GuestAction, PortProtocol
 from virtshape.stream.datagrams import open_udp
 from virtshape.stream.duplex import Duplex, open_tcp, open_unix
 

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from virtshape.launcher.process.connection import open_connection, set_up
+from virtshape.launcher.guest.connection import open_connection, set_up
 
 SCHEMA = Path("/usr/share/libvirt/schemas/domain.rng")
 NOBODY = 65534

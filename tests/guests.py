@@ -16,11 +16,11 @@ import pytest
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.launcher.machine.account import choose_account
-from virtshape.launcher.machine.guests import Guests
-from virtshape.launcher.machine.lacks import find_lacks
-from virtshape.launcher.machine.places import Places
-from virtshape.launcher.machine.probing import probe_host
+from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.guests import Guests
+from virtshape.launcher.node.lacks import find_lacks
+from virtshape.launcher.node.places import Places
+from virtshape.launcher.node.probing import probe_host
 from virtshape.launcher.report import Report
 from virtshape.supervise.supervisor import Supervisor
 

@@ -9,7 +9,7 @@ import msgspec
 
 from virtshape.api.codec import encode, object_from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.launcher.machine.places import Places
+from virtshape.launcher.node.places import Places
 from virtshape.launcher.order import Order
 from virtshape.launcher.report import Report
 

@@ -17,12 +17,12 @@ import uvloop
 
 from virtshape.api.kinds import find_kind
 from virtshape.api.moment import now
-from virtshape.apiserver.access.kubeconfig import find_token
-from virtshape.apiserver.access.users import ensure_admin
+from virtshape.apiserver.auth.kubeconfig import find_token
+from virtshape.apiserver.auth.users import ensure_admin
 from virtshape.apiserver.http import Listener
 from virtshape.apiserver.objects import begin, make_write
 from virtshape.apiserver.resource import resource_of
-from virtshape.serve.embedded import Settings, assemble
+from virtshape.standalone.server import Settings, assemble
 
 Tree = dict[str, Any]
 HOST = "127.0.0.1"

@@ -24,9 +24,9 @@ from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.informers import Informers
 from virtshape.client.rest import RestClient
-from virtshape.control.controllers import Controllers, make_informers
-from virtshape.control.ownership import is_controlled_by
-from virtshape.control.pods.launcher import PodLauncher
+from virtshape.controllers.manager import Controllers, make_informers
+from virtshape.controllers.pods.launcher import PodLauncher
+from virtshape.controllers.runtime.ownerreferences import is_controlled_by
 from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from tests.guests import build_guest
 
-from virtshape.launcher.machine.account import choose_account
-from virtshape.launcher.machine.guests import Guests
-from virtshape.launcher.machine.places import Places
-from virtshape.launcher.machine.probing import probe_host
+from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.guests import Guests
+from virtshape.launcher.node.places import Places
+from virtshape.launcher.node.probing import probe_host
 from virtshape.supervise.supervisor import Supervisor
 
 

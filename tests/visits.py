@@ -15,7 +15,7 @@ from virtshape.apiserver.shaping import CONTROLLER_USER
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
 from virtshape.client.rest import RestClient
-from virtshape.serve.inprocess import connect
+from virtshape.standalone.inprocess import connect
 
 Tree = dict[str, Any]
 PLACE = "default"

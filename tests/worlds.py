@@ -10,14 +10,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from virtshape.apiserver.access.users import ensure_admin
-from virtshape.apiserver.actions.door import GuestDoor
+from virtshape.apiserver.auth.users import ensure_admin
 from virtshape.apiserver.http import Connection, Listener
+from virtshape.apiserver.subresources.door import GuestDoor
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
 from virtshape.client.rest import RestClient
-from virtshape.serve.embedded import Settings, System, assemble
-from virtshape.serve.inprocess import connect
+from virtshape.standalone.inprocess import connect
+from virtshape.standalone.server import Settings, System, assemble
 
 Form = Literal["in-process", "http"]
 FORMS: tuple[Form, ...] = ("in-process", "http")

@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tests.cluster.binaries import Binaries
 from tests.demo import find_port
 
-from virtshape.apiserver.access.certificates import Authority, Credential, dump_key, make_key
-from virtshape.apiserver.access.kubeconfig import ClientKey, Server, render_kubeconfig
+from virtshape.apiserver.auth.certificates import Authority, Credential, dump_key, make_key
+from virtshape.apiserver.auth.kubeconfig import ClientKey, Server, render_kubeconfig
 
 HOST = "127.0.0.1"
 PATIENCE = 240.0

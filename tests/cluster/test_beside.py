@@ -19,9 +19,9 @@ from tests.cluster.plane import Plane
 from tests.deploy.rendering import find_kubectl
 from tests.e2e.kubectl import Kubectl
 
-from virtshape.apiserver.access.kubeconfig import Server, render_kubeconfig
-from virtshape.serve.manifests.options import Options
-from virtshape.serve.manifests.whole import build_parts
+from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
+from virtshape.cluster.manifests.options import Options
+from virtshape.cluster.manifests.whole import build_parts
 
 COMMANDS = Path(sys.executable).parent
 SYSTEM = "virtshape-system"

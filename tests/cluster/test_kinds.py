@@ -14,7 +14,7 @@ from virtshape.api.kinds import KINDS, Kind
 from virtshape.api.schema import structural_schema
 from virtshape.api.yaml import write_yaml
 from virtshape.apiserver.capability import find_deprecation, is_defined
-from virtshape.apiserver.forms.columns import list_columns
+from virtshape.apiserver.encoding.columns import list_columns
 
 OURS = [kind for kind in KINDS if is_defined(kind) and kind.group != "snapshot.storage.k8s.io"]
 PREFERRED = {(kind.group, kind.plural): kind for kind in reversed(OURS)}.values()

@@ -13,9 +13,9 @@ from tests.cluster.installing import print_manifests, retry, route_here, silence
 from tests.cluster.plane import Plane, find_ports
 from tests.e2e.kubectl import Kubectl
 
-from virtshape.apiserver.access.kubeconfig import Server, render_kubeconfig
-from virtshape.serve.manifests.options import Options
-from virtshape.serve.manifests.whole import build_manifests
+from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
+from virtshape.cluster.manifests.options import Options
+from virtshape.cluster.manifests.whole import build_manifests
 
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"

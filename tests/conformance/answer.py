@@ -23,7 +23,7 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import Cause, StatusError
-from virtshape.control.start import annotate_names, shape_instance
+from virtshape.controllers.vm.start import annotate_names, shape_instance
 from virtshape.engine.apply import apply
 from virtshape.engine.conflict import Conflict, causes, describe_conflicts
 from virtshape.engine.cpu import check_vcpus_spread

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from virtshape.apiserver.documents import aggregated
-from virtshape.apiserver.documents.discovery import write_discovery
-from virtshape.apiserver.documents.document import Document
-from virtshape.apiserver.documents.health import ENDPOINTS, list_health_paths
-from virtshape.apiserver.documents.openapi import write_v2, write_v3_index
-from virtshape.apiserver.documents.version import write_root
+from virtshape.apiserver.discovery import aggregated
+from virtshape.apiserver.discovery.discovery import write_discovery
+from virtshape.apiserver.discovery.document import Document
+from virtshape.apiserver.discovery.health import ENDPOINTS, list_health_paths
+from virtshape.apiserver.discovery.version import write_root
+from virtshape.apiserver.openapi.documents import write_v2, write_v3_index
 
 Tree = dict[str, Any]
 

@@ -11,9 +11,9 @@ import pytest
 
 from virtshape.api.kinds import Kind, find_resource
 from virtshape.api.status import StatusError
-from virtshape.apiserver.fields.fieldtypes import object_type
-from virtshape.apiserver.fields.managedfields import Write, entries_of, name_manager, record_update
-from virtshape.apiserver.fields.ssa import apply, check_apply_body, find_undeclared
+from virtshape.apiserver.managedfields.fieldtypes import object_type
+from virtshape.apiserver.managedfields.managedfields import Write, entries_of, name_manager, record_update
+from virtshape.apiserver.managedfields.ssa import apply, check_apply_body, find_undeclared
 
 Tree = dict[str, Any]
 

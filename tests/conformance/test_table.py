@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from virtshape.api.kinds import Kind, find_resource
-from virtshape.apiserver.forms.partial import partial_list, partial_object
-from virtshape.apiserver.forms.table import render_table
+from virtshape.apiserver.encoding.partial import partial_list, partial_object
+from virtshape.apiserver.encoding.table import render_table
 
 Tree = dict[str, Any]
 

@@ -13,13 +13,13 @@ from tests.cluster.plane import Plane
 from tests.worlds import Form, opened
 
 from virtshape.api.core.config import ConfigMap
-from virtshape.apiserver.documents.definitions import write_definition
+from virtshape.apiserver.discovery.definitions import write_definition
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
 from virtshape.client.rest import RestClient
-from virtshape.serve.manifests.crds import list_names
-from virtshape.serve.manifests.options import Options
-from virtshape.serve.manifests.userroles import build_user_roles
+from virtshape.cluster.manifests.crds import list_names
+from virtshape.cluster.manifests.options import Options
+from virtshape.cluster.manifests.userroles import build_user_roles
 
 REAL = "kube-apiserver"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -17,7 +17,7 @@ from tests.documents import ROOT, list_documents, read_flags, read_sessions
 from tests.e2e.kubectl import drop_place_of_deletion, find_version, list_kubectls
 from tests.e2e.system import System
 
-from virtshape.launcher.machine.lacks import find_lacks
+from virtshape.launcher.node.lacks import find_lacks
 
 AGE = re.compile(r"\b(?:\d+[smhd])+\b")
 PATIENCE = 300.0

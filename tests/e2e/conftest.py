@@ -12,7 +12,7 @@ from tests.e2e.kubectl import Kubectl, list_kubectls
 from tests.e2e.system import System, wait_until
 
 from virtshape.launcher.images.demo.build import DemoGuest
-from virtshape.launcher.machine.lacks import find_lacks
+from virtshape.launcher.node.lacks import find_lacks
 
 _numbers = itertools.count(1)
 

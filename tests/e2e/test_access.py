@@ -15,7 +15,7 @@ from tests.e2e.manifests import build_machine, build_size
 from tests.e2e.system import System, call_virtshape, wait_until
 from tests.manifests import write
 
-from virtshape.apiserver.access.certificates import Authority, make_key
+from virtshape.apiserver.auth.certificates import Authority, make_key
 
 AddUser = Callable[..., Kubectl]
 

@@ -14,9 +14,9 @@ from tests.launchers import run_guest
 from tests.skipping import IMPOSSIBLE
 
 from virtshape.launcher.images.demo.build import DemoGuest
-from virtshape.launcher.machine.account import choose_account
-from virtshape.launcher.machine.lacks import find_lacks
-from virtshape.launcher.machine.places import Places
+from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.lacks import find_lacks
+from virtshape.launcher.node.places import Places
 
 
 def test_doctor_lists_every_check_and_its_exit_status_says_whether_guests_can_run(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.e2e.system import COMMAND, System
 from tests.terminals import Terminal
 
 from virtshape.api.quantity import Quantity
-from virtshape.launcher.machine.hardware import measure_memory
+from virtshape.launcher.node.hardware import measure_memory
 
 TOPOLOGIES: dict[str, tuple[Tree, Tree | None, tuple[int, int, int]]] = {
     "three-two-one": ({"topology": {"sockets": 3, "cores": 2, "threads": 1}}, None, (3, 2, 1)),

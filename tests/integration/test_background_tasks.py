@@ -36,13 +36,13 @@ from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
 from virtshape.client.rest import RestClient
 from virtshape.client.transport import Call
-from virtshape.serve import component, controller
-from virtshape.serve.aggregated import process as aggregated
-from virtshape.serve.embedded import Settings, serve
-from virtshape.serve.process import Ports
-from virtshape.serve.runtime import LauncherName
-from virtshape.serve.tls.sources import Certification
-from virtshape.serve.webhook import process as webhook
+from virtshape.cluster import component, controller
+from virtshape.cluster.aggregated import process as aggregated
+from virtshape.cluster.process import Ports
+from virtshape.cluster.tls.sources import Certification
+from virtshape.cluster.webhook import process as webhook
+from virtshape.standalone.runtime import LauncherName
+from virtshape.standalone.server import Settings, serve
 from virtshape.store.lock import Lock
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import TASKS
@@ -214,7 +214,7 @@ def test_vm_says_why_it_cannot_start_while_the_launcher_fails_and_starts_afterwa
     repaired = asyncio.Event()
 
     async def scenario() -> None:
-        from virtshape.serve.runtime import PlayedRuntime
+        from virtshape.standalone.runtime import PlayedRuntime
 
         make_launcher = PlayedRuntime.make_launcher
 

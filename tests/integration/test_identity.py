@@ -14,8 +14,8 @@ from virtshape.api.core.config import ConfigMap
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.api.yaml import read_documents, write_yaml
-from virtshape.apiserver.access import authentication
-from virtshape.apiserver.access.users import create_user, remove_user
+from virtshape.apiserver.auth import authentication
+from virtshape.apiserver.auth.users import create_user, remove_user
 from virtshape.client.access import Access, Impersonation
 from virtshape.client.errors import UnreachableError
 from virtshape.client.http import HttpTransport

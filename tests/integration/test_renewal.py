@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from tests.loopback import PATIENCE
 from tests.worlds import run
 
-from virtshape.apiserver.access.kubeconfig import find_token
-from virtshape.serve.embedded import Ready, Settings, serve
+from virtshape.apiserver.auth.kubeconfig import find_token
+from virtshape.standalone.server import Ready, Settings, serve
 
 LIFETIME = timedelta(seconds=6)
 

@@ -6,7 +6,7 @@ import pytest
 from tests.integration.objects import build_config, create, names, revision
 from tests.loopback import Client, Serving, Tree
 
-from virtshape.serve.copying import copy_system
+from virtshape.standalone.backup import copy_system
 
 CONFIGS = "/api/v1/namespaces/default/configmaps"
 

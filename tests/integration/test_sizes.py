@@ -10,7 +10,7 @@ from tests.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, PATIENCE, STRAT
 
 from virtshape.apiserver.limits import LARGEST_OBJECT
 from virtshape.apiserver.objects import make_write
-from virtshape.apiserver.validity.settings import MOST_DATA_BYTES
+from virtshape.apiserver.validation.settings import MOST_DATA_BYTES
 from virtshape.store.record import Key
 
 KIB = 1024

@@ -10,7 +10,7 @@ from virtshape.admission.vm import check_vm
 from virtshape.api.codec import to_tree
 from virtshape.api.model import Model
 from virtshape.catalog import loader
-from virtshape.control.start import make_instance
+from virtshape.controllers.vm.start import make_instance
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
 

@@ -9,7 +9,7 @@ from virtshape.admission.vm import check_vm
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
-from virtshape.control.start import make_instance
+from virtshape.controllers.vm.start import make_instance
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
 

@@ -8,7 +8,7 @@ from virtshape.admission.instancetype import check_instancetype
 from virtshape.admission.vm import check_vm
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
-from virtshape.control.start import make_instance
+from virtshape.controllers.vm.start import make_instance
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape
 

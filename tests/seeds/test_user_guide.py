@@ -6,7 +6,7 @@ import pytest
 from tests.build import Tree, build_instancetype, build_preference, build_revision, build_vm
 
 from virtshape.api.codec import to_tree
-from virtshape.control.start import make_instance, shape_instance
+from virtshape.controllers.vm.start import make_instance, shape_instance
 from virtshape.engine.expand import expand_vm
 from virtshape.offline.objects import Objects
 from virtshape.resolve.find import find_shape

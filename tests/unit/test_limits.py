@@ -11,9 +11,9 @@ from virtshape.api.codec import object_from_tree
 from virtshape.api.diagnosis import MAX_PROBLEMS
 from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
-from virtshape.apiserver.access.authorization import Attributes, Decision
-from virtshape.apiserver.actions.foreign import MOST_READS, ForeignReadError, read_as_caller
+from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.apiserver.patches.jsonpatch import MOST_COPIED_BYTES, patch_json
+from virtshape.apiserver.subresources.foreign import MOST_READS, ForeignReadError, read_as_caller
 from virtshape.launcher.images import layers
 from virtshape.launcher.images.containers import ContainerImages
 from virtshape.launcher.images.errors import RefusedImageError

@@ -16,7 +16,7 @@ here=$PWD/tools/fresh
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/virtshape/fresh
 cases=("$@")
 [ ${#cases[@]} -gt 0 ] || cases=(bookworm/container trixie/user)
-tests=${FRESH_TESTS-tests/unit/launcher/images tests/unit/launcher/machine tests/unit/engine}
+tests=${FRESH_TESTS-tests/unit/launcher/images tests/unit/launcher/node tests/unit/engine}
 seconds=${FRESH_SECONDS:-1200}
 
 skip() { echo "Fresh machines are not checked: $*" >&2; exit 0; }

@@ -4,12 +4,12 @@ from base64 import b64encode
 
 from virtshape.api.kinds import Kind
 from virtshape.api.status import Cause, StatusError
-from virtshape.apiserver.access.authentication import User
+from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.objects import Tree, metadata_of
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validity.settings import check_settings
-from virtshape.apiserver.validity.violation import forbidden_value, invalid_value, refuse_object
+from virtshape.apiserver.validation.settings import check_settings
+from virtshape.apiserver.validation.violation import forbidden_value, invalid_value, refuse_object
 from virtshape.apiserver.writing import Admission
 from virtshape.store.record import Key
 from virtshape.store.store import Store

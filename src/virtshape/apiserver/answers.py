@@ -12,7 +12,7 @@ import msgspec
 from virtshape.api.codec import encode
 from virtshape.api.status import Cause, StatusError
 from virtshape.api.yaml import write_yaml
-from virtshape.apiserver.forms.negotiation import Form, choose_form
+from virtshape.apiserver.encoding.negotiation import Form, choose_form
 from virtshape.apiserver.message import JSON, PLAIN_TEXT, YAML, Request, Response, Stream, Upgrade
 from virtshape.store.errors import CompactedError, FutureError
 

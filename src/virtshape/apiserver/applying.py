@@ -3,20 +3,20 @@
 import msgspec
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.answers import answer_bytes
+from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_yaml
-from virtshape.apiserver.fields.fieldtypes import object_type
-from virtshape.apiserver.fields.ssa import apply, check_apply_body
-from virtshape.apiserver.forms.negotiation import choose_form
+from virtshape.apiserver.encoding.negotiation import choose_form
+from virtshape.apiserver.managedfields.fieldtypes import object_type
+from virtshape.apiserver.managedfields.ssa import apply, check_apply_body
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, begin, metadata_of
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validity.metadata import check_address
-from virtshape.apiserver.validity.strictness import admit_fields, check_part, find_duplicates, limit_warnings
-from virtshape.apiserver.validity.violation import invalid_value, refuse_object
+from virtshape.apiserver.validation.metadata import check_address
+from virtshape.apiserver.validation.strictness import admit_fields, check_part, find_duplicates, limit_warnings
+from virtshape.apiserver.validation.violation import invalid_value, refuse_object
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.apiserver.writing import Desk, authorship_of, change_object, conflict, store_new
 from virtshape.store.record import Record

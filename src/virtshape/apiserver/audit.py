@@ -13,7 +13,7 @@ from typing import Self
 
 import msgspec
 
-from virtshape.apiserver.access.privatefile import FILE_MODE, make_private_directory
+from virtshape.apiserver.auth.privatefile import FILE_MODE, make_private_directory
 
 LARGEST_FILE = 100 * 1024 * 1024
 KEPT_FILES = 10

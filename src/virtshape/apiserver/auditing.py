@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.audit import Audited, shorten
+from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.message import JSON, Request, Response
 from virtshape.apiserver.route import Route
 

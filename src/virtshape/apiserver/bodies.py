@@ -12,11 +12,11 @@ from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
 from virtshape.api.yaml import read_documents
 from virtshape.apiserver.capability import is_defined
-from virtshape.apiserver.forms.negotiation import ACCEPTED, media_type
+from virtshape.apiserver.encoding.negotiation import ACCEPTED, media_type
 from virtshape.apiserver.message import JSON, YAML, Request
 from virtshape.apiserver.objects import Tree
-from virtshape.apiserver.validity.strictness import admit_fields
-from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid
+from virtshape.apiserver.validation.strictness import admit_fields
+from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid
 
 
 def read_object(request: Request, kind: Kind, validation: str, *, creating: bool = False) -> tuple[Tree, list[str]]:

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import Cause
-from virtshape.apiserver.access.authentication import User
-from virtshape.apiserver.access.authorization import refuse
+from virtshape.apiserver.auth.authentication import User
+from virtshape.apiserver.auth.authorization import refuse
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validity.violation import forbidden_value, refuse_object
+from virtshape.apiserver.validation.violation import forbidden_value, refuse_object
 from virtshape.store.record import Key
 from virtshape.store.store import Store
 

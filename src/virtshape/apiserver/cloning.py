@@ -6,8 +6,8 @@ As CDI has it, the right is to create `datavolumes/source` in the namespace that
 
 from virtshape.admission.clones import GROUP, explain_forbidden_copy, find_copying
 from virtshape.admission.world import World
-from virtshape.apiserver.access.authentication import AUTHENTICATED, SERVICE_ACCOUNTS, User, account_user_name
-from virtshape.apiserver.access.authorization import Attributes, Authorizer, refuse
+from virtshape.apiserver.auth.authentication import AUTHENTICATED, SERVICE_ACCOUNTS, User, account_user_name
+from virtshape.apiserver.auth.authorization import Attributes, Authorizer, refuse
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.route import Route
 

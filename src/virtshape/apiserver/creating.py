@@ -4,19 +4,19 @@ import re
 from typing import Final
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.answers import answer_bytes
+from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_object
-from virtshape.apiserver.fields.fieldtypes import object_type
-from virtshape.apiserver.fields.managedfields import record_update
-from virtshape.apiserver.forms.negotiation import choose_form
+from virtshape.apiserver.encoding.negotiation import choose_form
+from virtshape.apiserver.managedfields.fieldtypes import object_type
+from virtshape.apiserver.managedfields.managedfields import record_update
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, begin, metadata_of
 from virtshape.apiserver.reading import render_object
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validity.metadata import check_address
-from virtshape.apiserver.validity.names import generate_name
+from virtshape.apiserver.validation.metadata import check_address
+from virtshape.apiserver.validation.names import generate_name
 from virtshape.apiserver.writeoptions import read_write_options
 from virtshape.apiserver.writing import Desk, authorship_of, store_new
 

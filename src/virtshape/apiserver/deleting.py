@@ -4,11 +4,11 @@ from virtshape.api.codec import encode
 from virtshape.api.meta import ListMeta
 from virtshape.api.moment import now
 from virtshape.api.status import Status, StatusDetails
-from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.answers import answer_bytes
+from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.capability import returns_deleted
 from virtshape.apiserver.deletion import DeleteOptions, decide_deletion, read_delete_options
-from virtshape.apiserver.forms.negotiation import choose_form
+from virtshape.apiserver.encoding.negotiation import choose_form
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, encode_tree, make_write
 from virtshape.apiserver.options import read_options

@@ -13,10 +13,10 @@ from msgspec import Struct
 from virtshape.api.kinds import Kind
 from virtshape.api.status import Cause, StatusError
 from virtshape.apiserver.bodies import read_yaml, refuse_media
-from virtshape.apiserver.forms.negotiation import ACCEPTED, media_type
+from virtshape.apiserver.encoding.negotiation import ACCEPTED, media_type
 from virtshape.apiserver.message import JSON, YAML
-from virtshape.apiserver.validity.metadata import FOREGROUND, ORPHAN
-from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid, unsupported_value
+from virtshape.apiserver.validation.metadata import FOREGROUND, ORPHAN
+from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid, unsupported_value
 
 Tree = dict[str, Any]
 

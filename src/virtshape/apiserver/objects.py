@@ -12,7 +12,7 @@ import msgspec
 
 from virtshape.apiserver.limits import LARGEST_OBJECT, check_object_size
 from virtshape.apiserver.resource import Resource
-from virtshape.apiserver.validity.metadata import restore_metadata
+from virtshape.apiserver.validation.metadata import restore_metadata
 from virtshape.store.record import Key
 from virtshape.store.writer import Write
 

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
-from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.applying import apply_object
+from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_json, refuse_media, with_type
-from virtshape.apiserver.forms.negotiation import media_type
+from virtshape.apiserver.encoding.negotiation import media_type
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, metadata_of
 from virtshape.apiserver.patches.jsonpatch import patch_json
@@ -17,8 +17,8 @@ from virtshape.apiserver.patches.strategic import patch_strategic
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.unrouted import refuse_patch_type
-from virtshape.apiserver.validity.metadata import check_address
-from virtshape.apiserver.validity.strictness import admit_fields, check_patch_text, limit_warnings
+from virtshape.apiserver.validation.metadata import check_address
+from virtshape.apiserver.validation.strictness import admit_fields, check_patch_text, limit_warnings
 from virtshape.apiserver.writeoptions import APPLY_PATCH, read_write_options
 from virtshape.apiserver.writing import Desk, change_object, check_seen
 from virtshape.store.record import Record

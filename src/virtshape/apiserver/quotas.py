@@ -17,14 +17,14 @@ from virtshape.api.core.quota import ResourceQuota
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import Cause
 from virtshape.api.storage import StorageClass
-from virtshape.apiserver.access.authentication import User
-from virtshape.apiserver.access.authorization import refuse
+from virtshape.apiserver.auth.authentication import User
+from virtshape.apiserver.auth.authorization import refuse
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validity.violation import invalid_value, refuse_object
-from virtshape.control.storage.classes import find_default_class
-from virtshape.control.storage.quotas import (
+from virtshape.apiserver.validation.violation import invalid_value, refuse_object
+from virtshape.controllers.storage.classes import find_default_class
+from virtshape.controllers.storage.quotas import (
     COUNTED,
     Usage,
     add_usage,

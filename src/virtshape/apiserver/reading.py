@@ -6,9 +6,9 @@ import msgspec
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.answers import answer_bytes, refuse_future
-from virtshape.apiserver.forms.negotiation import Form, choose_form
-from virtshape.apiserver.forms.partial import partial_list, partial_object
-from virtshape.apiserver.forms.table import DEFAULT_INCLUDE, render_table
+from virtshape.apiserver.encoding.negotiation import Form, choose_form
+from virtshape.apiserver.encoding.partial import partial_list, partial_object
+from virtshape.apiserver.encoding.table import DEFAULT_INCLUDE, render_table
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.options import (
     ListOptions,

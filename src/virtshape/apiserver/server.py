@@ -15,25 +15,20 @@ from virtshape.api.cdi import UploadTokenRequest
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import TokenRequest
-from virtshape.apiserver.access.authentication import User, read_certificate
-from virtshape.apiserver.access.authorization import Attributes, Decision
-from virtshape.apiserver.access.impersonation import impersonate
-from virtshape.apiserver.access.reviews import Judge, answer_review, read_question
-from virtshape.apiserver.actions.about import answer_about
-from virtshape.apiserver.actions.dispatch import Actions
-from virtshape.apiserver.actions.route import PREFIX as ACTION_PREFIX
-from virtshape.apiserver.actions.route import ActionRoute, find_action
-from virtshape.apiserver.actions.visiting import STREAMS
 from virtshape.apiserver.answers import add_warning, answer_bytes, answer_error, answer_not_found
 from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.auditing import CLIENT_LEFT, Asker, describe_write
+from virtshape.apiserver.auth.authentication import User, read_certificate
+from virtshape.apiserver.auth.authorization import Attributes, Decision
+from virtshape.apiserver.auth.impersonation import impersonate
+from virtshape.apiserver.auth.reviews import Judge, answer_review, read_question
 from virtshape.apiserver.capability import find_deprecation, is_defined, is_question, list_verbs
 from virtshape.apiserver.creating import create_object
 from virtshape.apiserver.deleting import delete_collection, delete_object
-from virtshape.apiserver.documents.publishing import Publisher
-from virtshape.apiserver.forms.negotiation import choose_form
-from virtshape.apiserver.forms.protobuf import CONTENT_TYPE as PROTOBUF
-from virtshape.apiserver.forms.protobuf import translate
+from virtshape.apiserver.discovery.publishing import Publisher
+from virtshape.apiserver.encoding.negotiation import choose_form
+from virtshape.apiserver.encoding.protobuf import CONTENT_TYPE as PROTOBUF
+from virtshape.apiserver.encoding.protobuf import translate
 from virtshape.apiserver.http import Answer
 from virtshape.apiserver.limits import Slots, check_nesting, read_patience, too_slow
 from virtshape.apiserver.message import JSON, LINE, PERSONAL, Request, Response, Upgrade
@@ -43,6 +38,11 @@ from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route, find_route
 from virtshape.apiserver.selectors.fieldselector import NAME, parse_field_selector
 from virtshape.apiserver.source import Source
+from virtshape.apiserver.subresources.about import answer_about
+from virtshape.apiserver.subresources.dispatch import Actions
+from virtshape.apiserver.subresources.route import PREFIX as ACTION_PREFIX
+from virtshape.apiserver.subresources.route import ActionRoute, find_action
+from virtshape.apiserver.subresources.visiting import STREAMS
 from virtshape.apiserver.unrouted import check_produced, is_builtin_path, refuse_method, refuse_path
 from virtshape.apiserver.updating import update_object
 from virtshape.apiserver.uploads.receiving import Uploads

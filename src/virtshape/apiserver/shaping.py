@@ -9,7 +9,7 @@ from typing import Final
 from virtshape.admission.accounts import APISERVER, CONTROLLER, list_trusted, name_user
 from virtshape.admission.admit import admit, has_rules
 from virtshape.admission.world import World
-from virtshape.apiserver.access.authentication import AUTHENTICATED, MASTERS, User
+from virtshape.apiserver.auth.authentication import AUTHENTICATED, MASTERS, User
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.route import Route
 

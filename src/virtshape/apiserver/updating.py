@@ -1,13 +1,13 @@
 """Update: what a client sends replaces an object, or its status, if it is still the one that the client has seen."""
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.access.authentication import User
+from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_object
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, metadata_of
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validity.metadata import check_address
+from virtshape.apiserver.validation.metadata import check_address
 from virtshape.apiserver.writeoptions import read_write_options
 from virtshape.apiserver.writing import Desk, change_object, check_seen, conflict
 from virtshape.store.record import Record

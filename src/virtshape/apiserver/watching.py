@@ -13,9 +13,9 @@ import msgspec
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
 from virtshape.apiserver.answers import NO_CACHE, refuse_expired, refuse_replaced
-from virtshape.apiserver.forms.negotiation import Form, choose_form
-from virtshape.apiserver.forms.partial import partial_object
-from virtshape.apiserver.forms.table import DEFAULT_INCLUDE, render_table
+from virtshape.apiserver.encoding.negotiation import Form, choose_form
+from virtshape.apiserver.encoding.partial import partial_object
+from virtshape.apiserver.encoding.table import DEFAULT_INCLUDE, render_table
 from virtshape.apiserver.message import JSON, Request, Stream
 from virtshape.apiserver.options import ListOptions, read_options, read_start
 from virtshape.apiserver.reading import check_reached

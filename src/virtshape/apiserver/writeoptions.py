@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from virtshape.api.moment import now
 from virtshape.api.status import Cause
-from virtshape.apiserver.fields.managedfields import name_manager
-from virtshape.apiserver.forms.negotiation import media_type
+from virtshape.apiserver.encoding.negotiation import media_type
+from virtshape.apiserver.managedfields.managedfields import name_manager
 from virtshape.apiserver.message import Request
-from virtshape.apiserver.validity.violation import (
+from virtshape.apiserver.validation.violation import (
     forbidden_value,
     invalid_value,
     refuse_invalid,

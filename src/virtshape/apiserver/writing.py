@@ -10,29 +10,29 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.answers import answer_bytes
+from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.completion import complete_new, restore_updated
 from virtshape.apiserver.deletion import is_finished
-from virtshape.apiserver.fields.fieldtypes import object_type
-from virtshape.apiserver.fields.managedfields import Write as Authorship
-from virtshape.apiserver.fields.managedfields import keep_times, record_update
-from virtshape.apiserver.forms.negotiation import choose_form
+from virtshape.apiserver.encoding.negotiation import choose_form
 from virtshape.apiserver.limits import LARGEST_OBJECT
+from virtshape.apiserver.managedfields.fieldtypes import object_type
+from virtshape.apiserver.managedfields.managedfields import Write as Authorship
+from virtshape.apiserver.managedfields.managedfields import keep_times, record_update
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, assemble, count_generation, encode_tree, make_write, metadata_of, replace
 from virtshape.apiserver.options import find_revision_problem
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validity.metadata import (
+from virtshape.apiserver.validation.metadata import (
     allows_blind_update,
     check_created,
     check_updated,
     drop_repeated_owners,
     find_finalizer_warnings,
 )
-from virtshape.apiserver.validity.violation import invalid_value, refuse_invalid, refuse_object
+from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid, refuse_object
 from virtshape.apiserver.writeoptions import WriteOptions
 from virtshape.store.errors import StaleError
 from virtshape.store.record import Record

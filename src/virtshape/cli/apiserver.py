@@ -15,7 +15,7 @@ from virtshape.cli.component import component_options, find_cluster, run_compone
 from virtshape.cli.errors import NotUnderstood
 
 if TYPE_CHECKING:
-    from virtshape.serve.component import Ready
+    from virtshape.cluster.component import Ready
 
 _log = logging.getLogger(__name__)
 
@@ -59,10 +59,10 @@ def command(
     Exit status: 0 told to stop, 1 cannot run.
     """
     # Imported now, since reading help needs none of it.
-    from virtshape.serve.aggregated.process import run
-    from virtshape.serve.component import Settings
-    from virtshape.serve.process import Ports
-    from virtshape.serve.tls.sources import Certification
+    from virtshape.cluster.aggregated.process import run
+    from virtshape.cluster.component import Settings
+    from virtshape.cluster.process import Ports
+    from virtshape.cluster.tls.sources import Certification
 
     if not aggregated:
         raise NotUnderstood(

@@ -32,7 +32,7 @@ def command(target: Path, directory: Path) -> None:
     directory itself, with the same keys and users, so keep it as safe as the original.
     """
     # Imported now, since reading help needs no store.
-    from virtshape.serve.copying import copy_system
+    from virtshape.standalone.backup import copy_system
     from virtshape.store.errors import StoreError
 
     try:

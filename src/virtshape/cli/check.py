@@ -31,7 +31,7 @@ def command(file: Path | None, directory: Path) -> None:
     Exit status: 0 sound, 1 not.
     """
     # Imported now, since reading help needs no store.
-    from virtshape.serve.checking import check_database
+    from virtshape.standalone.integrity import check_database
     from virtshape.store.errors import StoreError
     from virtshape.store.store import FILE_NAME
     from virtshape.store.summary import summarize

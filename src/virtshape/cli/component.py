@@ -126,8 +126,8 @@ def run_component(work: "Awaitable[None]", log_level: str, log_format: Literal["
     """Run a process until it is told to stop; what keeps it from running becomes a refusal."""
     import uvloop
 
-    from virtshape.serve.logs import set_up_logs
-    from virtshape.serve.process import run_until_signalled
+    from virtshape.cluster.process import run_until_signalled
+    from virtshape.daemon.logs import set_up_logs
 
     set_up_logs(log_level, log_format)
     try:

@@ -14,7 +14,7 @@ from virtshape.cli.component import component_options, find_cluster, run_compone
 from virtshape.cli.errors import NotUnderstood
 
 if TYPE_CHECKING:
-    from virtshape.serve.controller import Ready, RuntimeName
+    from virtshape.cluster.controller import Ready, RuntimeName
 
 _log = logging.getLogger(__name__)
 
@@ -89,9 +89,9 @@ def command(
     Exit status: 0 told to stop, 1 cannot run.
     """
     # Imported now, since reading help needs none of it.
-    from virtshape.control.election import Terms
-    from virtshape.serve.controller import Settings, run
-    from virtshape.serve.process import Ports
+    from virtshape.cluster.controller import Settings, run
+    from virtshape.cluster.process import Ports
+    from virtshape.controllers.runtime.leaderelection import Terms
 
     if runtime == "pod" and not launcher_image:
         raise NotUnderstood(

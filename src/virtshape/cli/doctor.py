@@ -12,7 +12,7 @@ from virtshape.cli.datadir import data_directory_option
 from virtshape.cli.up import Address
 
 if TYPE_CHECKING:
-    from virtshape.serve.doctor.checks import Check
+    from virtshape.standalone.doctor.checks import Check
 
 _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failure": ("✗", "red")}
 
@@ -47,8 +47,8 @@ def command(directory: Path, listen: tuple[str, int], output: str) -> int:
     """
     # Imported now, since reading help needs none of it.
     from virtshape.cli.output import print_object
-    from virtshape.serve.doctor.checks import can_run_guests, check_machine, list_fixes
-    from virtshape.serve.doctor.facts import gather_facts
+    from virtshape.standalone.doctor.checks import can_run_guests, check_machine, list_fixes
+    from virtshape.standalone.doctor.facts import gather_facts
 
     facts = gather_facts(directory.absolute(), *listen, versions=True)
     checks = check_machine(facts)

@@ -88,7 +88,7 @@ def stop_server(directory: Path, timeout: float) -> int | None:
 
 def stop_running_guests(directory: Path) -> None:
     """Shut down all guests of a data directory, and print what became of them."""
-    from virtshape.serve.guests.running import count_guests, list_running_guests, name_guests, stop_guests
+    from virtshape.standalone.guests.running import count_guests, list_running_guests, name_guests, stop_guests
 
     guests = list_running_guests(directory)
     if not guests:

@@ -45,8 +45,8 @@ def command(directory: Path | None, pod: bool) -> NoReturn:
     if directory is None:
         run_in_pod()
     # Imported now, since reading help needs none of it.
+    from virtshape.launcher.guest.run import main
     from virtshape.launcher.layout import Layout
-    from virtshape.launcher.process.run import main
 
     if not Layout(directory).order.exists():
         raise Refusal(

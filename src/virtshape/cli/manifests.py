@@ -13,7 +13,7 @@ from virtshape.cli.errors import NotUnderstood
 from virtshape.cli.output import output_option, print_objects
 
 if TYPE_CHECKING:
-    from virtshape.serve.manifests.options import RuntimeName, WebhookCert
+    from virtshape.cluster.manifests.options import RuntimeName, WebhookCert
 
 
 @click.command(
@@ -86,9 +86,9 @@ def command(
     API of subresources as Deployments, and what has the API server ask them. It can be applied again at any time.
     """
     # Imported now, since reading help needs no API.
-    from virtshape.apiserver.validity.names import check_label_1123
-    from virtshape.serve.manifests.options import DEFAULT_IMAGE, Options
-    from virtshape.serve.manifests.whole import build_manifests
+    from virtshape.apiserver.validation.names import check_label_1123
+    from virtshape.cluster.manifests.options import DEFAULT_IMAGE, Options
+    from virtshape.cluster.manifests.whole import build_manifests
 
     if problems := check_label_1123(namespace):
         raise NotUnderstood(f'"{namespace}" is no name of a namespace', problems)

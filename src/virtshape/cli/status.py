@@ -14,7 +14,7 @@ from virtshape.cli.command import Command, Example, output_choice
 from virtshape.cli.datadir import data_directory_option
 
 if TYPE_CHECKING:
-    from virtshape.serve.inspection import Condition
+    from virtshape.standalone.status import Condition
 
 
 @click.command(
@@ -36,7 +36,7 @@ def command(directory: Path, output: str) -> int:
     """
     # Imported now, since reading help needs no server.
     from virtshape.cli.output import print_object
-    from virtshape.serve.inspection import inspect
+    from virtshape.standalone.status import inspect
 
     condition = inspect(directory.absolute())
     if output == "table":
@@ -49,7 +49,7 @@ def command(directory: Path, output: str) -> int:
 def print_condition(condition: "Condition") -> None:
     """Print the facts in two columns, then the health checks, then how many objects there are of each resource."""
     from virtshape.cli.output import print_table
-    from virtshape.serve.guests.running import name_guests
+    from virtshape.standalone.guests.running import name_guests
 
     facts = {
         "STATE": describe_state(condition),
@@ -81,6 +81,6 @@ def describe_state(condition: "Condition") -> str:
 
 def describe_age(condition: "Condition") -> str:
     """Say for how long it has been running, as kubectl would."""
-    from virtshape.apiserver.forms.age import format_age
+    from virtshape.apiserver.encoding.age import format_age
 
     return format_age(condition.since, time.time())

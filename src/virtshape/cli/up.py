@@ -17,8 +17,8 @@ from virtshape.cli.datadir import data_directory_option, name_flag
 from virtshape.cli.errors import Refusal
 
 if TYPE_CHECKING:
-    from virtshape.serve.embedded import Ready, Settings
-    from virtshape.serve.runtime import LauncherName
+    from virtshape.standalone.runtime import LauncherName
+    from virtshape.standalone.server import Ready, Settings
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -117,8 +117,8 @@ def command(
     Exit status: 0 stopped by a signal, 1 cannot run.
     """
     # Imported now, since reading help needs no server.
-    from virtshape.serve.embedded import Settings
-    from virtshape.serve.logs import set_up_logs
+    from virtshape.daemon.logs import set_up_logs
+    from virtshape.standalone.server import Settings
 
     set_up_logs(log_level, log_format)
     host, port = listen
@@ -141,8 +141,8 @@ def command(
 def print_problems(settings: "Settings") -> None:
     """Print what will not work on this machine, and the command that fixes it."""
     from virtshape.cli.doctor import print_checks
-    from virtshape.serve.doctor.checks import can_run_guests, check_guests, check_server, list_fixes
-    from virtshape.serve.doctor.facts import gather_facts
+    from virtshape.standalone.doctor.checks import can_run_guests, check_guests, check_server, list_fixes
+    from virtshape.standalone.doctor.facts import gather_facts
 
     facts = gather_facts(settings.directory, settings.host, None, versions=False)
     runs_guests = settings.controllers and settings.launcher == "qemu"
@@ -158,7 +158,7 @@ def print_problems(settings: "Settings") -> None:
 
 def print_guests_found(directory: Path) -> None:
     """Print which guests run already, since an earlier server left them running."""
-    from virtshape.serve.guests.running import count_guests, list_running_guests, name_guests
+    from virtshape.standalone.guests.running import count_guests, list_running_guests, name_guests
 
     guests = list_running_guests(directory)
     if guests:
@@ -167,7 +167,7 @@ def print_guests_found(directory: Path) -> None:
 
 def print_guests_left(directory: Path) -> None:
     """Print which guests keep running without a server, and how to stop them."""
-    from virtshape.serve.guests.running import count_guests, list_running_guests, name_guests
+    from virtshape.standalone.guests.running import count_guests, list_running_guests, name_guests
 
     guests = list_running_guests(directory)
     if guests:
@@ -182,9 +182,9 @@ def run_server(settings: "Settings") -> None:
     """Serve until a signal comes; what keeps it from running becomes a refusal."""
     import uvloop
 
-    from virtshape.apiserver.access.pki import PkiError
-    from virtshape.apiserver.access.register import RegisterError
-    from virtshape.serve.embedded import run
+    from virtshape.apiserver.auth.pki import PkiError
+    from virtshape.apiserver.auth.register import RegisterError
+    from virtshape.standalone.server import run
     from virtshape.store.errors import LockedError, StoreError
 
     flag = name_flag(settings.directory)

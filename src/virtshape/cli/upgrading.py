@@ -14,7 +14,7 @@ from virtshape.api.status import StatusError
 from virtshape.cli.connection import Session
 from virtshape.cli.drifting import Reading, complete, read_all, read_named
 from virtshape.cli.expanding import find_configuration
-from virtshape.control.upgrade import Upgrade, plan_upgrade, write_release, write_status_release
+from virtshape.controllers.vm.upgrade import Upgrade, plan_upgrade, write_release, write_status_release
 from virtshape.resolve.find import namespace_of
 from virtshape.resolve.reference import Lookup
 

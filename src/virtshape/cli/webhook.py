@@ -14,7 +14,7 @@ from virtshape.cli.command import Command, Example
 from virtshape.cli.component import component_options, find_cluster, run_component, serving_options
 
 if TYPE_CHECKING:
-    from virtshape.serve.component import Ready
+    from virtshape.cluster.component import Ready
 
 _log = logging.getLogger(__name__)
 
@@ -54,10 +54,10 @@ def command(
     Exit status: 0 told to stop, 1 cannot run.
     """
     # Imported now, since reading help needs none of it.
-    from virtshape.serve.component import Settings
-    from virtshape.serve.process import Ports
-    from virtshape.serve.tls.sources import Certification
-    from virtshape.serve.webhook.process import run
+    from virtshape.cluster.component import Settings
+    from virtshape.cluster.process import Ports
+    from virtshape.cluster.tls.sources import Certification
+    from virtshape.cluster.webhook.process import run
 
     settings = Settings(
         tls=Certification(namespace=namespace, directory=tls_dir, secret=cert_secret, hosts=host),

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 from tests.cluster.components.site import Site
 from tests.cluster.installing import retry
 
-from virtshape.apiserver.access.certificates import Authority, make_key
-from virtshape.serve.manifests.crds import build_definitions
-from virtshape.serve.manifests.options import Options
-from virtshape.serve.tls.context import build_context
+from virtshape.apiserver.auth.certificates import Authority, make_key
+from virtshape.cluster.manifests.crds import build_definitions
+from virtshape.cluster.manifests.options import Options
+from virtshape.cluster.tls.context import build_context
 
 Tree = dict[str, Any]
 STORAGE = "cdi.kubevirt.io/storage"

@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from virtshape.apiserver.access.certificates import Authority, make_key
+from virtshape.apiserver.auth.certificates import Authority, make_key
 from virtshape.apiserver.http import Answer, Handler, Listener
 from virtshape.apiserver.message import Request, Response, Upgrade
-from virtshape.serve.tls.context import build_context
+from virtshape.cluster.tls.context import build_context
 from virtshape.stream.handshake import accept_key, split_list
 
 PROTOCOL = "v4.channel.k8s.io"

@@ -21,10 +21,10 @@ from tests.cluster.plane import Plane
 from tests.demo import find_port
 from tests.e2e.kubectl import Kubectl
 
-from virtshape.apiserver.access.kubeconfig import Server, render_kubeconfig
-from virtshape.serve.manifests.naming import Component
-from virtshape.serve.manifests.options import Options
-from virtshape.serve.manifests.whole import build_parts
+from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
+from virtshape.cluster.manifests.naming import Component
+from virtshape.cluster.manifests.options import Options
+from virtshape.cluster.manifests.whole import build_parts
 
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"

@@ -24,7 +24,7 @@ from tests.e2e.kubectl import Kubectl
 
 from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.images.errors import ImageError
-from virtshape.launcher.machine.lacks import find_lacks
+from virtshape.launcher.node.lacks import find_lacks
 
 PLACE = "guests"
 NAME = "served"

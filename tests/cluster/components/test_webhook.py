@@ -11,8 +11,8 @@ from tests.cluster.installing import retry, wait_for_kinds
 from tests.demo import find_port
 from tests.e2e.kubectl import Kubectl
 
-from virtshape.serve.manifests.crds import build_definitions
-from virtshape.serve.manifests.options import Options
+from virtshape.cluster.manifests.crds import build_definitions
+from virtshape.cluster.manifests.options import Options
 
 Tree = dict[str, Any]
 pytestmark = pytest.mark.usefixtures("webhook")

@@ -28,13 +28,13 @@ from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
 from virtshape.client.protocol import Client
 from virtshape.client.rest import RestClient
-from virtshape.control.controllers import Controllers
-from virtshape.control.fit import NO_LAUNCHER
-from virtshape.control.launcher import SimulatedLauncher
-from virtshape.control.storage.protocol import Storage
-from virtshape.serve.runtime import LauncherName
-from virtshape.serve.storage.layout import PROVISIONER
-from virtshape.serve.storage.local import open_storage
+from virtshape.controllers.manager import Controllers
+from virtshape.controllers.storage.protocol import Storage
+from virtshape.controllers.vmi.launcher import SimulatedLauncher
+from virtshape.controllers.vmi.nodefit import NO_LAUNCHER
+from virtshape.standalone.runtime import LauncherName
+from virtshape.standalone.storage.layout import PROVISIONER
+from virtshape.standalone.storage.local import open_storage
 from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)

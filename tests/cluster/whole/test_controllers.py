@@ -13,7 +13,7 @@ import pytest
 from tests.cluster.components.site import Site
 from tests.cluster.whole.ground import placed
 from tests.controlled import Place, instancetype_tree
-from tests.integration.control import (
+from tests.integration.controllers import (
     test_collecting,
     test_crash,
     test_events,

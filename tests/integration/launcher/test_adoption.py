@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.guests import PATIENCE, adopt, check_machine, keeping
 
-from virtshape.launcher.machine.remains import find_report
+from virtshape.launcher.node.remains import find_report
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import Pause, Unpause
 

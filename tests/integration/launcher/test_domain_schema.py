@@ -18,7 +18,7 @@ from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.catalog.loader import find, names
-from virtshape.control.instances import build_instance
+from virtshape.controllers.vm.newvmi import build_instance
 from virtshape.engine.expand import Shape
 from virtshape.launcher.design.whole import Design, design_domain
 from virtshape.launcher.domain.whole import Domain

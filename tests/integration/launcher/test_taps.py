@@ -11,8 +11,8 @@ from tests.bridges import bridging, list_plugged
 from tests.equipment import POD, build_instance, card
 
 from virtshape.launcher.host import Host
-from virtshape.launcher.machine.account import choose_account
-from virtshape.launcher.machine.taps import DEVICE, NETWORKS, TapError, list_taps, make_taps, remove_tap
+from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.taps import DEVICE, NETWORKS, TapError, list_taps, make_taps, remove_tap
 
 BRIDGE = "vstest1"
 HOST = Host(tap=True, bridges={"pod": BRIDGE})

@@ -14,8 +14,8 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
-from virtshape.serve.controllers import controlling
-from virtshape.serve.runtime import NoRuntime
+from virtshape.standalone.controllers import controlling
+from virtshape.standalone.runtime import NoRuntime
 from virtshape.supervise.supervisor import Supervisor
 
 DEATHS = [(writes, late) for writes in range(1, 25, 2) for late in (False, True)]

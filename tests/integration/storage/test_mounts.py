@@ -19,12 +19,12 @@ from tests.worlds import run
 from virtshape.api.codec import object_from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.apiserver.shaping import CONTROLLER_USER
-from virtshape.control.storage.files import NotReadyError
-from virtshape.control.storage.mounts import PULLING, Mount, Mounts
-from virtshape.serve.inprocess import InProcessTransport
-from virtshape.serve.storage.containers import FetchedDisks
-from virtshape.serve.storage.local import open_storage
-from virtshape.serve.tokens import make_token_issuer
+from virtshape.controllers.storage.files import NotReadyError
+from virtshape.controllers.storage.mounts import PULLING, Mount, Mounts
+from virtshape.standalone.inprocess import InProcessTransport
+from virtshape.standalone.serviceaccountfiles import make_token_issuer
+from virtshape.standalone.storage.containers import FetchedDisks
+from virtshape.standalone.storage.local import open_storage
 from virtshape.supervise.supervisor import Supervisor
 
 

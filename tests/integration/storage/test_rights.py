@@ -11,9 +11,9 @@ from tests.worlds import run
 from virtshape.api.codec import object_from_tree
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.status import StatusError
-from virtshape.apiserver.access.authentication import AUTHENTICATED, User
+from virtshape.apiserver.auth.authentication import AUTHENTICATED, User
 from virtshape.client.rest import RestClient
-from virtshape.serve.inprocess import connect
+from virtshape.standalone.inprocess import connect
 
 BOB = User("bob", (AUTHENTICATED,))
 FAR: Tree = {"pvc": {"name": "golden", "namespace": "images"}}

@@ -25,7 +25,7 @@ from tests.worlds import SECONDS, run
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
-from virtshape.apiserver.access.certificates import Authority, make_key
+from virtshape.apiserver.auth.certificates import Authority, make_key
 
 CONTENT = b"guest".ljust(64 << 10, b"x") + bytes(MIB) + b"end".ljust(512, b"y")
 

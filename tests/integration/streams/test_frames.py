@@ -17,8 +17,8 @@ from tests.doors import ECHO, GREETING, HELLO, POUR
 from tests.visits import PLACE, Visit, until, visiting
 from tests.worlds import SECONDS
 
-from virtshape.apiserver.access.kubeconfig import find_token
-from virtshape.apiserver.access.users import create_user
+from virtshape.apiserver.auth.kubeconfig import find_token
+from virtshape.apiserver.auth.users import create_user
 from virtshape.stream.websocket import WebSocket
 
 KEY, ACCEPT = "dGhlIHNhbXBsZSBub25jZQ==", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="

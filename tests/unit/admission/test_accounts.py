@@ -1,7 +1,7 @@
 """The accounts that admission trusts are those that an installation creates, and no others."""
 
 from virtshape.admission.accounts import list_trusted
-from virtshape.serve.manifests.naming import name_account
+from virtshape.cluster.manifests.naming import name_account
 
 
 def test_the_trusted_accounts_are_the_installed_controller_and_api_server() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.build import Tree, build_vm
-from tests.unit.control.storage.build import build_data_volume
+from tests.unit.controllers.storage.build import build_data_volume
 
 from virtshape.admission.clones import (
     find_service_account,

@@ -8,8 +8,8 @@ from tests.build import Tree, build_vm
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
-from virtshape.apiserver.actions.guests import check_guest_action
-from virtshape.apiserver.actions.running import (
+from virtshape.apiserver.subresources.guests import check_guest_action
+from virtshape.apiserver.subresources.running import (
     Change,
     RestartOptions,
     StartOptions,

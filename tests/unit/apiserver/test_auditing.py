@@ -9,8 +9,8 @@ import pytest
 from virtshape.api.codec import encode
 from virtshape.api.kinds import find_kind
 from virtshape.api.status import StatusError
-from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.auditing import CLIENT_LEFT, Asker, describe_write
+from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.route import Route, Verb
 

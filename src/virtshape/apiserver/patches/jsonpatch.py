@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.validity.violation import refuse_patch
+from virtshape.apiserver.validation.violation import refuse_patch
 
 MOST_OPERATIONS: Final = 10_000
 MOST_COPIED_BYTES: Final = 3 * 1024 * 1024

@@ -6,7 +6,7 @@ Copies what lies on the way to a change and shares all else with its inputs, whi
 
 from typing import Any
 
-from virtshape.apiserver.validity.violation import refuse_patch
+from virtshape.apiserver.validation.violation import refuse_patch
 
 Tree = dict[str, Any]
 

@@ -14,7 +14,7 @@ from msgspec import inspect
 from virtshape.api.status import StatusError
 from virtshape.apiserver.patches.mergekeys import STRATEGIES, Strategy
 from virtshape.apiserver.patches.mergepatch import read_partial
-from virtshape.apiserver.validity.violation import show_value
+from virtshape.apiserver.validation.violation import show_value
 
 Tree = dict[str, Any]
 

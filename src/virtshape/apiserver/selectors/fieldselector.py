@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
 from virtshape.apiserver.capability import is_defined
-from virtshape.apiserver.validity.violation import show_value
+from virtshape.apiserver.validation.violation import show_value
 
 ObjectPredicate = Callable[[Mapping[str, Any]], bool]
 Reader = Callable[[Mapping[str, Any]], str]

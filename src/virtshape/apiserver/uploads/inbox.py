@@ -10,7 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from virtshape.control.storage.protocol import Content
+from virtshape.controllers.storage.protocol import Content
 
 
 class Delivery(Struct, frozen=True, kw_only=True):

@@ -18,10 +18,10 @@ from virtshape.api.kinds import find_resource
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.moment import format_moment
 from virtshape.api.status import StatusError
-from virtshape.apiserver.access.authentication import User
 from virtshape.apiserver.answers import NO_CACHE
 from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.auditing import CLIENT_LEFT, Asker, describe_write
+from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.message import PLAIN_TEXT, Request, Response
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.uploads.inbox import Delivery, Inbox, InboxError

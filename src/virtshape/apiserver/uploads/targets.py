@@ -14,14 +14,14 @@ from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
-from virtshape.control.ownership import is_controlled_by
-from virtshape.control.storage.binding import is_bound_to, volume_size
-from virtshape.control.storage.claimstatus import FILLED
-from virtshape.control.storage.classes import annotation
-from virtshape.control.storage.filling import count_attempts
-from virtshape.control.storage.names import FILLING_MESSAGE, FILLING_PHASE, FILLING_READY, UPLOAD_TARGET
-from virtshape.control.storage.protocol import Content
-from virtshape.control.storage.uploads import count_failures, find_content, find_upload_key
+from virtshape.controllers.runtime.ownerreferences import is_controlled_by
+from virtshape.controllers.storage.binding import is_bound_to, volume_size
+from virtshape.controllers.storage.claimstatus import FILLED
+from virtshape.controllers.storage.classes import annotation
+from virtshape.controllers.storage.filling import count_attempts
+from virtshape.controllers.storage.names import FILLING_MESSAGE, FILLING_PHASE, FILLING_READY, UPLOAD_TARGET
+from virtshape.controllers.storage.protocol import Content
+from virtshape.controllers.storage.uploads import count_failures, find_content, find_upload_key
 from virtshape.store.record import Key
 from virtshape.store.store import Store
 

@@ -18,7 +18,7 @@ from virtshape.cli.size import Size
 if TYPE_CHECKING:
     from virtshape.api.quantity import Quantity
     from virtshape.resolve.infer import InferredRole
-    from virtshape.serve.images import Default, NewImage, Stage
+    from virtshape.standalone.images import Default, NewImage, Stage
 
 SCHEMES = ("http", "https", "docker")
 
@@ -73,7 +73,7 @@ def command(
     last for a disk in a container image. The system must be running; a FILE is copied into its data directory.
     """
     # Imported now, since reading help needs no server.
-    from virtshape.serve.images import NewImage
+    from virtshape.standalone.images import NewImage
 
     is_url = urlsplit(origin).scheme in SCHEMES and "://" in origin
     if checksum and not is_url:
@@ -104,7 +104,7 @@ def find_file(origin: str) -> Path:
 
 def read_defaults(*given: "tuple[InferredRole, str | None, str | None]") -> "dict[InferredRole, Default]":
     """What goes with the image; a kind without a name is refused."""
-    from virtshape.serve.images import Default
+    from virtshape.standalone.images import Default
 
     for role, name, kind in given:
         if kind and not name:
@@ -118,7 +118,7 @@ def add(directory: Path, wanted: "NewImage", output: str) -> None:
     from virtshape.cli.image.list import print_images
     from virtshape.cli.progress import Progress
     from virtshape.cli.user.system import ask_system
-    from virtshape.serve.images import ImageError, add_image
+    from virtshape.standalone.images import ImageError, add_image
     from virtshape.store.lock import find_holder
 
     flag = name_flag(directory)

@@ -15,7 +15,7 @@ from virtshape.cli.command import Command, Example, output_choice
 from virtshape.cli.datadir import data_directory_option
 
 if TYPE_CHECKING:
-    from virtshape.serve.images import Image
+    from virtshape.standalone.images import Image
 
 HEADERS = ("NAME", "NAMESPACE", "SIZE", "STATUS", "INSTANCETYPE", "PREFERENCE", "AGE")
 NOTHING = "<none>"
@@ -37,7 +37,7 @@ def command(namespace: str, output: str, directory: Path) -> None:
     """Show all images, which are the DataSources of the system."""
     # Imported now, since reading help needs no server.
     from virtshape.cli.user.system import ask_system
-    from virtshape.serve.images import list_images
+    from virtshape.standalone.images import list_images
 
     print_images(ask_system(directory.absolute(), lambda client: list_images(client, namespace)), output)
 
@@ -54,7 +54,7 @@ def print_images(images: "Sequence[Image]", output: str) -> None:
 
 def describe(image: "Image") -> list[str]:
     """The row of the table."""
-    from virtshape.apiserver.forms.age import format_age
+    from virtshape.apiserver.encoding.age import format_age
 
     return [
         image.name,

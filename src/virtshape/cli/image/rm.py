@@ -38,7 +38,7 @@ def command(names: Sequence[str], namespace: str, directory: Path) -> None:
     """
     # Imported now, since reading help needs no server.
     from virtshape.cli.user.system import ask_system
-    from virtshape.serve.images import ImageError, remove_image
+    from virtshape.standalone.images import ImageError, remove_image
 
     async def remove(client: "Client") -> None:
         for name in names:

@@ -20,9 +20,9 @@ from virtshape.cli.connection import Session
 from virtshape.cli.errors import Refusal, suggest
 from virtshape.cli.upload.objects import Wanted, build_claim, build_volume
 from virtshape.client.resources import metadata_of
-from virtshape.control.storage.claimstatus import FILLED
-from virtshape.control.storage.classes import annotation
-from virtshape.control.storage.names import (
+from virtshape.controllers.storage.claimstatus import FILLED
+from virtshape.controllers.storage.classes import annotation
+from virtshape.controllers.storage.names import (
     CONTENT_TYPE,
     FILLING_MESSAGE,
     FILLING_PHASE,

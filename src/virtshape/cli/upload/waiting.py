@@ -18,10 +18,10 @@ from virtshape.cli.progress import Progress
 from virtshape.cli.upload.objects import Wanted
 from virtshape.cli.upload.targets import Say, find
 from virtshape.client.resources import metadata_of
-from virtshape.control.storage.claimstatus import FILLED
-from virtshape.control.storage.classes import annotation
-from virtshape.control.storage.names import FILLING_MESSAGE, FILLING_PHASE, FILLING_READY
-from virtshape.control.storage.uploads import count_failures
+from virtshape.controllers.storage.claimstatus import FILLED
+from virtshape.controllers.storage.classes import annotation
+from virtshape.controllers.storage.names import FILLING_MESSAGE, FILLING_PHASE, FILLING_READY
+from virtshape.controllers.storage.uploads import count_failures
 
 PAUSE_SECONDS: Final = 0.5
 _WAITS: Final = "WaitForFirstConsumer"

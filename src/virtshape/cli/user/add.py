@@ -52,7 +52,7 @@ def command(
     """
     # Imported now, since reading help needs no server.
     from virtshape.cli.user.system import ask_system
-    from virtshape.serve.users import Grant, admit_user
+    from virtshape.standalone.users import Grant, admit_user
 
     grant = Grant(namespace=namespace, role=role, groups=tuple(groups), by="token" if token else "certificate")
     kubeconfig = ask_system(directory, lambda client: admit_user(client, directory, name, grant, server))

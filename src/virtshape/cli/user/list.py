@@ -15,7 +15,7 @@ from virtshape.cli.datadir import data_directory_option, name_flag
 from virtshape.cli.errors import Refusal
 
 if TYPE_CHECKING:
-    from virtshape.apiserver.access.register import Entry
+    from virtshape.apiserver.auth.register import Entry
 
 HEADERS = ("NAME", "BY", "ROLE", "NAMESPACE", "GROUPS", "ISSUED", "EXPIRES")
 NOTHING = "<none>"
@@ -35,7 +35,7 @@ NOTHING = "<none>"
 def command(output: str, directory: Path) -> None:
     """Show everyone who has access, how they get in, the role they were given, and until when."""
     # Imported now, since reading help needs no server.
-    from virtshape.apiserver.access.users import Directory, list_users
+    from virtshape.apiserver.auth.users import Directory, list_users
     from virtshape.cli.output import print_object, print_table
 
     if not (directory / "pki").exists():

@@ -36,7 +36,7 @@ def command(names: Sequence[str], directory: Path) -> None:
     """
     # Imported now, since reading help needs no server.
     from virtshape.cli.user.system import ask_system
-    from virtshape.serve.users import dismiss_user
+    from virtshape.standalone.users import dismiss_user
 
     async def dismiss(client: "Client") -> None:
         for name in names:

@@ -17,10 +17,10 @@ T = TypeVar("T")
 def ask_system(directory: Path, errand: Callable[["Client"], Awaitable[T]]) -> T:
     """Do something with a client of the system."""
     # Imported now, since reading help needs no server.
-    from virtshape.apiserver.access.pki import PkiError
-    from virtshape.apiserver.access.register import RegisterError
+    from virtshape.apiserver.auth.pki import PkiError
+    from virtshape.apiserver.auth.register import RegisterError
     from virtshape.client.errors import ConfigError, UnreachableError
-    from virtshape.serve.location import UnknownSystemError
+    from virtshape.standalone.location import UnknownSystemError
     from virtshape.store.errors import StoreError
 
     flag = name_flag(directory)
@@ -35,7 +35,7 @@ def ask_system(directory: Path, errand: Callable[["Client"], Awaitable[T]]) -> T
 
 
 async def _ask(directory: Path, errand: Callable[["Client"], Awaitable[T]]) -> T:
-    from virtshape.serve.door import open_door
+    from virtshape.standalone.localclient import open_door
 
     async with open_door(directory) as client:
         return await errand(client)

@@ -16,11 +16,11 @@ from typing import Final
 from msgspec import Struct
 
 from virtshape.launcher.host import Isolation
-from virtshape.launcher.machine.account import Account
-from virtshape.launcher.machine.taps import lend_tun
 from virtshape.launcher.netns.kernel import has_default_route
 from virtshape.launcher.netns.namespace import NamespaceError, enter_namespace
 from virtshape.launcher.netns.pasta import find_pasta
+from virtshape.launcher.node.account import Account
+from virtshape.launcher.node.taps import lend_tun
 
 PATIENCE_SECONDS: Final = 20.0
 NO_PASTA: Final = "pasta is missing: install the package passt"

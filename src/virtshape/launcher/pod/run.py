@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from virtshape.api.codec import decode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.host import Host
-from virtshape.launcher.machine.account import choose_account
-from virtshape.launcher.machine.guests import Guests
-from virtshape.launcher.machine.places import Places
-from virtshape.launcher.machine.probing import ProbeError, probe_host
+from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.guests import Guests
+from virtshape.launcher.node.places import Places
+from virtshape.launcher.node.probing import ProbeError, probe_host
 from virtshape.launcher.pod.farewell import Farewell, format_farewell
 from virtshape.launcher.pod.gathering import gather_mounts, list_host_disk_roots, read_devices
 from virtshape.launcher.pod.paths import INSTANCE_VARIABLE, LAST_WORDS, ROOT, RUNNING, STATE

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.launcher.layout import Layout
-from virtshape.launcher.machine.account import choose_account
-from virtshape.launcher.machine.line import connect as open_port
-from virtshape.launcher.machine.places import Places
+from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.line import connect as open_port
+from virtshape.launcher.node.places import Places
 from virtshape.launcher.pod.paths import ROOT
 from virtshape.launcher.request import Answer, Connect, format_line, parse_request
 

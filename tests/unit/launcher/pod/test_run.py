@@ -10,7 +10,7 @@ import pytest
 from tests.lives import build_vmi
 
 from virtshape.launcher.host import Host
-from virtshape.launcher.machine.guests import Guests
+from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.pod.farewell import Farewell, parse_farewell
 from virtshape.launcher.pod.run import choose_cpus, finish, follow, mark
 from virtshape.launcher.report import Report

@@ -1,0 +1,194 @@
+"""
+Who is asking: bearer tokens, tokens of service accounts, client certificates.
+
+Says who someone is, never what they may do. What was verified is remembered for a few seconds under its digest, so that
+a known token costs next to nothing and no token is kept.
+"""
+
+import ssl
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.auth.register import Entry, Register
+from virtshape.apiserver.auth.tokens import ISSUER, Claims, NamedObject, TokenError, TokenSigner, is_web_token
+
+AUTHENTICATED = "system:authenticated"
+MASTERS = "system:masters"
+SERVICE_ACCOUNTS = "system:serviceaccounts"
+SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
+REMEMBERED_SECONDS = 5.0
+REMEMBERED_TOKENS = 10_000
+NO_EXTRA: Mapping[str, tuple[str, ...]] = {}
+
+FindUid = Callable[[str, str, str], str | None]
+"""Finds the UID of a live object by resource (`serviceaccounts`, `pods`, `secrets`, `nodes`), namespace and name."""
+
+
+class User(NamedTuple):
+    """Someone who makes requests."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, tuple[str, ...]] = NO_EXTRA
+
+
+class ClientCertificate(NamedTuple):
+    """What a verified client certificate says; read once per connection."""
+
+    user: User
+    serial: str
+    expires: float
+
+
+class TokenIdentity(NamedTuple):
+    """Whose a token is, for whom it is meant, and when it ends."""
+
+    user: User
+    audiences: tuple[str, ...]
+    expires: float | None = None
+
+
+class Authenticator:
+    """Tells who is asking from what a request brings along."""
+
+    def __init__(
+        self,
+        register: Register,
+        signer: TokenSigner,
+        find_uid: FindUid,
+        *,
+        audiences: Sequence[str] = (ISSUER,),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.audiences = tuple(audiences)
+        self._register = register
+        self._signer = signer
+        self._find_uid = find_uid
+        self._clock = clock
+        self._remembered: dict[Hashable, tuple[User, float]] = {}
+
+    def authenticate(self, authorization: str | None, certificate: ClientCertificate | None = None) -> User:
+        """Who sends the Authorization header or holds the certificate; refuses with 401 who shows neither."""
+        if certificate is not None:
+            return self._recall(_identity(certificate)) or self._accept_certificate(certificate)
+        if authorization is None:
+            raise unauthorized()
+        key = sha256(authorization.encode()).digest()
+        return self._recall(key) or self._accept_header(key, authorization)
+
+    def review_token(self, token: str, audiences: Sequence[str] = ()) -> TokenIdentity:
+        """Whose a token is and which of the audiences it is meant for; TokenError if it is good for none of them."""
+        wanted = tuple(audiences) or self.audiences
+        entry = self._register.find_token(token)
+        if entry is not None:
+            identity = TokenIdentity(_registered_user(entry), self.audiences, entry.expires)
+        elif is_web_token(token):
+            identity = self._identify_account(self._signer.verify(token, self._clock()))
+        else:
+            raise TokenError("the token is not known")
+        shared = tuple(audience for audience in wanted if audience in identity.audiences)
+        if not shared:
+            raise TokenError(f"the token is meant for {list(identity.audiences)}, not for {list(wanted)}")
+        return identity._replace(audiences=shared)
+
+    def forget(self) -> None:
+        """Verify everyone anew; call it when a service account, or an object that tokens are bound to, goes."""
+        self._remembered.clear()
+
+    def _recall(self, key: Hashable) -> User | None:
+        known = self._remembered.get(key)
+        return known[0] if known is not None and self._clock() < known[1] else None
+
+    def _remember(self, key: Hashable, user: User, expires: float | None) -> User:
+        if len(self._remembered) >= REMEMBERED_TOKENS:
+            self._remembered.clear()
+        until = self._clock() + REMEMBERED_SECONDS
+        self._remembered[key] = user, until if expires is None else min(until, expires)
+        return user
+
+    def _accept_header(self, key: bytes, authorization: str) -> User:
+        try:
+            identity = self.review_token(_bearer_token(authorization))
+        except TokenError:
+            raise unauthorized() from None
+        return self._remember(key, identity.user, identity.expires)
+
+    def _accept_certificate(self, certificate: ClientCertificate) -> User:
+        # A connection may outlive the certificate that it began with.
+        if certificate.expires <= self._clock() or self._register.is_revoked(certificate.serial):
+            raise unauthorized()
+        return self._remember(_identity(certificate), certificate.user, certificate.expires)
+
+    def _identify_account(self, claims: Claims) -> TokenIdentity:
+        stated = claims.kubernetes
+        account, namespace = stated.serviceaccount, stated.namespace
+        if claims.sub != account_user_name(namespace, account.name):
+            raise TokenError("the token's subject is not its service account")
+        self._check_lives("serviceaccounts", namespace, account)
+        extra = {"authentication.kubernetes.io/credential-id": (f"JTI={claims.jti}",)}
+        bound = {"pod": (stated.pod, namespace), "secret": (stated.secret, namespace), "node": (stated.node, "")}
+        for kind, (bound_object, where) in bound.items():
+            if bound_object is None:
+                continue
+            self._check_lives(f"{kind}s", where, bound_object)
+            if kind != "secret":
+                extra[f"authentication.kubernetes.io/{kind}-name"] = (bound_object.name,)
+                extra[f"authentication.kubernetes.io/{kind}-uid"] = (bound_object.uid,)
+        user = User(claims.sub, (*account_groups(namespace), AUTHENTICATED), account.uid, extra)
+        return TokenIdentity(user, tuple(claims.aud), claims.exp)
+
+    def _check_lives(self, resource: str, namespace: str, named: NamedObject) -> None:
+        if self._find_uid(resource, namespace, named.name) != named.uid:
+            raise TokenError(f'the token\'s {resource.removesuffix("s")} "{named.name}" is gone')
+
+
+def read_certificate(peer: Mapping[str, Any] | None) -> ClientCertificate | None:
+    """Read who a verified certificate, as `ssl` shows it, stands for: its common name, with organizations as groups."""
+    if not peer:
+        return None
+    subject = [pair for names in peer.get("subject", ()) for pair in names]
+    name = next((value for key, value in reversed(subject) if key == "commonName"), "")
+    if not name:
+        return None
+    groups = [value for key, value in subject if key == "organizationName"]
+    user = User(name, _with_everyone(groups))
+    return ClientCertificate(user, peer["serialNumber"], float(ssl.cert_time_to_seconds(peer["notAfter"])))
+
+
+def unauthorized() -> StatusError:
+    """The refusal of someone who is not known; it says no more to keep who guesses in the dark."""
+    return StatusError(401, "Unauthorized", "Unauthorized")
+
+
+def account_user_name(namespace: str, name: str) -> str:
+    """The user that a service account is."""
+    return f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}"
+
+
+def account_groups(namespace: str) -> tuple[str, str]:
+    """The groups that a service account of this namespace belongs to, beside those of everyone."""
+    return SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{namespace}"
+
+
+def _identity(certificate: ClientCertificate) -> Hashable:
+    # Not the serial number alone: whoever signs by hand with the authority's key may use one twice.
+    return certificate.serial, certificate.user.name, certificate.user.groups
+
+
+def _registered_user(entry: Entry) -> User:
+    return User(entry.name, _with_everyone(entry.groups))
+
+
+def _with_everyone(groups: Sequence[str]) -> tuple[str, ...]:
+    return (*groups, AUTHENTICATED) if AUTHENTICATED not in groups else tuple(groups)
+
+
+def _bearer_token(authorization: str) -> str:
+    scheme, _, token = authorization.strip().partition(" ")
+    if scheme.lower() != "bearer":
+        raise TokenError("not a bearer token")
+    return token.strip()

@@ -1,0 +1,61 @@
+"""
+Access control as a step of admission: roles and bindings are completed, checked, and grant no more than the writer has.
+
+Also checks the right to create where the request alone does not tell that an object is created: server-side apply.
+"""
+
+from typing import cast
+
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
+from virtshape.apiserver.auth.authentication import User
+from virtshape.apiserver.auth.authorization import RBAC_GROUP, AccessObject, Attributes, Authorizer, Binding
+from virtshape.apiserver.auth.escalation import check_binding, check_role
+from virtshape.apiserver.auth.rolecheck import check_access, complete_access
+from virtshape.apiserver.objects import Tree
+from virtshape.apiserver.route import Route
+from virtshape.apiserver.validation.violation import refuse_object
+
+
+class AccessAdmission:
+    """What kube-apiserver does to roles and bindings."""
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    async def admit(
+        self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
+    ) -> tuple[Tree | None, list[str]]:
+        """Complete a role or binding; refuse one that is wrong or grants too much."""
+        del dry_run
+        if operation == "CREATE" and route.verb == "patch":
+            self._authorizer.require(user, _create(route))
+        if route.kind.group != RBAC_GROUP or new is None or operation == "DELETE":
+            return new, []
+        struct = cast("type[AccessObject]", route.kind.struct)
+        item = from_tree(new, struct)
+        before = from_tree(old, struct) if old is not None else None
+        completed = complete_access(item)
+        self._check_escalation(user, completed, before)
+        causes = check_access(completed, before)
+        if causes:
+            raise refuse_object(route.kind, (item.metadata.name if item.metadata else None) or "", causes)
+        return new if completed == item else {**new, **_references(cast("Binding", completed))}, []
+
+    def _check_escalation(self, user: User, item: AccessObject, before: AccessObject | None) -> None:
+        match item:
+            case Role() | ClusterRole():
+                check_role(user, self._authorizer, item, cast("Role | ClusterRole | None", before))
+            case RoleBinding() | ClusterRoleBinding():
+                check_binding(user, self._authorizer, item, cast("Binding | None", before))
+
+
+def _create(route: Route) -> Attributes:
+    return Attributes("create", route.kind.group, route.kind.plural, "", route.namespace, route.name)
+
+
+def _references(binding: Binding) -> Tree:
+    references: Tree = {"roleRef": to_tree(binding.role_ref)}
+    if binding.subjects:
+        references["subjects"] = to_tree(binding.subjects)
+    return references

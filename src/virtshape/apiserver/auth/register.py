@@ -1,0 +1,131 @@
+"""
+The register of users: whose tokens are good, and whose certificates are no longer.
+
+One file that only its owner may read. It holds digests of tokens, never a token. Whoever changes it locks it; a server
+that has it open sees the change when it next looks.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from virtshape.apiserver.auth.privatefile import lock_file, read_private, write_private
+
+
+class RegisterError(Exception):
+    """A register that cannot be read, and what to do about it."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A token or certificate that someone was given; times are seconds since 1970."""
+
+    name: str
+    """The user's name."""
+    kind: Literal["token", "certificate"]
+    """What the user was given."""
+    id: str
+    """The digest of the token, or the serial number of the certificate."""
+    groups: tuple[str, ...] = ()
+    """The user's groups, beside those that everyone belongs to."""
+    issued: float
+    """When it was given."""
+    expires: float | None = None
+    """When it ends; never, if absent."""
+    role: str | None = None
+    """The cluster role that the user got with it."""
+    namespace: str | None = None
+    """The namespace in which the user got the role; everywhere, if absent."""
+    revoked: bool = False
+    """Whether it was taken back."""
+
+
+class _State(NamedTuple):
+    stamp: tuple[int, int, int] | None
+    entries: tuple[Entry, ...]
+    by_token: dict[str, Entry]
+    revoked: frozenset[str]
+
+
+class Register:
+    """The register in one file."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._clock = clock
+        self._state = self._read()
+
+    def find_token(self, token: str) -> Entry | None:
+        """Find whose token this is, unless it has ended."""
+        entry = self._refresh().by_token.get(digest_token(token))
+        return entry if entry is not None and not self._has_ended(entry) else None
+
+    def is_revoked(self, serial: str) -> bool:
+        """Whether the certificate of this serial number was taken back."""
+        return serial in self._refresh().revoked
+
+    def entries(self) -> list[Entry]:
+        """All that was given and neither ended nor was taken back."""
+        return [entry for entry in self._refresh().entries if not entry.revoked and not self._has_ended(entry)]
+
+    def add(self, entry: Entry) -> None:
+        """Note what a user was given."""
+        self._change(lambda entries: [*entries, entry])
+
+    def remove(self, name: str) -> list[Entry]:
+        """Take back all that the user was given; what that was."""
+        removed = [entry for entry in self.entries() if entry.name == name]
+        self._change(lambda entries: [left for entry in entries if (left := _take_back(entry, name)) is not None])
+        return removed
+
+    def _change(self, change: Callable[[Iterable[Entry]], list[Entry]]) -> None:
+        with lock_file(self._path.with_name(f"{self._path.name}.lock")):
+            entries = [entry for entry in change(self._refresh().entries) if not self._has_ended(entry)]
+            write_private(self._path, msgspec.json.format(msgspec.json.encode(entries), indent=2) + b"\n")
+            self._state = self._read()
+
+    def _has_ended(self, entry: Entry) -> bool:
+        return entry.expires is not None and entry.expires <= self._clock()
+
+    def _refresh(self) -> _State:
+        if _stamp(self._path) != self._state.stamp:
+            self._state = self._read()
+        return self._state
+
+    def _read(self) -> _State:
+        stamp = _stamp(self._path)
+        if stamp is None:
+            return _State(None, (), {}, frozenset())
+        try:
+            entries = msgspec.json.decode(read_private(self._path), type=tuple[Entry, ...])
+        except msgspec.DecodeError as error:
+            raise RegisterError(f"{self._path} is no register of users: bring back the right one ({error})") from error
+        return _State(
+            stamp,
+            entries,
+            {entry.id: entry for entry in entries if entry.kind == "token"},
+            frozenset(entry.id for entry in entries if entry.revoked),
+        )
+
+
+def digest_token(token: str) -> str:
+    """What the register keeps of a token. Tokens are long and random, so a plain digest tells nothing of them."""
+    return sha256(token.encode()).hexdigest()
+
+
+def _take_back(entry: Entry, name: str) -> Entry | None:
+    if entry.name != name:
+        return entry
+    # A forgotten token is a bad one, but a certificate is good until it is refused.
+    return msgspec.structs.replace(entry, revoked=True) if entry.kind == "certificate" else None
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        facts = path.stat()
+    except FileNotFoundError:
+        return None
+    return facts.st_mtime_ns, facts.st_ino, facts.st_size

@@ -1,0 +1,233 @@
+"""
+Answers to the questions of the authentication and authorization groups: who am I, may I, may they, whose token is it.
+
+Pure functions of a question, the one who asks and what decides; a question comes back with its answer in the status.
+Whether the asker may ask at all was decided before.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from virtshape.api.authentication import (
+    SelfSubjectReview,
+    SelfSubjectReviewStatus,
+    TokenReview,
+    TokenReviewStatus,
+    UserInfo,
+)
+from virtshape.api.authorization import (
+    LocalSubjectAccessReview,
+    NonResourceAttributes,
+    NonResourceRule,
+    ResourceAttributes,
+    ResourceRule,
+    SelfSubjectAccessReview,
+    SelfSubjectRulesReview,
+    SubjectAccessReview,
+    SubjectAccessReviewSpec,
+    SubjectAccessReviewStatus,
+    SubjectRulesReviewStatus,
+)
+from virtshape.api.keeping import decode_keeping
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.moment import now
+from virtshape.api.status import Cause, StatusError
+from virtshape.apiserver.auth.authentication import Authenticator, User
+from virtshape.apiserver.auth.authorization import Attributes, Authorizer
+from virtshape.apiserver.auth.tokens import TokenError
+from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid
+
+T = TypeVar("T")
+
+_GROUP = "authorization.k8s.io"
+_QUESTIONS = frozenset({"authentication.k8s.io/v1", f"{_GROUP}/v1"})
+"""The versions of questions that may be asked without saying anything."""
+
+
+Review = (
+    SelfSubjectAccessReview
+    | SubjectAccessReview
+    | LocalSubjectAccessReview
+    | SelfSubjectRulesReview
+    | TokenReview
+    | SelfSubjectReview
+)
+
+
+class Judge(NamedTuple):
+    """What decides who someone is and what they may do."""
+
+    authenticator: Authenticator
+    authorizer: Authorizer
+
+
+def read_question(body: bytes, struct: type[T], api_version: str) -> T:
+    """
+    The question in a body.
+
+    Its version and kind are those of the path, where it leaves them out. An answer that it may bring along, and fields
+    that we do not know, do not matter.
+    """
+    try:
+        tree = msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise StatusError(400, "BadRequest", f"couldn't get version/kind; json parse error: {error}") from None
+    tree.pop("status", None)
+    stated = tree.get("apiVersion") or api_version, tree.get("kind") or struct.__name__
+    if stated != (api_version, struct.__name__):
+        words = f'{stated[1]} in version "{stated[0]}" cannot be handled as a {struct.__name__}'
+        raise StatusError(400, "BadRequest", words)
+    if tree.get("spec") is None and api_version in _QUESTIONS:
+        tree["spec"] = {}
+    try:
+        return decode_keeping({**tree, "apiVersion": api_version, "kind": struct.__name__}, struct)[0]
+    except StatusError as error:
+        if error.code == 400:
+            error.causes = ()  # as of all bodies that cannot be read
+        raise
+
+
+def answer_review(review: Review, user: User, judge: Judge, namespace: str = "") -> Review:
+    """The question, with its answer and metadata; the namespace is that of the path it was asked under."""
+    metadata = replace(review.metadata or ObjectMeta(), namespace=namespace or None)
+    if isinstance(review, SelfSubjectReview):
+        metadata = ObjectMeta(creation_timestamp=now())
+    return replace(_answer(review, user, judge, namespace), metadata=metadata)
+
+
+def _answer(review: Review, user: User, judge: Judge, namespace: str) -> Review:
+    match review:
+        case SelfSubjectAccessReview():
+            return answer_self_access(review, user, judge.authorizer)
+        case SubjectAccessReview():
+            return answer_access(review, judge.authorizer)
+        case LocalSubjectAccessReview():
+            return answer_local_access(review, namespace, judge.authorizer)
+        case SelfSubjectRulesReview():
+            return answer_rules(review, user, judge.authorizer)
+        case TokenReview():
+            return answer_token(review, judge.authenticator)
+        case SelfSubjectReview():
+            return answer_self(review, user)
+
+
+def answer_self_access(review: SelfSubjectAccessReview, user: User, authorizer: Authorizer) -> SelfSubjectAccessReview:
+    """Whether the asker may do it."""
+    spec = review.spec
+    _refuse_if(review.kind, _check_question(spec.resource_attributes, spec.non_resource_attributes))
+    return replace(review, status=_decide(user, spec.resource_attributes, spec.non_resource_attributes, authorizer))
+
+
+def answer_access(review: SubjectAccessReview, authorizer: Authorizer) -> SubjectAccessReview:
+    """Whether someone may do it."""
+    return replace(review, status=_answer_about(review.kind, review.spec, [], authorizer))
+
+
+def answer_local_access(
+    review: LocalSubjectAccessReview, namespace: str, authorizer: Authorizer
+) -> LocalSubjectAccessReview:
+    """Whether someone may do it in the namespace."""
+    spec, causes = review.spec, []
+    if spec.non_resource_attributes is not None:
+        causes.append(invalid_value("spec.nonResourceAttributes", None, "disallowed on this kind of request"))
+    if spec.resource_attributes is not None:
+        stated = spec.resource_attributes.namespace or ""
+        if stated != namespace:
+            field = "spec.resourceAttributes.namespace"
+            causes.append(invalid_value(field, stated, "must match metadata.namespace"))
+    return replace(review, status=_answer_about(review.kind, spec, causes, authorizer))
+
+
+def answer_rules(review: SelfSubjectRulesReview, user: User, authorizer: Authorizer) -> SelfSubjectRulesReview:
+    """All that the asker may do in a namespace."""
+    if not review.spec.namespace:
+        raise StatusError(400, "BadRequest", "no namespace on request")
+    rules = authorizer.rules_for(user, review.spec.namespace)
+    status = SubjectRulesReviewStatus(
+        incomplete=False,
+        resource_rules=[
+            ResourceRule(rule.verbs, rule.api_groups, rule.resource_names, rule.resources)
+            for rule in rules
+            if rule.resources
+        ],
+        non_resource_rules=[
+            NonResourceRule(rule.verbs, rule.non_resource_urls) for rule in rules if rule.non_resource_urls
+        ],
+    )
+    return replace(review, status=status)
+
+
+def answer_token(review: TokenReview, authenticator: Authenticator) -> TokenReview:
+    """Whose a token is."""
+    if not review.spec.token:
+        raise StatusError(400, "BadRequest", "token is required for TokenReview in authentication")
+    try:
+        identity = authenticator.review_token(review.spec.token, review.spec.audiences or ())
+    except TokenError as error:
+        return replace(review, status=TokenReviewStatus(user=UserInfo(), error=str(error)))
+    status = TokenReviewStatus(
+        authenticated=True, user=describe_user(identity.user), audiences=list(identity.audiences)
+    )
+    return replace(review, status=status)
+
+
+def answer_self(review: SelfSubjectReview, user: User) -> SelfSubjectReview:
+    """Who is asking."""
+    return replace(review, status=SelfSubjectReviewStatus(describe_user(user)))
+
+
+def describe_user(user: User) -> UserInfo:
+    """The user as the API shows them."""
+    extra = {key: list(values) for key, values in user.extra.items()}
+    return UserInfo(username=user.name, groups=list(user.groups) or None, uid=user.uid or None, extra=extra or None)
+
+
+def _answer_about(
+    kind: str, spec: SubjectAccessReviewSpec, causes: list[Cause], authorizer: Authorizer
+) -> SubjectAccessReviewStatus:
+    causes = [*causes, *_check_question(spec.resource_attributes, spec.non_resource_attributes)]
+    if not spec.user and not spec.groups:
+        causes.append(invalid_value("spec.user", "", "at least one of user or group must be specified"))
+    _refuse_if(kind, causes)
+    user = User(spec.user or "", tuple(spec.groups or ()), spec.uid or "")
+    return _decide(user, spec.resource_attributes, spec.non_resource_attributes, authorizer)
+
+
+def _decide(
+    user: User, resource: ResourceAttributes | None, path: NonResourceAttributes | None, authorizer: Authorizer
+) -> SubjectAccessReviewStatus:
+    decision = authorizer.authorize(user, _attributes(resource, path))
+    return SubjectAccessReviewStatus(allowed=decision.allowed, reason=decision.reason or None)
+
+
+def _attributes(resource: ResourceAttributes | None, path: NonResourceAttributes | None) -> Attributes:
+    if resource is None:
+        return Attributes((path.verb if path else None) or "", path=(path.path if path else None) or "")
+    return Attributes(
+        resource.verb or "",
+        resource.group or "",
+        resource.resource or "",
+        resource.subresource or "",
+        resource.namespace or "",
+        resource.name or "",
+    )
+
+
+def _check_question(resource: ResourceAttributes | None, path: NonResourceAttributes | None) -> list[Cause]:
+    if resource is not None and path is not None:
+        words = "cannot be specified in combination with resourceAttributes"
+        return [invalid_value("spec.nonResourceAttributes", None, words)]
+    if resource is None and path is None:
+        words = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        return [invalid_value("spec.resourceAttributes", None, words)]
+    return []
+
+
+def _refuse_if(kind: str, causes: Sequence[Cause]) -> None:
+    if causes:
+        error = refuse_invalid(_GROUP, kind, "", causes)
+        error.details.kind = None
+        raise error

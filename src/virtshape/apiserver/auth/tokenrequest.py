@@ -1,0 +1,91 @@
+"""
+Answers to TokenRequests: what `kubectl create token` gets.
+
+Decides nothing about permission, and stores nothing: a token is good by its signature and while its account lives.
+"""
+
+from uuid import uuid4
+
+import msgspec
+
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.moment import format_moment
+from virtshape.api.status import StatusError
+from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus
+from virtshape.apiserver.auth.authentication import FindUid, account_user_name
+from virtshape.apiserver.auth.tokens import ISSUER, Claims, KubernetesClaims, NamedObject, TokenSigner
+from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid
+
+DEFAULT_SECONDS = 3600
+LEAST_SECONDS = 600
+MOST_SECONDS = 1 << 32
+BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+
+
+def answer_token_request(
+    request: TokenRequest, *, namespace: str, name: str, signer: TokenSigner, find_uid: FindUid, now: float
+) -> TokenRequest:
+    """A token of the service account `name`, as the request wants it; StatusError if it cannot be."""
+    spec = request.spec
+    account_uid = find_uid("serviceaccounts", namespace, name)
+    if account_uid is None:
+        raise _not_found("serviceaccounts", name)
+    _check(spec)
+    seconds = DEFAULT_SECONDS if spec.expiration_seconds is None else spec.expiration_seconds
+    audiences = spec.audiences or [ISSUER]
+    issued = int(now)
+    claims = Claims(
+        aud=audiences,
+        exp=issued + seconds,
+        iat=issued,
+        iss=ISSUER,
+        jti=str(uuid4()),
+        kubernetes=_kubernetes_claims(namespace, NamedObject(name, account_uid), spec.bound_object_ref, find_uid),
+        nbf=issued,
+        sub=account_user_name(namespace, name),
+    )
+    expires = format_moment(int(claims.exp))
+    created = format_moment(int(issued))
+    return TokenRequest(
+        api_version=request.api_version,
+        kind=request.kind,
+        metadata=ObjectMeta(name=name, namespace=namespace, uid=account_uid, creation_timestamp=created),
+        spec=msgspec.structs.replace(spec, audiences=audiences, expiration_seconds=seconds),
+        status=TokenRequestStatus(token=signer.sign(claims), expiration_timestamp=expires),
+    )
+
+
+def _not_found(resource: str, name: str) -> StatusError:
+    return StatusError(404, "NotFound", f'{resource} "{name}" not found').about("", resource, name)
+
+
+def _check(spec: TokenRequestSpec) -> None:
+    seconds = spec.expiration_seconds
+    if seconds is None or LEAST_SECONDS <= seconds <= MOST_SECONDS:
+        return
+    bound = "less than 10 minutes" if seconds < LEAST_SECONDS else "larger than 2^32 seconds"
+    cause = invalid_value("spec.expirationSeconds", seconds, f"may not specify a duration {bound}")
+    raise refuse_invalid("authentication.k8s.io", "TokenRequest", "", [cause])
+
+
+def _kubernetes_claims(
+    namespace: str, account: NamedObject, reference: BoundObjectReference | None, find_uid: FindUid
+) -> KubernetesClaims:
+    claims = KubernetesClaims(namespace, account)
+    if reference is None:
+        return claims
+    kind, name = reference.kind or "", reference.name or ""
+    if kind not in BINDABLE or reference.api_version not in (None, "", "v1"):
+        raise StatusError(400, "BadRequest", f'a token cannot be bound to a "{kind}", only to a Pod, Secret or Node')
+    resource = BINDABLE[kind]
+    uid = find_uid(resource, "" if kind == "Node" else namespace, name)
+    if uid is None:
+        raise _not_found(resource, name)
+    if reference.uid and reference.uid != uid:
+        raise StatusError(
+            409,
+            "Conflict",
+            f'Operation cannot be fulfilled on {resource} "{name}": its UID is not {reference.uid}, '
+            "which the token was to be bound to: it was deleted and made anew",
+        )
+    return msgspec.structs.replace(claims, **{kind.lower(): NamedObject(name, uid)})

@@ -1,0 +1,165 @@
+"""
+Users of a data directory: giving someone access, listing who has it, taking it back.
+
+Makes certificates, tokens and kubeconfigs, and keeps the register. The bindings that a user needs are returned, for the
+caller to apply through the API.
+"""
+
+import re
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from secrets import token_urlsafe
+from typing import Literal, NamedTuple
+
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.rbac import ClusterRoleBinding, RoleBinding, RoleRef, Subject
+from virtshape.api.status import Cause, StatusError
+from virtshape.apiserver.auth.authentication import MASTERS
+from virtshape.apiserver.auth.authorization import RBAC_GROUP, Binding
+from virtshape.apiserver.auth.builtinroles import RBAC_VERSION
+from virtshape.apiserver.auth.certificates import CERTIFICATE_LIFETIME
+from virtshape.apiserver.auth.kubeconfig import (
+    DEFAULT_NAMESPACE,
+    ClientKey,
+    Server,
+    find_token,
+    render_kubeconfig,
+    write_kubeconfig,
+)
+from virtshape.apiserver.auth.pki import Pki
+from virtshape.apiserver.auth.register import Entry, Register, digest_token
+
+ADMIN = "admin"
+
+_NAME = re.compile(r"[^\x00-\x1f\x7f/%\s]{1,64}")
+
+
+class NewUser(NamedTuple):
+    """What a user needs to get in, and the bindings that say what they may do."""
+
+    kubeconfig: str
+    bindings: list[Binding]
+
+
+class BindingName(NamedTuple):
+    """A binding by kind, namespace and name; cluster-wide ones have no namespace."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class Directory:
+    """The files of a data directory that say who gets in."""
+
+    def __init__(self, path: Path, *, certificate_lifetime: timedelta = CERTIFICATE_LIFETIME) -> None:
+        self.kubeconfig = path / "kubeconfig"
+        self.pki = Pki(path / "pki", lifetime=certificate_lifetime)
+        self.register = Register(path / "pki" / "users.json")
+
+    def server(self, url: str) -> Server:
+        """The server at this address, as kubeconfigs name it."""
+        return Server(url, self.pki.authority.pem)
+
+
+def ensure_admin(directory: Directory, url: str) -> Path:
+    """Write the admin's kubeconfig for this address; its token stays the same for as long as the file is there."""
+    path, register = directory.kubeconfig, directory.register
+    token = find_token(path.read_text()) if path.exists() else None
+    known = register.find_token(token) if token else None
+    if token is None or known is None or known.name != ADMIN:
+        register.remove(ADMIN)
+        token = _make_token()
+        entry = Entry(name=ADMIN, kind="token", id=digest_token(token), groups=(MASTERS,), issued=time.time())
+        register.add(entry)
+    text = render_kubeconfig(directory.server(url), ADMIN, token)
+    if not path.exists() or path.read_text() != text:
+        write_kubeconfig(path, text)
+    return path
+
+
+def create_user(
+    directory: Directory,
+    url: str,
+    name: str,
+    *,
+    namespace: str | None = None,
+    role: str | None = None,
+    groups: Sequence[str] = (),
+    by: Literal["certificate", "token"] = "certificate",
+    lifetime: timedelta = CERTIFICATE_LIFETIME,
+) -> NewUser:
+    """Give a user access: everywhere or in one namespace, with what a cluster role permits, for some time."""
+    _check_name(name)
+    issued = time.time()
+    if by == "certificate":
+        credential = directory.pki.authority.issue_client(name, groups, lifetime=lifetime)
+        shown: str | ClientKey = ClientKey(credential.certificate, credential.key)
+        identity, expires = credential.serial, credential.expires.timestamp()
+    else:
+        shown = _make_token()
+        identity, expires = digest_token(shown), issued + lifetime.total_seconds()
+    entry = Entry(
+        name=name,
+        kind=by,
+        id=identity,
+        groups=tuple(groups),
+        issued=issued,
+        expires=expires,
+        role=role,
+        namespace=namespace,
+    )
+    directory.register.add(entry)
+    text = render_kubeconfig(directory.server(url), name, shown, namespace=namespace or DEFAULT_NAMESPACE)
+    return NewUser(text, [_build_binding(entry)] if role else [])
+
+
+def list_users(directory: Directory) -> list[Entry]:
+    """All that users were given and still get in with, by name."""
+    return sorted(directory.register.entries(), key=lambda entry: (entry.name, entry.issued))
+
+
+def remove_user(directory: Directory, name: str) -> list[BindingName]:
+    """Take back all that a user was given; the bindings that are now of no use."""
+    _check_name(name)
+    removed = directory.register.remove(name)
+    if not removed:
+        raise StatusError(404, "NotFound", f'users "{name}" not found')
+    return list(dict.fromkeys(_name_binding(entry) for entry in removed if entry.role))
+
+
+def _make_token() -> str:
+    return token_urlsafe(32)
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        problem = "must be 1 to 64 characters, without spaces, slashes and percent signs"
+    elif name.startswith("system:"):
+        problem = 'names that begin with "system:" belong to the system'
+    elif name == ADMIN:
+        problem = f'"{ADMIN}" is the user of {ADMIN}\'s own kubeconfig in the data directory'
+    else:
+        return
+    raise StatusError(
+        422, "Invalid", f'users "{name}" is invalid: {problem}', [Cause("FieldValueInvalid", problem, "name")]
+    )
+
+
+def _name_binding(entry: Entry) -> BindingName:
+    kind = "RoleBinding" if entry.namespace else "ClusterRoleBinding"
+    return BindingName(kind, entry.namespace or "", f"user:{entry.name}:{entry.role}")
+
+
+def _build_binding(entry: Entry) -> Binding:
+    kind, namespace, name = _name_binding(entry)
+    struct = RoleBinding if entry.namespace else ClusterRoleBinding
+    return struct(
+        api_version=RBAC_VERSION,
+        kind=kind,
+        metadata=ObjectMeta(name=name, namespace=namespace or None),
+        role_ref=RoleRef(api_group=RBAC_GROUP, kind="ClusterRole", name=entry.role or ""),
+        subjects=[Subject(api_group=RBAC_GROUP, kind="User", name=entry.name)],
+    )

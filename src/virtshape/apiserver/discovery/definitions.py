@@ -1,0 +1,92 @@
+"""
+CustomResourceDefinitions of our kinds, from their structs and columns.
+
+For reading only where this server serves the kinds itself; on another cluster they are what makes it serve them.
+"""
+
+from typing import Any
+from uuid import UUID, uuid5
+
+from virtshape.api.kinds import KINDS, Kind
+from virtshape.api.schema import structural_schema
+from virtshape.apiserver.capability import find_deprecation, is_defined, list_subresources
+from virtshape.apiserver.encoding.columns import list_columns
+from virtshape.apiserver.encoding.columns.column import Column
+
+Tree = dict[str, Any]
+
+_UIDS = UUID("6f0b7d2c-0d3a-5a54-9e0f-0a4a6d1f7c11")
+
+
+def list_definitions() -> list[str]:
+    """The names of all definitions, in order."""
+    return sorted({_name(kind) for kind in KINDS if is_defined(kind)})
+
+
+def write_definition(name: str) -> Tree:
+    """Write the definition of this name, as one would apply it to a cluster."""
+    kinds = [kind for kind in KINDS if is_defined(kind) and _name(kind) == name]
+    preferred = kinds[0]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": name},
+        "spec": {
+            "group": preferred.group,
+            "names": _write_names(preferred),
+            "scope": "Namespaced" if preferred.namespaced else "Cluster",
+            "versions": [_write_version(kind, is_stored=kind is preferred) for kind in kinds],
+            "conversion": {"strategy": "None"},
+        },
+    }
+
+
+def write_served_definition(name: str, created: str) -> Tree:
+    """Write it as a server shows it that serves the kind since `created`; only the resourceVersion is missing."""
+    tree = write_definition(name)
+    spec = tree["spec"]
+    tree["metadata"] |= {"uid": str(uuid5(_UIDS, name)), "generation": 1, "creationTimestamp": created}
+    tree["status"] = {
+        "acceptedNames": spec["names"],
+        "conditions": [
+            _write_condition("NamesAccepted", "NoConflicts", "no conflicts found", created),
+            _write_condition("Established", "InitialNamesAccepted", "the names have been accepted", created),
+        ],
+        "storedVersions": [version["name"] for version in spec["versions"] if version["storage"]],
+    }
+    return tree
+
+
+def _name(kind: Kind) -> str:
+    return f"{kind.plural}.{kind.group}"
+
+
+def _write_names(kind: Kind) -> Tree:
+    names: Tree = {"kind": kind.kind, "listKind": f"{kind.kind}List", "plural": kind.plural, "singular": kind.singular}
+    if kind.short_names:
+        names["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        names["categories"] = list(kind.categories)
+    return names
+
+
+def _write_version(kind: Kind, *, is_stored: bool) -> Tree:
+    version: Tree = {"name": kind.version, "served": True, "storage": is_stored}
+    if warning := find_deprecation(kind):
+        version |= {"deprecated": True, "deprecationWarning": warning}
+    version["schema"] = {"openAPIV3Schema": structural_schema(kind.struct)}
+    if any(subresource.name == "status" for subresource in list_subresources(kind)):
+        version["subresources"] = {"status": {}}
+    # The name is a column of every custom resource.
+    version["additionalPrinterColumns"] = [_write_column(column) for column in list_columns(kind)[1:]]
+    return version
+
+
+def _write_column(column: Column) -> Tree:
+    written = {"name": column.name, "type": column.type, "jsonPath": column.paths[0], "description": column.description}
+    # The API server leaves zeros out, and kubectl takes a definition that has them for a change each time.
+    return written | ({"priority": column.priority} if column.priority else {})
+
+
+def _write_condition(type_: str, reason: str, message: str, since: str) -> Tree:
+    return {"type": type_, "status": "True", "lastTransitionTime": since, "reason": reason, "message": message}

@@ -1,0 +1,43 @@
+"""
+What the server says it is: the Kubernetes version whose protocol it speaks, and the paths it has.
+
+Clients compare the version with their own, and find features by it.
+"""
+
+import platform
+import sys
+from collections.abc import Iterable
+from importlib.metadata import version
+
+from virtshape.apiserver.discovery.document import Document, make_json_document
+
+_MAJOR = "1"
+_MINOR = 37
+_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+def write_version() -> Document:
+    """Write the document at `/version`."""
+    machine = platform.machine()
+    return make_json_document(
+        {
+            "major": _MAJOR,
+            "minor": str(_MINOR),
+            "emulationMajor": _MAJOR,
+            "emulationMinor": str(_MINOR),
+            "minCompatibilityMajor": _MAJOR,
+            "minCompatibilityMinor": str(_MINOR - 1),
+            "gitVersion": f"v{_MAJOR}.{_MINOR}.0+virtshape-{version('virtshape')}",
+            "gitCommit": "",
+            "gitTreeState": "",
+            "buildDate": "1970-01-01T00:00:00Z",
+            "goVersion": f"python{platform.python_version()}",
+            "compiler": sys.implementation.name,
+            "platform": f"{sys.platform}/{_MACHINES.get(machine, machine)}",
+        }
+    )
+
+
+def write_root(paths: Iterable[str]) -> Document:
+    """Write the document at `/`: all paths, for a client that looks around."""
+    return make_json_document({"paths": sorted(paths)})

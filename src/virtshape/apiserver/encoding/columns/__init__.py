@@ -1,0 +1,47 @@
+"""The columns of each kind's Table, as kubectl users expect them."""
+
+from virtshape.api.kinds import Kind
+from virtshape.apiserver.capability import is_defined
+from virtshape.apiserver.encoding.columns import access, machines, standard, volumes, workloads
+from virtshape.apiserver.encoding.columns.column import Column
+
+_COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
+    ("", "ConfigMap"): access.CONFIG_MAP,
+    ("", "Event"): workloads.EVENT,
+    ("", "Namespace"): access.NAMESPACE,
+    ("", "Node"): workloads.NODE,
+    ("", "PersistentVolume"): volumes.VOLUME,
+    ("", "PersistentVolumeClaim"): volumes.CLAIM,
+    ("", "Pod"): workloads.POD,
+    ("", "ResourceQuota"): volumes.QUOTA,
+    ("", "Secret"): access.SECRET,
+    ("", "Service"): workloads.SERVICE,
+    ("", "ServiceAccount"): access.SERVICE_ACCOUNT,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): access.DEFINITION,
+    ("apps", "ControllerRevision"): workloads.REVISION,
+    ("apps", "Deployment"): workloads.DEPLOYMENT,
+    ("cdi.kubevirt.io", "DataVolume"): volumes.DATA_VOLUME,
+    ("coordination.k8s.io", "Lease"): workloads.LEASE,
+    ("flavor.kubevirt.io", "VirtualMachineClusterFlavor"): machines.FLAVOR,
+    ("flavor.kubevirt.io", "VirtualMachineClusterPreference"): machines.FLAVOR_PREFERENCE,
+    ("flavor.kubevirt.io", "VirtualMachineFlavor"): machines.FLAVOR,
+    ("flavor.kubevirt.io", "VirtualMachinePreference"): machines.FLAVOR_PREFERENCE,
+    ("instancetype.kubevirt.io", "VirtualMachineClusterInstancetype"): machines.INSTANCETYPE,
+    ("instancetype.kubevirt.io", "VirtualMachineClusterPreference"): machines.PREFERENCE,
+    ("instancetype.kubevirt.io", "VirtualMachineInstancetype"): machines.INSTANCETYPE,
+    ("instancetype.kubevirt.io", "VirtualMachinePreference"): machines.PREFERENCE,
+    ("kubevirt.io", "KubeVirt"): machines.KUBEVIRT,
+    ("kubevirt.io", "VirtualMachine"): machines.VM,
+    ("kubevirt.io", "VirtualMachineInstance"): machines.INSTANCE,
+    ("rbac.authorization.k8s.io", "ClusterRole"): access.ROLE,
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): access.BINDING,
+    ("rbac.authorization.k8s.io", "Role"): access.ROLE,
+    ("rbac.authorization.k8s.io", "RoleBinding"): access.BINDING,
+    ("snapshot.storage.k8s.io", "VolumeSnapshot"): volumes.SNAPSHOT,
+    ("storage.k8s.io", "StorageClass"): volumes.STORAGE_CLASS,
+}
+
+
+def list_columns(kind: Kind) -> tuple[Column, ...]:
+    """The columns of a kind; its name comes first, except for events."""
+    return _COLUMNS.get((kind.group, kind.kind)) or (standard.CUSTOM if is_defined(kind) else standard.BUILT_IN)

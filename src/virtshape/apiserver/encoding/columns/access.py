@@ -1,0 +1,52 @@
+"""Columns of namespaces, settings, accounts, roles and definitions."""
+
+from typing import Any
+
+from virtshape.apiserver.encoding.columns.column import Cell, column, computed
+from virtshape.apiserver.encoding.columns.standard import AGE, CREATED_AT, NAME
+
+Tree = dict[str, Any]
+
+
+def _count(*mappings: dict[str, str] | None) -> Cell:
+    return sum(len(mapping or ()) for mapping in mappings)
+
+
+def _count_elements(elements: list[Tree] | None) -> Cell:
+    return len(elements or ())
+
+
+def _show_role(kind: str | None, name: str | None) -> Cell:
+    return f"{kind}/{name}"
+
+
+def _show_users(subjects: list[Tree] | None) -> Cell:
+    return ", ".join(subject["name"] for subject in subjects or () if subject.get("kind") == "User")
+
+
+def _show_groups(subjects: list[Tree] | None) -> Cell:
+    return ", ".join(subject["name"] for subject in subjects or () if subject.get("kind") == "Group")
+
+
+def _show_accounts(subjects: list[Tree] | None) -> Cell:
+    return ", ".join(
+        f"{subject.get('namespace', '')}/{subject['name']}"
+        for subject in subjects or ()
+        if subject.get("kind") == "ServiceAccount"
+    )
+
+
+NAMESPACE = (NAME, column("Status", ".status.phase", "Active or Terminating."), AGE)
+SECRET = (NAME, column("Type", ".type", "What it is for."), computed("Data", "Number of values.", _count, ".data"), AGE)
+CONFIG_MAP = (NAME, computed("Data", "Number of values.", _count, ".data", ".binaryData"), AGE)
+SERVICE_ACCOUNT = (NAME, computed("Secrets", "Number of its secrets.", _count_elements, ".secrets"), AGE)
+ROLE = (NAME, CREATED_AT)
+BINDING = (
+    NAME,
+    computed("Role", "The role that is given.", _show_role, ".roleRef.kind", ".roleRef.name"),
+    AGE,
+    computed("Users", "The users it is given to.", _show_users, ".subjects").wide,
+    computed("Groups", "The groups it is given to.", _show_groups, ".subjects").wide,
+    computed("ServiceAccounts", "The service accounts it is given to.", _show_accounts, ".subjects").wide,
+)
+DEFINITION = (NAME, CREATED_AT)

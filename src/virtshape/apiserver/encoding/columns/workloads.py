@@ -1,0 +1,252 @@
+"""Columns of what runs and where: nodes, pods, deployments, services, revisions, leases, events."""
+
+from typing import Any
+
+from virtshape.apiserver.encoding.age import format_age
+from virtshape.apiserver.encoding.columns.column import Cell, Column, computed
+from virtshape.apiserver.encoding.columns.standard import AGE, NAME
+
+Tree = dict[str, Any]
+
+_ROLE = "node-role.kubernetes.io/"
+
+
+def _show_or_none(value: str | None) -> Cell:
+    return value or "<none>"
+
+
+def _show_labels(labels: dict[str, str] | None) -> Cell:
+    return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or "<none>"
+
+
+def _show_pod_readiness(containers: list[Tree] | None, statuses: list[Tree] | None) -> Cell:
+    ready = sum(1 for status in statuses or () if status.get("ready"))
+    return f"{ready}/{len(containers or ())}"
+
+
+def _show_pod_status(phase: str | None, reason: str | None, statuses: list[Tree] | None, deleted: str | None) -> Cell:
+    if deleted:
+        return "Unknown" if reason == "NodeLost" else "Terminating"
+    shown = reason or phase or ""
+    for status in reversed(statuses or ()):
+        state = status.get("state") or {}
+        waiting, terminated = state.get("waiting") or {}, state.get("terminated") or {}
+        shown = waiting.get("reason") or terminated.get("reason") or shown
+    return shown
+
+
+def _show_restarts(statuses: list[Tree] | None) -> Cell:
+    return str(sum(status.get("restartCount", 0) for status in statuses or ()))
+
+
+def _show_gates(gates: list[Tree] | None, conditions: list[Tree] | None) -> Cell:
+    if not gates:
+        return "<none>"
+    true = {condition.get("type") for condition in conditions or () if condition.get("status") == "True"}
+    return f"{sum(1 for gate in gates if gate.get('conditionType') in true)}/{len(gates)}"
+
+
+def _show_node_status(ready: str | None, is_unschedulable: bool | None) -> Cell:
+    status = {"True": "Ready", None: "Unknown"}.get(ready, "NotReady")
+    return f"{status},SchedulingDisabled" if is_unschedulable else status
+
+
+def _show_roles(labels: dict[str, str] | None) -> Cell:
+    roles = {label.removeprefix(_ROLE) for label in labels or () if label.startswith(_ROLE)}
+    if role := (labels or {}).get("kubernetes.io/role"):
+        roles.add(role)
+    return ",".join(sorted(roles - {""})) or "<none>"
+
+
+def _show_ready_replicas(ready: int | None, wanted: int | None) -> Cell:
+    return f"{ready or 0}/{1 if wanted is None else wanted}"
+
+
+def _show_number(value: int | None) -> Cell:
+    return value or 0
+
+
+def _show_names(containers: list[Tree] | None) -> Cell:
+    return ",".join(container.get("name", "") for container in containers or ())
+
+
+def _show_images(containers: list[Tree] | None) -> Cell:
+    return ",".join(container.get("image", "") for container in containers or ())
+
+
+def _show_external_address(
+    type_: str | None, addresses: list[str] | None, name: str | None, ingress: list[Tree] | None
+) -> Cell:
+    if type_ == "ExternalName":
+        return name or "<none>"
+    given = (
+        [entry.get("ip") or entry.get("hostname") or "" for entry in ingress or ()] if type_ == "LoadBalancer" else []
+    )
+    nothing = "<pending>" if type_ == "LoadBalancer" else "<none>"
+    return ",".join([*given, *(addresses or ())]) or nothing
+
+
+def _show_ports(ports: list[Tree] | None) -> Cell:
+    return ",".join(_write_port(port) for port in ports or ()) or "<none>"
+
+
+def _write_port(port: Tree) -> str:
+    node_port = f":{port['nodePort']}" if port.get("nodePort") else ""
+    return f"{port.get('port')}{node_port}/{port.get('protocol') or 'TCP'}"
+
+
+def _show_owner(owners: list[Tree] | None) -> Cell:
+    for owner in owners or ():
+        if owner.get("controller"):
+            group = str(owner.get("apiVersion", "")).rpartition("/")[0]
+            kind = str(owner.get("kind", "")).lower()
+            return f"{kind}.{group}/{owner.get('name')}" if group else f"{kind}/{owner.get('name')}"
+    return "<none>"
+
+
+def _show_last_seen(last: str | None, series: str | None, time: str | None, now: float) -> Cell:
+    return format_age(series or last or time, now)
+
+
+def _show_first_seen(first: str | None, time: str | None, now: float) -> Cell:
+    return format_age(first or time, now)
+
+
+def _show_involved(kind: str | None, name: str | None) -> Cell:
+    shown = (kind or "").lower()
+    return f"{shown}/{name}" if name else shown
+
+
+def _show_source(component: str | None, host: str | None, reporter: str | None) -> Cell:
+    shown = component or reporter or ""
+    return f"{shown}, {host}" if host else shown
+
+
+def _show_message(message: str | None) -> Cell:
+    return (message or "").strip()
+
+
+def _show_count(count: int | None, series: int | None) -> Cell:
+    return str(series or count or 1)
+
+
+def _show_text(value: str | None) -> Cell:
+    return value or ""
+
+
+NODE = (
+    NAME,
+    computed(
+        "Status",
+        "Whether the node can take work.",
+        _show_node_status,
+        ".status.conditions[?(@.type=='Ready')].status",
+        ".spec.unschedulable",
+    ),
+    computed("Roles", "What the node is for.", _show_roles, ".metadata.labels"),
+    AGE,
+    computed("Version", "Version of its agent.", _show_text, ".status.nodeInfo.kubeletVersion"),
+    computed(
+        "Internal-IP",
+        "Its address within the cluster.",
+        _show_or_none,
+        ".status.addresses[?(@.type=='InternalIP')].address",
+    ).wide,
+    computed(
+        "External-IP",
+        "Its address from outside.",
+        _show_or_none,
+        ".status.addresses[?(@.type=='ExternalIP')].address",
+    ).wide,
+    computed("OS-Image", "Its operating system.", _show_text, ".status.nodeInfo.osImage").wide,
+    computed("Kernel-Version", "Its kernel.", _show_text, ".status.nodeInfo.kernelVersion").wide,
+    computed("Container-Runtime", "What runs its pods.", _show_text, ".status.nodeInfo.containerRuntimeVersion").wide,
+)
+POD = (
+    NAME,
+    computed(
+        "Ready",
+        "Containers that are ready, of all.",
+        _show_pod_readiness,
+        ".spec.containers",
+        ".status.containerStatuses",
+    ),
+    computed(
+        "Status",
+        "What the pod is doing.",
+        _show_pod_status,
+        ".status.phase",
+        ".status.reason",
+        ".status.containerStatuses",
+        ".metadata.deletionTimestamp",
+    ),
+    computed("Restarts", "How often its containers were started anew.", _show_restarts, ".status.containerStatuses"),
+    AGE,
+    computed("IP", "Its address.", _show_or_none, ".status.podIP").wide,
+    computed("Node", "The node that it runs on.", _show_or_none, ".spec.nodeName").wide,
+    computed("Nominated Node", "The node kept for it.", _show_or_none, ".status.nominatedNodeName").wide,
+    computed(
+        "Readiness Gates", "Gates that are open, of all.", _show_gates, ".spec.readinessGates", ".status.conditions"
+    ).wide,
+)
+DEPLOYMENT = (
+    NAME,
+    computed("Ready", "Pods ready, of all.", _show_ready_replicas, ".status.readyReplicas", ".spec.replicas"),
+    computed("Up-to-date", "Pods of the newest template.", _show_number, ".status.updatedReplicas"),
+    computed("Available", "Pods ready for long enough.", _show_number, ".status.availableReplicas"),
+    AGE,
+    computed("Containers", "Names of the containers.", _show_names, ".spec.template.spec.containers").wide,
+    computed("Images", "Images of the containers.", _show_images, ".spec.template.spec.containers").wide,
+    computed("Selector", "How its pods are found.", _show_labels, ".spec.selector.matchLabels").wide,
+)
+SERVICE = (
+    NAME,
+    computed("Type", "How it is reached.", _show_text, ".spec.type"),
+    computed("Cluster-IP", "Its address within the cluster.", _show_or_none, ".spec.clusterIP"),
+    computed(
+        "External-IP",
+        "Its addresses from outside.",
+        _show_external_address,
+        ".spec.type",
+        ".spec.externalIPs",
+        ".spec.externalName",
+        ".status.loadBalancer.ingress",
+    ),
+    computed("Port(s)", "Its ports.", _show_ports, ".spec.ports"),
+    AGE,
+    computed("Selector", "How its pods are found.", _show_labels, ".spec.selector").wide,
+)
+REVISION = (
+    NAME,
+    computed("Controller", "The object whose state it keeps.", _show_owner, ".metadata.ownerReferences"),
+    computed("Revision", "Its number.", _show_number, ".revision"),
+    AGE,
+)
+LEASE = (NAME, computed("Holder", "Who holds it.", _show_text, ".spec.holderIdentity"), AGE)
+EVENT = (
+    Column(
+        "Last Seen",
+        "string",
+        (".lastTimestamp", ".series.lastObservedTime", ".eventTime"),
+        "Time since it last happened.",
+        show=_show_last_seen,
+        needs_clock=True,
+    ),
+    computed("Type", "Normal or Warning.", _show_text, ".type"),
+    computed("Reason", "What happened, in a word.", _show_text, ".reason"),
+    computed("Object", "What it happened to.", _show_involved, ".involvedObject.kind", ".involvedObject.name"),
+    computed("Subobject", "The part of it.", _show_text, ".involvedObject.fieldPath").wide,
+    computed("Source", "Who noticed.", _show_source, ".source.component", ".source.host", ".reportingComponent").wide,
+    computed("Message", "What happened.", _show_message, ".message"),
+    Column(
+        "First Seen",
+        "string",
+        (".firstTimestamp", ".eventTime"),
+        "Time since it first happened.",
+        priority=1,
+        show=_show_first_seen,
+        needs_clock=True,
+    ),
+    computed("Count", "How often it happened.", _show_count, ".count", ".series.count").wide,
+    NAME.wide,
+)

@@ -1,0 +1,259 @@
+"""
+Bodies in Kubernetes' protobuf, as newer typed clients send them, made into the JSON that others send.
+
+The structs say what type a field has, a table which number. Answers are never written so: every such client reads JSON.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
+
+import msgspec
+from msgspec import NODEFAULT, Struct
+
+from virtshape.api.kinds import find_kind
+from virtshape.api.model import Time
+from virtshape.api.moment import format_moment
+from virtshape.api.quantity import Quantity
+from virtshape.api.status import StatusError
+from virtshape.api.tokenrequest import TokenRequest
+from virtshape.apiserver.deletion import DeleteOptions
+from virtshape.apiserver.encoding.protonumbers import NUMBERS
+
+CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
+
+Tree = dict[str, Any]
+Wire = int | bytes
+"""A value as it is on the wire: a number, or bytes that are a text, a message or several numbers."""
+Read = Callable[[Any], Any]
+
+_MAGIC: Final = b"k8s\0"
+_BESIDE_KINDS: Final[dict[str, type[Struct]]] = {"DeleteOptions": DeleteOptions, "TokenRequest": TokenRequest}
+
+
+class _Field(NamedTuple):
+    """A field by its name in JSON; `shape` says whether there are many, by key or in order."""
+
+    name: str
+    read: Read
+    shape: Literal["one", "list", "map", "inline"]
+    keeps_zero: bool
+
+
+Plan = dict[int, _Field]
+
+
+def translate(body: bytes) -> bytes:
+    """The object in a protobuf body as JSON text; 400 if it is none."""
+    try:
+        return msgspec.json.encode(_read_object(body))
+    except (ValueError, IndexError, TypeError, msgspec.DecodeError) as error:
+        raise StatusError(400, "BadRequest", f"the body cannot be read as protobuf: {error}") from None
+
+
+def _read_object(body: bytes) -> Tree:
+    if not body.startswith(_MAGIC):
+        raise ValueError("it does not begin as bodies in this format do")
+    envelope = dict(_read_fields(body[len(_MAGIC) :]))
+    stated = {number: _read_text(value) for number, value in _read_fields(_bytes(envelope.get(1, b"")))}
+    api_version, kind = stated.get(1, ""), stated.get(2, "")
+    tree = _read_message(_bytes(envelope.get(2, b"")), _plan(_find_struct(api_version, kind)))
+    return {"apiVersion": api_version, "kind": kind, **tree}
+
+
+def _find_struct(api_version: str, name: str) -> type[Struct]:
+    if name in _BESIDE_KINDS:
+        return _BESIDE_KINDS[name]
+    kind = find_kind(api_version, name)
+    if kind is None or kind.struct.__name__ not in _numbers():
+        raise ValueError(f'no kind "{name}" in version "{api_version}" is known in this format')
+    return kind.struct
+
+
+def _read_fields(data: bytes) -> Iterator[tuple[int, Wire]]:
+    at = 0
+    while at < len(data):
+        key, at = _read_varint(data, at)
+        match key & 7:
+            case 0:
+                value, at = _read_varint(data, at)
+                yield key >> 3, value
+            case 2:
+                size, at = _read_varint(data, at)
+                if at + size > len(data):
+                    raise ValueError("the body ends too early")
+                yield key >> 3, data[at : at + size]
+                at += size
+            case other:  # nothing in this API is written in another way
+                raise ValueError(f"wire type {other} is not expected")
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at += 1
+        if byte < 0x80:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number is too long")
+
+
+def _read_message(data: bytes, plan: Plan) -> Tree:
+    tree: Tree = {}
+    for number, wire in _read_fields(data):
+        field = plan.get(number)
+        if field is None:  # newer than we are
+            continue
+        match field.shape:
+            case "inline":
+                tree |= field.read(wire)
+            case "list":
+                # Numbers may come one by one or all together.
+                many = _read_packed(wire) if isinstance(wire, bytes) and field.read is _read_number else [wire]
+                tree.setdefault(field.name, []).extend(map(field.read, many))
+            case "map":
+                entry = dict(_read_fields(_bytes(wire)))
+                tree.setdefault(field.name, {})[_read_text(entry.get(1, b""))] = field.read(entry.get(2, b""))
+            case "one":
+                value = field.read(wire)
+                if value is not None and (field.keeps_zero or value not in ("", 0, False)):
+                    tree[field.name] = value
+    return tree
+
+
+def _read_packed(data: bytes) -> Iterator[int]:
+    at = 0
+    while at < len(data):
+        value, at = _read_varint(data, at)
+        yield value
+
+
+def _bytes(wire: Wire) -> bytes:
+    if isinstance(wire, int):
+        raise ValueError("a number stands where a message should")  # noqa: TRY004 - about the body, not the code
+    return wire
+
+
+def _read_text(wire: Wire) -> str:
+    return _bytes(wire).decode()
+
+
+def _read_number(wire: int) -> int:
+    return wire - (1 << 64) if wire >= 1 << 63 else wire
+
+
+def _read_bytes(wire: bytes) -> str:
+    return b64encode(wire).decode()
+
+
+def _read_time(wire: bytes) -> str | None:
+    parts = dict(_read_fields(wire))
+    return format_moment(_read_number(int(parts.get(1, 0)))) if parts else None
+
+
+def _read_microtime(wire: bytes) -> str | None:
+    moment = _read_time(wire)
+    if moment is None:
+        return None
+    nanoseconds = int(dict(_read_fields(wire)).get(2, 0))
+    return f"{moment.removesuffix('Z')}.{nanoseconds // 1000:06d}Z"
+
+
+def _read_quantity(wire: bytes) -> str:
+    return _read_text(dict(_read_fields(wire)).get(1, b""))
+
+
+def _read_int_or_string(wire: bytes) -> int | str:
+    parts = dict(_read_fields(wire))
+    return _read_text(parts.get(3, b"")) if parts.get(1) else _read_number(int(parts.get(2, 0)))
+
+
+def _read_json(wire: bytes) -> Any:
+    text = dict(_read_fields(wire)).get(1, b"")
+    return msgspec.json.decode(_bytes(text)) if text else None
+
+
+def _read_texts(wire: bytes) -> list[str]:
+    return [_read_text(value) for _, value in _read_fields(wire)]
+
+
+@cache
+def _numbers() -> dict[str, list[tuple[int, str]]]:
+    """The fields of each message, with their marks."""
+    table: dict[str, list[tuple[int, str]]] = {}
+    for line in NUMBERS.replace("\n  ", " ").strip().splitlines():
+        message, *words = line.split()
+        fields = table[message] = []
+        number = 1
+        for word in words:
+            if word.startswith("@"):
+                number = int(word[1:])
+                continue
+            fields.append((number, word))
+            number += 1
+    return table
+
+
+@cache
+def _plan(struct: type[Struct], message: str = "") -> Plan:
+    """How to read a message into the members of a struct."""
+    members = {field.encode_name: field for field in msgspec.structs.fields(struct)}
+    plan: Plan = {}
+    for number, word in _numbers()[message or struct.__name__]:
+        if word.startswith("<"):
+            plan[number] = _Field("", _later(struct, word[1:]), "inline", keeps_zero=True)
+            continue
+        name = word.rstrip("*^~")
+        member = members[name]
+        shape, read = _choose(member.type, word[len(name) :])
+        keeps_zero = word.endswith("*") or member.default is NODEFAULT
+        plan[number] = _Field(name, read, shape, keeps_zero)
+    return plan
+
+
+def _choose(kind: Any, mark: str) -> tuple[Literal["one", "list", "map"], Read]:
+    kind = _strip(kind)
+    arguments = get_args(kind)
+    if get_origin(kind) is list:
+        return "list", _choose_one(arguments[0], mark)
+    if get_origin(kind) is dict and arguments[1] is not Any:
+        value = _strip(arguments[1])
+        return "map", _read_texts if get_origin(value) is list else _choose_one(value, mark)
+    return "one", _choose_one(kind, mark)
+
+
+def _choose_one(kind: Any, mark: str) -> Read:
+    if mark in _BY_MARK:
+        return _BY_MARK[mark]
+    if kind == Time:
+        return _read_time
+    kind = _strip(kind)
+    if get_origin(kind) in (Union, UnionType):
+        return _read_int_or_string
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return _later(kind)
+    return _BY_TYPE.get(kind, _read_text if get_origin(kind) is Literal else _read_json)
+
+
+def _strip(kind: Any) -> Any:
+    """The type of a field that may be absent."""
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    rest = [part for part in get_args(kind) if part is not NoneType]
+    return rest[0] if len(rest) == 1 else Union[tuple(rest)]  # noqa: UP007 - made at run time
+
+
+def _later(struct: type[Struct], message: str = "") -> Read:
+    """Reads a message; its plan is made when the first comes, since messages may hold their own kind."""
+    return lambda wire: _read_message(_bytes(wire), _plan(struct, message))
+
+
+_BY_MARK: Final[dict[str, Read]] = {"^": _read_bytes, "~": _read_microtime}
+_BY_TYPE: Final[dict[Any, Read]] = {str: _read_text, int: _read_number, bool: bool, Quantity: _read_quantity}

@@ -1,0 +1,176 @@
+"""
+What an object's fields are to server-side apply: which are taken apart, and which belong to one manager as a whole.
+
+Derived from the structs of the API, one struct at a time, when the first object that has it is written.
+Never checks an object: what does not fit its type is taken as a whole.
+"""
+
+from functools import cache, cached_property
+from typing import Any, Final, TypeAlias, Union
+
+from msgspec.inspect import StructType
+
+from virtshape.api.kinds import KINDS, Kind
+from virtshape.api.schema import Schema, inspect_struct, write_struct
+from virtshape.apiserver.managedfields.fieldset import key_step, value_step
+from virtshape.apiserver.managedfields.listtypes import (
+    ATOMIC_FIELDS,
+    ATOMIC_STRUCTS,
+    BUILT_IN_GROUPS,
+    DEFAULT_KEYS,
+    GRANULAR_FIELDS,
+    MERGED_LISTS,
+    STANDING_FIELDS,
+)
+
+FieldType: TypeAlias = Union["MapType", "ListType", None]
+"""How to take a value apart; None if it belongs to one manager as a whole."""
+
+_types: Final[dict[tuple[type, bool], "MapType"]] = {}
+_schemas: Final[dict[type, Schema]] = {}
+
+
+class MapType:
+    """A value with fields: those of a struct, and others of the user's choice."""
+
+    def __init__(
+        self,
+        element: FieldType = None,
+        struct: StructType | None = None,
+        *,
+        built_in: bool = False,
+        standing: frozenset[str] = frozenset(),
+    ) -> None:
+        self._struct = struct
+        self._built_in = built_in
+        self.element = element
+        """The type of every field that the struct does not have."""
+        self.standing = standing
+        """Fields that count as there even if they are not."""
+
+    @cached_property
+    def fields(self) -> dict[str, FieldType]:
+        """The types of the struct's fields, by their names on the wire."""
+        return {} if self._struct is None else _field_types(self._struct, built_in=self._built_in)
+
+
+class ListType:
+    """A list whose items are known by some of their fields, or by themselves if by none."""
+
+    __slots__ = ("element", "keys")
+
+    def __init__(self, keys: tuple[str, ...], element: FieldType) -> None:
+        self.keys = keys
+        """The fields that an item is known by."""
+        self.element = element
+        """The type of every item."""
+
+    def index(self, items: Any) -> dict[str, Any] | None:
+        """Find the items by their steps; those that share one are a list. None if it is no list of such items."""
+        if items is None:
+            return {}
+        if items.__class__ is not list:
+            return None
+        found: dict[str, Any] = {}
+        repeated: set[str] = set()
+        for item in items:
+            if (step := self.step(item)) is None:
+                return None
+            if step in repeated:
+                found[step].append(item)
+            elif step in found:
+                found[step] = [found[step], item]
+                repeated.add(step)
+            else:
+                found[step] = item
+        return found
+
+    def step(self, item: Any) -> str | None:
+        """Name the step to this item."""
+        if not self.keys:
+            return value_step(item)
+        if item.__class__ is not dict:
+            return None
+        keys = {key: item.get(key, DEFAULT_KEYS.get(key)) for key in self.keys}
+        return None if None in keys.values() else key_step(keys)
+
+
+UNKNOWN: Final = MapType()
+"""The type of a value that no struct describes: objects are taken apart, lists are not."""
+UNKNOWN.element = UNKNOWN
+
+
+class ObjectType:
+    """A kind, as server-side apply sees it; all versions of a kind have the same fields."""
+
+    def __init__(self, kind: Kind) -> None:
+        built_in = kind.group in BUILT_IN_GROUPS
+        struct = inspect_struct(kind.struct)
+        names = {field.encode_name for field in struct.fields}
+        standing = frozenset({"metadata"})
+        if built_in:
+            standing |= STANDING_FIELDS.get(kind.kind, frozenset()) | (names & {"spec", "status"})
+        self.fields = MapType(UNKNOWN, struct, built_in=built_in, standing=standing)
+        """The types of the fields."""
+        self.api_versions = frozenset(k.api_version for k in KINDS if (k.group, k.kind) == (kind.group, kind.kind))
+        """The versions at which an owner may have written."""
+        self.has_status = "status" in names
+        """Whether its status is written apart from the rest."""
+        self.custom = not built_in
+        """Whether a write of its status leaves the metadata alone."""
+
+
+@cache
+def object_type(kind: Kind) -> ObjectType:
+    """Look up what server-side apply must know about a kind."""
+    return ObjectType(kind)
+
+
+def _struct_type(struct: StructType, *, built_in: bool) -> MapType:
+    key = (struct.cls, built_in)
+    if key not in _types:
+        standing = STANDING_FIELDS.get(struct.cls.__name__, frozenset()) if built_in else frozenset()
+        _types[key] = MapType(UNKNOWN, struct, built_in=built_in, standing=standing)
+    return _types[key]
+
+
+def _field_types(struct: StructType, *, built_in: bool) -> dict[str, FieldType]:
+    properties = _schema(struct).get("properties", {})
+    return {
+        name: _read_field(struct.cls.__name__, name, schema, built_in=built_in) for name, schema in properties.items()
+    }
+
+
+def _read_field(owner: str, name: str, schema: Schema, *, built_in: bool) -> FieldType:
+    if not built_in:
+        return _read_type(schema, built_in=built_in)
+    if (owner, name) in ATOMIC_FIELDS:
+        return None
+    if (owner, name) in GRANULAR_FIELDS:
+        return _struct_type(schema["$struct"], built_in=built_in)
+    if (keys := MERGED_LISTS.get(owner, {}).get(name)) is not None:
+        return ListType(tuple(sorted(keys)), _read_type(schema["items"], built_in=built_in))
+    return _read_type(schema, built_in=built_in)
+
+
+def _read_type(schema: Schema, *, built_in: bool) -> FieldType:
+    match schema:
+        case {"$struct": struct}:
+            atomic = "x-kubernetes-map-type" in _schema(struct) or (built_in and struct.cls.__name__ in ATOMIC_STRUCTS)
+            return None if atomic else _struct_type(struct, built_in=built_in)
+        case {"x-kubernetes-list-type": "set", "items": items}:
+            return ListType((), _read_type(items, built_in=built_in))
+        case {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys, "items": items}:
+            return ListType(tuple(sorted(keys)), _read_type(items, built_in=built_in))
+        case {"additionalProperties": element}:
+            return MapType(_read_type(element, built_in=built_in))
+        case {"x-kubernetes-preserve-unknown-fields": True}:
+            return UNKNOWN
+        case _:
+            return None
+
+
+def _schema(struct: StructType) -> Schema:
+    if struct.cls not in _schemas:
+        _schemas[struct.cls] = write_struct(struct, lambda nested: {"$struct": nested}, texts=False)
+    return _schemas[struct.cls]

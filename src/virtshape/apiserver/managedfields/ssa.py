@@ -1,0 +1,190 @@
+"""
+Server-side apply: a partial object laid over a live one, for the fields that its manager owns.
+
+What the manager no longer applies and nobody else owns is removed; what others own is a conflict unless it is equal
+or forced. Pure: what comes back is a new tree, which shares with the given ones all that is the same.
+"""
+
+import json
+from typing import Final, NamedTuple
+
+from virtshape.api.diagnosis import walk
+from virtshape.api.kinds import Kind
+from virtshape.api.status import Cause, StatusError
+from virtshape.apiserver.managedfields.fieldset import FieldSet, difference, format_fields, intersection, paths, union
+from virtshape.apiserver.managedfields.fieldtypes import ObjectType
+from virtshape.apiserver.managedfields.lastapplied import (
+    MANAGER,
+    find_last_applied,
+    owned_by_last_applied,
+    with_last_applied,
+)
+from virtshape.apiserver.managedfields.managedfields import (
+    Entry,
+    Write,
+    entries_of,
+    find_entry,
+    give_up,
+    make_entry,
+    record_change,
+    sort_entries,
+)
+from virtshape.apiserver.managedfields.merging import merge, prune
+from virtshape.apiserver.managedfields.ownership import (
+    Change,
+    RepeatedItemError,
+    Tree,
+    compare,
+    declare,
+    find_repeated,
+    owned_part,
+)
+
+_BEFORE_FIRST_APPLY: Final = "before-first-apply"
+
+
+class _Conflict(NamedTuple):
+    """What an apply would take from another manager."""
+
+    entry: Entry
+    fields: FieldSet
+
+
+def check_apply_body(applied: Tree, kind: Kind) -> None:
+    """Refuse what can be applied to no object of this kind, whatever it is like."""
+    api_version, name = applied.get("apiVersion") or "", applied.get("kind") or ""
+    if (api_version, name) != (kind.api_version, kind.kind):
+        raise StatusError(400, "BadRequest", f"invalid object type: {_format_type(api_version, name)}")
+    if (applied.get("metadata") or {}).get("managedFields") is not None:
+        raise StatusError(400, "BadRequest", "metadata.managedFields must be nil")
+
+
+def find_undeclared(applied: Tree, kind: Kind) -> StatusError | None:
+    """Find fields that the kind does not have: slow, for an apply that led to an object which cannot be read."""
+    unknown = [finding.at for finding in walk(applied, kind.struct) if finding.kind == "unknown"]
+    if not unknown:
+        return None
+    steps = ["".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in at) for at in unknown]
+    return refuse_typed(applied, [f"{path}: field not declared in schema" for path in steps])
+
+
+def refuse_typed(applied: Tree, problems: list[str]) -> StatusError:
+    """Refuse what is no part of any object of its kind, as Kubernetes does: as if it were the server's own mistake."""
+    text = problems[0] if len(problems) == 1 else "\n  ".join(["errors:", *problems])
+    metadata = applied.get("metadata") or {}
+    name = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
+    what = f"{name}; {_format_type(applied['apiVersion'], applied['kind'])}"
+    return StatusError(500, "", f"failed to create typed patch object ({what}): {text}")
+
+
+def apply(live: Tree | None, applied: Tree, write: Write, kind: ObjectType, *, force: bool = False) -> Tree:
+    """Make the object that applying leads to, with its managedFields; `live` is None if there is none yet."""
+    start = live if live is not None else _bare(applied)
+    current = owned_part(start, kind, write.subresource)
+    config = owned_part(applied, kind, write.subresource)
+    entries = _tracked_entries(live, current, write, kind)
+    own = find_entry(entries, "Apply", write)
+    others = [entry for entry in entries if entry is not own]
+    try:
+        declared = declare(config, kind.fields) or {}
+    except RepeatedItemError:
+        raise refuse_typed(applied, list(find_repeated(config, kind.fields))) from None
+    merged: Tree = merge(current, config, kind.fields)
+    if own is not None:
+        merged = _drop_abandoned(merged, difference(own["fieldsV1"], declared), [declared, *map(_fields, others)], kind)
+    change = compare(current, merged, kind.fields)
+    if not force and (conflicts := _find_conflicts(start, others, change, write, kind)):
+        raise _conflict_error(conflicts)
+    recorded = give_up(others, change, kind)
+    if declared:
+        recorded.append(_make_own_entry(own, declared, change, write))
+    if write.manager == MANAGER and find_last_applied(merged):
+        annotations = with_last_applied(merged["metadata"]["annotations"], applied)
+        merged = {**merged, "metadata": {**merged["metadata"], "annotations": annotations}}
+    return _assemble(start, current, merged, sort_entries(recorded))
+
+
+def _bare(applied: Tree) -> Tree:
+    metadata = applied.get("metadata") or {}
+    named = {name: metadata[name] for name in ("name", "namespace") if name in metadata}
+    return {"apiVersion": applied["apiVersion"], "kind": applied["kind"], "metadata": named}
+
+
+def _tracked_entries(live: Tree | None, current: Tree, write: Write, kind: ObjectType) -> list[Entry]:
+    """Find out who owns what; fields of an object that was not tracked so far get an owner of their own."""
+    entries = entries_of(live)
+    if live is None or entries:
+        return entries
+    return record_change([], compare({}, current, kind.fields), write._replace(manager=_BEFORE_FIRST_APPLY), kind)
+
+
+def _drop_abandoned(merged: Tree, abandoned: FieldSet, owned: list[FieldSet], kind: ObjectType) -> Tree:
+    if not abandoned:
+        return merged
+    kept: FieldSet = {}
+    for fields in owned:
+        kept = union(kept, fields)
+    pruned: Tree = prune(merged, kind.fields, abandoned, kept)
+    return pruned
+
+
+def _make_own_entry(own: Entry | None, declared: FieldSet, change: Change, write: Write) -> Entry:
+    entry = make_entry("Apply", declared, write)
+    if own is not None and own["fieldsV1"] == declared and change == (None, None) and "time" in own:
+        entry["time"] = own["time"]
+    return entry
+
+
+def _assemble(start: Tree, current: Tree, merged: Tree, entries: list[Entry]) -> Tree:
+    """Put what was merged in the place of what it was merged with, among what nobody owns."""
+    metadata, owned = start.get("metadata") or {}, current.get("metadata") or {}
+    kept = {name: value for name, value in metadata.items() if name not in owned and name != "managedFields"}
+    kept |= merged.get("metadata") or {}
+    if entries:
+        kept["managedFields"] = entries
+    return {**{name: value for name, value in start.items() if name not in current}, **merged, "metadata": kept}
+
+
+def _find_conflicts(live: Tree, others: list[Entry], change: Change, write: Write, kind: ObjectType) -> list[_Conflict]:
+    if change.taken is None:
+        return []
+    conflicts = [_Conflict(entry, intersection(_fields(entry), change.taken)) for entry in others]
+    conflicts = [conflict for conflict in conflicts if conflict.fields]
+    if conflicts and write.manager == MANAGER and find_last_applied(live):
+        allowed = owned_by_last_applied(live, write.api_version, write.subresource, kind)
+        conflicts = [_Conflict(entry, difference(fields, allowed)) for entry, fields in conflicts]
+    return [conflict for conflict in conflicts if conflict.fields]
+
+
+def _conflict_error(conflicts: list[_Conflict]) -> StatusError:
+    conflicts = sorted(conflicts, key=lambda conflict: _describe_manager(conflict.entry))
+    fields = [
+        (_describe_manager(entry), [format_fields(path) for path in paths(fields)]) for entry, fields in conflicts
+    ]
+    causes = [
+        Cause("FieldManagerConflict", f"conflict with {manager}", path) for manager, found in fields for path in found
+    ]
+    if len(causes) == 1:
+        text = f"1 conflict: {causes[0].message}: {causes[0].field}"
+    else:
+        lines = ["\n- ".join([f"conflicts with {manager}:", *found]) for manager, found in fields]
+        text = f"{len(causes)} conflicts: " + "\n".join(lines)
+    return StatusError(409, "Conflict", f"Apply failed with {text}", causes)
+
+
+def _describe_manager(entry: Entry) -> str:
+    words = json.dumps(entry["manager"], ensure_ascii=False)
+    if entry.get("subresource"):
+        words += f" with subresource {json.dumps(entry['subresource'])}"
+    if entry["operation"] == "Update":
+        words += f" using {entry['apiVersion']}"
+    return words
+
+
+def _fields(entry: Entry) -> FieldSet:
+    fields: FieldSet = entry["fieldsV1"]
+    return fields
+
+
+def _format_type(api_version: str, kind: str) -> str:
+    return f"{api_version if '/' in api_version else '/' + api_version}, Kind={kind}"

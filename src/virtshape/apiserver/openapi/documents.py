@@ -1,0 +1,113 @@
+"""
+OpenAPI documents: all kinds in version 2, each version of a group in version 3.
+
+Written when first asked for and kept compressed. Their tags come from the sources that they are written from, so
+that clients which have them already need not wait for that.
+"""
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from virtshape.api.kinds import KINDS
+from virtshape.api.openapi import write_components, write_definitions
+from virtshape.api.status import Status
+from virtshape.apiserver.discovery.discovery import group_path, list_kinds
+from virtshape.apiserver.discovery.document import Document, make_document, make_json_document
+from virtshape.apiserver.managedfields.listtypes import BUILT_IN_GROUPS
+from virtshape.apiserver.openapi.mergerules import apply_merge_rules
+from virtshape.apiserver.openapi.paths import write_v2_paths, write_v3_paths
+from virtshape.apiserver.openapi.protobuf import encode_document
+
+PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""The other form of version 2, the only one that older clients understand; asked for with `@` for the second dot."""
+
+Tree = dict[str, Any]
+
+_INFO = {"title": "Kubernetes", "version": "v1"}
+
+
+@cache
+def write_v2() -> Document:
+    """Write the document at `/openapi/v2`."""
+    return make_json_document(_write_v2_tree(), etag=v2_etag())
+
+
+@cache
+def write_v2_protobuf() -> Document:
+    """Write the same in protocol buffers."""
+    return make_document(encode_document(_write_v2_tree()), PROTOBUF_V2, etag=v2_etag("protobuf"))
+
+
+def v2_etag(form: str = "json") -> str:
+    """The tag of the documents at `/openapi/v2`, known before they are written."""
+    return f'"{_hash(f"v2 {form}")}"'
+
+
+@cache
+def write_v3_index() -> Document:
+    """Write the document at `/openapi/v3`: where to find each version of a group, with the tag of what is there."""
+    group_versions = dict.fromkeys((kind.group, kind.version) for kind in KINDS)
+    paths = {
+        group_path(*key).removeprefix("/"): {"serverRelativeURL": f"{v3_path(*key)}?hash={v3_hash(*key)}"}
+        for key in group_versions
+    }
+    # As Kubernetes labels it.
+    return make_json_document({"paths": paths}, "text/plain; charset=utf-8")
+
+
+@cache
+def write_v3(group: str, version: str) -> Document | None:
+    """Write the document of one version of a group, if there is such a version."""
+    kinds = list_kinds(group, version)
+    if not kinds:
+        return None
+    schemas = write_components(kinds, [Status])
+    if group in BUILT_IN_GROUPS:
+        apply_merge_rules(schemas)
+    tree = {
+        "openapi": "3.0.0",
+        "info": _INFO,
+        "paths": write_v3_paths(kinds),
+        "components": {"schemas": schemas},
+    }
+    return make_json_document(tree, etag=f'"{v3_hash(group, version)}"')
+
+
+def v3_path(group: str, version: str) -> str:
+    """The path of the document of one version of a group."""
+    return f"/openapi/v3{group_path(group, version)}"
+
+
+def v3_hash(group: str, version: str) -> str:
+    """The hash by which the index refers to that document; also its tag, between quotes."""
+    return _hash(f"v3 {group}/{version}")
+
+
+def _write_v2_tree() -> Tree:
+    definitions = write_definitions(KINDS, [Status])
+    apply_merge_rules(definitions)
+    return {"swagger": "2.0", "info": _INFO, "paths": write_v2_paths(KINDS), "definitions": definitions}
+
+
+def _hash(name: str) -> str:
+    return hashlib.sha256(_digest_sources() + name.encode()).hexdigest().upper()
+
+
+@cache
+def _digest_sources() -> bytes:
+    digest = hashlib.sha256()
+    for package in ("virtshape.api", "virtshape.apiserver"):
+        _add_sources(digest.update, resources.files(package))
+    return digest.digest()
+
+
+def _add_sources(add: Callable[[bytes], None], folder: Traversable) -> None:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith(".py"):
+            add(entry.read_bytes())
+        elif entry.is_dir() and entry.name != "__pycache__":
+            _add_sources(add, entry)

@@ -1,0 +1,49 @@
+"""
+What OpenAPI documents say of merging: how patches and server-side apply treat the lists of Kubernetes' own kinds.
+
+Clients make their patches by it, so it is the same that the server goes by.
+"""
+
+from virtshape.api.schema import Schema
+from virtshape.apiserver.managedfields.listtypes import ATOMIC_FIELDS, ATOMIC_STRUCTS, MERGED_LISTS
+from virtshape.apiserver.patches.mergekeys import STRATEGIES, Strategy
+
+_KUBERNETES = "io.k8s."
+_ATOMIC = {"x-kubernetes-map-type": "atomic"}
+
+
+def apply_merge_rules(schemas: dict[str, Schema]) -> None:
+    """Add the rules to named schemas, as far as they are of Kubernetes' own structs."""
+    for name, schema in schemas.items():
+        if not name.startswith(_KUBERNETES):
+            continue
+        struct = name.rpartition(".")[2]
+        if struct in ATOMIC_STRUCTS:
+            schema.update(_ATOMIC)
+        _apply_to_struct(struct, schema)
+        for part in ("spec", "status"):  # which stand in place in the schema of a kind
+            _apply_to_struct(f"{struct}{part.capitalize()}", schema.get("properties", {}).get(part, {}))
+
+
+def _apply_to_struct(struct: str, schema: Schema) -> None:
+    properties = schema.get("properties", {})
+    for field, keys in MERGED_LISTS.get(struct, {}).items():
+        if field in properties:
+            properties[field] |= _write_list_type(keys)
+    for field, strategy in STRATEGIES.get(struct, {}).items():
+        if field in properties:
+            properties[field] |= _write_strategy(strategy)
+    for owner, field in ATOMIC_FIELDS:
+        if owner == struct and field in properties:
+            properties[field] |= _ATOMIC
+
+
+def _write_list_type(keys: tuple[str, ...]) -> Schema:
+    if not keys:
+        return {"x-kubernetes-list-type": "set"}
+    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
+
+
+def _write_strategy(strategy: Strategy) -> Schema:
+    written = {"x-kubernetes-patch-strategy": strategy.words}
+    return written | ({"x-kubernetes-patch-merge-key": strategy.key} if strategy.key else {})

@@ -1,0 +1,181 @@
+"""
+What requests there are for a kind: paths, methods, parameters, what goes in and what comes out.
+
+Only says what OpenAPI documents tell about it, in no version of OpenAPI.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from virtshape.api.kinds import Kind
+from virtshape.api.openapi import component_name, struct_name
+from virtshape.api.status import Status
+from virtshape.apiserver.capability import is_defined, list_subresources, list_verbs
+from virtshape.apiserver.discovery.discovery import group_path
+
+
+class Parameter(NamedTuple):
+    """A part of the path, or a parameter behind the question mark."""
+
+    name: str
+    type: str
+    description: str
+    place: str = "query"
+
+
+class Operation(NamedTuple):
+    """One request; `action` is Kubernetes' word for it, schemas are named, an empty `request` means any object."""
+
+    path: str
+    method: str
+    action: str
+    id: str
+    description: str
+    where: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]
+    consumes: tuple[str, ...]
+    request: str
+    response: str
+
+
+_NAMESPACE = Parameter("namespace", "string", "Namespace of the objects.", "path")
+_NAME = Parameter("name", "string", "Name of the object.", "path")
+_DRY_RUN = Parameter("dryRun", "string", "`All` to check the request and answer it, and to keep nothing of it.")
+_MANAGER = Parameter("fieldManager", "string", "Who is to own the fields that are written.")
+_VALIDATION = Parameter(
+    "fieldValidation", "string", "What unknown and repeated fields mean: `Ignore`, `Warn` (default) or `Strict`."
+)
+_FORCE = Parameter("force", "boolean", "For an apply: take fields over from their present owners.")
+_WRITE = (_DRY_RUN, _MANAGER, _VALIDATION)
+_VERSION = Parameter("resourceVersion", "string", "The state to answer from; the newest where absent.")
+_DELETE = (
+    _DRY_RUN,
+    Parameter("gracePeriodSeconds", "integer", "How long the object has to end; 0 for none."),
+    Parameter("orphanDependents", "boolean", "Deprecated in favour of `propagationPolicy`."),
+    Parameter("propagationPolicy", "string", "What becomes of owned objects: `Orphan`, `Background` or `Foreground`."),
+)
+_SELECT = (
+    Parameter("continue", "string", "Where to go on, from the part of the list before."),
+    Parameter("fieldSelector", "string", "Which objects, by their fields."),
+    Parameter("labelSelector", "string", "Which objects, by their labels."),
+    Parameter("limit", "integer", "How many objects at most."),
+    _VERSION,
+    Parameter("resourceVersionMatch", "string", "What `resourceVersion` means: `Exact` or `NotOlderThan`."),
+    Parameter("sendInitialEvents", "boolean", "Begin a watch with the objects there are, and a bookmark."),
+    Parameter("timeoutSeconds", "integer", "When to end the answer."),
+)
+_LIST = (
+    Parameter("allowWatchBookmarks", "boolean", "Let a watch tell of versions that changed nothing selected."),
+    *_SELECT,
+    Parameter("watch", "boolean", "Answer with changes as they happen."),
+)
+
+_BODY = ("application/json", "application/yaml")
+_PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml")
+_STRATEGIC = "application/strategic-merge-patch+json"
+_STATUS = struct_name(Status)
+
+
+def list_operations(kind: Kind) -> Iterator[Operation]:
+    """List the requests for a kind and its subresources, those of one path next to each other."""
+    writer = _Writer(kind)
+    yield from writer.list_on_collection()
+    yield from writer.list_on_object(list_verbs(kind))
+    for subresource in list_subresources(kind):
+        if (subresource.group, subresource.kind) == (kind.group, kind.kind):
+            yield from writer.list_on_object(subresource.verbs, subresource.name)
+    if kind.namespaced and "list" in list_verbs(kind):
+        yield writer.list_everywhere()
+
+
+class _Writer:
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.schema = component_name(kind)
+        self.root = group_path(kind.group, kind.version)
+        self.group = name_group(kind) + kind.version.capitalize()
+        self.scope = "Namespaced" if kind.namespaced else ""
+
+    def list_on_collection(self) -> Iterator[Operation]:
+        verbs, kind = list_verbs(self.kind), self.kind.kind
+        if "list" in verbs:
+            yield self._collect("get", "list", f"List or watch objects of kind {kind}.", _LIST)
+        if "create" in verbs:
+            yield self._collect("post", "create", f"Create an object of kind {kind}.", _WRITE)
+        if "deletecollection" in verbs:
+            text = f"Delete all selected objects of kind {kind}."
+            yield self._collect("delete", "deletecollection", text, (*_DELETE, *_SELECT))
+
+    def list_on_object(self, verbs: tuple[str, ...], subresource: str = "") -> Iterator[Operation]:
+        what = f"the {subresource} of an object of kind" if subresource else "an object of kind"
+        what = f"{what} {self.kind.kind}"
+        if "get" in verbs:
+            yield self._single("get", "read", f"Read {what}.", (_VERSION,), subresource)
+        if "update" in verbs:
+            yield self._single("put", "replace", f"Replace {what}.", _WRITE, subresource)
+        if "delete" in verbs:
+            yield self._single("delete", "delete", f"Delete {what}.", _DELETE, subresource)
+        if "patch" in verbs:
+            yield self._single("patch", "patch", f"Change {what} in part.", (*_WRITE, _FORCE), subresource)
+
+    def list_everywhere(self) -> Operation:
+        path = f"{self.root}/{self.kind.plural}"
+        text = f"List or watch objects of kind {self.kind.kind} in all namespaces."
+        name = f"list{self.group}{self.kind.kind}ForAllNamespaces"
+        return Operation(path, "get", "list", name, text, (), _LIST, (), "", f"{self.schema}List")
+
+    def _collect(self, method: str, word: str, text: str, parameters: tuple[Parameter, ...]) -> Operation:
+        action = "post" if word == "create" else word
+        collection = "Collection" if word == "deletecollection" else ""
+        name = f"{word.removesuffix('collection')}{self.group}{collection}{self.scope}{self.kind.kind}"
+        response = {"list": f"{self.schema}List", "create": self.schema}.get(word, _STATUS)
+        return Operation(
+            path=self._collection_path(),
+            method=method,
+            action=action,
+            id=name,
+            description=text,
+            where=self._where(),
+            parameters=parameters,
+            consumes=() if method == "get" else _BODY,
+            request=self.schema if method == "post" else "",
+            response=response,
+        )
+
+    def _single(
+        self, method: str, word: str, text: str, parameters: tuple[Parameter, ...], subresource: str
+    ) -> Operation:
+        return Operation(
+            path=f"{self._collection_path()}/{{name}}" + (f"/{subresource}" if subresource else ""),
+            method=method,
+            action=method,
+            id=f"{word}{self.group}{self.scope}{self.kind.kind}{subresource.capitalize()}",
+            description=text,
+            where=(*self._where(), _NAME),
+            parameters=parameters,
+            consumes=self._list_consumed(method),
+            request=self.schema if method == "put" else "",
+            response=_STATUS if method == "delete" else self.schema,
+        )
+
+    def _list_consumed(self, method: str) -> tuple[str, ...]:
+        match method:
+            case "get":
+                return ()
+            case "patch":
+                return _PATCHES if is_defined(self.kind) else (*_PATCHES, _STRATEGIC)
+            case _:
+                return _BODY
+
+    def _collection_path(self) -> str:
+        scope = "/namespaces/{namespace}" if self.kind.namespaced else ""
+        return f"{self.root}{scope}/{self.kind.plural}"
+
+    def _where(self) -> tuple[Parameter, ...]:
+        return (_NAMESPACE,) if self.kind.namespaced else ()
+
+
+def name_group(kind: Kind) -> str:
+    """Name the group of a kind as operations do, such as `InstancetypeKubevirtIo`."""
+    group = kind.group if is_defined(kind) else kind.group.removesuffix(".k8s.io")
+    return "".join(part.capitalize() for part in group.split(".")) or "Core"

@@ -1,0 +1,97 @@
+"""
+The paths of OpenAPI documents: operations as version 2 and as version 3 put them.
+
+Parameters stand in place, as older clients look for those of a patch there and follow no references.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from virtshape.api.kinds import Kind
+from virtshape.apiserver.openapi.operations import Operation, Parameter, list_operations, name_group
+
+Tree = dict[str, Any]
+_WriteOperation = Callable[[Operation], Tree]
+_WriteParameter = Callable[[Parameter], Tree]
+
+_PRODUCES = ("application/json", "application/yaml")
+_STREAM = "application/json;stream=watch"
+_ANSWERS = {"get": "OK", "put": "Replaced", "post": "Created", "patch": "Changed", "delete": "Deleted"}
+_UNAUTHORIZED = {"description": "Unauthorized"}
+
+
+def write_v2_paths(kinds: Iterable[Kind]) -> dict[str, Tree]:
+    """Write the paths of these kinds for version 2."""
+    return _write_paths(kinds, _write_v2_operation, _write_v2_parameter)
+
+
+def write_v3_paths(kinds: Iterable[Kind]) -> dict[str, Tree]:
+    """Write the paths of these kinds for version 3."""
+    return _write_paths(kinds, _write_v3_operation, _write_v3_parameter)
+
+
+def _write_paths(kinds: Iterable[Kind], write: _WriteOperation, write_parameter: _WriteParameter) -> dict[str, Tree]:
+    paths: dict[str, Tree] = {}
+    for kind in kinds:
+        for operation in list_operations(kind):
+            item = paths.setdefault(operation.path, {})
+            item[operation.method] = _write_head(kind, operation) | write(operation)
+            if where := [write_parameter(parameter) for parameter in operation.where]:
+                item["parameters"] = where
+    return paths
+
+
+def _write_head(kind: Kind, operation: Operation) -> Tree:
+    group = name_group(kind)
+    return {
+        "tags": [f"{group[0].lower()}{group[1:]}_{kind.version}"],
+        "description": operation.description,
+        "operationId": operation.id,
+        "x-kubernetes-action": operation.action,
+        "x-kubernetes-group-version-kind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
+    }
+
+
+def _write_v2_operation(operation: Operation) -> Tree:
+    parameters = [_write_v2_parameter(parameter) for parameter in operation.parameters]
+    tree: Tree = {"produces": _list_produced(operation)}
+    if operation.consumes:
+        schema = {"$ref": f"#/definitions/{operation.request}"} if operation.request else {"type": "object"}
+        is_needed = operation.method != "delete"
+        parameters.append({"name": "body", "in": "body", "required": is_needed, "schema": schema})
+        tree["consumes"] = operation.consumes
+    answer = {"description": "OK", "schema": {"$ref": f"#/definitions/{operation.response}"}}
+    return tree | {"parameters": parameters, "responses": _write_responses(operation, answer)}
+
+
+def _write_v2_parameter(parameter: Parameter) -> Tree:
+    return _write_parameter_head(parameter) | {"type": parameter.type}
+
+
+def _write_v3_operation(operation: Operation) -> Tree:
+    tree: Tree = {"parameters": [_write_v3_parameter(parameter) for parameter in operation.parameters]}
+    if operation.consumes:
+        schema = {"$ref": f"#/components/schemas/{operation.request}"} if operation.request else {"type": "object"}
+        content = {media: {"schema": schema} for media in operation.consumes}
+        tree["requestBody"] = {"content": content} | ({"required": True} if operation.method != "delete" else {})
+    response = {"schema": {"$ref": f"#/components/schemas/{operation.response}"}}
+    answer = {"description": "OK", "content": dict.fromkeys(_list_produced(operation), response)}
+    return tree | {"responses": _write_responses(operation, answer)}
+
+
+def _write_v3_parameter(parameter: Parameter) -> Tree:
+    return _write_parameter_head(parameter) | {"schema": {"type": parameter.type}}
+
+
+def _write_parameter_head(parameter: Parameter) -> Tree:
+    tree: Tree = {"name": parameter.name, "in": parameter.place, "description": parameter.description}
+    return tree | ({"required": True} if parameter.place == "path" else {})
+
+
+def _write_responses(operation: Operation, answer: Tree) -> dict[str, Tree]:
+    code = "201" if operation.method == "post" else "200"
+    return {code: answer | {"description": _ANSWERS[operation.method]}, "401": _UNAUTHORIZED}
+
+
+def _list_produced(operation: Operation) -> tuple[str, ...]:
+    return (*_PRODUCES, _STREAM) if operation.action == "list" else _PRODUCES

@@ -1,0 +1,50 @@
+"""
+What the subresource API says of itself: its version, and whether it is well.
+
+Only documents.
+"""
+
+import platform
+import sys
+from importlib.metadata import version
+from typing import Final
+
+import msgspec
+
+from virtshape.apiserver.answers import NO_CACHE
+from virtshape.apiserver.capability import ACTION_VERSIONS
+from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.subresources.route import PREFIX
+
+_MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
+_HEALTHY: Final = msgspec.json.encode({"apiserver": {"connectivity": "ok"}})
+
+
+def answer_about(request: Request) -> Response | None:
+    """The document at a path below the group's versions, if there is one; open to everybody who is known."""
+    parts = request.path.removeprefix(PREFIX).split("/")
+    if request.method not in ("GET", "HEAD") or len(parts) != 2 or parts[0] not in ACTION_VERSIONS:
+        return None
+    match parts[1]:
+        case "version":
+            return Response(200, write_version(), headers=NO_CACHE)
+        case "healthz":
+            return Response(200, _HEALTHY, headers=NO_CACHE)
+        case _:
+            return None
+
+
+def write_version() -> bytes:
+    """The document that `virtctl version` shows."""
+    machine = platform.machine()
+    return msgspec.json.encode(
+        {
+            "gitVersion": f"v{version('virtshape')}",
+            "gitCommit": "",
+            "gitTreeState": "",
+            "buildDate": "1970-01-01T00:00:00Z",
+            "goVersion": f"python{platform.python_version()}",
+            "compiler": sys.implementation.name,
+            "platform": f"{sys.platform}/{_MACHINES.get(machine, machine)}",
+        }
+    )

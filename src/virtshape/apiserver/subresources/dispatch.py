@@ -1,0 +1,141 @@
+"""
+Carries out actions on VMs and VMIs: finds what they are about, has them decided, and writes what comes of them.
+
+Who may ask is settled before.
+"""
+
+from collections.abc import Awaitable, Collection
+from typing import Any, Final, cast
+
+import msgspec
+
+from virtshape.admission.world import World
+from virtshape.api.codec import decode
+from virtshape.api.kinds import Kind
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.status import StatusError
+from virtshape.apiserver.answers import NO_CACHE
+from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Upgrade
+from virtshape.apiserver.subresources.door import GuestAction, GuestDoor
+from virtshape.apiserver.subresources.expanding import expand_sent, expand_stored
+from virtshape.apiserver.subresources.foreign import Authorize, limit_lookup, read_as_caller
+from virtshape.apiserver.subresources.guests import GuestOptions, check_guest_action
+from virtshape.apiserver.subresources.route import INSTANCES, KINDS, MACHINES, ActionRoute
+from virtshape.apiserver.subresources.running import (
+    Change,
+    RestartOptions,
+    StartOptions,
+    StopOptions,
+    restart,
+    start,
+    stop,
+)
+from virtshape.apiserver.subresources.shelf import Shelf
+from virtshape.apiserver.subresources.visiting import CONSOLE_LOG, QUESTIONS, STREAMS, Visits
+from virtshape.resolve.reference import Reference
+
+_SNIFFED: Final = (*NO_CACHE, ("x-content-type-options", "nosniff"))
+_RUNNING: Final[dict[str, Any]] = {
+    "start": (start, StartOptions),
+    "stop": (stop, StopOptions),
+    "restart": (restart, RestartOptions),
+}
+
+
+class Actions:
+    """Carries out actions on what is kept on a shelf."""
+
+    def __init__(self, shelf: Shelf, door: GuestDoor | None = None) -> None:
+        self._shelf = shelf
+        self._visits = Visits(door)
+
+    async def answer(self, request: Request, route: ActionRoute, authorize: Authorize) -> Response | Upgrade:
+        """Carry out any action, for a caller whose further rights `authorize` knows; StatusError if it cannot be."""
+        if route.action in STREAMS:
+            return await self.open(request, route)
+        if route.action in QUESTIONS or route.action == CONSOLE_LOG:
+            return await self.ask(route)
+        if route.verb == "get" or not route.action:
+            return await self.read(request, route, authorize)
+        return await self.write(request, route)
+
+    async def read(self, request: Request, route: ActionRoute, authorize: Authorize) -> Response:
+        """Answer an action that needs no guest and changes nothing."""
+        namespace, is_stored = route.namespace, route.action == "expand-spec"
+        data = await self._get(KINDS[MACHINES], route, "virtualmachine") if is_stored else request.body
+
+        def decide(permitted: Collection[Reference]) -> Awaitable[bytes]:
+            def expand(world: World) -> bytes:
+                lookup = limit_lookup(world.find, namespace, permitted)
+                return expand_stored(data, world, lookup) if is_stored else expand_sent(data, namespace, world, lookup)
+
+            return self._shelf.decide(expand)
+
+        return Response(200, await read_as_caller(decide, authorize), headers=_SNIFFED)
+
+    async def ask(self, route: ActionRoute) -> Response:
+        """Answer a question that only a guest can answer."""
+        told = await self._visits.ask(route, await self._get_instance(route))
+        content_type = PLAIN_TEXT if route.action == CONSOLE_LOG else JSON
+        return Response(200, told, content_type, _SNIFFED)
+
+    async def open(self, request: Request, route: ActionRoute) -> Upgrade:
+        """Open a stream to a guest."""
+        if route.resource == MACHINES:
+            await self._get(KINDS[MACHINES], route, "virtualmachine")
+        return await self._visits.open(request, route, await self._get_instance(route))
+
+    async def write(self, request: Request, route: ActionRoute) -> Response:
+        """Carry out an action; the answer says no more than that it was taken on."""
+        if route.resource == INSTANCES:
+            return await self._ask_guest(request, route)
+        decide, options_type = _RUNNING[route.action]
+        options = _read_options(request.body, options_type)
+        vm = decode(await self._get(KINDS[MACHINES], route, "virtualmachine"), VirtualMachine)
+        vmi = await self._find_instance(route)
+        change: Change = decide(vm, vmi, options)
+        dry_run = bool(options.dry_run)
+        if isinstance(options, StopOptions) and options.grace_period is not None and vmi is not None:
+            shorter = Change("spec", {"terminationGracePeriodSeconds": options.grace_period})
+            await self._change(request, KINDS[INSTANCES], route, shorter, dry_run=dry_run)
+        await self._change(request, KINDS[MACHINES], route, change, dry_run=dry_run)
+        return Response(202, b"", "", _SNIFFED)
+
+    async def _ask_guest(self, request: Request, route: ActionRoute) -> Response:
+        options = _read_options(request.body, GuestOptions)
+        vmi = await self._get_instance(route)
+        check_guest_action(vmi, route.action)
+        if not options.dry_run:
+            await self._visits.act(vmi, cast("GuestAction", route.action))
+        return Response(202, b"", "", _SNIFFED)
+
+    async def _get_instance(self, route: ActionRoute) -> VirtualMachineInstance:
+        return decode(await self._get(KINDS[INSTANCES], route, "virtualmachineinstance"), VirtualMachineInstance)
+
+    async def _get(self, kind: Kind, route: ActionRoute, called: str) -> bytes:
+        found = await self._shelf.find(kind, route.namespace, route.name)
+        if found is None:
+            error = StatusError(404, "NotFound", f'{called}.kubevirt.io "{route.name}" not found')
+            raise error.about("kubevirt.io", called, route.name)
+        return found
+
+    async def _find_instance(self, route: ActionRoute) -> VirtualMachineInstance | None:
+        found = await self._shelf.find(KINDS[INSTANCES], route.namespace, route.name)
+        return decode(found, VirtualMachineInstance) if found is not None else None
+
+    async def _change(self, request: Request, kind: Kind, route: ActionRoute, change: Change, *, dry_run: bool) -> None:
+        await self._shelf.change(request, kind, route.namespace, route.name, change, dry_run=dry_run)
+
+
+def _read_options(body: bytes, struct: type[Any]) -> Any:
+    if not body.strip():
+        return struct()
+    try:
+        options = msgspec.json.decode(body, type=struct)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise StatusError(400, "BadRequest", f"Can not unmarshal Request body to struct, error: {error}") from None
+    unknown = [value for value in options.dry_run if value != "All"]
+    if unknown:
+        raise StatusError(400, "BadRequest", f"Unsupported value: {unknown}: supported values: [All]")
+    return options

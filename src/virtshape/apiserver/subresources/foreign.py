@@ -1,0 +1,68 @@
+"""
+Reads in other namespaces on behalf of a caller: what an expanded VM infers must be visible to whoever expands it.
+
+The right to expand VMs in one namespace says nothing about claims, snapshots and data sources in another.
+"""
+
+from collections.abc import Awaitable, Callable, Collection
+from typing import Final, TypeVar
+
+from virtshape.admission.clones import GROUP as CLONE_GROUP
+from virtshape.api.kinds import KINDS
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.apiserver.auth.authorization import Attributes, Decision, refuse
+from virtshape.resolve.reference import Lookup, Reference
+
+T = TypeVar("T")
+Authorize = Callable[[Attributes], Awaitable[Decision]]
+"""Decides whether the caller of a request may do something."""
+
+MOST_READS: Final = 16
+
+
+class ForeignReadError(Exception):
+    """A decision reads an object of another namespace that the caller was not yet authorized for."""
+
+    def __init__(self, reference: Reference) -> None:
+        super().__init__(str(reference))
+        self.reference = reference
+
+
+def limit_lookup(find: Lookup, namespace: str, permitted: Collection[Reference]) -> Lookup:
+    """Return a lookup of this namespace, of cluster-wide objects and of what is permitted; ForeignReadError else."""
+
+    def lookup(reference: Reference) -> Model | None:
+        if reference.namespace not in ("", namespace) and reference not in permitted:
+            raise ForeignReadError(reference)
+        return find(reference)
+
+    return lookup
+
+
+async def read_as_caller(decide: Callable[[Collection[Reference]], Awaitable[T]], authorize: Authorize) -> T:
+    """Decide with the objects of other namespaces that the caller may read; StatusError 403 at the first other one."""
+    permitted: set[Reference] = set()
+    while True:
+        try:
+            return await decide(permitted)
+        except ForeignReadError as error:
+            if len(permitted) >= MOST_READS:
+                message = f"the VM refers to more than {MOST_READS} objects in other namespaces"
+                raise StatusError(400, "BadRequest", message) from error
+            await _require(error.reference, authorize)
+            permitted.add(error.reference)
+
+
+async def _require(reference: Reference, authorize: Authorize) -> None:
+    """Authorize a read: the caller may get the object, or may clone from its namespace."""
+    plural = next(kind.plural for kind in KINDS if (kind.group, kind.kind) == (reference.group, reference.kind))
+    wanted = (
+        Attributes("get", reference.group, plural, "", reference.namespace, reference.name),
+        Attributes("create", CLONE_GROUP, "datavolumes", "source", reference.namespace),
+    )
+    for one in wanted:
+        if (await authorize(one)).allowed:
+            return
+    why = f"the VM infers from an object in the namespace {reference.namespace} that you may neither get nor clone"
+    raise refuse(reference.group, plural, reference.name, why)

@@ -1,0 +1,129 @@
+"""
+What can be asked of a running guest, and when it cannot.
+
+Pure: looks at the instance; who does it is somebody else's.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.status import StatusError
+from virtshape.apiserver.subresources.running import conflict
+from virtshape.controllers.runtime.conditions import is_condition_true
+
+NOT_RUNNING: Final = "VMI is not running"
+_KIND: Final = "virtualmachineinstance"
+
+
+class GuestOptions(Struct, rename="camel"):
+    """How to do something with a guest."""
+
+    dry_run: list[str] = []
+
+
+def check_pause(vmi: VirtualMachineInstance) -> str | None:
+    """Why the guest cannot be paused."""
+    return "VMI is already paused" if _is_paused(vmi) else None
+
+
+def check_unpause(vmi: VirtualMachineInstance) -> str | None:
+    """Why the guest cannot go on."""
+    return None if _is_paused(vmi) else "VMI is not paused"
+
+
+def check_soft_reboot(vmi: VirtualMachineInstance) -> str | None:
+    """Why the guest cannot be asked to reboot."""
+    if _is_paused(vmi):
+        return "VMI is paused"
+    features = vmi.spec.domain.features
+    acpi = features.acpi if features else None
+    if (acpi is not None and acpi.enabled is not False) or _holds(vmi, "AgentConnected"):
+        return None
+    return "VMI neither have the agent connected nor the ACPI feature enabled"
+
+
+def check_reset(_: VirtualMachineInstance) -> str | None:
+    """Why the guest cannot be reset."""
+    return None
+
+
+CHECKS: Final[dict[str, Callable[[VirtualMachineInstance], str | None]]] = {
+    "pause": check_pause,
+    "unpause": check_unpause,
+    "softreboot": check_soft_reboot,
+    "reset": check_reset,
+}
+
+
+def check_guest_action(vmi: VirtualMachineInstance, action: str) -> None:
+    """Refuse what cannot be done with the guest as it is."""
+    name = name_of(vmi)
+    if not _is_running(vmi):
+        raise conflict(_KIND, name, NOT_RUNNING)
+    if action == "pause" and vmi.spec.liveness_probe is not None:
+        words = f'{_KIND}.kubevirt.io "{name}" is forbidden: Pausing VMIs with LivenessProbe is currently not supported'
+        raise StatusError(403, "Forbidden", words).about("kubevirt.io", _KIND, name)
+    words_against = CHECKS[action](vmi)
+    if words_against is not None:
+        raise conflict(_KIND, name, words_against)
+
+
+def check_console(vmi: VirtualMachineInstance) -> None:
+    """Refuse a serial console that is not there; clients come again after a 400, until the guest runs."""
+    if vmi.spec.domain.devices.autoattach_serial_console is False:
+        raise StatusError(400, "BadRequest", "No serial consoles are present.")
+    if vmi.status is not None and vmi.status.phase == "Failed":
+        raise conflict(_KIND, name_of(vmi), "VMI is in failed status")
+    _require_running(vmi)
+
+
+def check_vnc(vmi: VirtualMachineInstance) -> None:
+    """Refuse a screen that is not there."""
+    if vmi.spec.domain.devices.autoattach_graphics_device is False:
+        raise StatusError(400, "BadRequest", "No graphics devices are present.")
+    _require_running(vmi)
+
+
+def check_port_forward(vmi: VirtualMachineInstance) -> None:
+    """Refuse a port of a guest that cannot answer."""
+    if _is_paused(vmi):
+        raise conflict(_KIND, name_of(vmi), "VMI is paused")
+    _require_running(vmi)
+
+
+def check_agent(vmi: VirtualMachineInstance, *, is_told: bool = True) -> None:
+    """Refuse a question to an agent that is not there, as far as the instance tells."""
+    if not _is_running(vmi):
+        raise conflict(_KIND, name_of(vmi), NOT_RUNNING)
+    if is_told and not _holds(vmi, "AgentConnected"):
+        raise refuse_agent(vmi)
+
+
+def refuse_agent(vmi: VirtualMachineInstance) -> StatusError:
+    """The refusal of a question to an agent that is not there."""
+    return conflict(_KIND, name_of(vmi), "VMI does not have guest agent connected")
+
+
+def name_of(vmi: VirtualMachineInstance) -> str:
+    """The instance's name."""
+    return (vmi.metadata.name if vmi.metadata else None) or ""
+
+
+def _require_running(vmi: VirtualMachineInstance) -> None:
+    if not _is_running(vmi):
+        raise StatusError(400, "BadRequest", NOT_RUNNING)
+
+
+def _is_running(vmi: VirtualMachineInstance) -> bool:
+    return vmi.status is not None and vmi.status.phase == "Running"
+
+
+def _is_paused(vmi: VirtualMachineInstance) -> bool:
+    return _holds(vmi, "Paused")
+
+
+def _holds(vmi: VirtualMachineInstance, condition: str) -> bool:
+    return is_condition_true(vmi.status.conditions if vmi.status else None, condition)

@@ -1,0 +1,144 @@
+"""
+Start, stop and restart of a VM: what its run strategy makes of them.
+
+Pure: looks at the VM and its instance, and says which change of the VM carries the request out.
+"""
+
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from msgspec import Meta, Struct
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.status import StatusError
+from virtshape.controllers.vm.runstrategy import ALWAYS, HALTED, MANUAL, ONCE, RERUN_ON_FAILURE, START, STOP, is_final
+from virtshape.controllers.vm.runstrategy import run_strategy as find_run_strategy
+
+Tree = dict[str, Any]
+NOT_RUNNING: Final = "VM is not running"
+_UNSEEN_PHASES: Final = ("", "Unknown")
+_NEGATIVE_PERIOD: Final = "gracePeriod has to be greater or equal to 0"
+
+Seconds = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class StartOptions(Struct, rename="camel"):
+    """How to start."""
+
+    paused: bool = False
+    dry_run: list[str] = []
+
+
+class StopOptions(Struct, rename="camel"):
+    """How to stop; the period is in seconds."""
+
+    grace_period: Seconds | None = None
+    dry_run: list[str] = []
+
+
+class RestartOptions(Struct, rename="camel"):
+    """How to restart; the only period there is is nought, which forces it."""
+
+    grace_period_seconds: Seconds | None = None
+    dry_run: list[str] = []
+
+
+class Change(NamedTuple):
+    """What to write into the VM: into its spec, or into its status as requests to its controller."""
+
+    part: Literal["spec", "status"]
+    values: Tree
+
+
+def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StartOptions) -> Change:
+    """How to start the VM; StatusError where that cannot be asked for."""
+    strategy = find_run_strategy(vm.spec)
+    if vmi is not None and not is_final(vmi) and _phase(vmi) not in _UNSEEN_PHASES:
+        raise _conflict(vm, "VM is already running")
+    wanted: Tree = {"action": START}
+    if options.paused:
+        wanted["data"] = {"paused": "true"}
+    match strategy:
+        case "Halted" if not options.paused:
+            return _switch(vm, on=True)
+        case "RerunOnFailure" if vmi is not None and _phase(vmi) == "Failed":
+            raise _conflict(vm, f"{strategy} does not support starting VM from failed state: it starts again by itself")
+        case "Halted" | "Manual" | "RerunOnFailure":
+            ended = vmi is not None and (strategy == MANUAL or _phase(vmi) == "Succeeded")
+            first = [_stop(vmi)] if vmi is not None and ended and strategy in (MANUAL, RERUN_ON_FAILURE) else []
+            return _request(vm, *first, wanted)
+        case _:
+            raise _conflict(vm, f"{strategy} does not support manual start requests")
+
+
+def stop(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StopOptions) -> Change:
+    """How to stop the VM; StatusError where that cannot be asked for."""
+    if options.grace_period is not None and options.grace_period < 0:
+        raise StatusError(400, "BadRequest", _NEGATIVE_PERIOD)
+    strategy = find_run_strategy(vm.spec)
+    is_running = vmi is not None and not is_final(vmi)
+    match strategy:
+        case "Always" | "Once" | "WaitAsReceiver":
+            return _switch(vm, on=False)
+        case _ if vmi is None or not is_running:
+            raise _conflict(vm, NOT_RUNNING)
+        case "Halted":
+            period = vmi.spec.termination_grace_period_seconds
+            if options.grace_period is None or (period is not None and options.grace_period >= period):
+                raise _conflict(vm, f"{HALTED} only supports manual stop requests with a shorter graceperiod")
+            return _request(vm, _stop(vmi))
+        case _:
+            return _request(vm, _stop(vmi))
+
+
+def restart(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: RestartOptions) -> Change:
+    """How to restart the VM; StatusError where that cannot be asked for."""
+    period = options.grace_period_seconds
+    if period is not None and period != 0:
+        words = "For force restart, only gracePeriod=0 is supported for now" if period > 0 else _NEGATIVE_PERIOD
+        raise StatusError(400, "BadRequest", words)
+    strategy = find_run_strategy(vm.spec)
+    if strategy in (HALTED, ONCE):
+        raise _conflict(vm, f"{strategy} does not support manual restart requests")
+    if vmi is None:
+        raise _conflict(vm, NOT_RUNNING)
+    return _request(vm, _stop(vmi), {"action": START})
+
+
+def conflict(kind: str, name: str, words: str) -> StatusError:
+    """The refusal of a request that does not go with how an object is."""
+    message = f'Operation cannot be fulfilled on {kind}.kubevirt.io "{name}": {words}'
+    return StatusError(409, "Conflict", message).about("kubevirt.io", kind, name)
+
+
+def _conflict(vm: VirtualMachine, words: str) -> StatusError:
+    return conflict("virtualmachine", (vm.metadata.name if vm.metadata else None) or "", words)
+
+
+def _switch(vm: VirtualMachine, *, on: bool) -> Change:
+    """Flip whichever of both says how the VM runs."""
+    if vm.spec.running is not None:
+        return Change("spec", {"running": on})
+    return Change("spec", {"runStrategy": ALWAYS if on else HALTED})
+
+
+def _request(vm: VirtualMachine, *wanted: Tree) -> Change:
+    """Ask the controller; a stop takes the place of what was asked for before, and nobody waits for a failed start."""
+    is_stop = [one["action"] for one in wanted] == [STOP]
+    if vm.status is not None and vm.status.state_change_requests and not is_stop:
+        raise _conflict(vm, "unable to complete request: stop/start already underway")
+    status: Tree = {"stateChangeRequests": list(wanted)}
+    if vm.status is None or not vm.status.printable_status:
+        status["printableStatus"] = "Stopped"
+    if vm.status is not None and vm.status.start_failure is not None:
+        status["startFailure"] = None
+    return Change("status", status)
+
+
+def _stop(vmi: VirtualMachineInstance) -> Tree:
+    uid = vmi.metadata.uid if vmi.metadata else None
+    return {"action": STOP, "uid": uid} if uid else {"action": STOP}
+
+
+def _phase(vmi: VirtualMachineInstance) -> str:
+    return (vmi.status.phase if vmi.status else None) or ""

@@ -1,0 +1,109 @@
+"""
+Visits to guests: streams to their consoles, screens and ports, and questions that only they can answer.
+
+Checks that there is something to visit, and leaves the rest to the door.
+"""
+
+from collections.abc import Awaitable
+from typing import Final, TypeVar
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.status import StatusError
+from virtshape.apiserver.message import Request, Upgrade
+from virtshape.apiserver.subresources.door import AgentQuestion, GuestAction, GuestDoor, PortProtocol
+from virtshape.apiserver.subresources.guests import check_agent, check_console, check_port_forward, check_vnc, name_of
+from virtshape.apiserver.subresources.route import ActionRoute
+from virtshape.apiserver.subresources.running import conflict
+from virtshape.apiserver.subresources.seats import Seats
+from virtshape.apiserver.upgrading import answer_handshake
+from virtshape.stream.duplex import Duplex
+
+T = TypeVar("T")
+
+STREAMS: Final = frozenset({"console", "portforward", "vnc"})
+QUESTIONS: Final[dict[str, AgentQuestion]] = {
+    "guestosinfo": "guestosinfo",
+    "userlist": "userlist",
+    "filesystemlist": "filesystemlist",
+}
+CONSOLE_LOG: Final = "consolelog"
+_PROTOCOLS: Final[dict[str, PortProtocol]] = {"tcp": "tcp", "udp": "udp"}
+
+
+class Visits:
+    """Opens what leads to guests; without a door nothing does."""
+
+    def __init__(self, door: GuestDoor | None) -> None:
+        self._door = door
+        self._seats = Seats()
+
+    async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
+        """Have something done with a guest."""
+        await self._find_door(f"{action} them").act(vmi, action)
+
+    async def open(self, request: Request, route: ActionRoute, vmi: VirtualMachineInstance) -> Upgrade:
+        """A stream to a guest, for a client that asks for a WebSocket."""
+        match route.action:
+            case "console":
+                check_console(vmi)
+                headers = answer_handshake(request)
+                opening = self._take_seat("console", vmi)
+            case "vnc":
+                check_vnc(vmi)
+                headers = answer_handshake(request)
+                self._check_screen(vmi, keeps=request.flag("preserveSession") is True)
+                opening = self._take_seat("screen", vmi)
+            case _:
+                check_port_forward(vmi)
+                port, protocol = read_port(route.arguments)
+                headers = answer_handshake(request)
+                opening = self._find_door("be connected to").open_port(vmi, port, protocol)
+                return Upgrade(await _reach(opening), headers, whole_messages=protocol == "udp")
+        return Upgrade(await _reach(opening), headers)
+
+    async def ask(self, route: ActionRoute, vmi: VirtualMachineInstance) -> bytes:
+        """What a guest's agent says, or what its console has shown."""
+        if route.action == CONSOLE_LOG:
+            return await _reach(self._find_door("be read").read_console_log(vmi))
+        check_agent(vmi, is_told=self._door is None or self._door.tells_agents)
+        return await _reach(self._find_door("be asked").ask_agent(vmi, QUESTIONS[route.action]))
+
+    async def _take_seat(self, seat: str, vmi: VirtualMachineInstance) -> Duplex:
+        door = self._find_door("be connected to")
+        open_stream = door.open_console if seat == "console" else door.open_vnc
+        words = f"another client connected to the {seat} of {name_of(vmi)}"
+        return await self._seats.take(_seat_of(seat, vmi), lambda: open_stream(vmi), words)
+
+    def _check_screen(self, vmi: VirtualMachineInstance, *, keeps: bool) -> None:
+        if keeps and self._seats.is_taken(_seat_of("screen", vmi)):
+            raise conflict("virtualmachineinstance", name_of(vmi), "another client is connected to its screen")
+
+    def _find_door(self, purpose: str) -> GuestDoor:
+        if self._door is None:
+            raise StatusError(503, "ServiceUnavailable", f"nothing runs guests here that could {purpose}")
+        return self._door
+
+
+def read_port(arguments: tuple[str, ...]) -> tuple[int, PortProtocol]:
+    """The port and protocol that a path ends in; TCP if it names none."""
+    port, *rest = arguments
+    number = int(port)
+    if not 1 <= number <= 65535:
+        raise StatusError(400, "BadRequest", f"{port} is no port: ports are from 1 to 65535")
+    protocol = _PROTOCOLS.get(rest[0] if rest else "tcp")
+    if protocol is None:
+        raise StatusError(400, "BadRequest", f'"{rest[0]}" cannot be forwarded: tcp and udp can')
+    return number, protocol
+
+
+def _seat_of(seat: str, vmi: VirtualMachineInstance) -> tuple[str, str]:
+    return seat, (vmi.metadata.uid if vmi.metadata else None) or ""
+
+
+async def _reach(promise: Awaitable[T]) -> T:
+    """What the door promises; a guest that cannot be reached is an internal error, as in KubeVirt."""
+    try:
+        return await promise
+    except OSError as error:
+        words = f"Internal error occurred: the guest cannot be reached: {error.strerror or error}"
+        raise StatusError(500, "InternalError", words) from error

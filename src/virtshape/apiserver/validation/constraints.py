@@ -1,0 +1,154 @@
+"""
+Rules on custom kinds beyond the types of their fields: items that must not repeat, values of few choices, conditions.
+
+Compiled from the structs once a kind, so that an object is only looked at where there is a rule.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+from msgspec import inspect
+
+from virtshape.api.kinds import Kind
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.path import Part, format_path
+from virtshape.api.schema import Schema, inspect_struct, write_struct
+from virtshape.api.status import Cause
+from virtshape.apiserver.validation.violation import duplicate_value, invalid_value, show_value, unsupported_value
+
+Tree = dict[str, Any]
+Path = tuple[Part, ...]
+
+_STRUCT: Final = "$struct"
+
+
+class Rule(NamedTuple):
+    """A condition on a field that has a value of the right type."""
+
+    field: str
+    type: type
+    holds: Callable[[Any], bool]
+    message: str
+
+
+_RULES: Final[dict[str, tuple[Rule, ...]]] = {
+    "ContainerPathVolumeSource": (
+        Rule("path", str, lambda path: path.startswith("/"), "path must be absolute (start with '/')"),
+        Rule("readOnly", bool, lambda flag: flag is True, "readOnly must be true, write access is not supported"),
+    ),
+}
+_CHOICES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "DomainSpec": {"rebootPolicy": ("Reboot", "Terminate")},
+}
+
+# What keeps conditions from being checked: they may only look at values that are as they should be.
+_BLOCKING: Final = frozenset(
+    {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
+)
+_UNCHECKED: Final = invalid_value(
+    "<nil>",
+    None,
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation",
+)
+
+
+class _Field(NamedTuple):
+    """What tells the items of a field apart, if anything must, and what there is to check in its value or items."""
+
+    keys: tuple[str, ...] | None
+    node: "_Node"
+
+
+class _Node(NamedTuple):
+    """What there is to check in a struct and below it."""
+
+    rules: tuple[Rule, ...]
+    choices: dict[str, tuple[str, ...]]
+    fields: dict[str, _Field]
+    has_rules: bool
+
+
+_NOTHING: Final = _Node((), {}, {}, has_rules=False)
+_nodes: dict[type, _Node] = {}
+
+
+def check_constraints(tree: Tree, kind: Kind, found: list[Cause]) -> list[Cause]:
+    """All violations of a custom object, after those found already."""
+    node = _nodes.get(kind.struct) or _find_node(inspect_struct(kind.struct))
+    causes, broken = list(found), list[Cause]()
+    _check(tree, node, (), causes, broken)
+    if node.has_rules and any(cause.type in _BLOCKING for cause in causes):
+        return [*causes, _UNCHECKED]
+    return causes + broken
+
+
+def _check(value: Tree, node: _Node, at: Path, causes: list[Cause], broken: list[Cause]) -> None:
+    """Collect violations of choices and of uniqueness, and apart from them the rules that are broken."""
+    for name, supported in node.choices.items():
+        chosen = value.get(name)
+        if isinstance(chosen, str) and chosen not in supported:
+            causes.append(unsupported_value(format_path((*at, name)), chosen, supported))
+    for rule in node.rules:
+        found = value.get(rule.field)
+        if isinstance(found, rule.type) and not rule.holds(found):
+            broken.append(invalid_value(format_path((*at, rule.field)), found, rule.message))
+    for name, held in value.items():
+        if not held or (field := node.fields.get(name)) is None:
+            continue
+        keys, inner = field
+        if keys is not None and isinstance(held, list):
+            causes += _check_items(held, keys, (*at, name))
+        if inner is _NOTHING:
+            continue
+        if isinstance(held, list):
+            for index, item in enumerate(held):
+                if isinstance(item, dict):
+                    _check(item, inner, (*at, name, index), causes, broken)
+        elif isinstance(held, dict):
+            _check(held, inner, (*at, name), causes, broken)
+
+
+def _check_items(items: list[Any], keys: tuple[str, ...], at: Path) -> Iterator[Cause]:
+    seen = set()
+    for index, item in enumerate(items):
+        identity = {key: item.get(key) for key in keys} if keys and isinstance(item, dict) else item
+        text = show_value(identity)
+        if text in seen:
+            yield duplicate_value(format_path((*at, index)), identity)
+        seen.add(text)
+
+
+def _find_node(struct: inspect.StructType) -> _Node:
+    node = _nodes.get(struct.cls)
+    if node is None:
+        _nodes[struct.cls] = _NOTHING  # for a struct that contains itself: nothing is checked in its inner ones
+        node = _nodes[struct.cls] = _NOTHING if struct.cls is ObjectMeta else _compile(struct)
+    return node
+
+
+def _compile(struct: inspect.StructType) -> _Node:
+    fields = {}
+    for name, schema in write_struct(struct, _refer, texts=False).get("properties", {}).items():
+        nested = schema.get("items", schema).get(_STRUCT)
+        field = _Field(_read_keys(schema), _find_node(nested) if nested is not None else _NOTHING)
+        if field.keys is not None or field.node is not _NOTHING:
+            fields[name] = field
+    rules, choices = _RULES.get(struct.cls.__name__, ()), _CHOICES.get(struct.cls.__name__, {})
+    if not (rules or choices or fields):
+        return _NOTHING
+    return _Node(rules, choices, fields, bool(rules) or any(field.node.has_rules for field in fields.values()))
+
+
+def _refer(struct: inspect.StructType) -> Schema:
+    return {_STRUCT: struct}
+
+
+def _read_keys(schema: Schema) -> tuple[str, ...] | None:
+    match schema.get("x-kubernetes-list-type"):
+        case "map":
+            return tuple(schema["x-kubernetes-list-map-keys"])
+        case "set":
+            return ()
+        case _:
+            return None

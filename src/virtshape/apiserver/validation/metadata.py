@@ -1,0 +1,228 @@
+"""
+What may stand in the metadata of an object that is created or updated, and what an update cannot change.
+
+Returns violations in Kubernetes' words. Never changes what it is given, and never looks beyond metadata.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from virtshape.api.kinds import Kind
+from virtshape.api.status import Cause, StatusError
+from virtshape.apiserver.capability import is_defined
+from virtshape.apiserver.validation.names import check_label_value, check_qualified_name, find_name_check, mask_prefix
+from virtshape.apiserver.validation.violation import (
+    forbidden_value,
+    invalid_value,
+    required_value,
+    show_value,
+    too_long_value,
+)
+
+Tree = dict[str, Any]
+
+MOST_ANNOTATION_BYTES: Final = 256 * 1024
+ORPHAN: Final = "orphan"
+FOREGROUND: Final = "foregroundDeletion"
+STANDARD_FINALIZERS: Final = frozenset({"kubernetes", ORPHAN, FOREGROUND})
+
+_IMMUTABLE: Final = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+_BLIND_UPDATES_REFUSED: Final = frozenset({"apiextensions.k8s.io", "coordination.k8s.io"})
+
+
+def check_address(metadata: Tree, *, name: str = "", namespace: str = "") -> None:
+    """Refuse metadata that contradicts the path it was sent to; a part of the path that is empty says nothing."""
+    stated = metadata.get("name") or ""
+    if name and not stated:
+        words = f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        raise StatusError(400, "BadRequest", words)
+    if name and stated != name:
+        words = f"the name of the object ({stated}) does not match the name on the URL ({name})"
+        raise StatusError(400, "BadRequest", words)
+    if namespace and metadata.get("namespace") not in (None, "", namespace):
+        words = "the namespace of the provided object does not match the namespace sent on the request"
+        raise StatusError(400, "BadRequest", words)
+
+
+def check_created(metadata: Tree, kind: Kind) -> list[Cause]:
+    """What is wrong with the metadata of a new object, whose name is made up already if it had to be."""
+    causes = list(_check_name(metadata, kind))
+    causes += _check_content(metadata, {})
+    causes += _check_finalizers(metadata, {}, kind)
+    return causes
+
+
+def check_updated(metadata: Tree, old: Tree, kind: Kind) -> list[Cause]:
+    """What is wrong with the metadata of an object that is there already, once `restore_metadata` made it."""
+    content = list(_check_content(metadata, old))
+    changed = [*_check_new_finalizers(metadata, old), *_check_immutable(metadata, old), *content]
+    result = [*content, *_check_finalizers(metadata, old, kind)]
+    # Kubernetes looks twice at the change and, if the kind is its own, twice at the result; each time it tells all.
+    again = [] if is_defined(kind) else result
+    return [*result, *again, *changed, *changed]
+
+
+def restore_metadata(metadata: Tree, old: Tree) -> Tree:
+    """The metadata of an update with all put back that is the server's to say."""
+    restored = {**metadata, "uid": metadata.get("uid") or old.get("uid")}
+    for field in ("namespace", "creationTimestamp", "generation"):
+        restored[field] = old.get(field)
+    if old.get("deletionTimestamp"):
+        restored["deletionTimestamp"] = old["deletionTimestamp"]
+    if metadata.get("deletionGracePeriodSeconds") is None:
+        restored["deletionGracePeriodSeconds"] = old.get("deletionGracePeriodSeconds")
+    restored["selfLink"] = None
+    return {field: value for field, value in restored.items() if value is not None}
+
+
+def allows_blind_update(kind: Kind) -> bool:
+    """Whether an update may leave out the resourceVersion and so replace whatever is there."""
+    return not is_defined(kind) and kind.group not in _BLIND_UPDATES_REFUSED
+
+
+def find_finalizer_warnings(metadata: Tree, old: Tree, kind: Kind) -> list[str]:
+    """Warnings of new finalizers that others might use as well; Kubernetes' own kinds refuse those."""
+    if not metadata.get("finalizers"):
+        return []
+    added = set(metadata["finalizers"]) - set(old.get("finalizers") or ())
+    advice = "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
+    return [
+        f"metadata.finalizers: {show_value(finalizer)}: {advice}"
+        for finalizer in sorted(added)
+        if is_defined(kind) and not _is_qualified(finalizer)
+    ]
+
+
+def drop_repeated_owners(metadata: Tree) -> list[str]:
+    """Leave each owner of an object once, and warn of those that stood there again."""
+    owners = metadata.get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return []
+    kept: dict[str, Tree] = {}
+    repeated = []
+    for owner in owners:
+        identity = show_value(owner)
+        if identity in kept:
+            repeated.append(str(owner.get("uid", "")))
+        else:
+            kept[identity] = owner
+    if not repeated:
+        return []
+    metadata["ownerReferences"] = list(kept.values())
+    advice = "API server dedups owner references in 1.20+, and may reject such requests as early as 1.24"
+    words = f"{advice}; please fix your requests; duplicate UID(s) observed: {', '.join(repeated)}"
+    return [f".metadata.ownerReferences contains duplicate entries; {words}"]
+
+
+def _is_qualified(finalizer: str) -> bool:
+    return "/" in finalizer or finalizer in STANDARD_FINALIZERS
+
+
+def _check_name(metadata: Tree, kind: Kind) -> Iterator[Cause]:
+    check = find_name_check(kind)
+    prefix = metadata.get("generateName") or ""
+    if prefix:
+        for problem in check(mask_prefix(prefix)):
+            yield invalid_value("metadata.generateName", prefix, problem)
+    name = metadata.get("name") or ""
+    if not name:
+        yield required_value("metadata.name", "name or generateName is required")
+        return
+    for problem in check(name):
+        yield invalid_value("metadata.name", name, problem)
+
+
+def _check_content(metadata: Tree, old: Tree) -> Iterator[Cause]:
+    """Violations of what is not as it was; the rest was checked when it came."""
+    labels = metadata.get("labels")
+    if labels and labels != old.get("labels"):
+        yield from _check_labels(labels)
+    annotations = metadata.get("annotations")
+    if annotations and annotations != old.get("annotations"):
+        yield from _check_annotations(annotations)
+    owners = metadata.get("ownerReferences")
+    if owners and owners != old.get("ownerReferences"):
+        yield from _check_owners(owners)
+
+
+def _check_labels(labels: dict[str, str]) -> Iterator[Cause]:
+    for key, value in labels.items():
+        for problem in check_qualified_name(key):
+            yield invalid_value("metadata.labels", key, problem)
+        for problem in check_label_value(value):
+            yield invalid_value("metadata.labels", value, problem)
+
+
+def _check_annotations(annotations: dict[str, str]) -> Iterator[Cause]:
+    size = 0
+    for key, value in annotations.items():
+        for problem in check_qualified_name(key.lower()):
+            yield invalid_value("metadata.annotations", key, problem)
+        size += len(key.encode()) + len(value.encode())
+    if size > MOST_ANNOTATION_BYTES:
+        yield too_long_value("metadata.annotations", MOST_ANNOTATION_BYTES)
+
+
+def _check_owners(owners: list[Tree]) -> Iterator[Cause]:
+    field = "metadata.ownerReferences"
+    controller = ""
+    for index, owner in enumerate(owners):
+        for part in ("apiVersion", "kind", "name", "uid"):
+            if not owner.get(part):
+                yield required_value(f"{field}[{index}].{part}", "must not be empty")
+        version = owner.get("apiVersion") or "v1"
+        if version.count("/") > 1 or version.endswith("/"):
+            words = "must be <group>/<version> or <version>"
+            yield invalid_value(f"{field}[{index}].apiVersion", version, words)
+        if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
+            yield invalid_value(f"{field}[{index}]", owner, "/v1, Kind=Event is disallowed from being an owner")
+        if owner.get("controller"):
+            name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            if controller:
+                found = f'Found "true" in references for {controller} and {name}'
+                # Once is enough, since each shows all owners.
+                yield invalid_value(field, owners, f"Only one reference can have Controller set to true. {found}")
+                return
+            controller = name
+
+
+def _check_finalizers(metadata: Tree, old: Tree, kind: Kind) -> Iterator[Cause]:
+    finalizers = metadata.get("finalizers") or []
+    before = old.get("finalizers") or []
+    if not finalizers or finalizers == before:
+        return
+    field = "metadata.finalizers"
+    known = set(before)
+    for index, finalizer in enumerate(finalizers):
+        for problem in check_qualified_name(finalizer):
+            yield invalid_value(field, finalizer, problem)
+        if not is_defined(kind) and not _is_qualified(finalizer) and finalizer not in known:
+            words = "name is neither a standard finalizer name nor is it fully qualified"
+            yield invalid_value(f"{field}[{index}]", finalizer, words)
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        yield invalid_value(field, finalizers, f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set")
+
+
+def _check_new_finalizers(metadata: Tree, old: Tree) -> Iterator[Cause]:
+    if not old.get("deletionTimestamp"):
+        return
+    added = sorted(set(metadata.get("finalizers") or ()) - set(old.get("finalizers") or ()))
+    if added:
+        found = ", ".join(map(show_value, added))
+        words = (
+            f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{found}}}"
+        )
+        yield forbidden_value("metadata.finalizers", words)
+
+
+def _check_immutable(metadata: Tree, old: Tree) -> Iterator[Cause]:
+    for field in _IMMUTABLE:
+        if metadata.get(field) != old.get(field):
+            yield invalid_value(f"metadata.{field}", metadata.get(field), "field is immutable")

@@ -1,0 +1,294 @@
+"""
+An object made to fit the struct of its kind: unknown fields and nulls go, and all that still does not fit is told.
+
+Slow beside the decoder, and thorough: for objects that it does not take as they are. Never changes what it is given.
+"""
+
+from functools import cache, cached_property
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct, inspect
+
+from virtshape.api.kinds import Kind
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.path import format_path
+from virtshape.api.status import Cause
+from virtshape.apiserver.capability import is_defined
+from virtshape.apiserver.validation.violation import invalid_value, mistyped_value, required_value, unsupported_value
+
+Tree = dict[str, Any]
+Path = tuple[Any, ...]
+"""The way to a value: the way to what holds it, then its key or index; empty for the object itself."""
+
+# What the definitions of KubeVirt's kinds let clients write as null, to be kept; Kubernetes itself writes the last one.
+_CONDITION_TIMES: Final = ("lastProbeTime", "lastTransitionTime")
+_NULLABLE: Final[dict[str, tuple[str, ...]]] = {
+    "KubeVirtCondition": _CONDITION_TIMES,
+    "VirtualMachineCondition": _CONDITION_TIMES,
+    "VirtualMachineInstanceCondition": _CONDITION_TIMES,
+    "Event": ("eventTime",),
+}
+_HEAD: Final = frozenset({"apiVersion", "kind"})
+_METADATA: Final = ((), "metadata")
+_NOWHERE: Final = "<nil>"
+"""What stands for the field of a cause that names none."""
+
+_NAMES: Final[dict[type, str]] = {
+    bool: "boolean",
+    dict: "object",
+    float: "number",
+    int: "integer",
+    list: "array",
+    str: "string",
+    type(None): "null",
+}
+
+
+class Settled(NamedTuple):
+    """The tree without what cannot stay, paths of unknown fields, what is wrong, and why it cannot be read at all."""
+
+    tree: Tree
+    unknown: list[str]
+    causes: list[Cause]
+    misfits: list[str]
+
+
+def settle_shape(tree: Tree, kind: Kind) -> Settled:
+    """Make the tree fit its kind as far as it can be made."""
+    found = _Findings(custom=is_defined(kind))
+    settled = _find_object(kind.struct).settle(tree, (), found)
+    return Settled(settled, sorted(found.unknown), found.causes, found.misfits)
+
+
+class _Findings:
+    """What comes to light on the walk through a tree."""
+
+    def __init__(self, *, custom: bool) -> None:
+        self.custom = custom
+        self.unknown: list[str] = []
+        self.causes: list[Cause] = []
+        self.misfits: list[str] = []
+
+    def tell_mistyped(self, value: Any, shapes: "tuple[_Shape, ...]", at: Path) -> None:
+        path, given = _format(at), _NAMES[type(value)]
+        wanted = ",".join(dict.fromkeys(shape.name for shape in shapes))
+        if not self.custom or _is_metadata(at):
+            self.misfits.append(f"json: cannot unmarshal {given} into field {path} of type {wanted}")
+            return
+        # Definitions say of quantities in two ways that they are whole numbers or texts, and each is told.
+        is_quantity = any(isinstance(shape, _Custom) for shape in shapes)
+        for name in ("integer,string", "integer") if is_quantity else (wanted,):
+            self.causes.append(mistyped_value(path, given, f'{path} in body must be of type {name}: "{given}"'))
+        if is_quantity:
+            self.causes.append(invalid_value(_NOWHERE, "", f'"{path}" must validate at least one schema (anyOf)'))
+        if isinstance(value, float) and (is_quantity or wanted == "integer"):
+            self.causes.append(invalid_value(_NOWHERE, "", f"Checked value must be of type integer in {path}"))
+
+    def tell_invalid(self, value: Any, at: Path, words: str) -> None:
+        path = _format(at)
+        if self.custom and not _is_metadata(at):
+            self.causes.append(invalid_value(path, value, f"{path} in body {words}"))
+        else:
+            self.misfits.append(f"field {path} {words}")
+
+
+def _format(at: Path) -> str:
+    parts = []
+    while at:
+        at, part = at
+        parts.append(part)
+    return format_path(reversed(parts))
+
+
+def _is_metadata(at: Path) -> bool:
+    while len(at) and at[0]:
+        at = at[0]
+    return at == _METADATA
+
+
+class _Shape:
+    """What a value must be; this one, anything at all."""
+
+    name = "any"
+    accepted: frozenset[type] = frozenset(_NAMES)
+
+    def settle(self, value: Any, at: Path, found: _Findings) -> Any:  # noqa: ARG002 -- others look
+        """The value as it can stay."""
+        return value
+
+
+class _Scalar(_Shape):
+    def __init__(self, name: str, *accepted: type) -> None:
+        self.name = name
+        self.accepted = frozenset(accepted)
+
+
+class _Number(_Scalar):
+    def __init__(self, info: inspect.IntType | inspect.FloatType) -> None:
+        super().__init__("integer", int) if isinstance(info, inspect.IntType) else super().__init__(
+            "number", int, float
+        )
+        self._least, self._most = info.ge, info.le
+
+    def settle(self, value: Any, at: Path, found: _Findings) -> Any:
+        if self._least is not None and value < self._least:
+            found.tell_invalid(value, at, f"should be greater than or equal to {self._least}")
+        if self._most is not None and value > self._most:
+            found.tell_invalid(value, at, f"should be less than or equal to {self._most}")
+        return value
+
+
+class _Choice(_Scalar):
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        super().__init__("string", str)
+        self._values = values
+
+    def settle(self, value: Any, at: Path, found: _Findings) -> Any:
+        if value not in self._values:
+            found.causes.append(unsupported_value(_format(at), value, self._values))
+        return value
+
+
+class _Custom(_Scalar):
+    def __init__(self, cls: type) -> None:
+        super().__init__("string", str, int, float)
+        self._read = cls
+
+    def settle(self, value: Any, at: Path, found: _Findings) -> Any:
+        if isinstance(value, float) and found.custom:
+            found.tell_mistyped(value, (self,), at)
+            return value
+        try:
+            self._read(value)
+        except ValueError as error:
+            found.tell_invalid(value, at, f"is no {self._read.__name__.lower()}: {error}")
+        return value
+
+
+class _Nest(_Shape):
+    """A list, or an object with keys of the user's choice."""
+
+    def __init__(self, name: str, accepted: type, inner: inspect.Type) -> None:
+        self.name = name
+        self.accepted = frozenset({accepted})
+        self._inner = _read_shapes(inner)
+
+    def settle(self, value: Any, at: Path, found: _Findings) -> Any:
+        inner = self._inner
+        if isinstance(value, list):
+            return [_settle(item, inner, (at, index), found) for index, item in enumerate(value)]
+        if None in value.values():
+            value = self._without_nulls(value, at, found)
+        return {key: _settle(item, inner, (at, key), found) for key, item in value.items()}
+
+    def _without_nulls(self, value: Tree, at: Path, found: _Findings) -> Tree:
+        """The values that are there; Kubernetes' own texts, as those in labels, are empty rather than absent."""
+        are_texts = [shape.name for shape in self._inner] == ["string"] and (not found.custom or _is_metadata(at))
+        if are_texts:
+            return {key: "" if item is None else item for key, item in value.items()}
+        return {key: item for key, item in value.items() if item is not None}
+
+
+class _Field(NamedTuple):
+    shapes: tuple[_Shape, ...]
+    required: bool
+    nullable: bool
+
+
+class _Object(_Shape):
+    name = "object"
+    accepted = frozenset({dict})
+
+    def __init__(self, struct: type[Struct]) -> None:
+        self._struct = struct
+        self._is_open = not struct.__struct_config__.forbid_unknown_fields
+
+    @cached_property
+    def _fields(self) -> dict[str, _Field]:
+        info = inspect.type_info(self._struct)
+        nullable = _NULLABLE.get(self._struct.__name__, ())
+        return {
+            field.encode_name: _Field(_read_shapes(field.type), field.required, field.encode_name in nullable)
+            for field in (info.fields if isinstance(info, inspect.StructType) else ())
+        }
+
+    @cached_property
+    def _required(self) -> list[str]:
+        return [name for name, field in self._fields.items() if field.required]
+
+    def settle(self, value: Any, at: Path, found: _Findings) -> Any:
+        fields = self._fields
+        result = {}
+        for name, inner in value.items():
+            field = fields.get(name)
+            if field is None:
+                if self._is_open:
+                    result[name] = inner
+                else:
+                    found.unknown.append(_format((at, name)))
+            elif inner is not None:
+                result[name] = _settle(inner, field.shapes, (at, name), found)
+            elif field.nullable or self._keeps_nulls(at, found):
+                result[name] = None
+        for name in self._required:
+            if result.get(name) is None and not self._lacks_rightly(name, at):
+                found.causes.append(required_value(_format((at, name))))
+        return result
+
+    def _keeps_nulls(self, at: Path, found: _Findings) -> bool:
+        """The definitions of custom kinds leave metadata inside objects alone, nulls and all."""
+        return self._struct is ObjectMeta and at != _METADATA and found.custom
+
+    def _lacks_rightly(self, name: str, at: Path) -> bool:
+        """The server knows what kind it reads, and what metadata lacks is told in words of their own."""
+        return name in _HEAD if not at else _is_metadata(at)
+
+
+def _settle(value: Any, shapes: tuple[_Shape, ...], at: Path, found: _Findings) -> Any:
+    for shape in shapes:
+        if value.__class__ in shape.accepted:
+            return shape.settle(value, at, found)
+    found.tell_mistyped(value, shapes, at)
+    return value
+
+
+@cache
+def _find_object(struct: type[Struct]) -> _Object:
+    return _Object(struct)
+
+
+def _read_shapes(info: inspect.Type) -> tuple[_Shape, ...]:
+    """The shapes that a value may have, null aside."""
+    match info:
+        case inspect.Metadata(type=inner):
+            return _read_shapes(inner)
+        case inspect.UnionType(types=types):
+            return tuple(shape for inner in types for shape in _read_shapes(inner))
+        case inspect.NoneType():
+            return ()
+        case _:
+            return (_read_shape(info),)
+
+
+def _read_shape(info: inspect.Type) -> _Shape:
+    match info:
+        case inspect.BoolType():
+            return _Scalar("boolean", bool)
+        case inspect.IntType() | inspect.FloatType():
+            return _Number(info)
+        case inspect.StrType():
+            return _Scalar("string", str)
+        case inspect.LiteralType(values=values):
+            return _Choice(values)
+        case inspect.CustomType(cls=cls):
+            return _Custom(cls)
+        case inspect.ListType(item_type=item):
+            return _Nest("array", list, item)
+        case inspect.DictType(value_type=value) if not isinstance(value, inspect.AnyType):
+            return _Nest("object", dict, value)
+        case inspect.DictType():
+            return _Scalar("object", dict)
+        case inspect.StructType(cls=struct):
+            return _find_object(struct)
+        case _:
+            return _Shape()

@@ -1,0 +1,154 @@
+"""
+How strict the server is with what a client writes: unknown and repeated fields are ignored, warned of or refused.
+
+Whatever the strictness, unknown fields and nulls go, and an object that breaks its kind's schema is refused.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from virtshape.api.codec import from_tree
+from virtshape.api.jsontext import find_duplicate_keys
+from virtshape.api.kinds import Kind
+from virtshape.api.problems import DecodeError
+from virtshape.api.status import Cause, StatusError
+from virtshape.apiserver.capability import is_defined
+from virtshape.apiserver.managedfields.ssa import find_undeclared, refuse_typed
+from virtshape.apiserver.patches.jsonpatch import find_unknown_members
+from virtshape.apiserver.validation.constraints import check_constraints
+from virtshape.apiserver.validation.metadata import check_created
+from virtshape.apiserver.validation.names import generate_name
+from virtshape.apiserver.validation.shape import Settled, settle_shape
+from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid, refuse_object
+
+Tree = dict[str, Any]
+
+MOST_WARNING_CHARACTERS: Final = 4096
+
+_CHECKED_ELSEWHERE: Final = ("apiVersion", "kind", "metadata.ownerReferences[")
+
+
+def admit_fields(
+    tree: Tree, text: bytes | None, kind: Kind, validation: str, *, patching: bool = False, creating: bool = False
+) -> tuple[Tree, list[str]]:
+    """
+    The tree without unknown fields and nulls, and warnings of the fields that the client has wrong.
+
+    `text` is what the tree was read from, if it was JSON. The very same tree comes back if nothing had to go. What is
+    wrong with the metadata of a new object is told along with the rest, and not at all if that is all there is.
+    """
+    repeated = find_duplicates(text, tree) if text is not None and validation != "Ignore" else []
+    problems = [f'duplicate field "{path}"' for path in repeated]
+    settled = Settled(tree, [], [], []) if _fits(tree, text, kind) else settle_shape(tree, kind)
+    problems += [f'unknown field "{path}"' for path in settled.unknown]
+    if settled.misfits:
+        raise _refuse_body(tree, kind, settled.misfits[0], patching=patching)
+    if problems and validation == "Strict":
+        raise _refuse_body(tree, kind, f"strict decoding error: {', '.join(problems)}", patching=patching)
+    warnings = limit_warnings(problems) if validation == "Warn" else []
+    causes = settled.causes
+    if settled.tree is not tree and not causes:
+        causes = _find_remaining(settled.tree, kind)
+    if is_defined(kind):
+        causes = check_constraints(settled.tree, kind, causes)
+    if causes:
+        if creating and is_defined(kind):
+            causes = [*_check_new_metadata(settled.tree, kind), *causes]
+        refusal = refuse_object(kind, (settled.tree.get("metadata") or {}).get("name") or "", causes)
+        refusal.warnings = tuple(warnings)
+        raise refusal
+    return settled.tree, warnings
+
+
+def _check_new_metadata(tree: Tree, kind: Kind) -> list[Cause]:
+    metadata = tree.get("metadata") or {}
+    if metadata.get("generateName") and not metadata.get("name"):
+        metadata = {**metadata, "name": generate_name(metadata["generateName"])}
+    return check_created(metadata, kind)
+
+
+def check_part(tree: Tree, kind: Kind) -> None:
+    """Refuse a part of an object that says what no object of the kind can say; it need not have what they must have."""
+    if _fits(tree, None, kind):
+        return
+    settled = settle_shape(tree, kind)
+    if settled.unknown and (undeclared := find_undeclared(tree, kind)) is not None:
+        raise undeclared
+    mistyped = [f".{cause.field}: {cause.message}" for cause in settled.causes if cause.type == "FieldValueTypeInvalid"]
+    if settled.misfits or mistyped:
+        raise refuse_typed(tree, [*settled.misfits, *mistyped])
+
+
+def check_patch_text(text: bytes, patch: Any, are_operations: bool, validation: str) -> list[str]:
+    """What is wrong with a patch itself, whatever it is applied to; refused if the client is strict."""
+    if validation == "Ignore":
+        return []
+    prefix = "json patch " if are_operations else ""
+    problems = [f'{prefix}duplicate field "{path}"' for path in find_duplicates(text, patch)]
+    if are_operations and isinstance(patch, list):
+        problems += find_unknown_members(patch)
+    if problems and validation == "Strict":
+        cause = invalid_value("patch", patch, f"strict decoding error: {', '.join(problems)}")
+        raise refuse_invalid("", "", "", [cause])
+    return problems
+
+
+def find_duplicates(text: bytes, tree: Any) -> list[str]:
+    """The paths of keys that stand more than once in their object; `tree` is what the text was read as."""
+    # Every key that was dropped took its colon along. Only an escaped colon could hide that.
+    if b"\\u003" not in text and text.count(b":") == msgspec.json.encode(tree).count(b":"):
+        return []
+    return find_duplicate_keys(text)
+
+
+def limit_warnings(warnings: list[str]) -> list[str]:
+    """As many of the warnings as a client should have to read."""
+    left = MOST_WARNING_CHARACTERS
+    for index, warning in enumerate(warnings):
+        left -= len(warning)
+        if left < 0:
+            return warnings[:index]
+    return warnings
+
+
+def _fits(tree: Tree, text: bytes | None, kind: Kind) -> bool:
+    """Whether the object can stay as it is."""
+    if b"null" in (text if text is not None else msgspec.json.encode(tree)):
+        return False
+    try:
+        # Which explains nothing: the walk does that.
+        msgspec.convert(tree, kind.struct, dec_hook=_read_whole if is_defined(kind) else _read_scalar)
+    except (msgspec.ValidationError, RecursionError):
+        return False
+    return True
+
+
+def _read_scalar(scalar: type, value: Any) -> Any:
+    return scalar(value)
+
+
+def _read_whole(scalar: type, value: Any) -> Any:
+    """The same for a custom kind, whose definition takes whole numbers alone."""
+    if value.__class__ is float:
+        raise ValueError("not a whole number")
+    return scalar(value)
+
+
+def _find_remaining(tree: Tree, kind: Kind) -> list[Cause]:
+    """What the decoder minds that the walk did not see, apart from what is checked elsewhere."""
+    try:
+        from_tree(tree, kind.struct)
+    except DecodeError as error:
+        return [
+            problem.cause for problem in error.problems if not problem.field.startswith("metadata.ownerReferences[")
+        ]
+    return []
+
+
+def _refuse_body(tree: Tree, kind: Kind, words: str, *, patching: bool) -> StatusError:
+    if patching:
+        patched = msgspec.json.encode(tree).decode()
+        return refuse_invalid("", "", "", [invalid_value("patch", patched, words)])
+    head = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
+    return StatusError(400, "BadRequest", f"{head}: {words}")

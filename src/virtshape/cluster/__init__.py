@@ -1,0 +1,1 @@
+"""virtshape on a Kubernetes cluster: webhook, controller process, aggregated API, manifests."""

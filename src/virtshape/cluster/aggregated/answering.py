@@ -1,0 +1,99 @@
+"""
+One request that the cluster's API server passes on to one answer: who asks, whether they may, and what comes of it.
+
+What actions do is not decided here.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.answers import answer_error, answer_not_found
+from virtshape.apiserver.auth.authentication import User
+from virtshape.apiserver.auth.authorization import Attributes, refuse
+from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
+from virtshape.apiserver.discovery.publishing import Publisher
+from virtshape.apiserver.http import Answer
+from virtshape.apiserver.message import Request
+from virtshape.apiserver.subresources.about import answer_about
+from virtshape.apiserver.subresources.dispatch import Actions
+from virtshape.apiserver.subresources.route import ActionRoute, find_action
+from virtshape.client.errors import ConfigError, UnreachableError
+from virtshape.cluster.aggregated.identity import FrontProxy, identify
+from virtshape.cluster.delegation import DelegatedAuthorizer
+
+GROUPS: Final = {ACTION_GROUP: list(ACTION_VERSIONS)}
+_OPEN_TO_ALL: Final = frozenset({"healthz", "livez", "readyz"})
+_log = logging.getLogger(__name__)
+
+
+class AggregatedServer:
+    """Answers requests for the subresource API, and for what it says of itself."""
+
+    def __init__(
+        self,
+        actions: Actions,
+        authorizer: DelegatedAuthorizer,
+        find_proxy: Callable[[], FrontProxy],
+        publisher: Publisher,
+    ) -> None:
+        self._actions = actions
+        self._authorizer = authorizer
+        self._find_proxy = find_proxy
+        self._publisher = publisher
+
+    def handle(self, request: Request) -> Answer | Awaitable[Answer]:
+        """The answer to a request, or the promise of one."""
+        if request.path[1:].partition("/")[0] in _OPEN_TO_ALL:
+            return self._publisher.answer(request) or answer_not_found()
+        try:
+            user = identify(request, self._find_proxy())
+        except StatusError as error:
+            return answer_error(error)
+        return self._answer(request, user)
+
+    def authenticate(self, request: Request) -> None:
+        """Raise StatusError if the request does not come from the API server; large bodies are read for it only."""
+        identify(request, self._find_proxy())
+
+    async def _answer(self, request: Request, user: User) -> Answer:
+        try:
+            route = find_action(request)
+            if route is None:  # documents, which are no secret
+                return answer_about(request) or self._publisher.answer(request) or answer_not_found()
+            if route.verb is None:
+                words = f'{request.method} is not supported on "{route.resource}/{route.action}"'
+                raise StatusError(405, "MethodNotAllowed", words).about(ACTION_GROUP, route.resource)
+            await self._require(user, _attributes(route))
+            return await self._actions.answer(request, route, partial(self._authorizer.authorize, user))
+        except StatusError as error:
+            return answer_error(error)
+        except (UnreachableError, ConfigError) as error:
+            _log.error("%s %s: %s", request.method, request.path, error)
+            words = f"the cluster's API server cannot be asked: {error}"
+            return answer_error(StatusError(503, "ServiceUnavailable", words).retry_after(1))
+
+    async def _require(self, user: User, wanted: Attributes) -> None:
+        decision = await self._authorizer.authorize(user, wanted)
+        if not decision.allowed:
+            raise _forbid(user, wanted, decision.reason)
+
+
+def _attributes(route: ActionRoute) -> Attributes:
+    return Attributes(
+        verb=str(route.verb),
+        group=ACTION_GROUP,
+        resource=route.resource,
+        subresource=route.action,
+        namespace=route.namespace,
+        name=route.name,
+    )
+
+
+def _forbid(user: User, wanted: Attributes, reason: str) -> StatusError:
+    resource = f"{wanted.resource}/{wanted.subresource}" if wanted.subresource else wanted.resource
+    place = f'API group "{wanted.group}" in the namespace "{wanted.namespace}"'
+    words = f'User "{user.name}" cannot {wanted.verb} resource "{resource}" in {place}'
+    return refuse(wanted.group, wanted.resource, wanted.name, f"{words}: {reason}" if reason else words)

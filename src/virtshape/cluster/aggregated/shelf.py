@@ -1,0 +1,51 @@
+"""
+VMs and instances as a cluster keeps them: read from its API server, and changed there.
+
+What decisions need to know besides is seen through the surroundings.
+"""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from virtshape.admission.world import World
+from virtshape.api.kinds import Kind
+from virtshape.api.status import StatusError
+from virtshape.apiserver.message import Request
+from virtshape.apiserver.subresources.running import Change
+from virtshape.client.resources import format_target
+from virtshape.client.rest import RestClient
+from virtshape.cluster.admissioncontext import Surroundings
+
+T = TypeVar("T")
+
+_MISSING: Final = 404
+
+
+class ClusterShelf:
+    """Keeps them on a cluster."""
+
+    def __init__(self, client: RestClient, surroundings: Surroundings) -> None:
+        self._client = client
+        self._surroundings = surroundings
+
+    async def find(self, kind: Kind, namespace: str, name: str) -> bytes | None:
+        """An object as the API server has it now."""
+        try:
+            return (await self._client.ask("GET", format_target(kind, namespace, name))).body
+        except StatusError as error:
+            if error.code != _MISSING:
+                raise
+            return None
+
+    async def change(
+        self, request: Request, kind: Kind, namespace: str, name: str, change: Change, *, dry_run: bool
+    ) -> None:
+        """Patch the object; values of the change take the place of those that are there."""
+        del request
+        subresource = "status" if change.part == "status" else ""
+        patch = {change.part: change.values}
+        await self._client.patch(kind.struct, name, namespace, patch=patch, subresource=subresource, dry_run=dry_run)
+
+    async def decide(self, call: Callable[[World], T]) -> T:
+        """Decide with what the cluster says."""
+        return await self._surroundings.decide(call)

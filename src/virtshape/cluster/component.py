@@ -1,0 +1,94 @@
+"""
+A component that serves HTTPS on a cluster: certificate, informers, listening socket and monitoring, from begin to end.
+
+What it answers is its own business.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.apiserver.http import Authenticate, Handler, Listener
+from virtshape.apiserver.limits import LARGEST_BODY
+from virtshape.client.informers import Informers
+from virtshape.cluster.admissioncontext import Surroundings
+from virtshape.cluster.monitoring import Monitor, monitored
+from virtshape.cluster.process import Ports
+from virtshape.cluster.tls.keeping import CertificateKeeper
+from virtshape.cluster.tls.sources import Certification
+from virtshape.daemon.garbagecollection import spare_collections
+from virtshape.daemon.logs import is_access_logged, log_requests
+from virtshape.daemon.metrics import Family
+from virtshape.daemon.processmetrics import list_task_figures
+from virtshape.supervise.checks import PASSED, Check
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import CERTIFICATES
+
+DRAIN_SECONDS: Final = 10.0
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """How to run."""
+
+    tls: Certification
+    port: int = 8443
+    ports: Ports = Ports()
+
+
+class Ready(Struct, frozen=True):
+    """Where the process answers."""
+
+    port: int
+    health_port: int
+    metrics_port: int
+
+
+class Server(Struct, frozen=True):
+    """What answers, what it knows of the cluster, and what serves it."""
+
+    handle: Handler
+    informers: Informers
+    surroundings: Surroundings
+    keeper: CertificateKeeper
+    list_figures: Callable[[], Iterable[Family]]
+    supervisor: Supervisor
+    largest_body: int = LARGEST_BODY
+    authenticate: Authenticate = lambda _: None
+
+
+async def serve(server: Server, settings: Settings, announce: Callable[[Ready], None]) -> None:
+    """Answer until cancelled; then finish what is in flight."""
+    serving: list[int] = []
+    supervisor = server.supervisor
+
+    def list_checks() -> dict[str, Check]:
+        checks = list_component_checks(server.surroundings, supervisor)
+        return {**checks, "certificate": PASSED if serving else Check("there is no certificate yet")}
+
+    monitor = Monitor(list_checks, lambda: [*server.list_figures(), *list_task_figures(supervisor)])
+    handle = log_requests(server.handle) if is_access_logged() else server.handle
+    listener = Listener(handle, largest_body=server.largest_body, authenticate=server.authenticate)
+    ports = settings.ports
+    async with (
+        monitored(monitor, ports.host, ports.health, ports.metrics) as (health, metrics),
+        server.informers.running(supervisor),
+        supervisor.running(CERTIFICATES, server.keeper.run),
+    ):
+        context = await server.keeper.wait()
+        await server.informers.wait()
+        try:
+            serving.append(await listener.start(ports.host, settings.port, context))
+            spare_collections()
+            announce(Ready(serving[0], health, metrics))
+            await asyncio.Event().wait()
+        finally:
+            serving.clear()
+            await listener.stop(DRAIN_SECONDS)
+
+
+def list_component_checks(surroundings: Surroundings, supervisor: Supervisor) -> dict[str, Check]:
+    """The checks that all components have: their background tasks, and whether informers have listed everything."""
+    synced = PASSED if surroundings.is_ready else Check("informers have not listed all objects yet")
+    return {"informers-synced": synced, **supervisor.list_checks()}

@@ -1,0 +1,150 @@
+"""
+The controllers as a process of their own on a cluster: several may run, and one of them is at work.
+
+Put together here; nothing is decided here. A process that loses the lease stops its controllers and stands again.
+"""
+
+import asyncio
+import logging
+import platform
+import uuid
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from virtshape.api.status import StatusError
+from virtshape.client.access import Access
+from virtshape.client.errors import ConfigError, UnreachableError
+from virtshape.client.protocol import Client
+from virtshape.cluster.bootstrap import install_defaults, list_defaults
+from virtshape.cluster.monitoring import Monitor, monitored
+from virtshape.cluster.process import Ports, connected
+from virtshape.controllers.manager import Controllers, make_informers
+from virtshape.controllers.pods.launcher import PodLauncher
+from virtshape.controllers.runtime.fencing import FencedClient
+from virtshape.controllers.runtime.leaderelection import Elector, Terms
+from virtshape.daemon.garbagecollection import spare_collections
+from virtshape.daemon.metrics import Family
+from virtshape.daemon.processmetrics import (
+    list_leader_figures,
+    list_loop_figures,
+    list_process_figures,
+    list_task_figures,
+)
+from virtshape.supervise.checks import PASSED, Check
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import INSTALL_DEFAULTS, LEADER_ELECTION
+
+COMPONENT: Final = "controller"
+LEASE: Final = "virtshape-controller"
+MANAGER: Final = "virt-controller"
+RETRY_SECONDS: Final = 1.0
+NO_RUNTIME: Final = "the controllers were started with --runtime=none"
+RuntimeName = Literal["pod", "none"]
+_log = logging.getLogger(__name__)
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """How to run."""
+
+    namespace: str
+    runtime: RuntimeName = "pod"
+    launcher_image: str = ""
+    catalog: bool = False
+    ports: Ports = Ports()
+    terms: Terms = Terms()
+
+
+class Ready(Struct, frozen=True):
+    """Where the process is asked how it is, and what it counts."""
+
+    health_port: int
+    metrics_port: int
+
+
+async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
+    """Control whenever this process is the leader, until cancelled."""
+    supervisor = Supervisor()
+    # The lease has a connection of its own, so that renewing it never waits for other requests.
+    async with connected(access, MANAGER) as line, connected(access, MANAGER) as quick:
+        manager = Manager(line.client, quick.client, settings, supervisor)
+        monitor = Monitor(manager.list_checks, manager.list_figures)
+        ports = settings.ports
+        async with (
+            monitored(monitor, ports.host, ports.health, ports.metrics) as (health, metrics),
+            supervisor.running(LEADER_ELECTION, manager.run),
+        ):
+            announce(Ready(health, metrics))
+            await asyncio.Event().wait()
+
+
+class Manager:
+    """Runs the controllers while this process holds the lease."""
+
+    def __init__(
+        self, client: Client, lease_client: Client, settings: Settings, supervisor: Supervisor, identity: str = ""
+    ) -> None:
+        self._client = client
+        self._settings = settings
+        self._supervisor = supervisor
+        identity = identity or f"{platform.node()}_{uuid.uuid4()}"
+        self._elector = Elector(lease_client, LEASE, settings.namespace, identity, settings.terms)
+        self._controllers: Controllers | None = None
+        self._is_controlling = False
+
+    async def run(self) -> None:
+        """Wait for the lease, control until it is lost, and wait for it again, until cancelled."""
+        while True:
+            try:
+                await self._elector.lead(self._control)
+            except (StatusError, UnreachableError, ConfigError) as error:
+                _log.error("starting the controllers failed: %s; trying again", error)
+            await asyncio.sleep(RETRY_SECONDS)
+
+    def list_checks(self) -> dict[str, Check]:
+        """Whether the lease can be read, whether the leader controls, and the background tasks."""
+        lease = PASSED if self._elector.is_in_touch else Check("the lease could not be read lately")
+        is_waiting = self._elector.is_leading and not self._is_controlling
+        started = (
+            Check("this process is the leader, and its controllers have not started yet") if is_waiting else PASSED
+        )
+        return {"lease": lease, "controllers-started": started, **self._supervisor.list_checks()}
+
+    def list_figures(self) -> Iterable[Family]:
+        """The metrics of the process, its controllers and its background tasks."""
+        loops = self._controllers.loops if self._controllers is not None else ()
+        return [
+            *list_process_figures(COMPONENT),
+            *list_leader_figures(is_leading=self._elector.is_leading),
+            *list_loop_figures(loops),
+            *list_task_figures(self._supervisor),
+        ]
+
+    async def _control(self) -> None:
+        client: Client = FencedClient(self._client, lambda: self._elector.is_leading)
+        controllers = self._controllers = self._make_controllers(client)
+        missing = list_defaults(with_catalog=self._settings.catalog)
+        install = self._supervisor.running(INSTALL_DEFAULTS, partial(install_defaults, client, missing), finishes=True)
+        try:
+            async with install, controllers.running():
+                self._is_controlling = True
+                spare_collections()
+                _log.info("the controllers have started")
+                await asyncio.Event().wait()
+        finally:
+            self._is_controlling = False
+
+    def _make_controllers(self, client: Client) -> Controllers:
+        informers, launcher = make_informers(client), None
+        if self._settings.runtime == "pod":
+            launcher = PodLauncher(client, informers, self._settings.launcher_image)
+        return Controllers(
+            client,
+            launcher,
+            supervisor=self._supervisor,
+            informers=informers,
+            absence=NO_RUNTIME,
+            on_cluster=True,
+        )

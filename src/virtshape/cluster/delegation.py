@@ -1,0 +1,76 @@
+"""
+Authorization delegated to the cluster's API server: each question is a SubjectAccessReview.
+
+Decisions are cached for a few seconds under everything that the API server decides by.
+"""
+
+import time
+from collections.abc import Hashable
+from typing import Final
+
+from virtshape.api.authorization import (
+    NonResourceAttributes,
+    ResourceAttributes,
+    SubjectAccessReview,
+    SubjectAccessReviewSpec,
+)
+from virtshape.api.meta import ObjectMeta
+from virtshape.apiserver.auth.authentication import User
+from virtshape.apiserver.auth.authorization import Attributes, Decision
+from virtshape.client.protocol import Client
+from virtshape.controllers.runtime.clock import Clock
+
+REMEMBERED_SECONDS: Final = 10.0
+REMEMBERED_ANSWERS: Final = 4096
+
+
+class DelegatedAuthorizer:
+    """Asks the API server at the other end of a client."""
+
+    def __init__(self, client: Client, clock: Clock = time.monotonic) -> None:
+        self._client = client
+        self._clock = clock
+        self._remembered: dict[Hashable, tuple[float, Decision]] = {}
+
+    async def authorize(self, user: User, wanted: Attributes) -> Decision:
+        """Whether the user may do it; StatusError or UnreachableError if nobody can say."""
+        key = _identify(user), wanted
+        known = self._remembered.get(key)
+        if known is not None and known[0] > self._clock():
+            return known[1]
+        review = await self._client.create(build_review(user, wanted))
+        status = review.status
+        decision = Decision(status is not None and status.allowed, (status.reason if status else None) or "")
+        if len(self._remembered) >= REMEMBERED_ANSWERS:
+            self._remembered.clear()
+        self._remembered[key] = self._clock() + REMEMBERED_SECONDS, decision
+        return decision
+
+
+def _identify(user: User) -> Hashable:
+    """Return all that a review says about a user, in an order that does not depend on the request's headers."""
+    return user.name, user.uid, frozenset(user.groups), frozenset(user.extra.items())
+
+
+def build_review(user: User, wanted: Attributes) -> SubjectAccessReview:
+    """The question whether a user may do something."""
+    spec = SubjectAccessReviewSpec(
+        user=user.name,
+        groups=list(user.groups) or None,
+        uid=user.uid or None,
+        extra={key: list(values) for key, values in user.extra.items()} or None,
+    )
+    if wanted.path:
+        spec.non_resource_attributes = NonResourceAttributes(path=wanted.path, verb=wanted.verb)
+    else:
+        spec.resource_attributes = ResourceAttributes(
+            verb=wanted.verb,
+            group=wanted.group or None,
+            resource=wanted.resource or None,
+            subresource=wanted.subresource or None,
+            namespace=wanted.namespace or None,
+            name=wanted.name or None,
+        )
+    return SubjectAccessReview(
+        api_version="authorization.k8s.io/v1", kind="SubjectAccessReview", metadata=ObjectMeta(), spec=spec
+    )

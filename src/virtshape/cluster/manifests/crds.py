@@ -1,0 +1,51 @@
+"""
+CustomResourceDefinitions of an installation: the kinds that a cluster does not have yet.
+
+The kinds themselves are described elsewhere; here is who converts between their versions, and which ones come along.
+"""
+
+from typing import Final
+
+from virtshape.apiserver.discovery.definitions import list_definitions, write_definition
+from virtshape.cluster.manifests.certificates import annotate_trust
+from virtshape.cluster.manifests.naming import Tree, label, name_component
+from virtshape.cluster.manifests.options import Options
+
+CONVERTED_GROUP: Final = "instancetype.kubevirt.io"
+CONVERT_PATH: Final = "/convert"
+_OWN_GROUPS: Final = ("kubevirt.io", CONVERTED_GROUP, "flavor.kubevirt.io")
+_DISK_GROUP: Final = "cdi.kubevirt.io"
+
+
+def list_names(options: Options) -> list[str]:
+    """The definitions that come with the installation; those of volume snapshots are the cluster's to bring."""
+    groups = {*_OWN_GROUPS, *([_DISK_GROUP] if options.cdi else [])}
+    return [name for name in list_definitions() if name.partition(".")[2] in groups]
+
+
+def list_converted() -> list[str]:
+    """The definitions whose versions our webhook converts."""
+    return [name for name in list_definitions() if name.partition(".")[2] == CONVERTED_GROUP]
+
+
+def build_definitions(options: Options) -> list[Tree]:
+    """All definitions, ready to be applied."""
+    return [_build_definition(name, options) for name in list_names(options)]
+
+
+def _build_definition(name: str, options: Options) -> Tree:
+    tree = write_definition(name)
+    metadata = {"name": name, "labels": label()}
+    spec = tree["spec"]
+    if spec["group"] == CONVERTED_GROUP:
+        metadata |= annotate_trust("webhook", options)
+        spec = spec | {"conversion": _build_conversion(options.namespace)}
+    return tree | {"metadata": metadata, "spec": spec}
+
+
+def _build_conversion(namespace: str) -> Tree:
+    service = {"namespace": namespace, "name": name_component("webhook"), "path": CONVERT_PATH, "port": 443}
+    return {
+        "strategy": "Webhook",
+        "webhook": {"clientConfig": {"service": service}, "conversionReviewVersions": ["v1"]},
+    }

@@ -1,0 +1,66 @@
+"""
+Admission policies that narrow what the aggregated API may do with pods.
+
+Guests' consoles and screens are reached by a command in their pod, and a paused guest is noted on its pod. RBAC can
+restrict neither to some pods, commands or fields, so policies do: only launcher pods, the visit command, annotations.
+"""
+
+from typing import Final
+
+from virtshape.cluster.manifests.naming import SYSTEM, Tree, begin, name_account
+from virtshape.cluster.manifests.options import Options
+from virtshape.controllers.pods.naming import CONTAINER, LAUNCHER
+from virtshape.launcher.pod.paths import VISIT, VISITS
+
+_VERSION: Final = "admissionregistration.k8s.io/v1"
+_VISITS: Final = f"{SYSTEM}-visits"
+_CHANGES: Final = f"{SYSTEM}-pod-changes"
+_SAME_LABELS: Final = "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})"
+_SAME_OWNERS: Final = "object.metadata.?ownerReferences.orValue([]) == oldObject.metadata.?ownerReferences.orValue([])"
+
+
+def build_guards(options: Options) -> list[Tree]:
+    """Return the policies for the aggregated API's account, and the bindings that put them in force."""
+    if options.runtime == "none":
+        return []
+    account = name_account("apiserver", options.namespace)
+    is_launcher = f"request.name.startsWith('{LAUNCHER}-')"
+    visits = _guard(
+        _VISITS,
+        account,
+        ("CONNECT", "pods/exec"),
+        f"{is_launcher} && object.container == '{CONTAINER}' && {_match_visit()}",
+        "the aggregated API may visit guests in their pods, and do nothing else there",
+    )
+    changes = _guard(
+        _CHANGES,
+        account,
+        ("UPDATE", "pods"),
+        f"{is_launcher} && object.spec == oldObject.spec && {_SAME_LABELS} && {_SAME_OWNERS}",
+        "the aggregated API may annotate the pods of guests, and change nothing else of pods",
+    )
+    return [*visits, *changes]
+
+
+def _guard(name: str, account: str, operation: tuple[str, str], expression: str, message: str) -> list[Tree]:
+    """Return a policy that denies an account what the expression does not allow, and its binding."""
+    verb, resource = operation
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": [verb], "resources": [resource], "scope": "*"}
+    policy = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule]},
+        "matchConditions": [{"name": "aggregated-api", "expression": f"request.userInfo.username == '{account}'"}],
+        "validations": [{"expression": expression, "message": message, "reason": "Forbidden"}],
+    }
+    binding = {"policyName": name, "validationActions": ["Deny"]}
+    return [
+        {**begin(_VERSION, "ValidatingAdmissionPolicy", name, component="apiserver"), "spec": policy},
+        {**begin(_VERSION, "ValidatingAdmissionPolicyBinding", name, component="apiserver"), "spec": binding},
+    ]
+
+
+def _match_visit() -> str:
+    """Return a CEL expression that is true for the visit command with one of its actions, and for nothing else."""
+    exact = " && ".join(f"object.command[{number}] == '{word}'" for number, word in enumerate(VISIT))
+    actions = ", ".join(f"'{action}'" for action in VISITS)
+    return f"object.command.size() > {len(VISIT)} && {exact} && object.command[{len(VISIT)}] in [{actions}]"

@@ -1,0 +1,98 @@
+"""How the components are reached and what they may reach: Services, the aggregated API, policies, monitoring."""
+
+from typing import Any, Final
+
+from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
+from virtshape.cluster.manifests.certificates import SERVING, annotate_trust
+from virtshape.cluster.manifests.naming import (
+    COMPONENTS,
+    HEALTH_PORT,
+    HTTPS_PORT,
+    METRICS_PORT,
+    SYSTEM,
+    Component,
+    Tree,
+    begin,
+    label,
+    name_component,
+)
+from virtshape.cluster.manifests.options import Options
+
+METRICS: Final = f"{SYSTEM}-metrics"
+_APISERVER_PORTS: Final = (443, 6443)
+_DNS_PORT: Final = 53
+
+
+def build_services(options: Options) -> list[Tree]:
+    """The Services of what serves, and one over all for their figures."""
+    namespace = options.namespace
+    serving = [
+        {
+            **begin("v1", "Service", name_component(component), namespace, component=component),
+            "spec": {"selector": label(component), "ports": [_port("https", 443, "https")]},
+        }
+        for component in SERVING
+    ]
+    metrics = begin("v1", "Service", METRICS, namespace)
+    ports = [_port("metrics", METRICS_PORT, "metrics")]
+    return [*serving, {**metrics, "spec": {"clusterIP": "None", "selector": label(), "ports": ports}}]
+
+
+def build_api_services(options: Options) -> list[Tree]:
+    """Where the API server sends requests for VMs' subresources: `start`, `console` and the like."""
+    service = {"namespace": options.namespace, "name": name_component("apiserver"), "port": 443}
+    built = []
+    for number, version in enumerate(ACTION_VERSIONS):
+        tree = begin("apiregistration.k8s.io/v1", "APIService", f"{version}.{ACTION_GROUP}", component="apiserver")
+        tree["metadata"] |= annotate_trust("apiserver", options)
+        tree["spec"] = {
+            "group": ACTION_GROUP,
+            "version": version,
+            "groupPriorityMinimum": 1000,
+            "versionPriority": 20 - number,
+            "service": service,
+        }
+        built.append(tree)
+    return built
+
+
+def build_policies(options: Options) -> list[Tree]:
+    """Who may talk to each component, and whom it may talk to; all else is refused."""
+    return [_build_policy(component, options.namespace) for component in COMPONENTS]
+
+
+def build_monitors(options: Options) -> list[Tree]:
+    """What tells a Prometheus operator where figures are, if asked for: a cluster without one refuses it."""
+    if not options.service_monitor:
+        return []
+    tree = begin("monitoring.coreos.com/v1", "ServiceMonitor", SYSTEM, options.namespace)
+    endpoint = {"port": "metrics", "path": "/metrics", "interval": "30s"}
+    return [{**tree, "spec": {"selector": {"matchLabels": label()}, "endpoints": [endpoint]}}]
+
+
+def _port(name: str, port: int, target: str) -> Tree:
+    return {"name": name, "port": port, "targetPort": target, "protocol": "TCP"}
+
+
+def _build_policy(component: Component, namespace: str) -> Tree:
+    # The API server and kubelets call from addresses of nodes, which no selector of pods can name.
+    from_anywhere = [HEALTH_PORT, *([HTTPS_PORT] if component in SERVING else [])]
+    ingress = [
+        {"ports": _list_ports(*from_anywhere)},
+        {"from": [{"namespaceSelector": {}}], "ports": _list_ports(METRICS_PORT)},
+    ]
+    # Nor are the API server and, on some clusters, DNS pods.
+    egress = [{"ports": [*_list_ports(*_APISERVER_PORTS, _DNS_PORT), {"port": _DNS_PORT, "protocol": "UDP"}]}]
+    return {
+        **begin("networking.k8s.io/v1", "NetworkPolicy", name_component(component), namespace, component=component),
+        "spec": {
+            "podSelector": {"matchLabels": label(component)},
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": ingress,
+            "egress": egress,
+        },
+    }
+
+
+def _list_ports(*ports: int) -> list[dict[str, Any]]:
+    return [{"port": port, "protocol": "TCP"} for port in ports]

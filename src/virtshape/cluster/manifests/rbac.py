@@ -1,0 +1,157 @@
+"""
+What each component may do, and not more: its account, its roles, and what binds the two.
+
+Names of objects stand in a rule wherever Kubernetes lets them.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
+from virtshape.cluster.manifests.certificates import SERVING
+from virtshape.cluster.manifests.crds import list_converted
+from virtshape.cluster.manifests.naming import COMPONENTS, SYSTEM, Component, Tree, begin, name_component, name_secret
+from virtshape.cluster.manifests.options import Options
+
+RBAC_GROUP: Final = "rbac.authorization.k8s.io"
+RBAC_VERSION: Final = f"{RBAC_GROUP}/v1"
+
+READ: Final = ("get", "list", "watch")
+_CHANGE: Final = ("update", "patch")
+_MACHINES: Final = "kubevirt.io"
+_SHAPES: Final = ("instancetype.kubevirt.io", "flavor.kubevirt.io")
+_CLUSTER_SHAPES: Final = ("virtualmachineclusterinstancetypes", "virtualmachineclusterpreferences")
+_DISKS: Final = "cdi.kubevirt.io"
+_REGISTRATION: Final = "admissionregistration.k8s.io"
+_CONFIGURATIONS: Final = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+
+
+def build_rights(options: Options) -> list[Tree]:
+    """Accounts, roles and bindings of all components."""
+    built = []
+    for component in COMPONENTS:
+        built.append(begin("v1", "ServiceAccount", name_component(component), options.namespace, component=component))
+        built += _grant_everywhere(component, _list_rules(component, options), options.namespace)
+        built += _grant_at_home(component, _list_home_rules(component, options), options.namespace)
+    return [*built, *_build_delegation(options.namespace)]
+
+
+def rule(group: str, resources: Sequence[str], *verbs: str, names: Sequence[str] = ()) -> Tree:
+    """One rule of a role, of some objects alone if they are named."""
+    tree: Tree = {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
+    return tree | ({"resourceNames": list(names)} if names else {})
+
+
+def list_reading() -> list[Tree]:
+    """What it takes to resolve a VM: all that it may name, and the configuration."""
+    return [
+        rule(_MACHINES, ["virtualmachines", "virtualmachineinstances", "kubevirts"], *READ),
+        *(rule(group, ["*"], *READ) for group in _SHAPES),
+        rule("apps", ["controllerrevisions"], *READ),
+        rule("", ["persistentvolumeclaims"], *READ),
+        rule(_DISKS, ["datavolumes", "datasources"], *READ),
+        rule("snapshot.storage.k8s.io", ["volumesnapshots"], *READ),
+    ]
+
+
+def _list_rules(component: Component, options: Options) -> list[Tree]:
+    match component:
+        case "webhook":
+            return [*list_reading(), *_list_webhook_rules(options)]
+        case "controller":
+            return [*list_reading(), *_list_controller_rules(options)]
+        case "apiserver":
+            return [*list_reading(), *_list_apiserver_rules(options)]
+
+
+def _list_webhook_rules(options: Options) -> list[Tree]:
+    rules = [rule("authorization.k8s.io", ["subjectaccessreviews"], "create")]
+    if options.webhook_cert == "self-signed":
+        rules += [
+            rule(_REGISTRATION, _CONFIGURATIONS, "get", "patch", names=[SYSTEM]),
+            rule("apiextensions.k8s.io", ["customresourcedefinitions"], "get", "patch", names=list_converted()),
+        ]
+    return rules
+
+
+def _list_controller_rules(options: Options) -> list[Tree]:
+    rules = [
+        rule(_MACHINES, ["virtualmachines"], *_CHANGE),
+        rule(_MACHINES, ["virtualmachineinstances"], "create", "delete", *_CHANGE),
+        rule(_MACHINES, ["virtualmachines/status", "kubevirts/status"], *_CHANGE),
+        rule(_MACHINES, ["virtualmachines/finalizers", "virtualmachineinstances/finalizers"], "update"),
+        rule(_MACHINES, ["kubevirts"], "create"),
+        rule("apps", ["controllerrevisions"], "create", "delete"),
+        rule(_DISKS, ["datavolumes", "datavolumes/source"], "create"),
+        rule("", ["events"], "get", "create", "patch"),
+        rule("", ["nodes"], *READ),
+    ]
+    if options.runtime == "pod":
+        rules.append(rule("", ["pods"], *READ, "create", "delete"))
+        rules.append(rule("", ["persistentvolumeclaims"], "create"))
+    if options.catalog:
+        rules.append(rule(_SHAPES[0], _CLUSTER_SHAPES, "create"))
+    return rules
+
+
+def _list_apiserver_rules(options: Options) -> list[Tree]:
+    rules = []
+    if options.runtime == "pod":
+        rules += [rule("", ["pods"], "get", "patch"), rule("", ["pods/exec"], "get", "create")]
+    rules.append(rule(_MACHINES, ["virtualmachines", "virtualmachines/status"], *_CHANGE))
+    if options.webhook_cert == "self-signed":
+        names = [f"{version}.{ACTION_GROUP}" for version in ACTION_VERSIONS]
+        rules.append(rule("apiregistration.k8s.io", ["apiservices"], "get", "patch", names=names))
+    return rules
+
+
+def _list_home_rules(component: Component, options: Options) -> list[Tree]:
+    """What a component may do in the namespace of the installation."""
+    if component == "controller":
+        leases = ["leases"]
+        return [
+            rule("coordination.k8s.io", leases, "create"),
+            rule("coordination.k8s.io", leases, *READ, *_CHANGE, names=[name_component(component)]),
+        ]
+    if component in SERVING and options.webhook_cert == "self-signed":
+        return [rule("", ["secrets"], *READ, *_CHANGE, names=[name_secret(component)])]
+    return []
+
+
+def _grant_everywhere(component: Component, rules: list[Tree], namespace: str) -> list[Tree]:
+    name = name_component(component)
+    return [
+        {**begin(RBAC_VERSION, "ClusterRole", name, component=component), "rules": rules},
+        bind("ClusterRoleBinding", name, "ClusterRole", name, component, namespace),
+    ]
+
+
+def _grant_at_home(component: Component, rules: list[Tree], namespace: str) -> list[Tree]:
+    if not rules:
+        return []
+    name = name_component(component)
+    return [
+        {**begin(RBAC_VERSION, "Role", name, namespace, component=component), "rules": rules},
+        bind("RoleBinding", name, "Role", name, component, namespace, within=namespace),
+    ]
+
+
+def _build_delegation(namespace: str) -> list[Tree]:
+    """What lets the aggregated API ask the cluster's API server who is asking and what they may do."""
+    name = f"{name_component('apiserver')}-delegation"
+    reader = "extension-apiserver-authentication-reader"
+    return [
+        bind("ClusterRoleBinding", name, "ClusterRole", "system:auth-delegator", "apiserver", namespace),
+        bind("RoleBinding", name, "Role", reader, "apiserver", namespace, within="kube-system"),
+    ]
+
+
+def bind(
+    kind: str, name: str, role_kind: str, role: str, component: Component, namespace: str, *, within: str = ""
+) -> Tree:
+    """Give a role to a component's account, everywhere or within a namespace."""
+    return {
+        **begin(RBAC_VERSION, kind, name, within, component=component),
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": role_kind, "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": name_component(component), "namespace": namespace}],
+    }

@@ -1,0 +1,119 @@
+"""
+What the API server asks our webhook about: which writes, when, and what holds if nobody answers.
+
+Conditions only spare the webhook what it would let pass anyway. What it says is not decided here.
+"""
+
+from typing import Any, Final
+
+from virtshape.admission.accounts import list_trusted
+from virtshape.cluster.manifests.certificates import annotate_trust
+from virtshape.cluster.manifests.naming import SYSTEM, Tree, begin, name_component
+from virtshape.cluster.manifests.options import Options
+
+MUTATE_PATH: Final = "/admit/mutate"
+VALIDATE_PATH: Final = "/admit/validate"
+IGNORE_LABEL: Final = "virtshape.io/admission"
+"""A namespace with the value `ignore` is left alone: the way out where admission itself is in the way."""
+
+TIMEOUT_SECONDS: Final = 10
+_REGISTRATION: Final = "admissionregistration.k8s.io/v1"
+
+_CHANGED: Final = {
+    "name": "spec-changed",
+    "expression": (
+        "request.operation == 'CREATE' || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec"
+    ),
+}
+_RELABELLED: Final = {
+    "name": "spec-or-labels-changed",
+    "expression": (
+        f"{_CHANGED['expression']} || object.metadata.?labels.orValue({{}}) != oldObject.metadata.?labels.orValue({{}})"
+    ),
+}
+"""Some labels of an instance are the system's own."""
+_STATUS_CHANGED: Final = {
+    "name": "status-changed",
+    "expression": "object.?status.orValue({}) != oldObject.?status.orValue({})",
+}
+_LIVING: Final = {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
+
+
+def build_webhooks(options: Options) -> list[Tree]:
+    """Both configurations."""
+    return [
+        _build_configuration("MutatingWebhookConfiguration", _list_mutating(options), options),
+        _build_configuration("ValidatingWebhookConfiguration", _list_validating(options), options),
+    ]
+
+
+def _list_mutating(options: Options) -> list[Tree]:
+    reinvoked = {"reinvocationPolicy": "IfNeeded"}
+    return [
+        _build_webhook("vm.mutate", MUTATE_PATH, _rule("kubevirt.io", "virtualmachines"), options, _CHANGED, _LIVING)
+        | reinvoked,
+        _build_webhook("vmi.mutate", MUTATE_PATH, _rule("kubevirt.io", "virtualmachineinstances", "CREATE"), options)
+        | reinvoked,
+        _build_webhook(
+            "vmi.status",
+            MUTATE_PATH,
+            _rule("kubevirt.io", "virtualmachineinstances", "UPDATE"),
+            options,
+            _STATUS_CHANGED,
+            _by_others(options.namespace),
+        )
+        | reinvoked,
+    ]
+
+
+def _by_others(namespace: str) -> Tree:
+    """Return the condition that a user makes the request, and not the system itself."""
+    accounts = ", ".join(f"'{account}'" for account in sorted(list_trusted(namespace)))
+    return {"name": "not-by-the-system", "expression": f"!(request.userInfo.username in [{accounts}])"}
+
+
+def _list_validating(options: Options) -> list[Tree]:
+    checks = [
+        ("vm.validate", _rule("kubevirt.io", "virtualmachines"), (_CHANGED, _LIVING)),
+        ("vmi.validate", _rule("kubevirt.io", "virtualmachineinstances"), (_RELABELLED,)),
+        ("configuration.validate", _rule("kubevirt.io", "kubevirts"), (_CHANGED,)),
+        ("instancetype.validate", _rule("instancetype.kubevirt.io"), (_CHANGED,)),
+        ("flavor.validate", _rule("flavor.kubevirt.io"), (_CHANGED,)),
+    ]
+    # CDI itself lets a DataSource point into any namespace, also after a VM that copies from it was admitted.
+    disks = ("disk.validate", "*") if options.cdi else ("source.validate", "datasources")
+    checks.append((disks[0], _rule("cdi.kubevirt.io", disks[1]), (_CHANGED,)))
+    return [_build_webhook(name, VALIDATE_PATH, rule, options, *conditions) for name, rule, conditions in checks]
+
+
+def _build_configuration(kind: str, webhooks: list[Tree], options: Options) -> Tree:
+    tree = begin(_REGISTRATION, kind, SYSTEM, component="webhook")
+    tree["metadata"] |= annotate_trust("webhook", options)
+    return tree | {"webhooks": webhooks}
+
+
+def _build_webhook(name: str, path: str, rule: Tree, options: Options, *conditions: Tree) -> Tree:
+    service = {"namespace": options.namespace, "name": name_component("webhook"), "path": path, "port": 443}
+    webhook: Tree = {
+        "name": f"{name}.virtshape.io",
+        "clientConfig": {"service": service},
+        "rules": [rule],
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": {"matchExpressions": [{"key": IGNORE_LABEL, "operator": "NotIn", "values": ["ignore"]}]},
+        "failurePolicy": "Fail",
+        "sideEffects": "None",
+        "timeoutSeconds": TIMEOUT_SECONDS,
+        "admissionReviewVersions": ["v1"],
+    }
+    return webhook | ({"matchConditions": list(conditions)} if conditions else {})
+
+
+def _rule(group: str, resource: str = "*", *operations: str) -> dict[str, Any]:
+    """All versions by name, so that an object comes at the version that it was written at."""
+    return {
+        "apiGroups": [group],
+        "apiVersions": ["*"],
+        "operations": list(operations) or ["CREATE", "UPDATE"],
+        "resources": [resource],
+        "scope": "*",
+    }

@@ -1,0 +1,73 @@
+"""
+Health and figures of a process on a cluster, over plain HTTP: probes and Prometheus ask, and nobody else.
+
+Answers what it is told; decides nothing.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.apiserver.answers import NO_CACHE, answer_not_found
+from virtshape.apiserver.discovery.health import CONTENT_TYPE as PLAIN_TEXT
+from virtshape.apiserver.discovery.health import answer_check, answer_health
+from virtshape.apiserver.http import Handler, Listener
+from virtshape.apiserver.message import Request, Response
+from virtshape.daemon.metrics import CONTENT_TYPE, Family, render_metrics
+from virtshape.supervise.checks import PASSED, Checks
+
+LIVENESS: Final = ("livez", "healthz")
+READINESS: Final = "readyz"
+STOP_SECONDS: Final = 2.0
+
+Figures = Callable[[], Iterable[Family]]
+
+
+class Monitor(Struct, frozen=True):
+    """What to tell: whether the process can go on, whether it can do its work, and its figures."""
+
+    is_ready: Checks
+    figures: Figures
+    is_alive: Checks = lambda: {"ping": PASSED}
+
+    def answer_health(self, request: Request) -> Response:
+        """Answer a probe."""
+        endpoint, _, name = request.path.strip("/").partition("/")
+        if request.method not in ("GET", "HEAD") or endpoint not in (*LIVENESS, READINESS):
+            return answer_not_found()
+        checks = self.is_ready() if endpoint == READINESS else self.is_alive()
+        if name and name not in checks:
+            return answer_not_found()
+        excluded = request.query.get("exclude", [])
+        verbose = "verbose" in request.query
+        health = (
+            answer_check(checks[name], reveal=True)
+            if name
+            else answer_health(endpoint, checks, verbose=verbose, excluded=excluded)
+        )
+        return Response(health.status, health.text.encode(), PLAIN_TEXT, NO_CACHE)
+
+    def answer_metrics(self, request: Request) -> Response:
+        """Answer Prometheus."""
+        if request.method not in ("GET", "HEAD") or request.path != "/metrics":
+            return answer_not_found()
+        return Response(200, render_metrics(self.figures()), CONTENT_TYPE, NO_CACHE)
+
+
+@asynccontextmanager
+async def monitored(monitor: Monitor, host: str, health_port: int, metrics_port: int) -> AsyncIterator[tuple[int, int]]:
+    """Answer for as long as the block lasts; both ports, which the system chooses for 0."""
+    async with AsyncExitStack() as stack:
+        health = await stack.enter_async_context(_listening(monitor.answer_health, host, health_port))
+        yield health, await stack.enter_async_context(_listening(monitor.answer_metrics, host, metrics_port))
+
+
+@asynccontextmanager
+async def _listening(handler: Handler, host: str, port: int) -> AsyncIterator[int]:
+    listener = Listener(handler)
+    try:
+        yield await listener.start(host, port, None)
+    finally:
+        await listener.stop(STOP_SECONDS)

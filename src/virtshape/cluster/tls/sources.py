@@ -1,0 +1,131 @@
+"""
+Where a server's certificate comes from: a Secret that the server looks after itself, or files that others renew.
+
+Several processes share one Secret; whoever is first to renew it wins, and the others take what they find.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from virtshape.api.core.config import Secret
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.client.protocol import Client
+from virtshape.cluster.manifests.naming import Component, name_component, name_secret
+from virtshape.cluster.tls.material import read_material, renew, write_material
+
+MOST_TRIES: Final = 8
+CLUSTER_DOMAIN: Final = "cluster.local"
+
+
+class Served(Struct, frozen=True):
+    """A server's certificate and key, and the authority to have trusted for it, if that is ours to do; all are PEM."""
+
+    certificate: bytes
+    key: bytes
+    authority: bytes = b""
+
+
+class CertificateSource(Protocol):
+    """Finds the certificate to serve with."""
+
+    async def find(self) -> Served:
+        """The certificate as it is now; OSError, StatusError or UnreachableError if there is none to be had."""
+
+
+class SecretSource:
+    """Keeps the certificate in a Secret, and renews it."""
+
+    def __init__(
+        self,
+        client: Client,
+        name: str,
+        namespace: str,
+        hosts: Collection[str],
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._client = client
+        self._name = name
+        self._namespace = namespace
+        self._hosts = hosts
+        self._clock = clock
+
+    async def find(self) -> Served:
+        """What the Secret holds, renewed first if that is due."""
+        for _ in range(MOST_TRIES):
+            secret = await self._find_secret()
+            before = read_material(secret.data if secret is not None else None)
+            material = renew(before, self._hosts, self._clock())
+            if material is before or await self._store(secret, write_material(material)):
+                return Served(material.certificate, material.key, material.authority)
+        raise StatusError(
+            409, "Conflict", f"Secret {self._namespace}/{self._name} is being changed by others all the time"
+        )
+
+    async def _find_secret(self) -> Secret | None:
+        try:
+            return await self._client.get(Secret, self._name, self._namespace)
+        except StatusError as error:
+            if error.code != 404:
+                raise
+            return None
+
+    async def _store(self, secret: Secret | None, data: dict[str, str]) -> bool:
+        """Write the Secret; False if somebody else was faster."""
+        try:
+            if secret is None:
+                metadata = ObjectMeta(name=self._name, namespace=self._namespace)
+                await self._client.create(
+                    Secret(api_version="v1", kind="Secret", metadata=metadata, type="Opaque", data=data)
+                )
+            else:
+                await self._client.update(replace(secret, data={**(secret.data or {}), **data}))
+        except StatusError as error:
+            if error.code != 409:
+                raise
+            return False
+        return True
+
+
+class DirectorySource:
+    """Reads the certificate from files, as cert-manager has them mounted."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    async def find(self) -> Served:
+        """What the files hold now."""
+        return await asyncio.to_thread(self._read)
+
+    def _read(self) -> Served:
+        return Served((self._directory / "tls.crt").read_bytes(), (self._directory / "tls.key").read_bytes())
+
+
+class Certification(Struct, frozen=True, kw_only=True):
+    """Where a component's certificates come from: a directory if there is one, else a Secret in its namespace."""
+
+    namespace: str
+    directory: Path | None = None
+    secret: str = ""
+    hosts: tuple[str, ...] = ()
+    """Further names that the component is called by."""
+
+    def find_source(self, client: Client, component: Component) -> CertificateSource:
+        """The source of a component's certificates."""
+        if self.directory is not None:
+            return DirectorySource(self.directory)
+        hosts = [*list_hosts(component, self.namespace), *self.hosts]
+        return SecretSource(client, self.secret or name_secret(component), self.namespace, hosts)
+
+
+def list_hosts(component: Component, namespace: str) -> list[str]:
+    """The names that the API server may call a component by."""
+    name = name_component(component)
+    host = f"{name}.{namespace}.svc"
+    return [name, f"{name}.{namespace}", host, f"{host}.{CLUSTER_DOMAIN}"]

@@ -1,1 +1,0 @@
-"""What makes the state of the system follow its objects."""

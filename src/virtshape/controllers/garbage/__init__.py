@@ -1,0 +1,1 @@
+"""The garbage collector: delete objects whose owners are gone."""

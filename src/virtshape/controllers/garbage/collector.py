@@ -1,0 +1,217 @@
+"""
+The garbage collector: watches objects and their owners, and deletes objects whose owners are gone.
+
+An owner that was not seen is requested from the server before anything is deleted. Runs only where there is no
+kube-controller-manager.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from functools import partial
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.meta import OwnerReference
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.client.errors import UnreachableError
+from virtshape.client.protocol import Client
+from virtshape.client.resources import format_resource, kind_of, metadata_of
+from virtshape.controllers.garbage.decisions import (
+    Delete,
+    Disown,
+    Graph,
+    Identity,
+    Member,
+    Release,
+    Step,
+    decide_steps,
+    read_member,
+)
+from virtshape.controllers.runtime.loop import DONE, Loop, Name, Result
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import GARBAGE_COLLECTOR
+
+PAGE: Final = 200
+WATCH_SECONDS: Final = 300
+PAUSE_SECONDS: Final = 1.0
+_log = logging.getLogger(__name__)
+
+
+class Collector:
+    """Collects garbage among these kinds over a client."""
+
+    def __init__(self, client: Client, kinds: Sequence[type[Model]]) -> None:
+        self._client = client
+        self._kinds = kinds
+        self._graph = Graph()
+        self._present: dict[type[Model], dict[str, tuple[str, str]]] = {kind: {} for kind in kinds}
+        """Namespace and name of each object, by kind and UID."""
+        self._synced = {kind: asyncio.Event() for kind in kinds}
+        self.loop = Loop("garbage", self.reconcile)
+
+    @contextlib.asynccontextmanager
+    async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
+        """Collect for as long as the block lasts; it begins once everything was seen."""
+        async with contextlib.AsyncExitStack() as stack:
+            for kind in self._kinds:
+                watch = supervisor.running(GARBAGE_COLLECTOR, partial(self._follow, kind), item=format_resource(kind))
+                await stack.enter_async_context(watch)
+            for synced in self._synced.values():
+                await synced.wait()
+            await stack.enter_async_context(self.loop.running(supervisor))
+            yield
+
+    async def reconcile(self, name: Name) -> Result:
+        """Look after the object with this UID."""
+        member = self._graph.find(name.name)
+        if member is None:
+            return DONE
+        absent = [owner.uid for owner in member.owners if await self._is_absent(owner, member.identity.namespace)]
+        for step in decide_steps(member, self._graph, absent):
+            await self._take(step)
+        return DONE
+
+    async def _is_absent(self, owner: OwnerReference, namespace: str) -> bool:
+        """
+        Return True if there is no such owner in the dependent's namespace, or in the cluster for a cluster-wide kind.
+
+        An owner that cannot be resolved is not absent: one of an unknown kind, or a namespaced owner of a cluster-wide
+        object.
+        """
+        kind = find_kind(owner.api_version, owner.kind)
+        if kind is None or (kind.namespaced and not namespace):
+            return False
+        if self._present.get(kind.struct, {}).get(owner.uid) == (namespace if kind.namespaced else "", owner.name):
+            return False
+        current = await self._find(kind, owner.name, namespace)
+        return current is None or metadata_of(current).uid != owner.uid
+
+    async def _find(self, kind: Kind, name: str, namespace: str) -> Any:
+        try:
+            return await self._client.get(kind.struct, name, namespace if kind.namespaced else "")
+        except StatusError as error:
+            if error.code != 404:
+                raise
+            return None
+
+    async def _take(self, step: Step) -> None:
+        target = step.target
+        kind = find_kind(target.api_version, target.kind)
+        if kind is None:
+            return
+        match step:
+            case Delete(policy="Foreground"):
+                await self._delete(kind, target, in_foreground=True)
+            case Delete():
+                await self._delete(kind, target, in_foreground=False)
+            case Disown(owners=owners):
+                await self._disown(kind, target, owners)
+            case Release(finalizer=finalizer):
+                await self._release(kind, target, finalizer)
+
+    async def _delete(self, kind: Kind, target: Identity, *, in_foreground: bool) -> None:
+        policy: Any = "Foreground" if in_foreground else "Background"
+        try:
+            await self._client.delete(kind.struct, target.name, target.namespace, uid=target.uid, propagation=policy)
+        except StatusError as error:
+            if error.code != 404:
+                raise
+
+    async def _disown(self, kind: Kind, target: Identity, owners: frozenset[str]) -> None:
+        item = await self._find(kind, target.name, target.namespace)
+        if item is None or item.metadata.uid != target.uid:
+            return
+        left = [owner for owner in item.metadata.owner_references or () if owner.uid not in owners]
+        if left != (item.metadata.owner_references or []):
+            metadata = replace(item.metadata, owner_references=left or None)
+            await self._client.update(replace(item, metadata=metadata))
+
+    async def _release(self, kind: Kind, target: Identity, finalizer: str) -> None:
+        item = await self._find(kind, target.name, target.namespace)
+        if item is None or item.metadata.uid != target.uid:
+            return
+        left = [one for one in item.metadata.finalizers or () if one != finalizer]
+        if left != (item.metadata.finalizers or []):
+            await self._client.update(replace(item, metadata=replace(item.metadata, finalizers=left or None)))
+
+    async def _follow(self, kind: type[Model]) -> None:
+        """Know all objects of a kind, for good."""
+        while True:
+            try:
+                await self._watch(kind)
+            except (StatusError, UnreachableError) as error:
+                _log.warning("garbage collector: watching %s failed: %s; trying again", kind.__name__, error)
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _watch(self, kind: type[Model]) -> None:
+        """See all objects of a kind, then their changes; ends only with an error."""
+        revision = await self._see_all(kind)
+        self._synced[kind].set()
+        while True:
+            events = self._client.watch(kind, revision=revision, timeout=WATCH_SECONDS)
+            async with aclosing(events):
+                async for event in events:
+                    revision = event.revision
+                    if event.item is not None:
+                        self._note(kind, event.item, gone=event.type == "DELETED")
+
+    async def _see_all(self, kind: type[Model]) -> str:
+        """Take note of all objects there are, and of those that are gone; the revision that it is of."""
+        seen: set[str] = set()
+        continuation = ""
+        while True:
+            page = await self._client.list(kind, limit=PAGE, continuation=continuation)
+            for item in page.items:
+                self._note(kind, item, gone=False)
+                seen.add(metadata_of(item).uid or "")
+            continuation = page.continuation
+            if not continuation:
+                break
+            await asyncio.sleep(0)  # for others, where the server answers at once
+        for uid in self._present[kind].keys() - seen:
+            self._forget(kind, uid)
+        return page.revision
+
+    def _note(self, kind: type[Model], item: Model, *, gone: bool) -> None:
+        """Take note of an object, and have all looked at that it concerns."""
+        described = kind_of(kind)
+        member = read_member(described.api_version, described.kind, metadata_of(item))
+        uid = member.identity.uid
+        if gone:
+            self._forget(kind, uid)
+            return
+        self._present[kind][uid] = member.identity.namespace, member.identity.name
+        before = self._graph.find(uid)
+        self._graph.remove(uid)
+        if member.owners or member.deleting:
+            self._graph.put(member)
+            self._look_at(uid)
+        for owner in _owners(before):
+            self._look_at(owner.uid)
+        if member.deleting:
+            self._look_at_dependents(uid)
+
+    def _forget(self, kind: type[Model], uid: str) -> None:
+        self._present[kind].pop(uid, None)
+        member = self._graph.find(uid)
+        self._graph.remove(uid)
+        self._look_at_dependents(uid)
+        for owner in _owners(member):
+            self._look_at(owner.uid)
+
+    def _look_at_dependents(self, uid: str) -> None:
+        for dependent in self._graph.dependents(uid):
+            self._look_at(dependent.identity.uid)
+
+    def _look_at(self, uid: str) -> None:
+        self.loop.queue.add(Name("", uid))
+
+
+def _owners(member: Member | None) -> tuple[OwnerReference, ...]:
+    return member.owners if member is not None else ()

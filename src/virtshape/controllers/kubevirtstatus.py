@@ -1,0 +1,90 @@
+"""
+The state of the installation, told in the form that KubeVirt's own clients look for.
+
+Says what is true: that the controllers are at work, which version they are, and whether anything runs guests.
+"""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtCondition, KubeVirtStatus
+from virtshape.client.protocol import Client
+from virtshape.controllers.runtime.cache import Cache
+from virtshape.controllers.runtime.clock import Clock, format_time
+from virtshape.controllers.runtime.conditions import put_condition
+from virtshape.controllers.runtime.loop import DONE, Name, Result
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.supervise.checks import Checks
+
+VERSION: Final = f"v{version('virtshape')}"
+
+
+class InstallationReconciler:
+    """Reconciles the KubeVirt object; `runs_guests` if there is a launcher, `list_checks` reports background tasks."""
+
+    def __init__(
+        self,
+        client: Client,
+        cache: Cache,
+        clock: Clock,
+        *,
+        runs_guests: bool,
+        list_checks: Checks = dict,
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._clock = clock
+        self._runs_guests = runs_guests
+        self._list_checks = list_checks
+
+    async def reconcile(self, name: Name) -> Result:
+        """Say how the installation is."""
+        installed = self._cache.find(KubeVirt, name.name, name.namespace)
+        if installed is None or installed.metadata is None or installed.metadata.deletion_timestamp is not None:
+            return DONE
+        failures = {name: check.failure for name, check in self._list_checks().items() if check.failure}
+        stamp = format_time(self._clock())
+        status = describe_installation(installed, stamp, runs_guests=self._runs_guests, failures=failures)
+        if status != installed.status:
+            await self._client.update_status(replace(installed, status=status))
+        return DONE
+
+
+def describe_installation(
+    installed: KubeVirt, stamp: str, *, runs_guests: bool, failures: Mapping[str, str] | None = None
+) -> KubeVirtStatus:
+    """Return the status of an installation; `failures` are the background tasks that fail, with the reason."""
+    status = installed.status or KubeVirtStatus()
+    conditions = status.conditions or []
+    for wanted in _list_conditions(runs_guests=runs_guests, failures=failures or {}):
+        conditions = put_condition(conditions, wanted, stamp)
+    return replace(
+        status,
+        phase="Deployed",
+        conditions=conditions,
+        observed_generation=installed.metadata.generation if installed.metadata else None,
+        default_architecture=DEFAULT_ARCHITECTURE,
+        operator_version=VERSION,
+        observed_kube_virt_version=VERSION,
+        target_kube_virt_version=VERSION,
+    )
+
+
+def _list_conditions(*, runs_guests: bool, failures: Mapping[str, str]) -> list[KubeVirtCondition]:
+    ready = "AllComponentsReady"
+    degraded = KubeVirtCondition("Degraded", "False", ready, "All components are ready.")
+    if failures:
+        message = "; ".join(f"{name} failed: {failure}" for name, failure in failures.items())
+        degraded = KubeVirtCondition("Degraded", "True", "BackgroundTaskFailed", message)
+    elif not runs_guests:
+        message = "No launcher is at work: instances wait for a node."
+        degraded = KubeVirtCondition("Degraded", "True", "NoLauncher", message)
+    return [
+        KubeVirtCondition("Available", "True", ready, "All components are ready."),
+        KubeVirtCondition("Progressing", "False", ready, "All components are ready."),
+        degraded,
+        KubeVirtCondition("Created", "True", "AllResourcesCreated", "All resources were created."),
+    ]

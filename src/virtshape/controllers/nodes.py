@@ -1,0 +1,74 @@
+"""
+Nodes that launchers run guests on: known to the server while they are there, and no longer.
+
+A simulated node that an earlier run left behind is taken away, so that nothing waits for it.
+"""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.core.node import Node, NodeCondition, NodeStatus
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.client.protocol import Client
+from virtshape.client.resources import metadata_of
+from virtshape.controllers.runtime.clock import format_time
+from virtshape.controllers.vmi.launcher import SIMULATED_LABEL, Launcher
+
+HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
+MOST_TRIES: Final = 8
+"""Others may have something to note on a node that is new."""
+
+
+async def settle_nodes(client: Client, launcher: Launcher | None, now: float) -> dict[str, Launcher]:
+    """Have the launcher's node known as it is now; the launcher under the node's name."""
+    wanted = launcher.describe_node(format_time(now)) if launcher is not None else None
+    name = (metadata_of(wanted).name or "") if wanted is not None else ""
+    listing = await client.list(Node, labels=f"{SIMULATED_LABEL}=true")
+    for node in listing.items:
+        if metadata_of(node).name != name:
+            await client.delete(Node, metadata_of(node).name or "")
+    if wanted is None or launcher is None:
+        return {}
+    await _put(client, wanted)
+    return {name: launcher}
+
+
+async def put_unready_node(client: Client, name: str, message: str, now: float) -> Node:
+    """Set the condition Ready of a node to False; create the node if it does not exist."""
+    stamp = format_time(now)
+    wanted = NodeCondition("Ready", "False", stamp, stamp, message, "LauncherFailed")
+    node = Node(api_version="v1", kind="Node", metadata=ObjectMeta(name=name, labels={HOSTNAME_LABEL: name}))
+    try:
+        current = await client.create(node)
+    except StatusError as error:
+        if error.reason != "AlreadyExists":
+            raise
+        current = await client.get(Node, name)
+    status = current.status or NodeStatus()
+    others = [one for one in status.conditions or () if one.type != wanted.type]
+    before = next((one for one in status.conditions or () if one.type == wanted.type), None)
+    if before is not None and before.status == wanted.status:
+        wanted = replace(wanted, last_transition_time=before.last_transition_time)
+    return await client.update_status(replace(current, status=replace(status, conditions=[*others, wanted])))
+
+
+async def _put(client: Client, wanted: Node) -> None:
+    metadata = metadata_of(wanted)
+    name = metadata.name or ""
+    try:
+        current = await client.create(wanted)
+    except StatusError as error:
+        if error.reason != "AlreadyExists":
+            raise
+        current = await client.patch(Node, name, patch={"metadata": {"labels": metadata.labels}})
+    for left in reversed(range(MOST_TRIES)):
+        try:
+            await client.update_status(replace(current, status=wanted.status))
+        except StatusError as error:
+            if error.code != 409 or not left:
+                raise
+            current = await client.get(Node, name)
+        else:
+            return

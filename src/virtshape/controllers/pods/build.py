@@ -1,0 +1,158 @@
+"""
+The pod that runs a guest: its container, what that asks of a node, which nodes will do, what it is furnished with.
+
+Pure: an instance and the configuration in, an object out. Where it goes is the scheduler's to decide.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.codec import encode
+from virtshape.api.core.container import Container, ContainerPort, EnvVar, Probe
+from virtshape.api.core.pod import ExecAction
+from virtshape.api.core.podspec import Pod, PodSpec
+from virtshape.api.core.security import Capabilities, PodSecurityContext, SeccompProfile, SecurityContext
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.meta import ObjectMeta
+from virtshape.controllers.pods.naming import CONTAINER, list_annotations, list_labels, name_pod
+from virtshape.controllers.pods.overhead import is_dedicated
+from virtshape.controllers.pods.resources import EVEN_PARITY_ANNOTATION, build_resources
+from virtshape.controllers.pods.volumes import Furnishing, furnish, list_pull_secrets
+from virtshape.controllers.runtime.ownerreferences import make_owner_reference
+from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.launcher.pod.paths import INSTANCE_VARIABLE, RUNNING
+
+COMMAND: Final = ("virtshape", "launcher", "--pod")
+ARCHITECTURE_LABEL: Final = "kubernetes.io/arch"
+GUEST_USER: Final = 107
+DEFAULT_GRACE_SECONDS: Final = 30
+GRACE_MARGIN_SECONDS: Final = 15
+"""What the launcher gets beyond the guest's own time, to end a guest that did not, and to say so."""
+_LONGEST_HOSTNAME: Final = 63
+
+
+def build_launcher_pod(
+    vmi: VirtualMachineInstance,
+    configuration: KubeVirtConfiguration | None,
+    image: str,
+    block_claims: Collection[str] = (),
+) -> Pod:
+    """The pod of an instance; of the claims that it uses, those named are block devices."""
+    furnishings = furnish(vmi, block_claims)
+    metadata = vmi.metadata or ObjectMeta()
+    return Pod(
+        api_version="v1",
+        kind="Pod",
+        metadata=ObjectMeta(
+            name=name_pod(vmi),
+            namespace=metadata.namespace,
+            labels=list_labels(vmi),
+            annotations=list_annotations(vmi),
+            owner_references=[make_owner_reference(vmi)],
+        ),
+        spec=replace(
+            build_placing(vmi.spec),
+            containers=[_build_container(vmi, configuration, image, furnishings)],
+            volumes=[one.volume for one in furnishings],
+            image_pull_secrets=list_pull_secrets(vmi.spec) or None,
+            hostname=_find_hostname(vmi),
+            subdomain=vmi.spec.subdomain,
+            dns_policy=vmi.spec.dns_policy,
+            dns_config=vmi.spec.dns_config,
+            termination_grace_period_seconds=find_grace(vmi.spec) + GRACE_MARGIN_SECONDS,
+            **_describe_account(vmi.spec),
+        ),
+    )
+
+
+def build_placing(spec: VirtualMachineInstanceSpec) -> PodSpec:
+    """A pod without containers that may only be where the guest may be, and runs as guests do."""
+    selector = {ARCHITECTURE_LABEL: spec.architecture or DEFAULT_ARCHITECTURE}
+    if is_dedicated(spec.domain):
+        selector[CPU_MANAGER_LABEL] = "true"
+    return PodSpec(
+        containers=[],
+        restart_policy="Never",
+        node_selector={**selector, **(spec.node_selector or {})},
+        affinity=spec.affinity,
+        tolerations=spec.tolerations,
+        topology_spread_constraints=spec.topology_spread_constraints,
+        scheduler_name=spec.scheduler_name,
+        priority_class_name=spec.priority_class_name,
+        automount_service_account_token=False,
+        enable_service_links=False,
+        security_context=PodSecurityContext(
+            run_as_user=GUEST_USER,
+            run_as_group=GUEST_USER,
+            run_as_non_root=True,
+            fs_group=GUEST_USER,
+            seccomp_profile=SeccompProfile("RuntimeDefault"),
+        ),
+    )
+
+
+def find_grace(spec: VirtualMachineInstanceSpec) -> int:
+    """Seconds that the guest gets to shut down."""
+    grace = spec.termination_grace_period_seconds
+    return DEFAULT_GRACE_SECONDS if grace is None else grace
+
+
+def _build_container(
+    vmi: VirtualMachineInstance,
+    configuration: KubeVirtConfiguration | None,
+    image: str,
+    furnishings: Collection[Furnishing],
+) -> Container:
+    annotations = (vmi.metadata.annotations if vmi.metadata else None) or {}
+    return Container(
+        CONTAINER,
+        command=list(COMMAND),
+        image=image,
+        image_pull_policy=configuration.image_pull_policy if configuration else None,
+        env=[EnvVar(INSTANCE_VARIABLE, encode(_without_status(vmi)).decode())],
+        ports=_list_ports(vmi.spec) or None,
+        resources=build_resources(vmi.spec, configuration, even_parity=EVEN_PARITY_ANNOTATION in annotations),
+        readiness_probe=Probe(
+            exec=ExecAction(["test", "-e", RUNNING]), period_seconds=2, timeout_seconds=5, failure_threshold=3
+        ),
+        security_context=SecurityContext(
+            allow_privilege_escalation=False,
+            capabilities=Capabilities(drop=["ALL"]),
+            read_only_root_filesystem=True,
+        ),
+        volume_mounts=[one.mount for one in furnishings if one.mount is not None],
+        volume_devices=[one.device for one in furnishings if one.device is not None] or None,
+    )
+
+
+def _without_status(vmi: VirtualMachineInstance) -> VirtualMachineInstance:
+    """The instance as its launcher needs it: what it is to be, and not how far it is."""
+    metadata = vmi.metadata or ObjectMeta()
+    kept = replace(metadata, managed_fields=None, resource_version=None, finalizers=None)
+    return replace(vmi, metadata=kept, status=None)
+
+
+def _list_ports(spec: VirtualMachineInstanceSpec) -> list[ContainerPort]:
+    return [
+        ContainerPort(port.port, port.name, protocol=port.protocol)
+        for interface in spec.domain.devices.interfaces or ()
+        for port in interface.ports or ()
+        if port.port
+    ]
+
+
+def _find_hostname(vmi: VirtualMachineInstance) -> str | None:
+    name = vmi.spec.hostname or ((vmi.metadata.name if vmi.metadata else None) or "").partition(".")[0]
+    return name[:_LONGEST_HOSTNAME].rstrip("-") or None
+
+
+def _describe_account(spec: VirtualMachineInstanceSpec) -> dict[str, object]:
+    """Who the pod is to the API: somebody, with a token to show, only if the guest is to have it."""
+    accounts = [volume.service_account for volume in spec.volumes or () if volume.service_account is not None]
+    if not accounts:
+        return {"service_account_name": spec.service_account_name}
+    return {"service_account_name": accounts[0].service_account_name, "automount_service_account_token": True}

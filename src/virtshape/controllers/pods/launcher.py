@@ -1,0 +1,197 @@
+"""
+The launcher that makes pods: an instance becomes one pod, which the cluster places and runs.
+
+An instance never has a second pod: its name follows from the instance, and one that was there and is gone is not made
+again. Reads pods from a cache, and asks the server before it takes one to be gone.
+"""
+
+from collections.abc import Collection, Iterator
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.node import Node
+from virtshape.api.core.podspec import Pod
+from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.client.cache import Change
+from virtshape.client.informers import Informers
+from virtshape.client.protocol import Client
+from virtshape.controllers.pods.build import GRACE_MARGIN_SECONDS, build_launcher_pod, find_grace
+from virtshape.controllers.pods.naming import SELECTOR, name_pod
+from virtshape.controllers.pods.provisioning import FIRST_CONSUMER_PHASES, build_first_consumer
+from virtshape.controllers.pods.reading import read_absence, read_pod
+from virtshape.controllers.pods.refusal import explain_refusal
+from virtshape.controllers.pods.size import describe_misfit
+from virtshape.controllers.pods.state import build_state_claim, has_state, is_state_claim_of, name_state_claim
+from virtshape.controllers.runtime.ownerreferences import find_controller, is_controlled_by
+from virtshape.controllers.storage.uses import list_uses
+from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.vmi.launcher import Wake
+from virtshape.controllers.vmi.phases import NOT_POSSIBLE
+
+_KIND = "VirtualMachineInstance"
+
+
+class PodLauncher:
+    """Runs guests in pods of this image."""
+
+    def __init__(self, client: Client, informers: Informers, image: str) -> None:
+        self._client = client
+        self._informers = informers
+        self._image = image
+        self._wake: Wake = lambda _namespace, _name: None
+        self._last: dict[str, Pod] = {}
+        informers.add(Pod, labels=SELECTOR).handle(self._see_pod)
+        for kind in (DataVolume, PersistentVolumeClaim):
+            informers.add(kind)
+
+    def describe_node(self, now: str) -> Node | None:
+        """None: nodes are the cluster's own."""
+        del now
+        return None
+
+    def observe(self, wake: Wake) -> None:
+        """Have every change of a guest's pod told."""
+        self._wake = wake
+
+    def forget(self, uid: str) -> None:
+        """Do nothing: pods keep nothing."""
+
+    async def keep_only(self, uids: Collection[str]) -> None:
+        """Forget pods of others; the cluster removes them with their owners."""
+        self._last = {uid: pod for uid, pod in self._last.items() if uid in uids}
+
+    async def launch(self, vmi: VirtualMachineInstance) -> Guest:
+        """See to it that the instance has its pod, unless it had one before; how the guest in it is doing."""
+        pod = self._find_cached(vmi)
+        if pod is None and _had_pod(vmi):
+            pod = await self._find(vmi)
+            if pod is None:
+                return read_absence(vmi, self._last.get(_uid(vmi)))
+        if pod is None:
+            refusal = explain_refusal(vmi.spec, self._configuration())
+            if refusal:
+                return Guest("refused", refusal, NOT_POSSIBLE)
+            await self._ensure_state(vmi)
+            waiting = await self._await_volumes(vmi)
+            if waiting is not None:
+                return waiting
+            pod = await self._create(vmi)
+        guest = read_pod(pod, vmi)
+        return describe_misfit(guest, vmi, pod)
+
+    async def stop(self, vmi: VirtualMachineInstance) -> bool:
+        """Have the instance's pod deleted, within the grace that the instance has by now; whether it is gone."""
+        pod = await self._find(vmi)
+        if pod is None:
+            self._last.pop(_uid(vmi), None)
+            return True
+        metadata = pod.metadata or ObjectMeta()
+        grace = find_grace(vmi.spec) + GRACE_MARGIN_SECONDS
+        going = metadata.deletion_timestamp is not None
+        if not going or grace < (metadata.deletion_grace_period_seconds or 0):
+            try:
+                await self._client.delete(
+                    Pod, metadata.name or "", metadata.namespace or "", uid=metadata.uid or "", grace_seconds=grace
+                )
+            except StatusError as error:
+                if error.code != 404:
+                    raise
+        return False
+
+    async def _create(self, vmi: VirtualMachineInstance) -> Pod:
+        wanted = build_launcher_pod(vmi, self._configuration(), self._image, list(self._list_block_claims(vmi)))
+        try:
+            return await self._client.create(wanted)
+        except StatusError as error:
+            if error.reason != "AlreadyExists":
+                raise
+        found = await self._find(vmi)
+        if found is None:
+            words = f"a pod {name_pod(vmi)} is there that is not this instance's: delete it"
+            raise StatusError(409, "FailedCreate", words)
+        return found
+
+    async def _ensure_state(self, vmi: VirtualMachineInstance) -> None:
+        """See to it that there is a place for what the VM keeps, if it keeps anything."""
+        name = name_state_claim(vmi)
+        if not has_state(vmi.spec):
+            return
+        found = self._informers.find(PersistentVolumeClaim, name, _namespace(vmi))
+        if found is None:
+            try:
+                found = await self._client.create(build_state_claim(vmi, self._configuration()))
+            except StatusError as error:
+                if error.reason != "AlreadyExists":
+                    raise
+                found = await self._client.get(PersistentVolumeClaim, name, _namespace(vmi))
+        if not is_state_claim_of(found, vmi):
+            words = f"a claim {name} is there that is not this VM's: delete it"
+            raise StatusError(409, "FailedCreate", words)
+
+    async def _await_volumes(self, vmi: VirtualMachineInstance) -> Guest | None:
+        """What the guest waits for before it may have its disks; None if they are all filled."""
+        for use in list_uses(vmi):
+            volume = self._informers.find(DataVolume, use.claim, _namespace(vmi))
+            phase = (volume.status.phase if volume is not None and volume.status is not None else None) or "Pending"
+            if volume is None or phase == "Succeeded":
+                continue
+            if phase in FIRST_CONSUMER_PHASES:
+                await self._make_first_consumer(vmi)
+            return Guest("placing", f"DataVolume {use.claim} is {phase}", "DataVolumeNotReady")
+        return None
+
+    async def _make_first_consumer(self, vmi: VirtualMachineInstance) -> None:
+        """Have the volumes placed where the guest may be, so that they can be filled before it starts."""
+        wanted = build_first_consumer(vmi, self._image, list(self._list_block_claims(vmi)))
+        try:
+            await self._client.create(wanted)
+        except StatusError as error:
+            if error.reason != "AlreadyExists":
+                raise
+
+    def _list_block_claims(self, vmi: VirtualMachineInstance) -> Iterator[str]:
+        for use in list_uses(vmi):
+            claim = self._informers.find(PersistentVolumeClaim, use.claim, _namespace(vmi))
+            if claim is not None and claim.spec is not None and claim.spec.volume_mode == "Block":
+                yield use.claim
+
+    def _find_cached(self, vmi: VirtualMachineInstance) -> Pod | None:
+        pod = self._informers.find(Pod, name_pod(vmi), _namespace(vmi))
+        return pod if pod is not None and is_controlled_by(pod.metadata, vmi) else None
+
+    async def _find(self, vmi: VirtualMachineInstance) -> Pod | None:
+        """The instance's pod as the server has it now."""
+        try:
+            pod = await self._client.get(Pod, name_pod(vmi), _namespace(vmi))
+        except StatusError as error:
+            if error.code != 404:
+                raise
+            return None
+        return pod if is_controlled_by(pod.metadata, vmi) else None
+
+    def _see_pod(self, change: Change[Pod]) -> None:
+        owner, metadata = find_controller(change.item.metadata), change.item.metadata or ObjectMeta()
+        if owner is None or owner.kind != _KIND:
+            return
+        if change.type == "DELETED":
+            self._last[owner.uid] = change.item
+        self._wake(metadata.namespace or "", owner.name)
+
+    def _configuration(self) -> KubeVirtConfiguration | None:
+        installed = self._informers.find(KubeVirt, "kubevirt", "kubevirt")
+        return installed.spec.configuration if installed is not None and installed.spec is not None else None
+
+
+def _had_pod(vmi: VirtualMachineInstance) -> bool:
+    return bool(vmi.status is not None and vmi.status.active_pods)
+
+
+def _uid(vmi: VirtualMachineInstance) -> str:
+    return (vmi.metadata.uid if vmi.metadata else None) or ""
+
+
+def _namespace(vmi: VirtualMachineInstance) -> str:
+    return (vmi.metadata.namespace if vmi.metadata else None) or ""

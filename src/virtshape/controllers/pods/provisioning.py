@@ -1,0 +1,54 @@
+"""
+The pod that is the first to use an instance's volumes: volumes that wait for one are placed where the guest may be.
+
+Pure. It does nothing and ends at once; what fills the volumes goes on then, and the guest starts when they are full.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.core.container import Container, ResourceRequirements
+from virtshape.api.core.podspec import Pod
+from virtshape.api.core.security import Capabilities, SecurityContext
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.quantity import Quantity
+from virtshape.controllers.pods.build import build_placing
+from virtshape.controllers.pods.naming import list_labels, name_pod
+from virtshape.controllers.pods.volumes import furnish
+from virtshape.controllers.runtime.ownerreferences import make_owner_reference
+
+FIRST_CONSUMER_PHASES: Final = frozenset({"WaitForFirstConsumer", "PendingPopulation"})
+PURPOSE: Final = "virt-provision"
+_AMOUNTS: Final = {"cpu": Quantity("10m"), "memory": Quantity("16Mi")}
+
+
+def build_first_consumer(vmi: VirtualMachineInstance, image: str, block_claims: Collection[str] = ()) -> Pod:
+    """A pod with the claims of the instance, and nothing else of it."""
+    furnished = [one for one in furnish(vmi, block_claims) if one.volume.persistent_volume_claim is not None]
+    container = Container(
+        "first-consumer",
+        command=["true"],
+        image=image,
+        resources=ResourceRequirements(requests=dict(_AMOUNTS), limits=dict(_AMOUNTS)),
+        security_context=SecurityContext(
+            allow_privilege_escalation=False,
+            capabilities=Capabilities(drop=["ALL"]),
+            read_only_root_filesystem=True,
+        ),
+        volume_mounts=[one.mount for one in furnished if one.mount is not None] or None,
+        volume_devices=[one.device for one in furnished if one.device is not None] or None,
+    )
+    return Pod(
+        api_version="v1",
+        kind="Pod",
+        metadata=ObjectMeta(
+            name=name_pod(vmi, PURPOSE),
+            namespace=(vmi.metadata or ObjectMeta()).namespace,
+            labels=list_labels(vmi, PURPOSE),
+            owner_references=[make_owner_reference(vmi)],
+        ),
+        spec=replace(build_placing(vmi.spec), containers=[container], volumes=[one.volume for one in furnished]),
+    )

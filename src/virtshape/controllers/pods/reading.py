@@ -1,0 +1,181 @@
+"""
+What a pod tells of the guest in it, in the words that the instance controller has for that.
+
+Pure. A pod that is gone, evicted, killed or lost with its node is a guest that failed; what then is to be done is for
+the VM's run strategy to say.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.core.podspec import Pod
+from virtshape.api.core.podstatus import ContainerStateTerminated, ContainerStatus, PodCondition, PodStatus
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.status import VirtualMachineInstanceNetworkInterface
+from virtshape.api.meta import ObjectMeta
+from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION
+from virtshape.controllers.vmi.gueststate import Guest, GuestState
+from virtshape.controllers.vmi.phases import phase_of
+from virtshape.launcher.pod.farewell import Farewell, parse_farewell
+
+UNSCHEDULABLE: Final = "Unschedulable"
+DISRUPTION: Final = "DisruptionTarget"
+LOST: Final = "NodeLost"
+_OUT_OF_MEMORY: Final = "OOMKilled"
+_USUAL_WAITS: Final = ("", "ContainerCreating", "PodInitializing")
+
+
+def read_pod(pod: Pod, vmi: VirtualMachineInstance) -> Guest:
+    """How the guest in a pod is doing."""
+    status = pod.status or PodStatus()
+    state, reason, message, unready = _judge(pod, status, vmi)
+    metadata, node = pod.metadata or ObjectMeta(), (pod.spec.node_name if pod.spec else None) or ""
+    return Guest(
+        state,
+        message,
+        reason,
+        interfaces=tuple(_list_interfaces(status, vmi)),
+        node=node,
+        pods={metadata.uid or "": node},
+        qos=status.qos_class,  # type: ignore[arg-type]  # the server's words are these
+        unready=unready,
+    )
+
+
+def read_absence(vmi: VirtualMachineInstance, last: Pod | None) -> Guest:
+    """How a guest is whose pod was there and is gone; `last` is the pod as it was last seen, if anybody saw it."""
+    if last is None:
+        return Guest("failed", "the guest's pod is gone", "PodLost", pods={})
+    guest = read_pod(last, vmi)
+    if guest.state == "failed":
+        return replace(guest, pods={})
+    reason, message = _explain_removal(last, last.status or PodStatus()) or ("PodDeleted", _name_deleted(last))
+    return Guest("failed", message, reason, pods={})
+
+
+def _judge(pod: Pod, status: PodStatus, vmi: VirtualMachineInstance) -> tuple[GuestState, str, str, str]:
+    """The guest's state with a word and words for it, and why it cannot be reached although it runs."""
+    container = _find_container(status)
+    match status.phase:
+        case "Succeeded" if (removal := _explain_removal(pod, status)) is not None:
+            return "failed", *removal, ""
+        case "Succeeded":
+            return "succeeded", "", _read_farewell(container).message or "the guest has shut down", ""
+        case "Failed":
+            reason, message = _explain_failure(pod, status, container)
+            return "failed", reason, message, ""
+        case "Running" | "Unknown" if container is not None and container.state and container.state.running:
+            return _judge_running(pod, status, container, vmi)
+        case _:
+            return _judge_pending(pod, status, container)
+
+
+def _judge_running(
+    pod: Pod, status: PodStatus, container: ContainerStatus, vmi: VirtualMachineInstance
+) -> tuple[GuestState, str, str, str]:
+    if not container.ready and phase_of(vmi) != "Running":
+        return "starting", "", "", ""
+    if _is_paused(pod, vmi):
+        return "paused", "PausedByUser", "", ""
+    return "running", "", "", _explain_unready(pod, status, container)
+
+
+def _is_paused(pod: Pod, vmi: VirtualMachineInstance) -> bool:
+    annotations = (pod.metadata.annotations if pod.metadata else None) or {}
+    said = annotations.get(PAUSED_ANNOTATION)
+    return said == "true" if said is not None else vmi.spec.start_strategy == "Paused"
+
+
+def _explain_unready(pod: Pod, status: PodStatus, container: ContainerStatus) -> str:
+    node = (pod.spec.node_name if pod.spec else None) or ""
+    ready = _find_condition(status, "Ready")
+    if status.phase == "Unknown" or LOST in (status.reason, ready.reason if ready else None):
+        return f"node {node} does not answer"
+    if pod.metadata is not None and pod.metadata.deletion_timestamp is not None:
+        return "the guest's pod is being deleted"
+    if ready is not None and ready.status == "False":
+        return ready.message or "the guest's pod is not ready"
+    return "" if container.ready else "the guest's container is not ready"
+
+
+def _judge_pending(pod: Pod, status: PodStatus, container: ContainerStatus | None) -> tuple[GuestState, str, str, str]:
+    if pod.spec is None or not pod.spec.node_name:
+        scheduled = _find_condition(status, "PodScheduled")
+        if scheduled is not None and scheduled.status == "False":
+            return "placing", scheduled.reason or UNSCHEDULABLE, scheduled.message or "no node takes it", ""
+        return "placing", "", "", ""
+    waiting = container.state.waiting if container is not None and container.state is not None else None
+    reason = (waiting.reason if waiting else None) or ""
+    if reason in _USUAL_WAITS:
+        return "starting", "", "", ""
+    return "waiting", reason, (waiting.message if waiting else None) or reason, ""
+
+
+def _explain_failure(pod: Pod, status: PodStatus, container: ContainerStatus | None) -> tuple[str, str]:
+    """Why a guest's pod failed, as a word and in words: what the launcher said, else what the node did."""
+    ended = _find_end(container)
+    if status.reason:  # the node's own, such as Evicted
+        return status.reason, status.message or f"the pod was ended: {status.reason}"
+    if ended is not None and ended.reason == _OUT_OF_MEMORY:
+        return _OUT_OF_MEMORY, "the guest's pod took more memory than it may, and was killed"
+    removal = _explain_removal(pod, status)
+    if removal is not None:
+        return removal
+    said = _read_farewell(container)
+    if said.message:
+        return said.reason or "Failed", said.message
+    if ended is not None:
+        how = f"by signal {ended.signal}" if ended.signal else f"with status {ended.exit_code}"
+        return ended.reason or "Failed", f"the launcher has ended {how}"
+    return "Failed", status.message or f"pod {(pod.metadata.name if pod.metadata else None) or ''} has failed"
+
+
+def _explain_removal(pod: Pod, status: PodStatus) -> tuple[str, str] | None:
+    """Who ended a pod from outside, as a word and in words; None if nobody did."""
+    disrupted = _find_condition(status, DISRUPTION)
+    name = (pod.metadata.name if pod.metadata else None) or ""
+    if disrupted is not None and disrupted.status == "True":
+        return "Evicted", f"pod {name} was evicted: {disrupted.message or disrupted.reason or 'no reason given'}"
+    if pod.metadata is not None and pod.metadata.deletion_timestamp is not None:
+        return "PodDeleted", _name_deleted(pod)
+    return None
+
+
+def _name_deleted(pod: Pod) -> str:
+    return f"pod {(pod.metadata.name if pod.metadata else None) or ''} was deleted"
+
+
+def _read_farewell(container: ContainerStatus | None) -> Farewell:
+    ended = _find_end(container)
+    return parse_farewell((ended.message if ended else None) or "")
+
+
+def _find_end(container: ContainerStatus | None) -> ContainerStateTerminated | None:
+    return container.state.terminated if container is not None and container.state is not None else None
+
+
+def _find_container(status: PodStatus) -> ContainerStatus | None:
+    return next((one for one in status.container_statuses or () if one.name == CONTAINER), None)
+
+
+def _find_condition(status: PodStatus, name: str) -> PodCondition | None:
+    return next((one for one in status.conditions or () if one.type == name), None)
+
+
+def _list_interfaces(
+    status: PodStatus, vmi: VirtualMachineInstance
+) -> Iterator[VirtualMachineInstanceNetworkInterface]:
+    """The interface on the pod's network, which has the pod's addresses."""
+    networks = {network.name for network in vmi.spec.networks or () if network.pod is not None}
+    addresses = [one.ip for one in status.pod_ips or ()] or ([status.pod_ip] if status.pod_ip else [])
+    for interface in vmi.spec.domain.devices.interfaces or ():
+        if interface.name in networks and addresses:
+            yield VirtualMachineInstanceNetworkInterface(
+                name=interface.name,
+                mac=interface.mac_address,
+                ip_address=addresses[0],
+                ip_addresses=addresses,
+                info_source="domain",
+            )

@@ -1,0 +1,111 @@
+"""
+What a guest's container asks of its node: CPU, memory, huge pages, devices, in requests and limits.
+
+Pure. CPUs that are the guest's alone make the pod a guaranteed one; devices are limits, which are their requests too.
+"""
+
+from collections import Counter
+from typing import Final
+
+from virtshape.api.core.container import ResourceRequirements
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.domain import DomainSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.quantity import Quantity
+from virtshape.controllers.pods.overhead import find_memory, is_dedicated, measure_overhead
+from virtshape.controllers.vm.status import measure
+
+KVM: Final = "devices.kubevirt.io/kvm"
+VSOCK: Final = "devices.kubevirt.io/vhost-vsock"
+SEV: Final = "devices.kubevirt.io/sev"
+TDX: Final = "devices.kubevirt.io/tdx"
+HUGEPAGES: Final = "hugepages-"
+EVEN_PARITY_ANNOTATION: Final = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
+DEFAULT_ALLOCATION_RATIO: Final = 10
+EPHEMERAL_STORAGE: Final = 50_000_000
+"""Bytes of the node's disk for logs and sockets; images that a guest writes over come on top."""
+
+Amounts = dict[str, Quantity]
+
+
+def build_resources(
+    spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None, *, even_parity: bool = False
+) -> ResourceRequirements:
+    """The requests and limits of the container that runs the guest."""
+    domain = spec.domain
+    given = domain.resources
+    requests: Amounts = dict((given.requests if given else None) or {})
+    limits: Amounts = dict((given.limits if given else None) or {})
+    overhead = measure_overhead(spec, configuration)
+    _put_memory(domain, requests, limits, overhead)
+    if is_dedicated(domain):
+        _put_own_cpus(spec, requests, limits, even_parity=even_parity)
+    elif "cpu" not in requests and "cpu" not in limits:
+        requests["cpu"] = _share_cpus(spec, configuration)
+    _put_ephemeral_storage(requests, limits)
+    devices = _list_devices(spec, configuration)
+    return ResourceRequirements(requests=requests | devices, limits=(limits | devices) or None)
+
+
+def _put_memory(domain: DomainSpec, requests: Amounts, limits: Amounts, overhead: int) -> None:
+    wanted, given = find_memory(domain), domain.resources
+    most = limits["memory"].value() if "memory" in limits else None
+    pages = domain.memory.hugepages if domain.memory else None
+    backed = 0
+    if pages is not None:
+        guest = domain.memory.guest if domain.memory else None
+        backed = min(wanted, guest.value()) if guest is not None else wanted
+        requests[f"{HUGEPAGES}{pages.page_size}"] = limits[f"{HUGEPAGES}{pages.page_size}"] = _bytes(backed)
+    is_overcommitted = given is not None and given.overcommit_guest_overhead and pages is None
+    requests["memory"] = _bytes(wanted - backed + (0 if is_overcommitted else overhead))
+    if most is not None:
+        limits["memory"] = _bytes(max(most - backed, 0) + overhead)
+
+
+def _put_own_cpus(spec: VirtualMachineInstanceSpec, requests: Amounts, limits: Amounts, *, even_parity: bool) -> None:
+    """Ask for whole CPUs, and for no more memory than is promised: otherwise no CPU is the guest's alone."""
+    cpus = (measure(spec).vcpus or 1) + _count_io_threads(spec)
+    if spec.domain.cpu is not None and spec.domain.cpu.isolate_emulator_thread:
+        cpus += 2 if even_parity and cpus % 2 == 0 else 1
+    requests["cpu"] = limits["cpu"] = Quantity(str(cpus))
+    limits["memory"] = requests["memory"]
+
+
+def _share_cpus(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None) -> Quantity:
+    developer = configuration.developer_configuration if configuration else None
+    ratio = (developer.cpu_allocation_ratio if developer else None) or DEFAULT_ALLOCATION_RATIO
+    cpus = (measure(spec).vcpus or 1) + _count_io_threads(spec)
+    return Quantity(f"{-(-cpus * 1000 // ratio)}m")
+
+
+def _count_io_threads(spec: VirtualMachineInstanceSpec) -> int:
+    threads = spec.domain.io_threads
+    return (threads.supplemental_pool_thread_count if threads else None) or 0
+
+
+def _put_ephemeral_storage(requests: Amounts, limits: Amounts) -> None:
+    name = "ephemeral-storage"
+    requests[name] = Quantity.of((requests[name].value() if name in requests else 0) + EPHEMERAL_STORAGE, "DecimalSI")
+    if name in limits:
+        limits[name] = Quantity.of(limits[name].value() + EPHEMERAL_STORAGE, "DecimalSI")
+
+
+def _list_devices(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None) -> Amounts:
+    devices, security = spec.domain.devices, spec.domain.launch_security
+    counted: Counter[str] = Counter()
+    developer = configuration.developer_configuration if configuration else None
+    if developer is None or not developer.use_emulation:
+        counted[KVM] += 1
+    if devices.autoattach_vsock:
+        counted[VSOCK] += 1
+    if security is not None and (security.sev is not None or security.snp is not None):
+        counted[SEV] += 1
+    if security is not None and security.tdx is not None:
+        counted[TDX] += 1
+    counted.update(device.device_name for device in devices.gpus or () if device.device_name)
+    counted.update(device.device_name for device in devices.host_devices or () if device.device_name)
+    return {name: Quantity(str(count)) for name, count in counted.items()}
+
+
+def _bytes(amount: int) -> Quantity:
+    return Quantity.of(amount, "BinarySI")

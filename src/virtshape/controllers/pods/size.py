@@ -1,0 +1,46 @@
+"""
+The size of a guest in a pod beside the size that its instance has by now: a pod keeps what it was made with.
+
+Pure.
+"""
+
+import msgspec
+from msgspec.structs import replace
+
+from virtshape.api.codec import decode
+from virtshape.api.core.podspec import Pod
+from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.problems import DecodeError
+from virtshape.controllers.pods.naming import CONTAINER
+from virtshape.controllers.vm.status import measure
+from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.launcher.pod.paths import INSTANCE_VARIABLE
+
+
+def describe_misfit(guest: Guest, vmi: VirtualMachineInstance, pod: Pod) -> Guest:
+    """The guest with the size that it has, and with words for it if its instance is to have another."""
+    if guest.state not in ("running", "paused"):
+        return guest
+    made = _find_made(pod)
+    if made is None:
+        return guest
+    cpu, memory = made.domain.cpu, made.domain.memory
+    topology = CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads) if cpu is not None else None
+    has, wanted = measure(made), measure(vmi.spec)
+    misfit = ""
+    if (has.vcpus, has.memory) != (wanted.vcpus, wanted.memory):
+        misfit = f"a pod keeps its size: {wanted.vcpus} vCPUs and {wanted.memory} of memory take a restart"
+    return replace(guest, topology=topology, memory=memory.guest if memory else None, misfit=misfit)
+
+
+def _find_made(pod: Pod) -> VirtualMachineInstanceSpec | None:
+    """What the pod's guest was to be when the pod was made."""
+    for container in (pod.spec.containers if pod.spec else None) or ():
+        for variable in container.env or ():
+            if container.name == CONTAINER and variable.name == INSTANCE_VARIABLE and variable.value:
+                try:
+                    return decode(variable.value.encode(), VirtualMachineInstance).spec
+                except (DecodeError, msgspec.DecodeError):
+                    return None
+    return None

@@ -1,0 +1,168 @@
+"""
+The volumes of a guest's pod: what each volume of the instance becomes there, where the launcher looks for it.
+
+Pure. Whatever the guest itself writes over shared images goes to the pod's own directory, and goes with it.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
+
+from virtshape.api.core.container import VolumeDevice, VolumeMount
+from virtshape.api.core.pod import LocalObjectReference
+from virtshape.api.core.volume import PersistentVolumeClaimVolumeSource
+from virtshape.api.core.volumesource import (
+    ConfigMapVolumeSource,
+    DownwardAPIVolumeSource,
+    EmptyDirVolumeSource,
+    HostPathVolumeSource,
+    ImageVolumeSource,
+    ProjectedVolumeSource,
+    SecretProjection,
+    SecretVolumeSource,
+    Volume,
+    VolumeProjection,
+)
+from virtshape.api.kubevirt import volume as guest
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.controllers.pods.state import has_state, name_state_claim
+from virtshape.controllers.storage.uses import find_claim_name
+from virtshape.launcher.pod.paths import CREDENTIALS_SUFFIX, KERNEL, ROOT, STATE, find_device, find_directory
+
+HUGEPAGES_DIRECTORY: Final = "/dev/hugepages"
+_OWN: Final = "virtshape-"
+_TEMPORARY: Final = "/tmp"  # noqa: S108 - a directory of the container's own
+
+
+class Furnishing(NamedTuple):
+    """A volume of the pod, and where the container sees it: as a directory, or as a device."""
+
+    volume: Volume
+    mount: VolumeMount | None = None
+    device: VolumeDevice | None = None
+
+
+def furnish(vmi: VirtualMachineInstance, block_claims: Collection[str] = ()) -> list[Furnishing]:
+    """All volumes of the pod; of claims, those named are block devices."""
+    spec = vmi.spec
+    found = [
+        *_furnish_workplace(spec),
+        *(one for volume in spec.volumes or () for one in _furnish_volume(volume, block_claims)),
+        *_furnish_credentials(spec),
+        *_furnish_kernel(spec),
+        *_furnish_state(vmi),
+    ]
+    return list({one.volume.name: one for one in found}.values())
+
+
+def list_pull_secrets(spec: VirtualMachineInstanceSpec) -> list[LocalObjectReference]:
+    """The secrets that images of the guest's disks and kernel are fetched with."""
+    names = [volume.container_disk.image_pull_secret for volume in spec.volumes or () if volume.container_disk]
+    container = _find_kernel(spec)
+    names += [container.image_pull_secret] if container is not None else []
+    return [LocalObjectReference(name=name) for name in dict.fromkeys(names) if name]
+
+
+def _furnish_workplace(spec: VirtualMachineInstanceSpec) -> Iterator[Furnishing]:
+    yield _mount(Volume(f"{_OWN}run", empty_dir=EmptyDirVolumeSource()), ROOT)
+    yield _mount(Volume(f"{_OWN}tmp", empty_dir=EmptyDirVolumeSource()), _TEMPORARY)
+    memory = spec.domain.memory
+    if memory is not None and memory.hugepages is not None:
+        pages = EmptyDirVolumeSource(medium=f"HugePages-{memory.hugepages.page_size}")
+        yield _mount(Volume(f"{_OWN}hugepages", empty_dir=pages), HUGEPAGES_DIRECTORY)
+
+
+def _furnish_volume(volume: guest.Volume, block_claims: Collection[str]) -> Iterator[Furnishing]:
+    name, claim = volume.name, find_claim_name(volume)
+    if claim is not None:
+        yield _furnish_claim(volume, claim, is_block=claim in block_claims)
+    elif volume.host_disk is not None:
+        directory = volume.host_disk.path.rpartition("/")[0] or "/"
+        kind = "DirectoryOrCreate" if volume.host_disk.type == "DiskOrCreate" else "Directory"
+        yield _mount(Volume(name, host_path=HostPathVolumeSource(directory, kind)), directory)
+    else:
+        source = _find_files(volume)
+        if source is not None:
+            yield _mount(source, find_directory(name), read_only=True)
+
+
+def _furnish_claim(volume: guest.Volume, claim: str, *, is_block: bool) -> Furnishing:
+    shared = volume.persistent_volume_claim
+    read_only = volume.ephemeral is not None or bool(shared is not None and shared.read_only)
+    source = Volume(
+        volume.name, persistent_volume_claim=PersistentVolumeClaimVolumeSource(claim, read_only=read_only or None)
+    )
+    if is_block:
+        return Furnishing(source, device=VolumeDevice(volume.name, find_device(volume.name)))
+    return _mount(source, find_directory(volume.name), read_only=read_only)
+
+
+def _find_files(volume: guest.Volume) -> Volume | None:
+    """The volume of the pod whose files an instance's volume is made from; None if it is made from none."""
+    name = volume.name
+    if volume.container_disk is not None:
+        disk = volume.container_disk
+        return Volume(name, image=ImageVolumeSource(disk.image_pull_policy, disk.image))
+    if volume.config_map is not None:
+        return Volume(
+            name, config_map=ConfigMapVolumeSource(volume.config_map.name, optional=volume.config_map.optional)
+        )
+    if volume.secret is not None:
+        return _secret(name, volume.secret.secret_name, optional=volume.secret.optional)
+    if volume.sysprep is not None and volume.sysprep.config_map is not None:
+        return Volume(name, config_map=ConfigMapVolumeSource(volume.sysprep.config_map.name))
+    if volume.sysprep is not None and volume.sysprep.secret is not None:
+        return _secret(name, volume.sysprep.secret.name)
+    if volume.downward_api is not None:
+        return Volume(name, downward_api=DownwardAPIVolumeSource(items=volume.downward_api.fields))
+    cloud_init = volume.cloud_init_no_cloud or volume.cloud_init_config_drive
+    return _find_documents(name, cloud_init) if cloud_init is not None else None
+
+
+def _find_documents(
+    name: str, source: guest.CloudInitNoCloudSource | guest.CloudInitConfigDriveSource
+) -> Volume | None:
+    """The secrets that cloud-init's documents are kept in; where both have a key, the user data's counts."""
+    references = (source.network_data_secret_ref, source.secret_ref)
+    names = list(dict.fromkeys(one.name for one in references if one is not None and one.name))
+    if len(names) < 2:
+        return _secret(name, names[0]) if names else None
+    projections = [VolumeProjection(secret=SecretProjection(name=one)) for one in names]
+    return Volume(name, projected=ProjectedVolumeSource(sources=projections))
+
+
+def _furnish_credentials(spec: VirtualMachineInstanceSpec) -> Iterator[Furnishing]:
+    sources = [one.ssh_public_key or one.user_password for one in spec.access_credentials or ()]
+    secrets = [source.source.secret for source in sources if source is not None]
+    for number, name in enumerate(dict.fromkeys(secret.secret_name for secret in secrets if secret is not None)):
+        volume = _secret(f"{_OWN}credential-{number}", name)
+        yield _mount(volume, find_directory(f"{name}{CREDENTIALS_SUFFIX}"), read_only=True)
+
+
+def _furnish_kernel(spec: VirtualMachineInstanceSpec) -> Iterator[Furnishing]:
+    container = _find_kernel(spec)
+    if container is not None:
+        image = ImageVolumeSource(container.image_pull_policy, container.image)
+        yield _mount(Volume(f"{_OWN}kernel", image=image), find_directory(KERNEL), read_only=True)
+
+
+def _furnish_state(vmi: VirtualMachineInstance) -> Iterator[Furnishing]:
+    if has_state(vmi.spec):
+        claim = PersistentVolumeClaimVolumeSource(name_state_claim(vmi))
+        yield _mount(Volume(f"{_OWN}state", persistent_volume_claim=claim), STATE)
+
+
+def _find_kernel(spec: VirtualMachineInstanceSpec) -> guest.ContainerDiskSource | None:
+    firmware = spec.domain.firmware
+    boot = firmware.kernel_boot if firmware is not None else None
+    container = boot.container if boot is not None else None
+    if container is None:
+        return None
+    return guest.ContainerDiskSource(container.image, container.image_pull_policy, container.image_pull_secret)
+
+
+def _secret(name: str, secret: str | None, *, optional: bool | None = None) -> Volume:
+    return Volume(name, secret=SecretVolumeSource(secret_name=secret, optional=optional))
+
+
+def _mount(volume: Volume, path: str, *, read_only: bool = False) -> Furnishing:
+    return Furnishing(volume, VolumeMount(volume.name, path, read_only=read_only or None))

@@ -1,0 +1,225 @@
+"""
+Which of several processes is at work: the one that holds a Lease, for as long as it renews it.
+
+The times are those that Kubernetes' own components keep: whoever wants the lease waits until it has not changed for its
+whole duration, by a clock of their own; the holder stops earlier than that if it cannot renew it.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from virtshape.api.coordination import Lease, LeaseSpec
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.client.errors import UnreachableError
+from virtshape.client.protocol import Client
+from virtshape.controllers.runtime.clock import Clock
+
+JITTER: Final = 1.2
+_log = logging.getLogger(__name__)
+
+
+class Terms(Struct, frozen=True):
+    """How long a lease lasts, how long its holder tries to renew it, how often everybody tries; in seconds."""
+
+    duration: float = 15.0
+    deadline: float = 10.0
+    retry: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not self.duration > self.deadline > self.retry * JITTER > 0:
+            raise ValueError("a lease must outlast its renewal, and its renewal several tries")
+
+
+class Sight(Struct, frozen=True):
+    """A lease as it was seen, and since when it has not changed, by the clock of whoever saw it."""
+
+    spec: LeaseSpec
+    since: float
+
+
+def judge(sight: Sight | None, identity: str, now: float) -> Literal["take", "renew", "wait"]:
+    """What somebody who wants the lease may do now."""
+    if sight is None or not sight.spec.holder_identity:
+        return "take"
+    if sight.spec.holder_identity == identity:
+        return "renew"
+    return "take" if now >= sight.since + (sight.spec.lease_duration_seconds or 0) else "wait"
+
+
+class Elector:
+    """Stands for election under one name, over and over."""
+
+    def __init__(
+        self,
+        client: Client,
+        name: str,
+        namespace: str,
+        identity: str,
+        terms: Terms = Terms(),  # noqa: B008 - it cannot be changed
+        *,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._name = name
+        self._namespace = namespace
+        self._identity = identity
+        self._terms = terms
+        self._clock = clock
+        self._lease: Lease | None = None
+        self._sight: Sight | None = None
+        self._good_until = float("-inf")
+        self._seen_at = float("-inf")
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether the lease is ours beyond doubt."""
+        return self._clock() < self._good_until
+
+    @property
+    def holder(self) -> str:
+        """Who holds the lease, as far as is known."""
+        return (self._sight.spec.holder_identity if self._sight is not None else None) or ""
+
+    @property
+    def is_in_touch(self) -> bool:
+        """Whether the lease could be read lately."""
+        return self._clock() < self._seen_at + self._terms.duration
+
+    async def lead(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        """Wait for the lease, then work for as long as it can be renewed; release it when the work ends."""
+        await self._acquire()
+        _log.info("%s became the leader", self._identity)
+        working = asyncio.create_task(work(), name="leading")
+        renewing = asyncio.create_task(self._renew_forever(), name="renewing")
+        try:
+            await asyncio.wait((working, renewing), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (working, renewing):
+                task.cancel()
+            outcomes = await asyncio.gather(working, renewing, return_exceptions=True)
+            await self._release()
+        errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+        if errors:
+            raise errors[0] if len(errors) == 1 else ExceptionGroup("leading and renewing the lease failed", errors)
+
+    async def _acquire(self) -> None:
+        while not await self._try():
+            await self._pause()
+
+    async def _renew_forever(self) -> None:
+        """Renew the lease until that cannot be done in time."""
+        while self.is_leading:
+            await self._pause()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(self._good_until - self._clock(), 0)):
+                    while not await self._try() and self.is_leading:
+                        await self._pause()
+        _log.warning("%s leads no more: the lease could not be renewed", self._identity)
+
+    async def _pause(self) -> None:
+        await asyncio.sleep(self._terms.retry * random.uniform(1, JITTER))  # noqa: S311 - no secret
+
+    async def _try(self) -> bool:
+        """Take or renew the lease, if it is to be had; whether it is ours then."""
+        began = self._clock()
+        try:
+            async with asyncio.timeout(self._terms.deadline / 2):
+                await self._look()
+                if judge(self._sight, self._identity, self._clock()) == "wait":
+                    self._good_until = float("-inf")
+                    return False
+                await self._claim()
+        except (StatusError, UnreachableError, TimeoutError) as error:
+            _log.info("the lease %s/%s: %s", self._namespace, self._name, str(error) or "no answer in time")
+            return False
+        self._good_until = began + self._terms.deadline
+        return True
+
+    async def _look(self) -> None:
+        try:
+            lease = await self._client.get(Lease, self._name, self._namespace)
+        except StatusError as error:
+            if error.code != 404:
+                raise
+            lease = None
+        now = self._seen_at = self._clock()
+        self._note(lease, now)
+
+    def _note(self, lease: Lease | None, now: float) -> None:
+        self._lease = lease
+        spec = lease.spec if lease is not None else None
+        if spec is None:
+            self._sight = None
+        elif self._sight is None or self._sight.spec != spec:
+            self._sight = Sight(spec, now)
+
+    async def _claim(self) -> None:
+        stamp = format_micro_time(time.time())
+        before = self._sight.spec if self._sight is not None else LeaseSpec()
+        is_ours = before.holder_identity == self._identity
+        spec = LeaseSpec(
+            acquire_time=before.acquire_time if is_ours else stamp,
+            holder_identity=self._identity,
+            lease_duration_seconds=max(1, round(self._terms.duration)),
+            lease_transitions=(before.lease_transitions or 0) + (not is_ours and self._lease is not None),
+            renew_time=stamp,
+        )
+        self._note(await self._write(spec), self._clock())
+
+    async def _write(self, spec: LeaseSpec) -> Lease:
+        if self._lease is not None:
+            return await self._client.update(replace(self._lease, spec=spec))
+        metadata = ObjectMeta(name=self._name, namespace=self._namespace)
+        lease = Lease(api_version="coordination.k8s.io/v1", kind="Lease", metadata=metadata, spec=spec)
+        return await self._client.create(lease)
+
+    async def _release(self) -> None:
+        """Give the lease back, so that the next may have it at once."""
+        was_ours, self._good_until = self.is_leading, float("-inf")
+        if not was_ours:
+            return
+        try:
+            async with asyncio.timeout(self._terms.deadline / 2):
+                await self._give_up()
+        except (StatusError, UnreachableError, TimeoutError) as error:
+            _log.warning("the lease %s/%s cannot be given back: %s", self._namespace, self._name, error)
+
+    async def _give_up(self) -> None:
+        """Write that nobody has the lease, if we do; again, if a renewal that was broken off is made all the same."""
+        while True:
+            await self._look()
+            if self._sight is None or self.holder != self._identity:
+                return
+            try:
+                await self._write(_give_back(self._sight.spec))
+            except StatusError as error:
+                if error.code != 409:
+                    raise
+            else:
+                return
+
+
+def _give_back(held: LeaseSpec) -> LeaseSpec:
+    stamp = format_micro_time(time.time())
+    return LeaseSpec(
+        acquire_time=stamp,
+        holder_identity="",
+        lease_duration_seconds=1,
+        lease_transitions=held.lease_transitions,
+        renew_time=stamp,
+    )
+
+
+def format_micro_time(seconds: float) -> str:
+    """The moment as leases state it: to the microsecond, with all six digits."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,131 @@
+"""
+The control loop: workers that take names off a queue and reconcile what they stand for, over and over.
+
+Level-based: a reconciler gets a name and never learns why. Nothing but this loop swallows exceptions; it logs, backs
+off and has the failure reported.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.api.status import StatusError
+from virtshape.client.cache import Place
+from virtshape.client.errors import UnreachableError
+from virtshape.controllers.runtime.counters import Tally
+from virtshape.controllers.runtime.workqueue import Queue
+from virtshape.resolve.reference import NotFoundError
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import CONTROLLERS
+
+DEFAULT_WORKERS: Final = 8
+_log = logging.getLogger(__name__)
+
+
+Name = Place
+"""What is reconciled: one object by its place."""
+
+
+class Result(Struct, frozen=True):
+    """What a reconciler leaves to do: nothing, or to be called again in so many seconds."""
+
+    after: float | None = None
+
+
+DONE: Final = Result()
+
+Reconcile = Callable[[Name], Awaitable[Result]]
+Report = Callable[[Name, Exception], Awaitable[None]]
+
+
+async def report_nothing(name: Name, error: Exception) -> None:
+    """Leave a failure to the log."""
+
+
+class Loop:
+    """Reconciles the names on one queue."""
+
+    def __init__(
+        self,
+        title: str,
+        reconcile: Reconcile,
+        *,
+        report: Report = report_nothing,
+        workers: int = DEFAULT_WORKERS,
+    ) -> None:
+        self.queue: Queue[Name] = Queue()
+        self.tally = Tally()
+        self.title = title
+        self._reconcile = reconcile
+        self._report = report
+        self._workers = workers
+
+    @contextlib.asynccontextmanager
+    async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
+        """Reconcile for as long as the block lasts."""
+        try:
+            async with supervisor.running(CONTROLLERS, self._run_workers, item=self.title):
+                yield
+        finally:
+            self.queue.close()
+
+    async def _run_workers(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(self._workers):
+                group.create_task(self._work(), name=f"{self.title}-{number}")
+
+    async def _work(self) -> None:
+        while True:
+            name = await self.queue.take()
+            try:
+                await self.step(name)
+            finally:
+                self.queue.done(name)
+
+    async def step(self, name: Name) -> None:
+        """Reconcile one name; whatever goes wrong is tried again later."""
+        began = time.monotonic()
+        try:
+            result = await self._reconcile(name)
+        except StatusError as error:
+            await self._fail(name, error, expected=error.code < 500)
+        except UnreachableError as error:
+            await self._fail(name, error, expected=True)
+        except Exception as error:  # noqa: BLE001 - one object's trouble must not end the work on all others
+            await self._fail(name, error, expected=False)
+        else:
+            self.queue.forget(name)
+            self.tally.outcomes["done" if result.after is None else "again"] += 1
+            if result.after is not None:
+                self.queue.add_after(name, result.after)
+        finally:
+            self.tally.durations.add(time.monotonic() - began)
+
+    async def _fail(self, name: Name, error: Exception, *, expected: bool) -> None:
+        is_first = not self.queue.has_failed(name)
+        seconds = self.queue.retry(name)
+        self.tally.outcomes["raced" if is_race(error) else "failed"] += 1
+        if is_race(error):
+            _log.debug("%s %s: %s; again in %.3f s", self.title, name, error, seconds)
+            return
+        # The traceback once: repetitions of a failure say nothing new.
+        trace = error if is_first and not expected else None
+        _log.warning(
+            "reconciling %s %s failed: %s; retrying in %.3f s", self.title, name, error, seconds, exc_info=trace
+        )
+        try:
+            await self._report(name, error)
+        except (StatusError, UnreachableError) as failure:
+            _log.info("%s %s: the failure could not be reported: %s", self.title, name, failure)
+
+
+def is_race(error: Exception) -> bool:
+    """Whether the error only says that somebody else was faster, so that looking again puts it right."""
+    if not isinstance(error, StatusError) or isinstance(error, NotFoundError):
+        return False
+    return error.code == 404 or (error.code == 409 and error.reason in ("Conflict", "AlreadyExists"))

@@ -1,0 +1,200 @@
+"""
+Binding: which volume a claim is to get, whether one has to be made, or what the claim waits for.
+
+Pure: claims, classes and volumes in, one step out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume, PersistentVolumeSpec
+from virtshape.api.core.volume import PersistentVolumeClaimSpec
+from virtshape.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta
+from virtshape.api.quantity import Quantity
+from virtshape.api.storage import StorageClass
+from virtshape.controllers.storage.classes import annotation, class_name, find_default_class, waits_for_consumer
+from virtshape.controllers.storage.names import BIND_COMPLETED
+
+STORAGE: Final = "storage"
+
+
+class Bind(Struct, frozen=True):
+    """Bind the claim to a volume that is there."""
+
+    volume: str
+
+
+class Provision(Struct, frozen=True):
+    """Make a volume of a class."""
+
+    of: StorageClass
+
+
+class Lost(Struct, frozen=True):
+    """Say that the volume is gone which the claim was bound to."""
+
+    message: str
+
+
+class Wait(Struct, frozen=True):
+    """Do nothing, and say why."""
+
+    reason: str
+    message: str
+    warning: bool = True
+
+
+Step = Bind | Provision | Lost | Wait
+
+
+def decide_binding(
+    claim: PersistentVolumeClaim,
+    classes: Sequence[StorageClass],
+    volumes: Mapping[str, PersistentVolume],
+    provisioner: str,
+    *,
+    has_consumer: bool,
+) -> Step:
+    """What to do about a claim; `provisioner` is the name of the storage that can make volumes."""
+    spec = claim.spec or PersistentVolumeClaimSpec()
+    if spec.volume_name:
+        return _decide_named(claim, spec.volume_name, volumes)
+    if claim.status is not None and claim.status.phase == "Bound":
+        return Lost("the claim was bound in a simulation, and no storage stands behind it: delete it and make it anew")
+    reserved = next((name for name, one in volumes.items() if is_for(one, claim)), None)
+    if reserved is not None:
+        return Bind(reserved)
+    if requested_size(claim) is None:
+        return Wait("FailedBinding", "the claim asks for no size: set spec.resources.requests.storage")
+    if not spec.access_modes:
+        return Wait("FailedBinding", "the claim asks for no access mode: set spec.accessModes")
+    return _decide_new(claim, spec, classes, volumes, provisioner, has_consumer=has_consumer)
+
+
+def _decide_named(claim: PersistentVolumeClaim, name: str, volumes: Mapping[str, PersistentVolume]) -> Step:
+    volume = volumes.get(name)
+    if volume is None:
+        if annotation(claim.metadata, BIND_COMPLETED) is not None:
+            return Lost(f"the claim has lost its volume {name}: it is not there any more")
+        return Wait("FailedBinding", f"volume {name}, which the claim names, is not there")
+    if not is_for(volume, claim) and volume.spec is not None and volume.spec.claim_ref is not None:
+        other = volume.spec.claim_ref
+        if annotation(claim.metadata, BIND_COMPLETED) is not None:
+            return Lost(f"the claim has lost its volume {name}: it is bound to {other.namespace}/{other.name}")
+        words = f'volume "{name}" already bound to a different claim: {other.namespace}/{other.name}'
+        return Wait("FailedBinding", words)
+    return Bind(name)
+
+
+def _decide_new(
+    claim: PersistentVolumeClaim,
+    spec: PersistentVolumeClaimSpec,
+    classes: Sequence[StorageClass],
+    volumes: Mapping[str, PersistentVolume],
+    provisioner: str,
+    *,
+    has_consumer: bool,
+) -> Step:
+    name = class_name(claim)
+    of = next((one for one in classes if (one.metadata or ObjectMeta()).name == name), None)
+    of = of or (find_default_class(classes) if name is None else None)
+    if of is not None and waits_for_consumer(claim, of, has_consumer=has_consumer):
+        words = "waiting for first consumer to be created before binding"
+        return Wait("WaitForFirstConsumer", words, warning=False)
+    match = None if spec.data_source or spec.data_source_ref else find_match(claim, volumes.values())
+    if match is not None:
+        return Bind((match.metadata or ObjectMeta()).name or "")
+    if of is None and name:
+        return Wait("ProvisioningFailed", f'storageclass.storage.k8s.io "{name}" not found')
+    if of is None:
+        why = "no storage class is set" if name == "" else "no storage class is the default one"
+        return Wait("FailedBinding", f"no persistent volumes available for this claim and {why}", warning=False)
+    if of.provisioner != provisioner:
+        words = f"waiting for a volume that {of.provisioner} or an administrator makes; this is {provisioner}"
+        return Wait("ExternalProvisioning", words, warning=False)
+    if spec.selector is not None:
+        return Wait("ProvisioningFailed", "claim.spec.selector picks among volumes that are there, and none matches")
+    return Provision(of)
+
+
+def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether a volume is reserved for this very claim."""
+    reference = volume.spec.claim_ref if volume.spec else None
+    metadata = claim.metadata or ObjectMeta()
+    if reference is None or (reference.namespace, reference.name) != (metadata.namespace, metadata.name):
+        return False
+    return not reference.uid or reference.uid == metadata.uid
+
+
+def is_bound_to(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> bool:
+    """Return True if claim and volume name each other; what the claim alone says may have been written by its user."""
+    if volume is None or claim.spec is None or volume.metadata is None or not claim.spec.volume_name:
+        return False
+    reference = volume.spec.claim_ref if volume.spec else None
+    names_each_other = claim.spec.volume_name == volume.metadata.name and is_for(volume, claim)
+    return names_each_other and reference is not None and bool(reference.uid)
+
+
+def find_match(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]) -> PersistentVolume | None:
+    """The smallest volume that is free and has all that the claim asks for."""
+    fitting = [volume for volume in volumes if _fits(claim, volume)]
+    return min(fitting, key=lambda volume: (volume_size(volume), (volume.metadata or ObjectMeta()).name), default=None)
+
+
+def _fits(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+    asked, offered = claim.spec or PersistentVolumeClaimSpec(), volume.spec or PersistentVolumeSpec()
+    metadata = volume.metadata or ObjectMeta()
+    is_free = offered.claim_ref is None and metadata.deletion_timestamp is None
+    return (
+        is_free
+        and volume.status is not None
+        and volume.status.phase == "Available"
+        and (offered.storage_class_name or "") == (class_name(claim) or "")
+        and (offered.volume_mode or "Filesystem") == claim_mode(claim)
+        and set(asked.access_modes or ()) <= set(offered.access_modes or ())
+        and volume_size(volume) >= (requested_size(claim) or Quantity("0")).value()
+        and _selects(asked.selector, metadata.labels or {})
+    )
+
+
+def _selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
+    if selector is None:
+        return True
+    exact = all(labels.get(key) == value for key, value in (selector.match_labels or {}).items())
+    return exact and all(_holds(one, labels) for one in selector.match_expressions or ())
+
+
+def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value in (requirement.values or ())
+        case "NotIn":
+            return value not in (requirement.values or ())
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case _:
+            return False
+
+
+def requested_size(claim: PersistentVolumeClaim) -> Quantity | None:
+    """The size that a claim asks for."""
+    resources = claim.spec.resources if claim.spec else None
+    return ((resources.requests if resources else None) or {}).get(STORAGE)
+
+
+def claim_mode(claim: PersistentVolumeClaim) -> str:
+    """Whether a claim asks for a file system or a block device."""
+    stated = claim.spec.volume_mode if claim.spec else None
+    return "Block" if stated == "Block" else "Filesystem"
+
+
+def volume_size(volume: PersistentVolume) -> int:
+    """The size of a volume in bytes."""
+    capacity = (volume.spec.capacity if volume.spec else None) or {}
+    return capacity.get(STORAGE, Quantity("0")).value()

@@ -1,0 +1,256 @@
+"""
+The claim controller: binds claims to volumes, has volumes made and grown, and holds claims that are in use.
+
+Level-based. A volume's object is there before its bytes are, so that no bytes are ever without an owner.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.core.claim import PersistentVolumeClaim, PersistentVolumeClaimStatus
+from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.core.volume import PersistentVolumeClaimSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.api.storage import StorageClass
+from virtshape.client.protocol import Client
+from virtshape.controllers.runtime.cache import Cache
+from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.loop import DONE, Name, Result
+from virtshape.controllers.storage.binding import Bind, Lost, Provision, Wait, decide_binding, is_for
+from virtshape.controllers.storage.claimstatus import describe_bound, describe_unbound, enlarge, is_bound, is_too_small
+from virtshape.controllers.storage.classes import class_name, find_default_class
+from virtshape.controllers.storage.names import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    CLAIM_PROTECTION,
+    PROVISIONER,
+)
+from virtshape.controllers.storage.origins import NotYet, find_claim_origin, find_writers
+from virtshape.controllers.storage.protocol import Copy, Order, Storage, StorageError
+from virtshape.controllers.storage.uses import list_users, name_users
+from virtshape.controllers.storage.volumes import (
+    BY_RESERVATION,
+    FREE,
+    build_volume,
+    is_provisioned_by,
+    plan_volume,
+    read_volume,
+    refer_to_claim,
+)
+
+RETRY_SECONDS: Final = 10.0
+POLL_SECONDS: Final = 1.0
+
+
+class ClaimReconciler:
+    """Reconciles claims over a client, with storage that makes their volumes; `wake` has one looked at again."""
+
+    def __init__(
+        self, client: Client, cache: Cache, recorder: Recorder, storage: Storage, wake: Callable[[Name], None]
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._recorder = recorder
+        self._storage = storage
+        self._wake = wake
+        self._told: dict[Name, str] = {}
+        self._begun: set[Name] = set()
+
+    async def reconcile(self, name: Name) -> Result:
+        """Take the claim of this name as far as it can go now."""
+        claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
+        if claim is None or claim.metadata is None:
+            self._told.pop(name, None)
+            self._begun.discard(name)
+            return DONE
+        if claim.metadata.deletion_timestamp is not None:
+            return await self._let_go(name, claim)
+        claim = await self._complete(claim)
+        if is_bound(claim) or (claim.status is not None and claim.status.phase == "Lost"):
+            return await self._keep(name, claim)
+        return await self._find_volume(name, claim)
+
+    async def _complete(self, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
+        """The claim with its finalizer, and with the default mode and class if it leaves them open."""
+        metadata, spec = claim.metadata or ObjectMeta(), claim.spec or PersistentVolumeClaimSpec()
+        default = find_default_class(self._cache.list(StorageClass)) if class_name(claim) is None else None
+        finalizers = metadata.finalizers or []
+        if CLAIM_PROTECTION not in finalizers:
+            metadata = replace(metadata, finalizers=[*finalizers, CLAIM_PROTECTION])
+        if spec.volume_mode is None:
+            spec = replace(spec, volume_mode="Filesystem")
+        if default is not None and default.metadata is not None and not spec.volume_name:
+            annotations = {**(metadata.annotations or {}), PROVISIONER: default.provisioner}
+            metadata = replace(metadata, annotations=annotations)
+            spec = replace(spec, storage_class_name=default.metadata.name)
+        completed = replace(claim, metadata=metadata, spec=spec)
+        return claim if completed == claim else await self._client.update(completed)
+
+    async def _find_volume(self, name: Name, claim: PersistentVolumeClaim) -> Result:
+        """Have an unbound claim get a volume, or say what it waits for."""
+        step = decide_binding(
+            claim,
+            self._cache.list(StorageClass),
+            self._list_volumes(claim),
+            self._storage.provisioner,
+            has_consumer=bool(self._list_users(claim)),
+        )
+        match step:
+            case Bind(volume=wanted):
+                volume = self._cache.find(PersistentVolume, wanted)
+                return await self._bind(name, claim, volume) if volume is not None else Result(after=POLL_SECONDS)
+            case Provision(of=of):
+                return await self._provision(name, claim, of)
+            case Lost(message=message):
+                self._tell(name, claim, "ClaimLost", message, warning=True)
+                await self._write_status(claim, describe_unbound(claim, "Lost"))
+            case Wait(reason=reason, message=message, warning=warning):
+                self._tell(name, claim, reason, message, warning=warning)
+                await self._write_status(claim, describe_unbound(claim, "Pending"))
+        return DONE
+
+    async def _provision(self, name: Name, claim: PersistentVolumeClaim, of: StorageClass) -> Result:
+        """Make a volume for the claim."""
+        planned = plan_volume(claim)
+        wanted = build_volume(claim, of, self._storage.locate(planned))
+        try:
+            volume = await self._client.create(wanted)
+        except StatusError as error:
+            if error.reason != "AlreadyExists":
+                raise
+            volume = await self._client.get(PersistentVolume, planned.name)
+        return await self._bind(name, claim, volume)
+
+    async def _bind(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result:
+        """Bind the claim to the volume, once that is there with all that is to be in it."""
+        metadata, spec = claim.metadata or ObjectMeta(), claim.spec or PersistentVolumeClaimSpec()
+        if not is_for(volume, claim) or not (volume.spec and volume.spec.claim_ref and volume.spec.claim_ref.uid):
+            reserved = replace(volume.spec, claim_ref=refer_to_claim(claim)) if volume.spec else None
+            volume = await self._client.update(replace(volume, spec=reserved))
+        if is_provisioned_by(volume, self._storage.provisioner) and not spec.volume_name:
+            waiting = await self._fill_new(name, claim, volume)
+            if waiting is not None:
+                return waiting
+        bound_name = (volume.metadata or ObjectMeta()).name
+        if spec.volume_name != bound_name or BIND_COMPLETED not in (metadata.annotations or {}):
+            marks = {BIND_COMPLETED: "yes"} | ({} if spec.volume_name else {BOUND_BY_CONTROLLER: "yes"})
+            metadata = replace(metadata, annotations={**(metadata.annotations or {}), **marks})
+            bound = replace(claim, metadata=metadata, spec=replace(spec, volume_name=bound_name))
+            claim = await self._client.update(bound)
+            self._recorder.tell(claim, "ProvisioningSucceeded", f"bound to volume {bound_name}")
+        self._told.pop(name, None)
+        await self._write_status(claim, describe_bound(claim, volume))
+        return DONE
+
+    async def _fill_new(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Result | None:
+        """Have a new volume made and filled as the claim says; None when that is done."""
+        kept = read_volume(volume)
+        try:
+            await self._storage.make(kept)
+        except StorageError as error:
+            self._tell(name, claim, "ProvisioningFailed", str(error), warning=True)
+            return Result(after=RETRY_SECONDS)
+        origin = find_claim_origin(claim, self._cache)
+        if origin is None:
+            return None
+        writers = find_writers(origin, self._cache) if isinstance(origin, Copy) and name not in self._begun else ""
+        if writers:
+            origin = NotYet("ProvisioningFailed", f"what the claim is filled from is in use by {writers}")
+        if isinstance(origin, NotYet):
+            self._tell(name, claim, origin.reason, origin.message, warning=True)
+            return Result(after=RETRY_SECONDS)
+        self._begun.add(name)
+        work = await self._storage.fill(kept.name, kept, Order(origin=origin), 0, lambda: self._wake(name))
+        if work.state == "failed":
+            self._tell(name, claim, "ProvisioningFailed", work.message, warning=True)
+            self._begun.discard(name)
+            await self._storage.forget(kept.name)
+            return Result(after=RETRY_SECONDS)
+        return None if work.state == "done" else Result(after=POLL_SECONDS)
+
+    async def _keep(self, name: Name, claim: PersistentVolumeClaim) -> Result:
+        """See to it that a bound claim still has its volume, and all of it that it asks for."""
+        volume_name = (claim.spec.volume_name if claim.spec else None) or ""
+        volume = self._cache.find(PersistentVolume, volume_name)
+        if volume is None or not is_for(volume, claim):
+            return await self._find_volume(name, claim) if await self._has_lost(claim, volume_name) else DONE
+        if find_claim_origin(claim, self._cache) is not None:
+            await self._storage.forget(volume_name)  # not before: as long as it knows, it does not fill twice
+        if is_too_small(claim, volume):
+            volume = await self._grow(name, claim, volume)
+        await self._write_status(claim, describe_bound(claim, volume))
+        return DONE
+
+    async def _has_lost(self, claim: PersistentVolumeClaim, volume_name: str) -> bool:
+        """Ask the server whether a volume is really gone that was not seen."""
+        try:
+            volume = await self._client.get(PersistentVolume, volume_name)
+        except StatusError as error:
+            if error.code != 404:
+                raise
+            return True
+        return not is_for(volume, claim)
+
+    async def _grow(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolume:
+        """The volume, grown to what its claim asks for if it can be."""
+        of = self._cache.find(StorageClass, (volume.spec.storage_class_name if volume.spec else None) or "")
+        if not is_provisioned_by(volume, self._storage.provisioner) or of is None or not of.allow_volume_expansion:
+            words = "the volume cannot grow: its storage class is not there, or does not allow it"
+            self._tell(name, claim, "VolumeResizeFailed", words, warning=True)
+            return volume
+        larger = enlarge(claim, volume)
+        try:
+            await self._storage.make(read_volume(larger))
+        except StorageError as error:
+            self._tell(name, claim, "VolumeResizeFailed", str(error), warning=True)
+            return volume
+        volume = await self._client.update(larger)
+        size = volume.spec.capacity["storage"] if volume.spec and volume.spec.capacity else "?"
+        seen = ", which a running guest sees at its next start" if self._list_users(claim) else ""
+        self._recorder.tell(claim, "VolumeResizeSuccessful", f"the volume has {size} now{seen}")
+        return volume
+
+    async def _let_go(self, name: Name, claim: PersistentVolumeClaim) -> Result:
+        """Let a deleted claim go, once nobody uses it."""
+        metadata = claim.metadata or ObjectMeta()
+        if CLAIM_PROTECTION not in (metadata.finalizers or ()):
+            return DONE
+        users = self._list_users(claim)
+        if users:
+            self._tell(name, claim, "InUse", f"deleted once it is not used any more by {name_users(users)}")
+            return DONE
+        left = [one for one in metadata.finalizers or () if one != CLAIM_PROTECTION]
+        await self._client.update(replace(claim, metadata=replace(metadata, finalizers=left or None)))
+        return DONE
+
+    def _list_users(self, claim: PersistentVolumeClaim) -> list[VirtualMachineInstance]:
+        return list_users(self._cache, claim)
+
+    def _list_volumes(self, claim: PersistentVolumeClaim) -> dict[str, PersistentVolume]:
+        """The volumes that may be the claim's: the one it names, or all that are reserved for it or for nobody."""
+        named = claim.spec.volume_name if claim.spec else None
+        if named:
+            found = self._cache.find(PersistentVolume, named)
+            return {named: found} if found is not None else {}
+        metadata = claim.metadata or ObjectMeta()
+        possible = [
+            *self._cache.find_by(PersistentVolume, BY_RESERVATION, f"{metadata.namespace}/{metadata.name}"),
+            *self._cache.find_by(PersistentVolume, BY_RESERVATION, FREE),
+        ]
+        return {(one.metadata or ObjectMeta()).name or "": one for one in possible}
+
+    async def _write_status(self, claim: PersistentVolumeClaim, status: PersistentVolumeClaimStatus) -> None:
+        if status != claim.status:
+            await self._client.update_status(replace(claim, status=status))
+
+    def _tell(
+        self, name: Name, claim: PersistentVolumeClaim, reason: str, message: str, *, warning: bool = False
+    ) -> None:
+        """Say something about the claim, unless it was the last thing said."""
+        if self._told.get(name) != message:
+            self._told[name] = message
+            self._recorder.tell(claim, reason, message, warning=warning)

@@ -1,0 +1,119 @@
+"""
+The claim of a DataVolume: its size, modes and class, and what it says of itself.
+
+Pure.
+"""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.volume import PersistentVolumeClaimSpec, VolumeResourceRequirements
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.quantity import Quantity
+from virtshape.controllers.runtime.ownerreferences import find_controller, is_controlled_by, make_owner_reference
+from virtshape.controllers.storage.binding import STORAGE
+from virtshape.controllers.storage.classes import annotation
+from virtshape.controllers.storage.names import (
+    ALLOW_ADOPTION,
+    CONTENT_TYPE,
+    FILLING_PHASE,
+    FILLING_READY,
+    POPULATED_FOR,
+    PRE_POPULATED,
+    UPLOAD_TARGET,
+)
+from virtshape.resolve.infer import KIND_KEYS, NAME_KEYS
+
+MIB: Final = 1 << 20
+
+
+def build_claim(
+    volume: DataVolume, size: int | None = None, origin: ObjectMeta | None = None, *, is_played: bool = False
+) -> PersistentVolumeClaim:
+    """
+    The claim of a DataVolume: of the same name, with its labels and annotations, owned by it.
+
+    `size` is that of what it is filled with, for a DataVolume that says none; `origin` describes what that is. Nothing
+    fills a claim that is only played.
+    """
+    metadata = volume.metadata or ObjectMeta()
+    inherited = inherit_defaults(metadata, origin or ObjectMeta())
+    own = {CONTENT_TYPE: volume.spec.content_type or "kubevirt"}
+    if not is_played and not fills_itself(volume):
+        own[FILLING_PHASE] = "Pending"
+        if volume.spec.source is not None and volume.spec.source.upload is not None:
+            own |= {UPLOAD_TARGET: "", FILLING_READY: "false"}
+    return PersistentVolumeClaim(
+        api_version="v1",
+        kind="PersistentVolumeClaim",
+        metadata=ObjectMeta(
+            name=metadata.name,
+            namespace=metadata.namespace,
+            labels={**(inherited.labels or {}), **(metadata.labels or {})} or None,
+            annotations={**(inherited.annotations or {}), **(metadata.annotations or {}), **own},
+            owner_references=[make_owner_reference(volume)],
+        ),
+        spec=_with_size(_claim_spec(volume), size),
+    )
+
+
+def fills_itself(volume: DataVolume) -> bool:
+    """Whether the claim of a DataVolume names what it is filled from."""
+    wanted = volume.spec.pvc or volume.spec.storage
+    return wanted is not None and (wanted.data_source is not None or wanted.data_source_ref is not None)
+
+
+def states_size(volume: DataVolume) -> bool:
+    """Whether a DataVolume says how large it is to be; one that gives its claim word for word is taken at its word."""
+    if volume.spec.pvc is not None:
+        return True
+    resources = volume.spec.storage.resources if volume.spec.storage is not None else None
+    return bool(resources is not None and (resources.requests or {}).get(STORAGE))
+
+
+def _claim_spec(volume: DataVolume) -> PersistentVolumeClaimSpec:
+    if volume.spec.pvc is not None:
+        return volume.spec.pvc
+    asked = volume.spec.storage
+    spec = from_tree(to_tree(asked), PersistentVolumeClaimSpec) if asked else PersistentVolumeClaimSpec()
+    mode = None if spec.volume_mode == "FromStorageProfile" else spec.volume_mode
+    return replace(spec, volume_mode=mode, access_modes=spec.access_modes or ["ReadWriteOnce"])
+
+
+def _with_size(spec: PersistentVolumeClaimSpec, size: int | None) -> PersistentVolumeClaimSpec:
+    if size is None:
+        return spec
+    resources = spec.resources or VolumeResourceRequirements()
+    requests = {STORAGE: Quantity.of(-(-size // MIB) * MIB, "BinarySI"), **(resources.requests or {})}
+    return replace(spec, resources=replace(resources, requests=requests))
+
+
+def inherit_defaults(own: ObjectMeta, origin: ObjectMeta) -> ObjectMeta:
+    """The labels and annotations by which an origin names its instance type and preference, where there are no own."""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    for role, names in NAME_KEYS.items():
+        if names.label in (own.labels or {}) or names.annotation in (own.annotations or {}):
+            continue
+        for keys in (names, KIND_KEYS[role]):
+            labels |= _pick(origin.labels, keys.label)
+            annotations |= _pick(origin.annotations, keys.annotation)
+    return ObjectMeta(labels=labels or None, annotations=annotations or None)
+
+
+def _pick(texts: dict[str, str] | None, key: str) -> dict[str, str]:
+    return {key: texts[key]} if texts and key in texts else {}
+
+
+def can_adopt(volume: DataVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether a claim that was there before its DataVolume is meant to be taken as filled."""
+    metadata = volume.metadata or ObjectMeta()
+    if find_controller(claim.metadata) is not None and not is_controlled_by(claim.metadata, volume):
+        return False
+    if annotation(claim.metadata, POPULATED_FOR) == metadata.name or annotation(metadata, PRE_POPULATED) is not None:
+        return True
+    return "true" in (annotation(metadata, ALLOW_ADOPTION), annotation(claim.metadata, ALLOW_ADOPTION))

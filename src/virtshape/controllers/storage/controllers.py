@@ -1,0 +1,261 @@
+"""
+All controllers of storage over one client: what they watch, and which queue each change goes to.
+
+Three of a kind: one with storage that keeps bytes, one that only plays, and one for clusters, which have their own.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from virtshape.api.cdi import DataSource, DataVolume
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.core.quota import ResourceQuota
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import Model
+from virtshape.api.snapshot import VolumeSnapshot
+from virtshape.api.storage import StorageClass
+from virtshape.client.cache import Change, place_of
+from virtshape.client.informers import Informers
+from virtshape.client.protocol import Client
+from virtshape.client.resources import metadata_of
+from virtshape.controllers.runtime.clock import Clock
+from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.loop import Loop, Name
+from virtshape.controllers.storage.claims import ClaimReconciler
+from virtshape.controllers.storage.claimstatus import is_bound
+from virtshape.controllers.storage.datasources import DataSourceReconciler
+from virtshape.controllers.storage.datavolumes import DataVolumeReconciler
+from virtshape.controllers.storage.filling import is_finished
+from virtshape.controllers.storage.played import PlayedReconciler
+from virtshape.controllers.storage.protocol import Storage
+from virtshape.controllers.storage.quotas import QuotaReconciler
+from virtshape.controllers.storage.reclaim import VolumeReconciler
+from virtshape.controllers.storage.snapshots import SnapshotReconciler
+from virtshape.controllers.storage.uploads import UploadReconciler
+from virtshape.controllers.storage.uses import list_claim_keys
+from virtshape.controllers.storage.volumes import BY_RESERVATION, FREE, list_reservations
+
+_BY_ORIGIN: Final = "origin"
+_BY_BINDING: Final = "binding"
+_UNBOUND: Final = "unbound"
+_BY_NAMESPACE: Final = "namespace"
+
+
+class ForeignControllers:
+    """No controllers at all: claims and DataVolumes are somebody else's."""
+
+    loops: tuple[Loop, ...] = ()
+
+    async def settle(self) -> None:
+        """Do nothing: nothing is ours."""
+
+
+class PlayedControllers:
+    """The controllers of claims and DataVolumes where no storage is; `plays` if claims are taken to be bound."""
+
+    def __init__(
+        self, client: Client, informers: Informers, recorder: Recorder, clock: Clock, *, plays: bool = False
+    ) -> None:
+        played = PlayedReconciler(client, informers, recorder, clock, plays=plays)
+        self._informers = informers
+        self.claims = Loop("claim", played.reconcile_claim)
+        self.data_volumes = Loop("datavolume", played.reconcile_data_volume)
+        self.data_sources = Loop("datasource", DataSourceReconciler(client, informers, clock).reconcile)
+        self.loops: tuple[Loop, ...] = (self.claims, self.data_volumes, self.data_sources)
+        self._watch()
+
+    async def settle(self) -> None:
+        """Do nothing: what is played leaves nothing behind."""
+
+    def _watch(self) -> None:
+        add = self._informers.add
+        add(DataVolume).handle(lambda change: self.data_volumes.queue.add(place_of(change.item)))
+        add(PersistentVolumeClaim).handle(self._see_claim)
+        add(VolumeSnapshot).handle(lambda change: self._see_origin(change.item))
+        add(DataSource, {_BY_ORIGIN: list_data_source_origins}).handle(self._see_data_source)
+
+    def _see_claim(self, change: Change[PersistentVolumeClaim]) -> None:
+        self.claims.queue.add(place_of(change.item))
+        self.data_volumes.queue.add(place_of(change.item))
+        self._see_origin(change.item)
+
+    def _see_data_source(self, change: Change[DataSource]) -> None:
+        self.data_sources.queue.add(place_of(change.item))
+        self._see_origin(change.item)
+
+    def _see_origin(self, item: Model) -> None:
+        for place in self._informers.find_places_by(DataSource, _BY_ORIGIN, name_origin(item)):
+            self.data_sources.queue.add(place)
+
+
+class StorageControllers:
+    """The controllers of claims, volumes, DataVolumes, snapshots and data sources, with storage that keeps bytes."""
+
+    def __init__(
+        self, client: Client, informers: Informers, recorder: Recorder, clock: Clock, storage: Storage
+    ) -> None:
+        claims = ClaimReconciler(client, informers, recorder, storage, self._wake_claim)
+        filling = DataVolumeReconciler(client, informers, recorder, clock, storage, self._wake_data_volume)
+        snapshots = SnapshotReconciler(client, informers, recorder, clock, storage, self._wake_snapshot)
+        uploads = UploadReconciler(client, informers, recorder, storage, self._wake_upload)
+        self._informers = informers
+        self._storage = storage
+        self.claims = Loop("claim", claims.reconcile)
+        self.volumes = Loop("volume", VolumeReconciler(client, informers, recorder, clock, storage).reconcile)
+        self.data_volumes = Loop("datavolume", filling.reconcile)
+        self.snapshots = Loop("snapshot", snapshots.reconcile)
+        self.uploads = Loop("upload", uploads.reconcile)
+        self.data_sources = Loop("datasource", DataSourceReconciler(client, informers, clock).reconcile)
+        self.quotas = Loop("quota", QuotaReconciler(client, informers).reconcile)
+        self.loops = (
+            self.claims,
+            self.volumes,
+            self.data_volumes,
+            self.snapshots,
+            self.data_sources,
+            self.uploads,
+            self.quotas,
+        )
+        self._watch()
+
+    async def settle(self) -> None:
+        """Have storage forget work that nobody waits for any more, once everything was seen."""
+        volumes = {metadata_of(one).uid or "" for one in self._informers.list(DataVolume) if not is_finished(one)}
+        claimed = {place.name for place in self._informers.list_places(PersistentVolume)}
+        await self._storage.keep_only(volumes | claimed)
+
+    def _wake_claim(self, name: Name) -> None:
+        self.claims.queue.add(name)
+
+    def _wake_data_volume(self, name: Name) -> None:
+        self.data_volumes.queue.add(name)
+
+    def _wake_snapshot(self, name: Name) -> None:
+        self.snapshots.queue.add(name)
+
+    def _wake_upload(self, name: Name) -> None:
+        self.uploads.queue.add(name)
+
+    def _watch(self) -> None:
+        add = self._informers.add
+        add(StorageClass).handle(lambda _: self._look_at_unbound())
+        add(PersistentVolume, {BY_RESERVATION: list_reservations}).handle(self._see_volume)
+        indexes = {_BY_BINDING: _binding_of, _BY_ORIGIN: list_claim_origins}
+        add(PersistentVolumeClaim, indexes).handle(self._see_claim)
+        add(VirtualMachineInstance).handle(self._see_vmi)
+        add(ResourceQuota, {_BY_NAMESPACE: _namespace_of}).handle(
+            lambda change: self.quotas.queue.add(place_of(change.item))
+        )
+        add(DataVolume, {_BY_ORIGIN: list_data_volume_origins}).handle(self._see_data_volume)
+        add(VolumeSnapshot).handle(self._see_snapshot)
+        add(DataSource, {_BY_ORIGIN: list_data_source_origins}).handle(self._see_data_source)
+
+    def _see_volume(self, change: Change[PersistentVolume]) -> None:
+        self.volumes.queue.add(place_of(change.item))
+        for reserved in list_reservations(change.item):
+            if reserved == FREE:
+                self._look_at_unbound()
+            else:
+                self.claims.queue.add(Name(*reserved.split("/", 1)))
+                self.data_volumes.queue.add(Name(*reserved.split("/", 1)))
+
+    def _see_claim(self, change: Change[PersistentVolumeClaim]) -> None:
+        place = place_of(change.item)
+        self.claims.queue.add(place)
+        self.data_volumes.queue.add(place)
+        self.uploads.queue.add(place)
+        self._look_at_quotas(place)
+        for volume in self._informers.find_places_by(PersistentVolume, BY_RESERVATION, str(place)):
+            self.volumes.queue.add(volume)
+        self._see_origin(change.item)
+
+    def _see_vmi(self, change: Change[VirtualMachineInstance]) -> None:
+        if change.type != "RESYNCED":
+            for key in list_claim_keys(change.item):
+                self.claims.queue.add(Name(*key.split("/", 1)))
+                self._look_at_copies(f"{PersistentVolumeClaim.__name__} {key}")
+
+    def _look_at_quotas(self, place: Name) -> None:
+        for quota in self._informers.find_places_by(ResourceQuota, _BY_NAMESPACE, place.namespace):
+            self.quotas.queue.add(quota)
+
+    def _see_data_volume(self, change: Change[DataVolume]) -> None:
+        self.data_volumes.queue.add(place_of(change.item))
+        self._look_at_quotas(place_of(change.item))
+
+    def _see_snapshot(self, change: Change[VolumeSnapshot]) -> None:
+        self.snapshots.queue.add(place_of(change.item))
+        self._look_at_quotas(place_of(change.item))
+        self._see_origin(change.item)
+
+    def _see_data_source(self, change: Change[DataSource]) -> None:
+        self.data_sources.queue.add(place_of(change.item))
+        self._see_origin(change.item)
+
+    def _see_origin(self, item: Model) -> None:
+        """Have all looked at that are filled from an object, or stand for it."""
+        origin = name_origin(item)
+        for place in self._informers.find_places_by(DataSource, _BY_ORIGIN, origin):
+            self.data_sources.queue.add(place)
+        for place in self._informers.find_places_by(DataVolume, _BY_ORIGIN, origin):
+            self.data_volumes.queue.add(place)
+        for place in self._informers.find_places_by(PersistentVolumeClaim, _BY_ORIGIN, origin):
+            self.claims.queue.add(place)
+
+    def _look_at_copies(self, origin: str) -> None:
+        """Have all looked at that are filled from something, also by way of a data source."""
+        sources = self._informers.find_places_by(DataSource, _BY_ORIGIN, origin)
+        for one in (origin, *(f"{DataSource.__name__} {place}" for place in sources)):
+            for place in self._informers.find_places_by(DataVolume, _BY_ORIGIN, one):
+                self.data_volumes.queue.add(place)
+
+    def _look_at_unbound(self) -> None:
+        for place in self._informers.find_places_by(PersistentVolumeClaim, _BY_BINDING, _UNBOUND):
+            self.claims.queue.add(place)
+
+
+def name_origin(item: Model) -> str:
+    """An object that others are filled from, as the index of origins has it."""
+    return f"{type(item).__name__} {place_of(item)}"
+
+
+def list_data_source_origins(source: DataSource) -> list[str]:
+    """What a data source stands for."""
+    namespace, origin = place_of(source).namespace, source.spec.source
+    if origin.pvc is not None:
+        return [f"PersistentVolumeClaim {origin.pvc.namespace or namespace}/{origin.pvc.name}"]
+    if origin.snapshot is not None:
+        return [f"VolumeSnapshot {origin.snapshot.namespace or namespace}/{origin.snapshot.name}"]
+    if origin.data_source is not None:
+        return [f"DataSource {origin.data_source.namespace or namespace}/{origin.data_source.name}"]
+    return []
+
+
+def list_data_volume_origins(volume: DataVolume) -> list[str]:
+    """What a DataVolume is filled from."""
+    namespace, source, reference = place_of(volume).namespace, volume.spec.source, volume.spec.source_ref
+    if source is not None and source.pvc is not None:
+        return [f"PersistentVolumeClaim {source.pvc.namespace or namespace}/{source.pvc.name}"]
+    if source is not None and source.snapshot is not None:
+        return [f"VolumeSnapshot {source.snapshot.namespace or namespace}/{source.snapshot.name}"]
+    if reference is not None:
+        return [f"{reference.kind} {reference.namespace or namespace}/{reference.name}"]
+    return []
+
+
+def list_claim_origins(claim: PersistentVolumeClaim) -> list[str]:
+    """What a claim that is not bound yet is filled from."""
+    spec = claim.spec
+    asked = (spec.data_source or spec.data_source_ref) if spec is not None else None
+    return (
+        [f"{asked.kind} {place_of(claim).namespace}/{asked.name}"] if asked is not None and not is_bound(claim) else []
+    )
+
+
+def _namespace_of(quota: ResourceQuota) -> Iterable[str]:
+    return (place_of(quota).namespace,)
+
+
+def _binding_of(claim: PersistentVolumeClaim) -> Iterable[str]:
+    return () if is_bound(claim) else (_UNBOUND,)

@@ -1,0 +1,88 @@
+"""
+The data source controller: says what a data source stands for in the end, and whether that can be used.
+
+Copies nothing.
+"""
+
+from msgspec.structs import replace
+
+from virtshape.api.cdi import DataSource, DataSourceCondition, DataSourceStatus
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.snapshot import VolumeSnapshot
+from virtshape.client.protocol import Client
+from virtshape.controllers.runtime.cache import Cache
+from virtshape.controllers.runtime.clock import Clock, format_time
+from virtshape.controllers.runtime.loop import DONE, Name, Result
+from virtshape.controllers.storage.claimstatus import is_filled
+from virtshape.controllers.storage.origins import NotYet, follow_data_source
+
+_READY = "Ready"
+
+
+class DataSourceReconciler:
+    """Reconciles data sources over a client."""
+
+    def __init__(self, client: Client, cache: Cache, clock: Clock) -> None:
+        self._client = client
+        self._cache = cache
+        self._clock = clock
+
+    async def reconcile(self, name: Name) -> Result:
+        """Say whether what a data source stands for is there."""
+        source = self._cache.find(DataSource, name.name, name.namespace)
+        if source is None or source.metadata is None or source.metadata.deletion_timestamp is not None:
+            return DONE
+        status = describe_data_source(source, self._cache, format_time(self._clock()))
+        if status != source.status:
+            await self._client.update_status(replace(source, status=status))
+        return DONE
+
+
+def describe_data_source(source: DataSource, cache: Cache, stamp: str) -> DataSourceStatus:
+    """Whether a data source can be used."""
+    trouble = find_trouble(source, cache)
+    if trouble is None:
+        wanted = DataSourceCondition(_READY, "True", message="DataSource is ready to be consumed", reason=_READY)
+    else:
+        wanted = DataSourceCondition(_READY, "False", message=trouble.message, reason=trouble.reason)
+    before = source.status or DataSourceStatus()
+    old = next((one for one in before.conditions or () if one.type == _READY), None)
+    since = old.last_transition_time if old is not None and old.status == wanted.status else stamp
+    others = [one for one in before.conditions or () if one.type != _READY]
+    metadata = source.metadata or ObjectMeta()
+    end = follow_data_source(metadata.name or "", metadata.namespace or "", cache)
+    return replace(
+        before,
+        source=source.spec.source if isinstance(end, NotYet) else end,
+        conditions=[*others, replace(wanted, last_transition_time=since)],
+    )
+
+
+def find_trouble(source: DataSource, cache: Cache) -> NotYet | None:
+    """What keeps a data source from being used."""
+    metadata = source.metadata or ObjectMeta()
+    namespace = metadata.namespace or ""
+    end = follow_data_source(metadata.name or "", namespace, cache)
+    if isinstance(end, NotYet):
+        return end
+    if end.pvc is not None:
+        return _find_claim_trouble(end.pvc.name, end.pvc.namespace or namespace, cache)
+    if end.snapshot is not None:
+        return _find_snapshot_trouble(end.snapshot.name, end.snapshot.namespace or namespace, cache)
+    return NotYet("NotFound", "the source says nothing: name a pvc, a snapshot or a dataSource")
+
+
+def _find_claim_trouble(name: str, namespace: str, cache: Cache) -> NotYet | None:
+    claim = cache.find(PersistentVolumeClaim, name, namespace)
+    if claim is None:
+        return NotYet("NotFound", f"PVC {name} is not there")
+    return None if is_filled(claim) else NotYet("NotReady", f"PVC {name} is not filled yet")
+
+
+def _find_snapshot_trouble(name: str, namespace: str, cache: Cache) -> NotYet | None:
+    snapshot = cache.find(VolumeSnapshot, name, namespace)
+    if snapshot is None:
+        return NotYet("NotFound", f"snapshot {name} is not there")
+    ready = snapshot.status is None or snapshot.status.ready_to_use is not False
+    return None if ready else NotYet("NotReady", f"snapshot {name} is not ready to use yet")

@@ -1,0 +1,146 @@
+"""
+The status of a DataVolume: how far it is in CDI's phases, how much is done, and what keeps it.
+
+Pure: no clock of its own, no I/O.
+"""
+
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from virtshape.api.cdi import DataVolume, DataVolumeCondition, DataVolumeSource, DataVolumeStatus
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.meta import ObjectMeta
+from virtshape.controllers.storage.claimstatus import is_bound
+from virtshape.controllers.storage.origins import NotYet
+from virtshape.controllers.storage.protocol import Work
+
+Way = Literal["Import", "Clone", "Upload"]
+SUCCEEDED: Final = "Succeeded"
+FAILED: Final = "Failed"
+FINAL_PHASES: Final = frozenset({SUCCEEDED, FAILED})
+UNKNOWN_PROGRESS: Final = "N/A"
+FIRST_RETRY_SECONDS: Final = 1.0
+LONGEST_RETRY_SECONDS: Final = 300.0
+
+
+class Seen(Struct, kw_only=True):
+    """All that the status of a DataVolume depends on besides itself."""
+
+    claim: PersistentVolumeClaim | None = None
+    way: Way = "Import"
+    """How it is filled."""
+    waits_for_consumer: bool = False
+    """Whether its claim is not bound because nobody uses it."""
+    filled: bool = False
+    """Whether all is there."""
+    work: Work | None = None
+    """How far the filling is, once it has begun."""
+    trouble: NotYet | None = None
+    """What keeps it from being filled."""
+
+
+def choose_way(source: DataVolumeSource | None) -> Way:
+    """How a volume is filled from a source."""
+    if source is None or source.pvc is not None or source.snapshot is not None:
+        return "Clone"
+    return "Upload" if source.upload is not None else "Import"
+
+
+def is_finished(volume: DataVolume) -> bool:
+    """Whether a DataVolume is filled, or never will be."""
+    return volume.status is not None and volume.status.phase in FINAL_PHASES
+
+
+def count_attempts(volume: DataVolume) -> int:
+    """How often filling the volume was begun and failed."""
+    return (volume.status.restart_count if volume.status else None) or 0
+
+
+def back_off(attempts: int) -> float:
+    """How long to wait before filling is tried again, in seconds."""
+    return float(min(FIRST_RETRY_SECONDS * 2.0 ** min(attempts, 16), LONGEST_RETRY_SECONDS))
+
+
+def describe_filling(volume: DataVolume, seen: Seen, stamp: str) -> DataVolumeStatus:
+    """The status of a DataVolume; `stamp` is the present moment as text."""
+    before = volume.status or DataVolumeStatus()
+    phase = decide_phase(seen)
+    failures = count_attempts(volume) + int(seen.work is not None and seen.work.state == "failed")
+    conditions = [_bound(seen), _ready(phase, seen), _running(phase, seen)]
+    return replace(
+        before,
+        claim_name=(seen.claim.metadata or ObjectMeta()).name if seen.claim is not None else before.claim_name,
+        phase=phase,
+        progress=_show_progress(phase, seen),
+        restart_count=failures or None,
+        conditions=[stamp_condition(before, condition, stamp) for condition in conditions],
+    )
+
+
+def decide_phase(seen: Seen) -> str:
+    """The phase that a DataVolume is in."""
+    work, trouble = seen.work, seen.trouble
+    if _is_lost(seen.claim) or (trouble is not None and trouble.final) or (work is not None and work.final):
+        return FAILED
+    if work is None and (seen.claim is None or not is_bound(seen.claim)):
+        return "WaitForFirstConsumer" if seen.waits_for_consumer else "Pending"
+    if seen.filled:
+        return SUCCEEDED
+    if seen.way == "Upload":
+        return "UploadScheduled" if work is None else "UploadReady"
+    if work is None and trouble is None:
+        return "PVCBound"
+    return f"{seen.way}Scheduled" if work is None or work.state == "waiting" else f"{seen.way}InProgress"
+
+
+def _is_lost(claim: PersistentVolumeClaim | None) -> bool:
+    return claim is not None and claim.status is not None and claim.status.phase == "Lost"
+
+
+def _show_progress(phase: str, seen: Seen) -> str:
+    if phase == SUCCEEDED:
+        return "100.0%"
+    if seen.work is None or seen.work.progress is None:
+        return UNKNOWN_PROGRESS
+    return f"{min(seen.work.progress, 99.99):.2f}%"
+
+
+def _bound(seen: Seen) -> DataVolumeCondition:
+    claim = seen.claim
+    if claim is None:
+        return DataVolumeCondition("Bound", "Unknown", reason="NotFound", message="No PVC found")
+    name = (claim.metadata or ObjectMeta()).name
+    if _is_lost(claim):
+        return DataVolumeCondition("Bound", "False", reason="ClaimLost", message=f"PVC {name} Lost")
+    bound = is_bound(claim)
+    word = "Bound" if bound else "Pending"
+    return DataVolumeCondition("Bound", "True" if bound else "False", reason=word, message=f"PVC {name} {word}")
+
+
+def _ready(phase: str, seen: Seen) -> DataVolumeCondition:
+    if phase == SUCCEEDED:
+        return DataVolumeCondition("Ready", "True")
+    running = seen.work is not None and seen.work.state == "running"
+    return DataVolumeCondition("Ready", "False", reason="TransferRunning" if running else None)
+
+
+def _running(phase: str, seen: Seen) -> DataVolumeCondition:
+    work, trouble = seen.work, seen.trouble
+    if phase == SUCCEEDED:
+        return DataVolumeCondition("Running", "False", reason="Completed", message=f"{seen.way} Complete")
+    if work is not None and work.state == "failed":
+        return DataVolumeCondition("Running", "False", reason="Error", message=work.message)
+    if trouble is not None:
+        return DataVolumeCondition("Running", "False", reason=trouble.reason, message=trouble.message)
+    if work is not None and work.state == "running":
+        return DataVolumeCondition("Running", "True", reason="TransferRunning")
+    return DataVolumeCondition("Running", "False", message=work.message or None if work is not None else None)
+
+
+def stamp_condition(before: DataVolumeStatus, wanted: DataVolumeCondition, stamp: str) -> DataVolumeCondition:
+    """A condition with the time of its last change, which is now if its status was another before."""
+    old = next((one for one in before.conditions or () if one.type == wanted.type), None)
+    same = old is not None and old.status == wanted.status
+    return replace(wanted, last_transition_time=old.last_transition_time if old is not None and same else stamp)

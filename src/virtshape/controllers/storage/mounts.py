@@ -1,0 +1,182 @@
+"""
+Where the raw material of an instance's volumes is: paths of claims and container disks, contents of files.
+
+Has claims made ready for a guest; writes no file itself.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume
+from virtshape.api.kubevirt.domain import KernelBootContainer
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.volume import ContainerDiskSource
+from virtshape.api.meta import ObjectMeta
+from virtshape.client.protocol import Client
+from virtshape.controllers.runtime.cache import Cache
+from virtshape.controllers.storage.binding import is_bound_to
+from virtshape.controllers.storage.claimstatus import is_bound, is_filled
+from virtshape.controllers.storage.classes import annotation
+from virtshape.controllers.storage.files import FileReader, Files, IssueToken, NotReadyError
+from virtshape.controllers.storage.holds import Holds
+from virtshape.controllers.storage.names import CONTENT_TYPE
+from virtshape.controllers.storage.protocol import Storage, StorageError
+from virtshape.controllers.storage.uses import Use, list_users, list_uses, name_users
+from virtshape.controllers.storage.volumes import find_path, is_provisioned_by, read_volume
+from virtshape.controllers.vmi.phases import phase_of
+
+Mount = str | Files
+"""A path that is there, or files by their names."""
+KERNEL_MOUNT: Final = "kernelBoot"
+"""The mount that no volume stands for: files to boot from, under the paths that they have in their image."""
+PULLING: Final = "PullingImage"
+"""Why an instance waits whose image is on its way."""
+
+
+class ContainerDisk(Struct, frozen=True, kw_only=True):
+    """A disk in a container image, or other files: which, and how to get them."""
+
+    image: str
+    path: str = ""
+    """The file in the image; empty for the only one."""
+    files: tuple[str, ...] = ()
+    """The files in the image to get in place of a disk, in a directory and under the paths they have."""
+    policy: str = ""
+    """When to pull: `Always`, `IfNotPresent` or `Never`; empty for what the tag suggests."""
+    logins: str = ""
+    """Who to log in as at registries, as JSON of the kind that container tools write; empty for nobody."""
+
+
+class ContainerDisks(Protocol):
+    """Finds disk images, and other files, that come in container images."""
+
+    async def find(self, wanted: ContainerDisk) -> str:
+        """Where they are; NotReadyError while they are on their way or cannot be had."""
+
+
+class Mounts:
+    """Gathers what volumes are made from, over a client."""
+
+    def __init__(
+        self, client: Client, cache: Cache, storage: Storage, disks: ContainerDisks, issue_token: IssueToken
+    ) -> None:
+        self._cache = cache
+        self._storage = storage
+        self._disks = disks
+        self._files = FileReader(client, issue_token)
+        self._holds = Holds()
+
+    async def gather(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
+        """The raw material of each volume that has any, by the volume's name; NotReadyError for what is missing."""
+        try:
+            return await self._gather(vmi)
+        except NotReadyError:
+            self._holds.release(vmi)
+            raise
+
+    async def _gather(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
+        """What costs least comes first: images are fetched for instances that lack nothing else."""
+        mounts: dict[str, Mount] = {}
+        for volume in vmi.spec.volumes or ():
+            files = await self._files.find_files(vmi, volume)
+            if files is not None:
+                mounts[volume.name] = files
+        mounts |= await self._files.find_credentials(vmi)
+        wanted = {name: await self._describe(vmi, source) for name, source in _list_images(vmi)}
+        for use in list_uses(vmi):
+            mounts[use.volume] = await self._find_claim(vmi, use)
+        return mounts | await self._find_images(wanted)
+
+    async def _describe(
+        self, vmi: VirtualMachineInstance, source: ContainerDiskSource | KernelBootContainer
+    ) -> ContainerDisk:
+        logins = b""
+        if source.image_pull_secret:
+            secret = await self._files.read_secret(source.image_pull_secret, _namespace(vmi))
+            logins = secret.get(".dockerconfigjson", b"")
+        path: str = ""
+        files: tuple[str, ...] = ()
+        if isinstance(source, ContainerDiskSource):
+            path = source.path or ""
+        else:
+            files = tuple(one for one in (source.kernel_path, source.initrd_path) if one)
+        return ContainerDisk(
+            image=source.image,
+            path=path,
+            files=files,
+            policy=source.image_pull_policy or "",
+            logins=logins.decode(errors="replace"),
+        )
+
+    async def _find_images(self, wanted: dict[str, ContainerDisk]) -> dict[str, Mount]:
+        """Have all images fetched at once; of several that are not there, one that cannot be had is told of first."""
+        found = await asyncio.gather(*(self._disks.find(one) for one in wanted.values()), return_exceptions=True)
+        errors = [one for one in found if isinstance(one, BaseException)]
+        errors.sort(key=lambda error: isinstance(error, NotReadyError) and error.reason == PULLING)
+        for error in errors:
+            raise error
+        return {name: path for name, path in zip(wanted, found, strict=True) if isinstance(path, str)}
+
+    async def _find_claim(self, vmi: VirtualMachineInstance, use: Use) -> str:
+        claim = self._cache.find(PersistentVolumeClaim, use.claim, _namespace(vmi))
+        if claim is None or claim.metadata is None:
+            raise self._explain_missing(use.claim, _namespace(vmi))
+        name = (claim.spec.volume_name if claim.spec else None) or ""
+        volume = self._cache.find(PersistentVolume, name)
+        if volume is None or not is_bound(claim) or not is_bound_to(claim, volume):
+            raise NotReadyError("ClaimNotBound", f"PersistentVolumeClaim {use.claim} is not bound yet")
+        if not is_filled(claim):
+            raise self._explain_missing(use.claim, _namespace(vmi))
+        if claim.metadata.deletion_timestamp is not None and phase_of(vmi) != "Running":
+            raise NotReadyError("ClaimBeingDeleted", f"PersistentVolumeClaim {use.claim} is being deleted")
+        other = self._holds.take(claim, use, vmi, list_users(self._cache, claim))
+        if other is not None:
+            modes = ", ".join((claim.spec.access_modes if claim.spec else None) or ())
+            words = f"PersistentVolumeClaim {use.claim} ({modes}) is in use by {name_users([other])}"
+            raise NotReadyError("ClaimInUse", words)
+        if not use.reads and self._storage.is_being_copied(name):
+            raise NotReadyError("ClaimBeingCopied", f"PersistentVolumeClaim {use.claim} is being copied")
+        return await self._prepare(vmi, use, claim, volume)
+
+    def _explain_missing(self, claim: str, namespace: str) -> NotReadyError:
+        volume = self._cache.find(DataVolume, claim, namespace)
+        if volume is None or volume.status is None:
+            return NotReadyError("ClaimNotFound", f"PersistentVolumeClaim {claim} is not there, or not filled")
+        progress = volume.status.progress
+        shown = f", {progress}" if progress and progress.endswith("%") else ""
+        return NotReadyError("DataVolumeNotReady", f"DataVolume {claim} is {volume.status.phase}{shown}")
+
+    async def _prepare(
+        self, vmi: VirtualMachineInstance, use: Use, claim: PersistentVolumeClaim, volume: PersistentVolume
+    ) -> str:
+        path = find_path(volume)
+        if path is None:
+            raise NotReadyError("VolumeNotHere", f"the volume of PersistentVolumeClaim {use.claim} is not on this node")
+        shared = {one.name for one in vmi.spec.domain.devices.filesystems or ()}
+        is_image = use.volume not in shared and annotation(claim.metadata, CONTENT_TYPE) != "archive"
+        if is_image and is_provisioned_by(volume, self._storage.provisioner):
+            try:
+                await self._storage.make_usable(read_volume(volume))
+            except StorageError as error:
+                raise NotReadyError("StorageFailed", str(error)) from error
+        return path
+
+
+def _list_images(vmi: VirtualMachineInstance) -> Iterator[tuple[str, ContainerDiskSource | KernelBootContainer]]:
+    """The container images that the instance needs: those of disks, and that of a kernel which is booted directly."""
+    for volume in vmi.spec.volumes or ():
+        if volume.container_disk is not None:
+            yield volume.name, volume.container_disk
+    firmware = vmi.spec.domain.firmware
+    boot = firmware.kernel_boot if firmware is not None else None
+    if boot is not None and boot.container is not None:
+        yield KERNEL_MOUNT, boot.container
+
+
+def _namespace(vmi: VirtualMachineInstance) -> str:
+    return (vmi.metadata or ObjectMeta()).namespace or ""

@@ -1,0 +1,134 @@
+"""
+What a DataVolume orders from storage: its source in full, with the secrets and certificates that it names.
+
+Reads through a client what nobody keeps at hand. What is not supported here is refused in words.
+"""
+
+from base64 import b64decode
+from typing import Final, TypeVar
+
+from virtshape.api.cdi import DataVolume, DataVolumeSource, DataVolumeSourceHTTP, DataVolumeSourceRegistry
+from virtshape.api.core.config import ConfigMap, Secret
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.client.protocol import Client
+from virtshape.controllers.storage.origins import NotYet
+from virtshape.controllers.storage.protocol import Blank, Container, Content, Order, Origin, Upload, Web
+
+USER_KEY: Final = "accessKeyId"
+PASSWORD_KEY: Final = "secretKey"  # noqa: S105 - the name of a key
+_UNSUPPORTED: Final = {
+    "gcs": "Google Cloud Storage",
+    "imageio": "an oVirt server",
+    "s3": "an S3 store",
+    "vddk": "a VMware server",
+}
+
+T = TypeVar("T", bound=Model)
+
+
+class _MissingError(Exception):
+    """Something that a source names is not there."""
+
+
+async def read_order(volume: DataVolume, source: DataVolumeSource, client: Client) -> Order | NotYet:
+    """The order of a DataVolume whose source is no claim and no snapshot."""
+    refusal = refuse_source(volume, source)
+    if refusal is not None:
+        return refusal
+    namespace = (volume.metadata or ObjectMeta()).namespace or ""
+    try:
+        return complete_order(volume, await _read_origin(source, namespace, client))
+    except _MissingError as missing:
+        return NotYet("NotFound", str(missing))
+
+
+def complete_order(volume: DataVolume, origin: Origin) -> Order:
+    """The order of a DataVolume that is filled from this origin."""
+    content: Content = "archive" if volume.spec.content_type == "archive" else "kubevirt"
+    return Order(origin=origin, content=content, preallocated=bool(volume.spec.preallocation))
+
+
+def refuse_source(volume: DataVolume, source: DataVolumeSource) -> NotYet | None:
+    """Why a DataVolume can never be filled here, if it cannot."""
+    for name, what in _UNSUPPORTED.items():
+        if getattr(source, name) is not None:
+            words = f"source {name} is not supported: nothing here reads from {what}; use http, registry, pvc or upload"
+            return NotYet("NotSupported", words, final=True)
+    if source.registry is not None and not source.registry.url:
+        words = "source registry needs a url, such as docker://registry.example/image:tag, and no image stream"
+        return NotYet("NotSupported", words, final=True)
+    if volume.spec.checkpoints:
+        return NotYet("NotSupported", "checkpoints are not supported: a volume is filled in one go", final=True)
+    if not any((source.blank, source.http, source.registry, source.upload)):
+        return NotYet("NoSource", "the source says nothing: name one, such as http or blank", final=True)
+    return None
+
+
+async def _read_origin(source: DataVolumeSource, namespace: str, client: Client) -> Origin:
+    if source.http is not None:
+        return await _read_web(source.http, namespace, client)
+    if source.registry is not None:
+        return await _read_container(source.registry, namespace, client)
+    return Upload() if source.upload is not None else Blank()
+
+
+async def _read_web(source: DataVolumeSourceHTTP, namespace: str, client: Client) -> Web:
+    user, password = await _read_login(source.secret_ref, namespace, client)
+    lines = list(source.extra_headers or ())
+    for name in source.secret_extra_headers or ():
+        lines += (await _read_secret(name, namespace, client)).values()
+    return Web(
+        url=source.url,
+        headers=tuple(parse_header(line) for line in lines),
+        user=user,
+        password=password,
+        authorities=await _read_authorities(source.cert_config_map, namespace, client),
+        checksum=source.checksum or "",
+    )
+
+
+async def _read_container(source: DataVolumeSourceRegistry, namespace: str, client: Client) -> Container:
+    user, password = await _read_login(source.secret_ref, namespace, client)
+    return Container(
+        reference=source.url or "",
+        user=user,
+        password=password,
+        authorities=await _read_authorities(source.cert_config_map, namespace, client),
+        architecture=(source.platform.architecture if source.platform else None) or "",
+    )
+
+
+def parse_header(line: str) -> tuple[str, str]:
+    """The name and value of a header; one without a colon is empty."""
+    name, _, value = line.strip().partition(":")
+    return name.strip(), value.strip()
+
+
+async def _read_login(name: str | None, namespace: str, client: Client) -> tuple[str, str]:
+    if not name:
+        return "", ""
+    found = await _read_secret(name, namespace, client)
+    return found.get(USER_KEY, ""), found.get(PASSWORD_KEY, "")
+
+
+async def _read_secret(name: str, namespace: str, client: Client) -> dict[str, str]:
+    secret = await _get(Secret, name, namespace, client)
+    return {key: b64decode(value).decode(errors="replace") for key, value in (secret.data or {}).items()}
+
+
+async def _read_authorities(name: str | None, namespace: str, client: Client) -> str:
+    if not name:
+        return ""
+    found = await _get(ConfigMap, name, namespace, client)
+    return "\n".join((found.data or {}).values())
+
+
+async def _get(kind: type[T], name: str, namespace: str, client: Client) -> T:
+    try:
+        return await client.get(kind, name, namespace)
+    except StatusError as error:
+        if error.code != 404:
+            raise
+        raise _MissingError(f"{kind.__name__} {namespace}/{name} is not there") from None

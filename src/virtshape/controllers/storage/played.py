@@ -1,0 +1,113 @@
+"""
+Storage that is only played: claims are bound and DataVolumes filled at once, and no byte is kept.
+
+Goes with guests that are only played. Where nothing plays them either, claims wait for something that provides storage.
+"""
+
+from msgspec.structs import replace
+
+from virtshape.api.cdi import DataVolume, DataVolumeCondition, DataVolumeStatus
+from virtshape.api.core.claim import PersistentVolumeClaim, PersistentVolumeClaimStatus
+from virtshape.api.status import StatusError
+from virtshape.client.protocol import Client
+from virtshape.controllers.runtime.cache import Cache
+from virtshape.controllers.runtime.clock import Clock, format_time
+from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.loop import DONE, Name, Result
+from virtshape.controllers.runtime.ownerreferences import is_controlled_by
+from virtshape.controllers.storage.claimspec import build_claim
+from virtshape.controllers.storage.claimstatus import is_filled
+from virtshape.controllers.storage.filling import is_finished, stamp_condition
+from virtshape.controllers.storage.uploads import is_upload_target, mark_played
+
+
+class PlayedReconciler:
+    """Reconciles claims and DataVolumes over a client; `plays` if claims are taken to be bound."""
+
+    def __init__(self, client: Client, cache: Cache, recorder: Recorder, clock: Clock, *, plays: bool) -> None:
+        self._client = client
+        self._cache = cache
+        self._recorder = recorder
+        self._clock = clock
+        self._plays = plays
+
+    async def reconcile_data_volume(self, name: Name) -> Result:
+        """See to it that a DataVolume has its claim, and say that it is filled once that is bound."""
+        volume = self._cache.find(DataVolume, name.name, name.namespace)
+        if volume is None or volume.metadata is None or volume.metadata.deletion_timestamp is not None:
+            return DONE
+        claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
+        if claim is None:
+            claim = await self._make_claim(volume, name)
+        if not is_controlled_by(claim.metadata, volume) and not is_finished(volume):
+            words = f"a claim {name.name} is there that is not this DataVolume's"
+            self._recorder.tell(volume, "ErrClaimNotValid", words, warning=True)
+            return DONE
+        status = describe_data_volume(volume, claim, format_time(self._clock()))
+        if status != volume.status:
+            await self._client.update_status(replace(volume, status=status))
+        return DONE
+
+    async def reconcile_claim(self, name: Name) -> Result:
+        """Say that a claim is bound."""
+        claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
+        if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
+            return DONE
+        if (
+            self._plays
+            and is_upload_target(claim, self._cache.find(DataVolume, name.name, name.namespace))
+            and not is_filled(claim)
+        ):
+            claim = await self._client.update(replace(claim, metadata=mark_played(claim)))
+        status = describe_claim(claim, bound=self._plays)
+        if status != claim.status:
+            await self._client.update_status(replace(claim, status=status))
+        return DONE
+
+    async def _make_claim(self, volume: DataVolume, name: Name) -> PersistentVolumeClaim:
+        wanted = build_claim(volume, is_played=True)
+        try:
+            made = await self._client.create(wanted)
+        except StatusError as error:
+            if error.reason != "AlreadyExists":
+                raise
+            return await self._client.get(PersistentVolumeClaim, name.name, name.namespace)
+        self._recorder.tell(volume, "Pending", f"created PersistentVolumeClaim {name.name}")
+        return made
+
+
+def describe_claim(claim: PersistentVolumeClaim, *, bound: bool) -> PersistentVolumeClaimStatus:
+    """How a claim is: bound with all it asks for, or waiting."""
+    before = claim.status or PersistentVolumeClaimStatus()
+    if before.phase == "Bound":
+        return before
+    if not bound:
+        return replace(before, phase=before.phase or "Pending")
+    resources = claim.spec.resources if claim.spec else None
+    return replace(
+        before,
+        phase="Bound",
+        access_modes=list(claim.spec.access_modes) if claim.spec and claim.spec.access_modes else None,
+        capacity=resources.requests if resources else None,
+    )
+
+
+def describe_data_volume(volume: DataVolume, claim: PersistentVolumeClaim, stamp: str) -> DataVolumeStatus:
+    """How far a DataVolume is: filled once its claim is bound."""
+    before = volume.status or DataVolumeStatus()
+    if is_finished(volume):
+        return before
+    bound = claim.status is not None and claim.status.phase == "Bound"
+    truth = "True" if bound else "False"
+    conditions = [
+        DataVolumeCondition("Bound", truth, reason="Bound" if bound else "Pending"),
+        DataVolumeCondition("Ready", truth),
+        DataVolumeCondition("Running", "False", reason="Completed" if bound else None),
+    ]
+    return replace(
+        before,
+        claim_name=claim.metadata.name if claim.metadata else None,
+        phase="Succeeded" if bound else "Pending",
+        progress="100.0%" if bound else "N/A",
+        conditions=[stamp_condition(before, condition, stamp) for condition in conditions],
+    )

@@ -1,0 +1,115 @@
+"""
+The snapshot controller: keeps copies of volumes as they were, for as long as their snapshots are there.
+
+A volume is copied while nobody writes to it: a snapshot waits for that.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.quantity import Quantity
+from virtshape.api.snapshot import VolumeSnapshot, VolumeSnapshotError, VolumeSnapshotStatus
+from virtshape.client.protocol import Client
+from virtshape.controllers.runtime.cache import Cache
+from virtshape.controllers.runtime.clock import Clock, format_time
+from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.loop import DONE, Name, Result
+from virtshape.controllers.storage.names import SNAPSHOT_PROTECTION
+from virtshape.controllers.storage.origins import Found, NotYet, find_copied_claim, find_writers
+from virtshape.controllers.storage.protocol import Copy, Storage
+
+POLL_SECONDS: Final = 1.0
+WAIT_SECONDS: Final = 5.0
+
+
+class SnapshotReconciler:
+    """Reconciles snapshots over a client, with the storage that keeps them; `wake` has one looked at again."""
+
+    def __init__(
+        self,
+        client: Client,
+        cache: Cache,
+        recorder: Recorder,
+        clock: Clock,
+        storage: Storage,
+        wake: Callable[[Name], None],
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._recorder = recorder
+        self._clock = clock
+        self._storage = storage
+        self._wake = wake
+        self._begun: set[Name] = set()
+
+    async def reconcile(self, name: Name) -> Result:
+        """Take the snapshot of this name, or let it go."""
+        snapshot = self._cache.find(VolumeSnapshot, name.name, name.namespace)
+        if snapshot is None or snapshot.metadata is None:
+            self._begun.discard(name)
+            return DONE
+        if snapshot.metadata.deletion_timestamp is not None:
+            return await self._let_go(snapshot)
+        claim = snapshot.spec.source.persistent_volume_claim_name
+        if claim is None or (snapshot.status is not None and snapshot.status.ready_to_use):
+            return DONE
+        if SNAPSHOT_PROTECTION not in (snapshot.metadata.finalizers or ()):
+            finalizers = [*(snapshot.metadata.finalizers or ()), SNAPSHOT_PROTECTION]
+            metadata = replace(snapshot.metadata, finalizers=finalizers)
+            snapshot = await self._client.update(replace(snapshot, metadata=metadata))
+        return await self._take(name, snapshot, claim)
+
+    async def _take(self, name: Name, snapshot: VolumeSnapshot, claim: str) -> Result:
+        found = find_copied_claim(claim, name.namespace, self._cache)
+        if isinstance(found, Found) and isinstance(found.origin, Copy) and name not in self._begun:
+            writers = find_writers(found.origin, self._cache)
+            found = NotYet("InUse", f"the claim is in use by {writers}: stop it first") if writers else found
+        if isinstance(found, NotYet) or not isinstance(found.origin, Copy):
+            await self._fail(snapshot, found.message if isinstance(found, NotYet) else "the claim has no volume")
+            return Result(after=WAIT_SECONDS)
+        self._begun.add(name)
+        content = name_content(snapshot)
+        work = await self._storage.take_snapshot(content, found.origin.volume, lambda: self._wake(name))
+        if work.state == "failed":
+            self._begun.discard(name)
+            await self._storage.remove_snapshot(content)
+            await self._fail(snapshot, work.message)
+            return Result(after=WAIT_SECONDS)
+        if work.state != "done":
+            return Result(after=POLL_SECONDS)
+        status = VolumeSnapshotStatus(
+            bound_volume_snapshot_content_name=content,
+            creation_time=format_time(self._clock()),
+            ready_to_use=True,
+            restore_size=Quantity.of(found.size, "BinarySI"),
+        )
+        await self._client.update_status(replace(snapshot, status=status))
+        self._recorder.tell(snapshot, "SnapshotReady", f"claim {claim} is kept as it is now")
+        return DONE
+
+    async def _fail(self, snapshot: VolumeSnapshot, message: str) -> None:
+        """Say why there is no snapshot yet, once."""
+        before = snapshot.status or VolumeSnapshotStatus()
+        if before.error is not None and before.error.message == message:
+            return
+        error = VolumeSnapshotError(message, format_time(self._clock()))
+        await self._client.update_status(replace(snapshot, status=replace(before, ready_to_use=False, error=error)))
+        self._recorder.tell(snapshot, "SnapshotPending", message, warning=True)
+
+    async def _let_go(self, snapshot: VolumeSnapshot) -> Result:
+        metadata = snapshot.metadata or ObjectMeta()
+        held = metadata.finalizers or []
+        if SNAPSHOT_PROTECTION not in held:
+            return DONE
+        await self._storage.remove_snapshot(name_content(snapshot))
+        left = [one for one in held if one != SNAPSHOT_PROTECTION]
+        await self._client.update(replace(snapshot, metadata=replace(metadata, finalizers=left or None)))
+        return DONE
+
+
+def name_content(snapshot: VolumeSnapshot) -> str:
+    """The name under which storage keeps a snapshot: always the same."""
+    return f"snapcontent-{(snapshot.metadata or ObjectMeta()).uid}"

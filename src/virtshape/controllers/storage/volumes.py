@@ -1,0 +1,132 @@
+"""
+Persistent volumes as objects: made for a claim, read as what storage keeps, and what becomes of them.
+
+Pure: objects in, objects and decisions out.
+"""
+
+from typing import Final, Literal
+
+from msgspec.structs import replace
+
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import (
+    LocalVolumeSource,
+    PersistentVolume,
+    PersistentVolumeSpec,
+    PersistentVolumeStatus,
+)
+from virtshape.api.core.reference import ObjectReference
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.quantity import Quantity
+from virtshape.api.storage import StorageClass
+from virtshape.controllers.storage.binding import STORAGE, claim_mode, requested_size, volume_size
+from virtshape.controllers.storage.classes import annotation
+from virtshape.controllers.storage.names import KEEPS_BYTES, PROVISIONED_BY, VOLUME_PROTECTION
+from virtshape.controllers.storage.protocol import Mode, Volume
+
+DELETE: Final = "Delete"
+BY_RESERVATION: Final = "reservation"
+"""The index of volumes by the claim that they are reserved for."""
+FREE: Final = ""
+"""Where that index has volumes that are reserved for nobody."""
+VolumePhase = Literal["Pending", "Available", "Bound", "Released"]
+
+
+def name_volume(claim: PersistentVolumeClaim) -> str:
+    """The name of the volume that is made for a claim: always the same."""
+    return f"pvc-{(claim.metadata or ObjectMeta()).uid}"
+
+
+def plan_volume(claim: PersistentVolumeClaim) -> Volume:
+    """What storage is to keep for a claim."""
+    size = (requested_size(claim) or Quantity("0")).value()
+    return Volume(name_volume(claim), size, "Block" if claim_mode(claim) == "Block" else "Filesystem")
+
+
+def build_volume(claim: PersistentVolumeClaim, of: StorageClass, path: str) -> PersistentVolume:
+    """The volume of a class that is made for a claim and lies at a path."""
+    size = requested_size(claim) or Quantity("0")
+    return PersistentVolume(
+        api_version="v1",
+        kind="PersistentVolume",
+        metadata=ObjectMeta(
+            name=name_volume(claim),
+            annotations={PROVISIONED_BY: of.provisioner},
+            finalizers=[VOLUME_PROTECTION, KEEPS_BYTES],
+        ),
+        spec=PersistentVolumeSpec(
+            access_modes=list(claim.spec.access_modes) if claim.spec and claim.spec.access_modes else None,
+            capacity={STORAGE: size},
+            claim_ref=refer_to_claim(claim),
+            local=LocalVolumeSource(path=path),
+            persistent_volume_reclaim_policy=of.reclaim_policy or DELETE,
+            storage_class_name=(of.metadata or ObjectMeta()).name,
+            volume_mode=claim_mode(claim),
+        ),
+    )
+
+
+def refer_to_claim(claim: PersistentVolumeClaim) -> ObjectReference:
+    """A reference by which a volume is this very claim's."""
+    metadata = claim.metadata or ObjectMeta()
+    return ObjectReference(
+        name=metadata.name,
+        api_version="v1",
+        kind="PersistentVolumeClaim",
+        namespace=metadata.namespace,
+        uid=metadata.uid,
+    )
+
+
+def list_reservations(volume: PersistentVolume) -> list[str]:
+    """The claim that a volume is reserved for, as the index has it: `namespace/name`."""
+    reference = volume.spec.claim_ref if volume.spec else None
+    return [f"{reference.namespace}/{reference.name}" if reference is not None else FREE]
+
+
+def read_volume(volume: PersistentVolume) -> Volume:
+    """What storage keeps for a volume."""
+    mode: Mode = "Block" if volume.spec is not None and volume.spec.volume_mode == "Block" else "Filesystem"
+    return Volume((volume.metadata or ObjectMeta()).name or "", volume_size(volume), mode)
+
+
+def find_path(volume: PersistentVolume) -> str | None:
+    """Where a volume lies on its node, if it lies on one."""
+    spec = volume.spec or PersistentVolumeSpec()
+    if spec.local is not None:
+        return spec.local.path
+    return spec.host_path.path if spec.host_path is not None else None
+
+
+def is_provisioned_by(volume: PersistentVolume, provisioner: str) -> bool:
+    """Whether storage of this name has made the volume."""
+    return annotation(volume.metadata, PROVISIONED_BY) == provisioner
+
+
+def is_deleted_with_claim(volume: PersistentVolume) -> bool:
+    """Whether the volume is to go when its claim has gone."""
+    return volume.spec is not None and volume.spec.persistent_volume_reclaim_policy == DELETE
+
+
+def decide_phase(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -> VolumePhase:
+    """How far a volume is; `claim` is the one it refers to, if that is there."""
+    reference = volume.spec.claim_ref if volume.spec else None
+    if reference is None:
+        return "Available"
+    metadata = (claim.metadata if claim else None) or ObjectMeta()
+    if claim is None or (reference.uid and reference.uid != metadata.uid):
+        return "Released" if reference.uid else "Available"
+    named = claim.spec.volume_name if claim.spec else None
+    if named == (volume.metadata or ObjectMeta()).name:
+        return "Bound"
+    if named:  # it was bound to another one in the end
+        return "Released"
+    return "Pending" if reference.uid else "Available"
+
+
+def describe_volume(volume: PersistentVolume, phase: VolumePhase, stamp: str) -> PersistentVolumeStatus:
+    """The status of a volume in this phase."""
+    before = volume.status or PersistentVolumeStatus()
+    if before.phase == phase:
+        return before
+    return replace(before, phase=phase, last_phase_transition_time=stamp, message=None, reason=None)

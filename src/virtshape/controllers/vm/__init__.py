@@ -1,0 +1,1 @@
+"""The VM controller: run strategies, revisions, status, live updates."""

@@ -1,0 +1,315 @@
+"""
+The VM controller: pins VMs to revisions, makes and ends their instances, and says how they are doing.
+
+Level-based: looks at what is there and takes the next step, whatever happened before. Each step can be repeated, and
+what a later step relies on is written before it.
+"""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.cdi import DataVolume
+from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import (
+    EffectiveSize,
+    VirtualMachine,
+    VirtualMachineStateChangeRequest,
+    VirtualMachineStatus,
+)
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.client.protocol import Client
+from virtshape.controllers.garbage.decisions import ORPHAN
+from virtshape.controllers.runtime.cache import Cache
+from virtshape.controllers.runtime.clock import Clock, format_time
+from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.loop import DONE, Name, Result
+from virtshape.controllers.runtime.ownerreferences import find_controller, is_controlled_by
+from virtshape.controllers.vm.datavolumes import USABLE_PHASES, build_data_volumes, list_volume_phases
+from virtshape.controllers.vm.liveupdate import find_live_change
+from virtshape.controllers.vm.newvmi import adopt, build_instance, name_start_revision_of
+from virtshape.controllers.vm.revisions import has_changed_since, is_same, refer_to_revisions
+from virtshape.controllers.vm.revisionsync import Capturer, Names
+from virtshape.controllers.vm.runstrategy import (
+    ALWAYS,
+    START,
+    STOP,
+    Decision,
+    decide_run,
+    drop_done_requests,
+    is_going,
+    needs_rerun,
+    run_strategy,
+)
+from virtshape.controllers.vm.status import Observation, Trouble, make_status, measure, started_generation
+from virtshape.controllers.vm.volumestatus import explain_wait, is_news
+from virtshape.resolve.reference import NotFoundError
+
+FINALIZER: Final = "kubevirt.io/virtualMachineControllerFinalize"
+LOOK_AGAIN_SECONDS: Final = 0.05
+_FAILED_FINDS: Final = {
+    "instancetype": "FailedFindInstancetype",
+    "flavor": "FailedFindFlavor",
+    "preference": "FailedFindPreference",
+}
+
+
+class VmReconciler:
+    """Reconciles VMs over a client."""
+
+    def __init__(self, client: Client, cache: Cache, recorder: Recorder, clock: Clock) -> None:
+        self._client = client
+        self._cache = cache
+        self._recorder = recorder
+        self._clock = clock
+        self._capturer = Capturer(client, cache)
+
+    async def reconcile(self, name: Name) -> Result:
+        """Take the VM of this name as far as it can go now."""
+        vm = self._cache.find(VirtualMachine, name.name, name.namespace)
+        if vm is None or vm.metadata is None:
+            return DONE
+        vmi = await self._claim_instance(vm)
+        if vm.metadata.deletion_timestamp is not None:
+            return await self._finish(vm, vmi)
+        configuration = self._configuration()
+        before = vm
+        vm, names = await self._capturer.settle(vm, configuration, FINALIZER)
+        self._tell_captured(before, vm, names)
+        is_as_seen = vm is not before  # what was just written is what the server has
+        vm = replace(vm, status=refer_to_revisions(vm, names))
+        if await self._make_data_volumes(vm):
+            return DONE  # the VM is looked at again once they are seen
+        return await self._run(vm, vmi, configuration, is_as_seen=is_as_seen)
+
+    async def report(self, name: Name, error: Exception) -> None:
+        """Say in the VM's status what went wrong with it."""
+        vm = self._cache.find(VirtualMachine, name.name, name.namespace)
+        if vm is None:
+            return
+        trouble = describe_trouble(error)
+        vmi = self._cache.find(VirtualMachineInstance, name.name, name.namespace)
+        if vmi is not None and not is_controlled_by(vmi.metadata, vm):
+            vmi = None
+        self._recorder.tell(vm, trouble.reason, trouble.message, warning=True)
+        status = vm.status or VirtualMachineStatus()
+        seen = Observation(
+            vmi=vmi,
+            trouble=trouble,
+            requests=status.state_change_requests or (),
+            volume_phases=list_volume_phases(vm, self._cache),
+            waiting=explain_wait(vm, self._cache),
+        )
+        now = self._clock()
+        told = make_status(vm, seen, now, format_time(now))
+        told.desired_generation = status.desired_generation  # what went wrong is not settled
+        await self._write_status(vm, told)
+
+    def _configuration(self) -> KubeVirtConfiguration | None:
+        installed = self._cache.find(KubeVirt, "kubevirt", "kubevirt")
+        return installed.spec.configuration if installed is not None and installed.spec is not None else None
+
+    async def _claim_instance(self, vm: VirtualMachine) -> VirtualMachineInstance | None:
+        """The VM's instance; one that was left to itself becomes its own again, unless either is on its way out."""
+        metadata = vm.metadata or ObjectMeta()
+        vmi = self._cache.find(VirtualMachineInstance, metadata.name or "", metadata.namespace or "")
+        if vmi is None or is_controlled_by(vmi.metadata, vm):
+            return vmi
+        if metadata.deletion_timestamp is not None:
+            return None
+        if find_controller(vmi.metadata) is not None or is_going(vmi):
+            words = f"an instance {metadata.name} is there that is not this VM's: delete it, or rename the VM"
+            raise StatusError(409, "FailedCreate", words)
+        vmi = await self._client.update(adopt(vmi, vm))
+        self._recorder.tell(vm, "SuccessfulAdopt", f"Adopted the VMI {metadata.name}, which nobody managed")
+        return vmi
+
+    async def _finish(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> Result:
+        """Let go of a VM that is being deleted, once its instance is gone or was left to itself."""
+        metadata = vm.metadata or ObjectMeta()
+        finalizers = metadata.finalizers or []
+        if FINALIZER not in finalizers:
+            return DONE
+        if vmi is not None and ORPHAN not in finalizers:
+            await self._observe(vm, Observation(vmi=vmi))
+            if not is_going(vmi):
+                await self._stop(vm, vmi, "the VM is being deleted")
+            return DONE
+        left = [one for one in finalizers if one != FINALIZER]
+        await self._client.update(replace(vm, metadata=replace(metadata, finalizers=left or None)))
+        return DONE
+
+    def _tell_captured(self, before: VirtualMachine, vm: VirtualMachine, names: Names) -> None:
+        if vm is before:
+            return
+        if names:
+            kept = ", ".join(f"the {role} as {name}" for role, name in names.items())
+            self._recorder.tell(vm, "SuccessfulCapture", f"kept {kept}")
+
+    async def _make_data_volumes(self, vm: VirtualMachine) -> bool:
+        """Make those that are missing; whether there are some that were not seen yet."""
+        unseen = False
+        for wanted in build_data_volumes(vm):
+            metadata = wanted.metadata or ObjectMeta()
+            name, namespace = metadata.name or "", metadata.namespace or ""
+            if self._cache.find(DataVolume, name, namespace) is not None:
+                continue
+            try:
+                await self._client.create(wanted)
+            except StatusError as error:
+                if error.code == 404 and error.details.kind is None:  # nothing is missing but the kind itself
+                    words = f"DataVolume {name} cannot be made: the server has no DataVolumes; install CDI"
+                    raise StatusError(501, "DataVolumesNotServed", words) from error
+                if error.reason != "AlreadyExists":
+                    raise
+            else:
+                self._recorder.tell(vm, "SuccessfulDataVolumeCreate", f"created DataVolume {name}")
+            unseen = True
+        return unseen
+
+    async def _run(
+        self,
+        vm: VirtualMachine,
+        vmi: VirtualMachineInstance | None,
+        configuration: KubeVirtConfiguration | None,
+        *,
+        is_as_seen: bool,
+    ) -> Result:
+        asked = (vm.status.state_change_requests if vm.status else None) or ()
+        requests = drop_done_requests(asked, vmi, run_strategy(vm.spec))
+        now = self._clock()
+        decision = decide_run(vm, vmi, requests, now)
+        if decision.action == "stop" and vmi is not None and needs_rerun(vm, vmi) and not requests:
+            uid = (vmi.metadata.uid if vmi.metadata else None) or ""
+            requests = [VirtualMachineStateChangeRequest(STOP, uid=uid), VirtualMachineStateChangeRequest(START)]
+        phases = list_volume_phases(vm, self._cache)
+        ready = all(phase in USABLE_PHASES for phase in phases)
+        if decision.action == "start" and ready:
+            await self._start(vm, requests, configuration, is_as_seen=is_as_seen)
+            return Result(after=LOOK_AGAIN_SECONDS)  # to tell of it together with what becomes of it
+        if decision.action == "switch on":
+            await self._switch_on(vm)
+            return DONE
+        vmi, changed = await self._follow_changes(vm, vmi, configuration)
+        seen = Observation(
+            vmi=vmi,
+            requests=requests,
+            volume_phases=phases,
+            waiting=None if ready else explain_wait(vm, self._cache),
+            changed_since_start=changed,
+            effective=await self._measure(vm, vmi, configuration),
+            starting=decision.action == "start",
+            run_strategy=run_strategy(vm.spec) if decision.action in ("nothing", "stop") else None,
+        )
+        if seen.starting and seen.waiting is not None and is_news(vm, seen.waiting):
+            self._recorder.tell(vm, seen.waiting.reason, seen.waiting.message, warning=True)
+        await self._observe(vm, seen)
+        if decision.action == "stop" and vmi is not None:
+            await self._stop(vm, vmi, decision.reason)
+        return self._wait(decision)
+
+    def _wait(self, decision: Decision) -> Result:
+        return Result(after=decision.seconds) if decision.action == "wait" else DONE
+
+    async def _start(
+        self,
+        vm: VirtualMachine,
+        requests: list[VirtualMachineStateChangeRequest],
+        configuration: KubeVirtConfiguration | None,
+        *,
+        is_as_seen: bool,
+    ) -> None:
+        shape = await self._capturer.find_shape(vm)
+        wanted = build_instance(vm, shape, configuration, requests[0] if requests else None)
+        if not is_as_seen:
+            await self._require_unchanged(vm)
+        await self._capturer.keep_start(vm)
+        await self._client.create(wanted)
+        self._recorder.tell(
+            vm, "SuccessfulCreate", f"Started the virtual machine by creating the new VMI {_name(wanted)}"
+        )
+
+    async def _require_unchanged(self, vm: VirtualMachine) -> None:
+        """Ask the server whether the VM is as it was seen, for a start cannot be taken back."""
+        metadata = vm.metadata or ObjectMeta()
+        current = await self._client.get(VirtualMachine, metadata.name or "", metadata.namespace or "")
+        if current.metadata is None or current.metadata.resource_version != metadata.resource_version:
+            raise StatusError(409, "Conflict", "the VM has changed since it was looked at")
+
+    async def _stop(self, vm: VirtualMachine, vmi: VirtualMachineInstance, reason: str) -> None:
+        metadata = vmi.metadata or ObjectMeta()
+        try:
+            await self._client.delete(
+                VirtualMachineInstance, metadata.name or "", metadata.namespace or "", uid=metadata.uid or ""
+            )
+        except StatusError as error:
+            if error.code != 404:
+                raise
+        words = f"Stopped the virtual machine by deleting the VMI {metadata.name}: {reason}"
+        self._recorder.tell(vm, "SuccessfulDelete", words)
+
+    async def _switch_on(self, vm: VirtualMachine) -> None:
+        """Have a VM run for good that was halted and is asked to start."""
+        on = replace(vm.spec, run_strategy=ALWAYS) if vm.spec.run_strategy else replace(vm.spec, running=True)
+        await self._client.update(replace(vm, spec=on))
+
+    async def _follow_changes(
+        self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
+    ) -> tuple[VirtualMachineInstance | None, bool]:
+        """The instance with what of the VM's changes can reach it while it runs, and whether others need a restart."""
+        generation = vm.metadata.generation if vm.metadata else None
+        if vmi is None or is_going(vmi) or started_generation(vmi) in (None, generation):
+            return vmi, False
+        start = await self._capturer.find_revision(vm, name_start_revision_of(vmi) or "")
+        wanted = build_instance(vm, await self._capturer.find_shape(vm), configuration).spec
+        if start is not None and not has_changed_since(vm, start) and measure(wanted) == measure(vmi.spec):
+            return vmi, False  # what else may differ is the configuration's doing; the size, that of an earlier change
+        if is_same(replace(wanted, start_strategy=vmi.spec.start_strategy), vmi.spec):
+            return vmi, False
+        grown = find_live_change(vmi.spec, wanted, configuration)
+        if grown is None:
+            return vmi, True
+        vmi = await self._client.update(replace(vmi, spec=grown))
+        size = measure(grown)
+        self._recorder.tell(vm, "LiveChange", f"the instance is to have {size.vcpus} vCPUs and {size.memory} of memory")
+        return vmi, False
+
+    async def _measure(
+        self, vm: VirtualMachine, vmi: VirtualMachineInstance | None, configuration: KubeVirtConfiguration | None
+    ) -> EffectiveSize | None:
+        """The VM's size, if its status does not have it as of this generation."""
+        status, generation = vm.status, vm.metadata.generation if vm.metadata else None
+        if status is not None and status.effective is not None and status.desired_generation == generation:
+            return None
+        if vmi is not None and started_generation(vmi) == generation:
+            return measure(vmi.spec)
+        return measure(build_instance(vm, await self._capturer.find_shape(vm), configuration).spec)
+
+    async def _observe(self, vm: VirtualMachine, seen: Observation) -> None:
+        now = self._clock()
+        await self._write_status(vm, make_status(vm, seen, now, format_time(now)))
+
+    async def _write_status(self, vm: VirtualMachine, status: VirtualMachineStatus) -> None:
+        """Write the status, unless it is what the VM was last seen with."""
+        metadata = vm.metadata or ObjectMeta()
+        cached = self._cache.find(VirtualMachine, metadata.name or "", metadata.namespace or "")
+        seen = cached.metadata.resource_version if cached is not None and cached.metadata is not None else None
+        if cached is not None and seen == metadata.resource_version and cached.status == status:
+            return
+        await self._client.update_status(replace(vm, status=status))
+
+
+def describe_trouble(error: Exception) -> Trouble:
+    """What a failure is called in a condition and an event."""
+    if isinstance(error, NotFoundError):
+        role = error.field.removeprefix("spec.").removeprefix("status.").partition(".")[0]
+        return Trouble(_FAILED_FINDS.get(role, "NotFound"), error.message)
+    if isinstance(error, StatusError):
+        return Trouble(error.reason or "FailedSync", error.message)
+    return Trouble("InternalError", str(error) or type(error).__name__)
+
+
+def _name(vmi: VirtualMachineInstance) -> str:
+    return (vmi.metadata.name if vmi.metadata else None) or ""

@@ -1,0 +1,73 @@
+"""
+The instance that starts a VM, as it is to be stored: shaped, named, labelled, owned and held by its finalizer.
+
+Pure: what it is made from was found by somebody else.
+"""
+
+import uuid
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest
+from virtshape.api.meta import ObjectMeta
+from virtshape.controllers.runtime.ownerreferences import find_controller, make_owner_reference
+from virtshape.controllers.vm.start import make_instance
+from virtshape.controllers.vm.status import GENERATION_ANNOTATION
+from virtshape.engine.expand import Shape
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+
+INSTANCE_FINALIZER: Final = "kubevirt.io/foregroundDeleteVirtualMachine"
+NAME_LABEL: Final = "vm.kubevirt.io/name"
+_FIRMWARE_UUIDS: Final = uuid.UUID("b1a7f3c4-6d0c-5f0e-9a53-0f2f5f6d8f11")
+
+
+def build_instance(
+    vm: VirtualMachine,
+    shape: Shape,
+    configuration: KubeVirtConfiguration | None,
+    request: VirtualMachineStateChangeRequest | None = None,
+) -> VirtualMachineInstance:
+    """The instance of a VM, paused from the start if the request asks for it."""
+    own = vm.metadata or ObjectMeta()
+    metadata, spec = make_instance(vm, shape, configuration, DEFAULT_ARCHITECTURE, firmware_uuid=firmware_uuid(vm))
+    if request is not None and (request.data or {}).get("paused") == "true":
+        spec.start_strategy = "Paused"
+    labels = {**(metadata.labels or {}), NAME_LABEL: own.name or ""}
+    annotations = {**(metadata.annotations or {}), GENERATION_ANNOTATION: str(own.generation or 0)}
+    return VirtualMachineInstance(
+        api_version="kubevirt.io/v1",
+        kind="VirtualMachineInstance",
+        metadata=ObjectMeta(
+            name=own.name,
+            namespace=own.namespace,
+            labels=labels,
+            annotations=annotations,
+            owner_references=[make_owner_reference(vm)],
+            finalizers=[INSTANCE_FINALIZER],
+        ),
+        spec=spec,
+    )
+
+
+def adopt(vmi: VirtualMachineInstance, vm: VirtualMachine) -> VirtualMachineInstance:
+    """The instance as one of the VM's, started from none of its generations."""
+    own = vmi.metadata or ObjectMeta()
+    owners = [*(own.owner_references or ()), make_owner_reference(vm)]
+    annotations = {**(own.annotations or {}), GENERATION_ANNOTATION: "0"}
+    return replace(vmi, metadata=replace(own, owner_references=owners, annotations=annotations))
+
+
+def firmware_uuid(vm: VirtualMachine) -> str:
+    """The same for all instances of a VM, also of one whose spec says none."""
+    return str(uuid.uuid5(_FIRMWARE_UUIDS, (vm.metadata.uid if vm.metadata else None) or ""))
+
+
+def name_start_revision_of(vmi: VirtualMachineInstance) -> str | None:
+    """The revision that keeps the spec which the instance was started from."""
+    owner = find_controller(vmi.metadata)
+    annotations = (vmi.metadata.annotations if vmi.metadata else None) or {}
+    generation = annotations.get(GENERATION_ANNOTATION)
+    return f"revision-start-vm-{owner.uid}-{generation}" if owner is not None and generation else None

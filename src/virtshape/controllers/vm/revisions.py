@@ -1,0 +1,293 @@
+"""
+Revisions: copies of instance types, preferences and flavors that a VM is pinned to, and of the VM's own spec at start.
+
+Pure: says what a revision is called and holds, which one a VM means, and what its references become.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from virtshape.api.apps import ControllerRevision
+from virtshape.api.codec import to_tree
+from virtshape.api.conversion import read_revision_payload
+from virtshape.api.kubevirt.machine import (
+    ControllerRevisionRef,
+    InstancetypeStatusRef,
+    VirtualMachine,
+    VirtualMachineStatus,
+)
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import Model
+from virtshape.api.quantity import Quantity
+from virtshape.api.status import StatusError
+from virtshape.controllers.runtime.ownerreferences import is_controlled_by, make_owner_reference
+from virtshape.resolve.find import OBJECT_NAME_LABEL
+from virtshape.resolve.matcher import (
+    INSTANCETYPE_GROUP,
+    RECAPTURE_ANNOTATION,
+    Matcher,
+    Role,
+    find_matcher,
+    find_status_ref,
+    full_kind,
+    list_recaptured,
+)
+
+ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
+UPGRADED_FROM_ANNOTATION: Final = "virtshape.io/upgraded-from"
+"""On a revision: the older one that it takes the place of."""
+STORED_VERSION: Final = "v1beta2"
+
+_LABEL: Final = INSTANCETYPE_GROUP + "/object-"
+_UNEXPECTED: Final = "found existing ControllerRevision with unexpected data"
+
+
+class Source(Protocol):
+    """An instance type, flavor or preference."""
+
+    api_version: str
+    kind: str
+    metadata: ObjectMeta | None
+    spec: Any
+
+
+class Origin(Struct, frozen=True):
+    """Where to take the object from that a VM names: a stored revision, or the live object."""
+
+    where: Literal["spec", "status", "live"]
+    revision: str = ""
+
+
+def name_revision(vm_name: str, source: Source, version: str = "") -> str:
+    """What the copy of an object is called; one that was upgraded says to which version."""
+    metadata = source.metadata or ObjectMeta()
+    parts = (vm_name, metadata.name, version, metadata.uid, metadata.generation)
+    return "-".join(str(part) for part in parts if part)
+
+
+def build_revision(vm: VirtualMachine, source: Source, name: str) -> ControllerRevision:
+    """The copy of an object as it is to be stored, owned by the VM."""
+    metadata = source.metadata or ObjectMeta()
+    kept = replace(metadata, managed_fields=None)
+    data = to_tree(source)
+    data["metadata"] = to_tree(kept)
+    return ControllerRevision(
+        api_version="apps/v1",
+        kind="ControllerRevision",
+        metadata=ObjectMeta(
+            name=name,
+            namespace=vm.metadata.namespace if vm.metadata else None,
+            labels=label_revision(source),
+            owner_references=[make_owner_reference(vm)],
+        ),
+        data=data,
+        revision=0,
+    )
+
+
+def label_revision(source: Source) -> dict[str, str]:
+    """What a revision says of the object it was captured from."""
+    metadata = source.metadata or ObjectMeta()
+    return {
+        OBJECT_NAME_LABEL: metadata.name or "",
+        f"{_LABEL}kind": source.kind,
+        f"{_LABEL}uid": metadata.uid or "",
+        f"{_LABEL}generation": str(metadata.generation or 0),
+        f"{_LABEL}version": source.api_version.rpartition("/")[2],
+    }
+
+
+def check_same_content(existing: ControllerRevision, wanted: ControllerRevision, kind: str) -> None:
+    """Refuse a stored revision that bears the right name and holds something else."""
+    if not is_same(read_spec(existing, kind), read_spec(wanted, kind)):
+        name = existing.metadata.name if existing.metadata else ""
+        words = f"{_UNEXPECTED}: {name} is not a copy of the {kind} as it is; delete one of the two"
+        raise StatusError(422, "UnexpectedRevision", words)
+
+
+def read_spec(revision: ControllerRevision, kind: str) -> Model:
+    """The spec that a revision keeps, at the version stored today."""
+    spec: Model = read_revision_payload(revision.data, kind).spec  # type: ignore[attr-defined]
+    return spec
+
+
+def is_same(one: object, other: object) -> bool:
+    """Whether two values mean the same: quantities by amount, and what is empty like what is absent."""
+    return _meaning(one) == _meaning(other)
+
+
+def _meaning(value: object) -> object:
+    match value:
+        case Model():
+            return _full({name: _meaning(getattr(value, name)) for name in value.__struct_fields__})
+        case Mapping():
+            return _full({key: _meaning(item) for key, item in value.items()})
+        case list():
+            return [_meaning(item) for item in value] or None
+        case Quantity():
+            return value.amount
+        case _:
+            return value
+
+
+def _full(members: dict[Any, object]) -> dict[Any, object] | None:
+    return {key: value for key, value in members.items() if value is not None} or None
+
+
+def find_origin(vm: VirtualMachine, role: Role, matcher: Matcher) -> Origin:
+    """
+    Where the object in this role comes from.
+
+    The spec beats the status, unless the status was changed and the spec was not since the two were last written.
+    """
+    if role in list_recaptured(vm):
+        return Origin("live")
+    in_status = _status_revision(vm, role, matcher)
+    status_is_newer = (
+        vm.status is not None
+        and vm.metadata is not None
+        and vm.status.desired_generation == vm.metadata.generation
+        and vm.metadata.generation is not None
+    )
+    if in_status and (status_is_newer or not matcher.revision_name):
+        return Origin("status", in_status)
+    if matcher.revision_name:
+        return Origin("spec", matcher.revision_name)
+    return Origin("live")
+
+
+def _status_revision(vm: VirtualMachine, role: Role, matcher: Matcher) -> str:
+    """The revision that the status names, if it is of the object that the spec names."""
+    ref = find_status_ref(vm, role)
+    if ref is None or ref.controller_revision_ref is None:
+        return ""
+    if ref.name is not None and ref.name != matcher.name:
+        return ""
+    if ref.kind is not None and ref.kind != full_kind(matcher, role):
+        return ""
+    return ref.controller_revision_ref.name or ""
+
+
+def needs_upgrade(revision: ControllerRevision) -> bool:
+    """Whether the payload is older than what is stored today."""
+    data = revision.data
+    api_version = data.get("apiVersion") if isinstance(data, dict) else None
+    if not isinstance(api_version, str) or not isinstance(data.get("kind"), str):
+        return True
+    group, _, version = api_version.partition("/")
+    return group == INSTANCETYPE_GROUP and version != STORED_VERSION
+
+
+def build_upgrade(vm: VirtualMachine, old: ControllerRevision, matcher: Matcher, role: Role) -> ControllerRevision:
+    """The same content as stored today, under a name of its own."""
+    read: Any = read_revision_payload(old.data, full_kind(matcher, role))
+    source = replace(read, metadata=_recover_metadata(read.metadata, old, matcher))
+    version = source.api_version.rpartition("/")[2]
+    vm_name = (vm.metadata.name if vm.metadata else None) or ""
+    upgraded = build_revision(vm, source, name_revision(vm_name, source, version))
+    if upgraded.metadata is not None and old.metadata is not None:
+        upgraded.metadata.annotations = {UPGRADED_FROM_ANNOTATION: old.metadata.name or ""}
+    return upgraded
+
+
+def _recover_metadata(kept: ObjectMeta | None, old: ControllerRevision, matcher: Matcher) -> ObjectMeta:
+    """Name, uid and generation of an object whose copy may not hold them: as labels say, else as the copy's own."""
+    metadata, own = kept or ObjectMeta(), old.metadata or ObjectMeta()
+    labels = own.labels or {}
+    stated = labels.get(f"{_LABEL}generation", "")
+    return replace(
+        metadata,
+        name=metadata.name or labels.get(OBJECT_NAME_LABEL) or matcher.name,
+        uid=metadata.uid or labels.get(f"{_LABEL}uid") or own.uid,
+        generation=metadata.generation or (int(stated) if stated.isdecimal() and int(stated) else 1),
+    )
+
+
+def find_superseded(revision: ControllerRevision) -> str | None:
+    """The older revision that this one took the place of."""
+    annotations = (revision.metadata.annotations if revision.metadata else None) or {}
+    return annotations.get(UPGRADED_FROM_ANNOTATION)
+
+
+def is_removable(revision: ControllerRevision, vm: VirtualMachine) -> bool:
+    """Whether the VM may delete the revision: only one that is its own."""
+    return is_controlled_by(revision.metadata, vm)
+
+
+def pin(vm: VirtualMachine, names: Mapping[Role, str]) -> VirtualMachine:
+    """The VM whose matchers name these revisions, and that asks for no new ones."""
+    spec = vm.spec
+    for role, name in names.items():
+        matcher = find_matcher(vm, role)
+        if matcher is not None and matcher.revision_name != name:
+            spec = replace(spec, **{role: replace(matcher, revision_name=name)})
+    metadata = vm.metadata
+    if metadata is not None and RECAPTURE_ANNOTATION in (metadata.annotations or {}):
+        left = {key: text for key, text in (metadata.annotations or {}).items() if key != RECAPTURE_ANNOTATION}
+        metadata = replace(metadata, annotations=left or None)
+    return vm if spec is vm.spec and metadata is vm.metadata else replace(vm, spec=spec, metadata=metadata)
+
+
+def refer_to_revisions(vm: VirtualMachine, names: Mapping[Role, str]) -> VirtualMachineStatus:
+    """The VM's status with references to these revisions, and to none in roles that it has no matcher for."""
+    status = vm.status or VirtualMachineStatus()
+    refs: dict[str, InstancetypeStatusRef | None] = {}
+    for role in ROLES:
+        matcher = find_matcher(vm, role)
+        ref = find_status_ref(vm, role)
+        if matcher is None or role not in names:
+            refs[f"{role}_ref"] = None if matcher is None else ref
+            continue
+        refs[f"{role}_ref"] = replace(
+            ref or InstancetypeStatusRef(),
+            name=matcher.name,
+            kind=full_kind(matcher, role),
+            controller_revision_ref=ControllerRevisionRef(names[role]),
+        )
+    return replace(status, **refs)
+
+
+def wants_expansion(vm: VirtualMachine, policy: str | None) -> bool:
+    """Whether the policy writes what the VM refers to into the VM, in place of the references."""
+    if not any(find_matcher(vm, role) for role in ROLES):
+        return False
+    if policy == "expandAll":
+        return True
+    return policy == "expand" and not any(_has_status_revision(vm, role) for role in ROLES)
+
+
+def _has_status_revision(vm: VirtualMachine, role: Role) -> bool:
+    ref = find_status_ref(vm, role)
+    return ref is not None and ref.controller_revision_ref is not None
+
+
+def name_start_revision(vm: VirtualMachine, generation: int | None = None) -> str:
+    """What the copy of the VM's own spec at a start is called; that of the current generation unless told otherwise."""
+    metadata = vm.metadata or ObjectMeta()
+    return f"revision-start-vm-{metadata.uid}-{generation or metadata.generation}"
+
+
+def build_start_revision(vm: VirtualMachine) -> ControllerRevision:
+    """The VM's own spec, as an instance is started from it."""
+    metadata = vm.metadata or ObjectMeta()
+    return ControllerRevision(
+        api_version="apps/v1",
+        kind="ControllerRevision",
+        metadata=ObjectMeta(
+            name=name_start_revision(vm),
+            namespace=metadata.namespace,
+            owner_references=[make_owner_reference(vm)],
+        ),
+        data={"spec": to_tree(vm.spec)},
+        revision=metadata.generation or 0,
+    )
+
+
+def has_changed_since(vm: VirtualMachine, start: ControllerRevision) -> bool:
+    """Whether what an instance is made of differs from what the VM was when it started."""
+    data = start.data if isinstance(start.data, dict) else {}
+    then, now = data.get("spec") or {}, to_tree(vm.spec)
+    return any(not is_same(then.get(part), now.get(part)) for part in ("template", *ROLES))

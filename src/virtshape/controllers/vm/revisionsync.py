@@ -1,0 +1,242 @@
+"""
+Captures what a VM refers to, and keeps the VM's references and its revisions in step.
+
+Every step can be repeated: whatever was done before a crash is found done. The status is written by the caller, last;
+until it is, the VM does not count as settled.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from virtshape.api.apps import ControllerRevision
+from virtshape.api.codec import duplicate
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.client.protocol import Client
+from virtshape.controllers.runtime.cache import Cache, struct_of
+from virtshape.controllers.vm.canonicaljson import freeze
+from virtshape.controllers.vm.revisions import (
+    ROLES,
+    build_revision,
+    build_start_revision,
+    build_upgrade,
+    check_same_content,
+    find_origin,
+    find_superseded,
+    is_removable,
+    name_revision,
+    name_start_revision,
+    needs_upgrade,
+    pin,
+    wants_expansion,
+)
+from virtshape.engine.conflict import causes
+from virtshape.engine.expand import Shape, expand_vm
+from virtshape.resolve.find import OBJECT_NAME_LABEL, find_shape, namespace_of, refer
+from virtshape.resolve.matcher import Matcher, Role, find_matcher, find_status_ref, full_kind, list_recaptured
+from virtshape.resolve.reference import NotFoundError, Reference
+
+Names = Mapping[Role, str]
+MOST_AT_HAND: Final = 2_000
+
+
+class Capturer:
+    """Captures for VMs over one client; what a VM was given it does not ask for again until the VM is settled."""
+
+    def __init__(self, client: Client, cache: Cache) -> None:
+        self._client = client
+        self._cache = cache
+        self._at_hand: OrderedDict[tuple[str, str], ControllerRevision] = OrderedDict()
+
+    async def settle(
+        self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
+    ) -> tuple[VirtualMachine, Names]:
+        """The VM with its references in order, and what it is pinned to; a VM in order is not written."""
+        instancetype = configuration.instancetype if configuration else None
+        if wants_expansion(vm, instancetype.reference_policy if instancetype else None):
+            return await self._expand(vm, configuration, finalizer), {}
+        if is_settled(vm):
+            for name in pinned_names(vm).values():
+                self._at_hand.pop((_uid(vm), name), None)
+            return await self._write(vm, with_finalizer(vm, finalizer)), pinned_names(vm)
+        matchers = {role: matcher for role in ROLES if (matcher := find_matcher(vm, role)) is not None}
+        obtained = await asyncio.gather(*(self._obtain(vm, role, matcher) for role, matcher in matchers.items()))
+        revisions = dict(zip(matchers, obtained, strict=True))
+        for revision in obtained:
+            self._keep_at_hand(vm, revision)
+        names: dict[Role, str] = {role: _name(revision) for role, revision in revisions.items()}
+        vm = await self._write(vm, with_finalizer(pin(vm, names), finalizer))
+        for revision in revisions.values():
+            superseded = find_superseded(revision)
+            if superseded:
+                await self._remove(vm, superseded)
+        return vm, names
+
+    async def find_shape(self, vm: VirtualMachine) -> Shape:
+        """What the VM's revisions, or else the live objects, make of it."""
+        found: dict[Reference, Model] = {}
+        for role in ROLES:
+            matcher = find_matcher(vm, role)
+            if matcher is None:
+                continue
+            name = pinned_names(vm).get(role)
+            if name:
+                reference = Reference("apps", "ControllerRevision", namespace_of(vm), name)
+                found[reference] = await self._get_revision(vm, name, f"spec.{role}.revisionName")
+            else:
+                reference = refer(vm, role, matcher)
+                found[reference] = await self._get_source(vm, role, matcher)
+        return find_shape(vm, found.get)
+
+    async def keep_start(self, vm: VirtualMachine) -> None:
+        """Store the spec that the VM is started from, in place of what it was started from before."""
+        wanted = build_start_revision(vm)
+        earlier = vm.status.observed_generation if vm.status else None
+        if earlier is not None and (name := name_start_revision(vm, earlier)) != _name(wanted):
+            await self._remove(vm, name)
+        try:
+            await self._client.create(freeze(wanted))
+        except StatusError as error:
+            if error.reason != "AlreadyExists":  # its name says what it holds
+                raise
+
+    async def find_revision(self, vm: VirtualMachine, name: str) -> ControllerRevision | None:
+        """A revision of this name, if there is one."""
+        try:
+            return await self._client.get(ControllerRevision, name, namespace_of(vm))
+        except StatusError as error:
+            if error.code != 404:
+                raise
+            return None
+
+    async def _obtain(self, vm: VirtualMachine, role: Role, matcher: Matcher) -> ControllerRevision:
+        """The revision that the VM is to use in this role, stored."""
+        origin = find_origin(vm, role, matcher)
+        if origin.where != "live":
+            place = "spec" if origin.where == "spec" else "status"
+            revision = await self._get_revision(vm, origin.revision, f"{place}.{role}")
+            if origin.where == "spec" or _labels(revision).get(OBJECT_NAME_LABEL, matcher.name) == matcher.name:
+                return await self._upgrade(vm, revision, matcher, role) if needs_upgrade(revision) else revision
+        source = await self._get_source(vm, role, matcher)
+        vm_name = (vm.metadata.name if vm.metadata else None) or ""
+        return await self._store(build_revision(vm, source, name_revision(vm_name, source)), full_kind(matcher, role))
+
+    async def _upgrade(
+        self, vm: VirtualMachine, old: ControllerRevision, matcher: Matcher, role: Role
+    ) -> ControllerRevision:
+        return await self._store(build_upgrade(vm, old, matcher, role), full_kind(matcher, role))
+
+    async def _store(self, wanted: ControllerRevision, kind: str) -> ControllerRevision:
+        try:
+            return await self._client.create(freeze(wanted))
+        except StatusError as error:
+            if error.reason != "AlreadyExists":
+                raise
+        metadata = wanted.metadata
+        namespace = (metadata.namespace if metadata else None) or ""
+        existing = await self._client.get(ControllerRevision, _name(wanted), namespace)
+        check_same_content(existing, wanted, kind)
+        return existing
+
+    async def _get_source(self, vm: VirtualMachine, role: Role, matcher: Matcher) -> Any:
+        reference = refer(vm, role, matcher)
+        kind = struct_of(reference)
+        found = self._cache.find(kind, reference.name, reference.namespace)
+        if found is not None:
+            return found
+        try:
+            return await self._client.get(kind, reference.name, reference.namespace)
+        except StatusError as error:
+            if error.code != 404:
+                raise
+        names = [one.metadata.name or "" for one in self._cache.list(kind, reference.namespace)]  # type: ignore[attr-defined]
+        raise NotFoundError(reference, f"spec.{role}.name").suggest(names)
+
+    def _keep_at_hand(self, vm: VirtualMachine, revision: ControllerRevision) -> None:
+        self._at_hand[_uid(vm), _name(revision)] = revision
+        if len(self._at_hand) > MOST_AT_HAND:
+            self._at_hand.popitem(last=False)
+
+    async def _get_revision(self, vm: VirtualMachine, name: str, field: str) -> ControllerRevision:
+        revision = self._at_hand.get((_uid(vm), name)) or await self.find_revision(vm, name)
+        if revision is None:
+            raise NotFoundError(Reference("apps", "ControllerRevision", namespace_of(vm), name), field)
+        return revision
+
+    async def _expand(
+        self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
+    ) -> VirtualMachine:
+        """Write into the VM what it refers to, then drop its revisions."""
+        expanded = duplicate(vm)
+        conflicts = expand_vm(expanded, await self.find_shape(vm), configuration)
+        if conflicts:
+            words = "; ".join(conflict.message for conflict in conflicts)
+            raise StatusError(422, "FailedExpand", words, causes(conflicts))
+        written = await self._write(vm, with_finalizer(expanded, finalizer))
+        for name in pinned_names(vm).values():
+            await self._remove(written, name)
+        return written
+
+    async def _remove(self, vm: VirtualMachine, name: str) -> None:
+        self._at_hand.pop((_uid(vm), name), None)
+        revision = await self.find_revision(vm, name)
+        if revision is None or revision.metadata is None or not is_removable(revision, vm):
+            return
+        await self._client.delete(ControllerRevision, name, namespace_of(vm), uid=revision.metadata.uid or "")
+
+    async def _write(self, vm: VirtualMachine, wanted: VirtualMachine) -> VirtualMachine:
+        return vm if wanted is vm else await self._client.update(wanted)
+
+
+def is_settled(vm: VirtualMachine) -> bool:
+    """Whether spec and status name the same revisions, and the spec is the one that they were written for."""
+    generation = vm.metadata.generation if vm.metadata else None
+    if vm.status is None or vm.status.desired_generation != generation or list_recaptured(vm):
+        return False
+    return all(_agrees(vm, role) for role in ROLES)
+
+
+def _agrees(vm: VirtualMachine, role: Role) -> bool:
+    matcher, ref = find_matcher(vm, role), find_status_ref(vm, role)
+    if matcher is None:
+        return ref is None
+    captured = ref.controller_revision_ref if ref else None
+    return bool(matcher.revision_name) and captured is not None and captured.name == matcher.revision_name
+
+
+def pinned_names(vm: VirtualMachine) -> dict[Role, str]:
+    """The revisions that the spec names, else the status."""
+    names: dict[Role, str] = {}
+    for role in ROLES:
+        matcher, ref = find_matcher(vm, role), find_status_ref(vm, role)
+        captured = ref.controller_revision_ref if ref and matcher and ref.name in (None, matcher.name) else None
+        name = (matcher.revision_name if matcher else None) or (captured.name if captured else None)
+        if matcher is not None and name:
+            names[role] = name
+    return names
+
+
+def with_finalizer(vm: VirtualMachine, finalizer: str) -> VirtualMachine:
+    """The VM held by the finalizer; the very same if it is already, or is going."""
+    metadata = vm.metadata
+    if metadata is None or metadata.deletion_timestamp is not None or finalizer in (metadata.finalizers or ()):
+        return vm
+    return replace(vm, metadata=replace(metadata, finalizers=[*(metadata.finalizers or ()), finalizer]))
+
+
+def _uid(vm: VirtualMachine) -> str:
+    return (vm.metadata.uid if vm.metadata else None) or ""
+
+
+def _name(revision: ControllerRevision) -> str:
+    return (revision.metadata.name if revision.metadata else None) or ""
+
+
+def _labels(revision: ControllerRevision) -> dict[str, str]:
+    return (revision.metadata.labels if revision.metadata else None) or {}

@@ -1,0 +1,48 @@
+"""
+Starts that fail: how often in a row, and how long to wait before the next one.
+
+Pure: no clock of its own, no I/O.
+"""
+
+from typing import Final
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStartFailure
+from virtshape.controllers.runtime.clock import format_time
+from virtshape.controllers.vm.runstrategy import ALWAYS, ONCE, RERUN_ON_FAILURE, run_strategy
+
+FIRST_DELAY_SECONDS: Final = 10
+LONGEST_DELAY_SECONDS: Final = 300
+_RETRYING: Final = frozenset({ALWAYS, ONCE, RERUN_ON_FAILURE})
+
+
+def delay_seconds(failures: int) -> int:
+    """How long to wait after this many failures in a row: longer each time, up to five minutes."""
+    return min(FIRST_DELAY_SECONDS * failures * failures, LONGEST_DELAY_SECONDS)
+
+
+def count_failure(
+    vm: VirtualMachine, vmi: VirtualMachineInstance | None, now: float
+) -> VirtualMachineStartFailure | None:
+    """What the VM's status is to say of failed starts, given the instance there is."""
+    before = vm.status.start_failure if vm.status else None
+    if run_strategy(vm.spec) not in _RETRYING:
+        return None
+    if vmi is None or vmi.status is None:
+        return before
+    if _has_run(vmi):
+        return None
+    if vmi.status.phase != "Failed":
+        return before
+    uid = vmi.metadata.uid if vmi.metadata else None
+    if before is not None and before.last_failed_vmi_uid == uid:
+        return before
+    failures = ((before.consecutive_fail_count if before else None) or 0) + 1
+    return VirtualMachineStartFailure(failures, uid, format_time(now + delay_seconds(failures)))
+
+
+def _has_run(vmi: VirtualMachineInstance) -> bool:
+    if vmi.status is None:
+        return False
+    entered = {stamp.phase for stamp in vmi.status.phase_transition_timestamps or ()}
+    return vmi.status.phase == "Running" or "Running" in entered

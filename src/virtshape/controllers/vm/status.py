@@ -1,0 +1,194 @@
+"""
+The status of a VM: what people and tools read of it, worked out from the VM, its instance and what went wrong.
+
+Pure: no I/O, no clock of its own. Revision references are somebody else's; they are carried along.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.machine import (
+    EffectiveSize,
+    VirtualMachine,
+    VirtualMachineCondition,
+    VirtualMachineStateChangeRequest,
+    VirtualMachineStatus,
+)
+from virtshape.controllers.runtime.conditions import drop_condition, find_condition, is_condition_true, put_condition
+from virtshape.controllers.vm.runstrategy import ALWAYS, RERUN_ON_FAILURE, is_final, is_going, run_strategy
+from virtshape.controllers.vm.startfailure import count_failure
+from virtshape.engine.topology import Topology
+
+FAILURE: Final = "Failure"
+READY: Final = "Ready"
+RESTART_REQUIRED: Final = "RestartRequired"
+VOLUMES_READY: Final = "DataVolumesReady"
+GENERATION_ANNOTATION: Final = "kubevirt.io/vm-generation"
+_LONGEST_NUMBER: Final = 20
+_RESTART_WORDS: Final = "the VM was changed since its instance was started; a restart applies the changes"
+_OF_INSTANCES_ONLY: Final = frozenset({"Synchronized", "Provisioning"})
+_HELD: Final = {
+    "ErrImagePull": "ErrImagePull",
+    "ImagePullBackOff": "ImagePullBackOff",
+    "NotPossibleHere": "ErrorUnschedulable",
+    "ClaimNotFound": "ErrorPvcNotFound",
+}
+"""What a VM is whose instance has its node and is kept from running there, by the reason."""
+_DATA_VOLUME_WAITS: Final = frozenset({"WaitForFirstConsumer", "PendingPopulation"})
+
+
+class Trouble(Struct, frozen=True):
+    """What kept the controller from doing what it should, as a condition tells it."""
+
+    reason: str
+    message: str
+
+
+class Observation(Struct, kw_only=True):
+    """All that the status of a VM depends on besides the VM itself."""
+
+    vmi: VirtualMachineInstance | None = None
+    """The VM's instance, if it has one."""
+    requests: Sequence[VirtualMachineStateChangeRequest] = ()
+    """Starts and stops not yet carried out."""
+    trouble: Trouble | None = None
+    """What went wrong in this round."""
+    volume_phases: Sequence[str] = ()
+    """Phases of the VM's DataVolumes; `Missing` for one that is not there."""
+    waiting: Trouble | None = None
+    """Why the VM's DataVolumes and claims keep it from starting, if they do."""
+    changed_since_start: bool = False
+    """Whether the VM is no longer what its instance was started from."""
+    effective: EffectiveSize | None = None
+    """The size that was worked out in this round, if it was."""
+    starting: bool = False
+    """Whether an instance was made in this round."""
+    run_strategy: str | None = None
+    """The strategy that was acted upon in this round, if it was."""
+
+
+def make_status(vm: VirtualMachine, seen: Observation, now: float, stamp: str) -> VirtualMachineStatus:
+    """The status that the VM is to have; `stamp` is the present moment as text."""
+    old = vm.status or VirtualMachineStatus()
+    generation = vm.metadata.generation if vm.metadata else None
+    failure = count_failure(vm, seen.vmi, now)
+    status = replace(
+        old,
+        created=True if seen.vmi is not None else None,
+        ready=True if seen.vmi is not None and _is_ready(seen.vmi) else None,
+        conditions=make_conditions(old.conditions, seen, stamp) or None,
+        run_strategy=seen.run_strategy or old.run_strategy,
+        observed_generation=started_generation(seen.vmi) or old.observed_generation,
+        desired_generation=generation,
+        start_failure=failure,
+        state_change_requests=list(seen.requests) or None,
+        effective=seen.effective or old.effective,
+    )
+    status.printable_status = print_status(replace(vm, status=status), seen)
+    return status
+
+
+def started_generation(vmi: VirtualMachineInstance | None) -> int | None:
+    """The generation of the VM that the instance was started from."""
+    annotations = (vmi.metadata.annotations if vmi and vmi.metadata else None) or {}
+    stated = annotations.get(GENERATION_ANNOTATION, "")
+    return int(stated) if stated.isdecimal() and len(stated) < _LONGEST_NUMBER else None
+
+
+def make_conditions(
+    old: Sequence[VirtualMachineCondition] | None, seen: Observation, stamp: str
+) -> list[VirtualMachineCondition]:
+    """The instance's conditions, whether the VM is ready, what went wrong, and whether a restart is due."""
+    vmi = seen.vmi
+    theirs = {
+        one.type: VirtualMachineCondition(one.type, one.status, one.reason, one.message, one.last_probe_time)
+        for one in (vmi.status.conditions if vmi and vmi.status else None) or ()
+        if one.type not in _OF_INSTANCES_ONLY
+    }
+    if vmi is not None and READY not in theirs:
+        words = "Guest VM is not reported as running"
+        theirs[READY] = VirtualMachineCondition(READY, "False", "GuestNotRunning", words)
+    if vmi is None:
+        theirs[READY] = VirtualMachineCondition(READY, "False", "VMINotExists", "VMI does not exist")
+    if vmi is None and seen.waiting is not None:
+        waiting = seen.waiting
+        theirs[VOLUMES_READY] = VirtualMachineCondition(VOLUMES_READY, "False", waiting.reason, waiting.message)
+    if seen.trouble is not None:
+        theirs[FAILURE] = VirtualMachineCondition(FAILURE, "True", seen.trouble.reason, seen.trouble.message)
+    if vmi is not None and seen.changed_since_start:
+        theirs[RESTART_REQUIRED] = VirtualMachineCondition(RESTART_REQUIRED, "True", "RestartRequired", _RESTART_WORDS)
+    conditions = list(old or ())
+    for one in old or ():
+        if one.type not in theirs:
+            conditions = drop_condition(conditions, one.type)
+    for condition in theirs.values():
+        conditions = put_condition(conditions, condition, stamp)
+    return conditions
+
+
+def print_status(vm: VirtualMachine, seen: Observation) -> str:
+    """The state of the VM in one word."""
+    vmi = seen.vmi
+    if vm.metadata is not None and vm.metadata.deletion_timestamp is not None:
+        return "Terminating"
+    if vmi is not None and not is_final(vmi):
+        return _print_instance(vmi, seen)
+    if _is_crash_looping(vm):
+        return "CrashLoopBackOff"
+    if seen.starting:
+        return _print_volumes(seen.volume_phases) or "Starting"
+    if vmi is None and seen.volume_phases:
+        return _print_volumes(seen.volume_phases) or "Stopped"
+    return "Stopped"
+
+
+def _print_instance(vmi: VirtualMachineInstance, seen: Observation) -> str:
+    status = vmi.status
+    if is_going(vmi):
+        return "Stopping"
+    conditions = status.conditions if status else None
+    if is_condition_true(conditions, "Paused"):
+        return "Paused"
+    if status is not None and status.phase == "Running":
+        return "Running"
+    scheduled = find_condition(conditions, "PodScheduled")
+    if scheduled is not None and scheduled.status == "False" and scheduled.reason == "Unschedulable":
+        return "ErrorUnschedulable"
+    held = find_condition(conditions, "Synchronized")
+    word = _HELD.get(held.reason or "", "") if held is not None and held.status == "False" else ""
+    return word or _print_volumes(seen.volume_phases) or "Starting"
+
+
+def _print_volumes(phases: Sequence[str]) -> str:
+    """What the VM's disks keep it waiting for, in one word; empty if they do not."""
+    if "Failed" in phases:
+        return "DataVolumeError"
+    if "Missing" in phases:
+        return "ErrorPvcNotFound"
+    if any(phase in _DATA_VOLUME_WAITS for phase in phases):
+        return "WaitingForVolumeBinding"
+    return "Provisioning" if any(phase != "Succeeded" for phase in phases) else ""
+
+
+def _is_crash_looping(vm: VirtualMachine) -> bool:
+    failure = vm.status.start_failure if vm.status else None
+    retries = run_strategy(vm.spec) in (ALWAYS, RERUN_ON_FAILURE)
+    return retries and failure is not None and bool(failure.consecutive_fail_count)
+
+
+def _is_ready(vmi: VirtualMachineInstance) -> bool:
+    return vmi.status is not None and is_condition_true(vmi.status.conditions, READY)
+
+
+def measure(spec: VirtualMachineInstanceSpec) -> EffectiveSize:
+    """The size that an instance has: vCPUs, their layout, and memory."""
+    cpu, memory = spec.domain.cpu, spec.domain.memory
+    topology = Topology()
+    if cpu is not None:
+        topology = Topology(cpu.sockets or 1, cpu.cores or 1, cpu.threads or 1)
+    shown = f"{topology.sockets}x{topology.cores}x{topology.threads}"
+    return EffectiveSize(topology.vcpus, memory.guest if memory else None, shown)

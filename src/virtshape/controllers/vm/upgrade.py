@@ -1,0 +1,78 @@
+"""
+What it means for a VM to use its instance type and preference as they are now, in place of its copies of them.
+
+Pure: looks objects up and changes nothing. Objects that are gone stay as they were captured: there is nothing newer.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.controllers.vm.newvmi import firmware_uuid
+from virtshape.controllers.vm.start import make_instance
+from virtshape.resolve.drift import Change, Drift, compare_values, find_drift
+from virtshape.resolve.find import find_shape
+from virtshape.resolve.matcher import KINDS, Role, find_matcher, find_status_ref, list_recaptured
+from virtshape.resolve.reference import Lookup
+
+_BEHIND: Final = ("changed", "older version")
+
+
+class Upgrade(NamedTuple):
+    """The copies that a VM would have replaced, those that have no successor, and what would change in its instance."""
+
+    behind: list[Drift]
+    gone: list[Drift]
+    changes: list[Change]
+
+    @property
+    def roles(self) -> list[Role]:
+        """The roles in which the VM would get something newer."""
+        return [drift.role for drift in self.behind]
+
+
+def plan_upgrade(vm: VirtualMachine, lookup: Lookup, configuration: KubeVirtConfiguration | None = None) -> Upgrade:
+    """What the VM would get; StatusError if what there is now does not go with it."""
+    drifts = [drift for role in KINDS if (drift := find_drift(vm, role, lookup)) is not None]
+    behind = [drift for drift in drifts if drift.state in _BEHIND]
+    gone = [drift for drift in drifts if drift.state == "gone"]
+    plan = Upgrade(behind, gone, [])
+    if any(drift.state == "changed" for drift in behind):
+        plan.changes.extend(_compare_instances(vm, release(vm, plan.roles), lookup, configuration))
+    return plan
+
+
+def release(vm: VirtualMachine, roles: Iterable[Role]) -> VirtualMachine:
+    """The VM as if nothing had been captured for it in these roles."""
+    for role in roles:
+        matcher = find_matcher(vm, role)
+        if matcher is not None:
+            vm = replace(vm, spec=replace(vm.spec, **{role: replace(matcher, revision_name=None)}))
+        if vm.status is not None:
+            vm = replace(vm, status=replace(vm.status, **{f"{role}_ref": None}))
+    return vm
+
+
+def write_release(roles: Iterable[Role]) -> dict[str, Any]:
+    """The merge patch by which a VM asks for new copies in these roles."""
+    return {"spec": {role: {"revisionName": None} for role in roles}}
+
+
+def write_status_release(vm: VirtualMachine, roles: Iterable[Role]) -> dict[str, Any] | None:
+    """The patch of the status that it takes too at a server that goes by its status alone, given what it made of it."""
+    marked = list_recaptured(vm)
+    left = [role for role in roles if role not in marked and find_status_ref(vm, role) is not None]
+    return {"status": {f"{role}Ref": None for role in left}} if left else None
+
+
+def _compare_instances(
+    then: VirtualMachine, now: VirtualMachine, lookup: Lookup, configuration: KubeVirtConfiguration | None
+) -> Iterator[Change]:
+    (old_metadata, old), (new_metadata, new) = (
+        make_instance(vm, find_shape(vm, lookup), configuration, firmware_uuid=firmware_uuid(vm)) for vm in (then, now)
+    )
+    yield from compare_values(old_metadata.annotations or {}, new_metadata.annotations or {}, "metadata.annotations")
+    yield from compare_values(old, new, "spec")

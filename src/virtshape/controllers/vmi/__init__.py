@@ -1,0 +1,1 @@
+"""The VMI controller: phases, scheduling, and the Launcher protocol that runs guests."""

@@ -1,0 +1,217 @@
+"""
+The instance controller: gives instances a node, has the launcher run them there, and says how far they are.
+
+Level-based. An instance's node is written before anything runs on it, so that nothing runs in two places.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.status import VirtualMachineInstanceStatus
+from virtshape.api.meta import ObjectMeta
+from virtshape.client.protocol import Client
+from virtshape.controllers.runtime.cache import Cache
+from virtshape.controllers.runtime.clock import Clock, format_time
+from virtshape.controllers.runtime.conditions import find_condition
+from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.loop import DONE, Name, Result
+from virtshape.controllers.vm.newvmi import INSTANCE_FINALIZER, name_start_revision_of
+from virtshape.controllers.vm.runstrategy import is_final, is_going
+from virtshape.controllers.vmi.gueststate import Guest, GuestState
+from virtshape.controllers.vmi.phases import MISFIT_CONDITION, SCHEDULED_CONDITION, Phase, Progress, advance, phase_of
+from virtshape.controllers.vmi.scheduling import Placement
+
+_WAITS: Final = frozenset({"PullingImage", "DataVolumeNotReady", "ClaimNotBound", "ClaimBeingCopied"})
+"""What a guest may wait for without anything being wrong."""
+_TOLD_CONDITIONS: Final = {"Paused": "Paused", "Synchronized": "SyncFailed", MISFIT_CONDITION: "LiveChangeFailed"}
+NODE_LABEL: Final = "kubevirt.io/nodeName"
+UNSCHEDULABLE: Final = "Unschedulable"
+LAUNCHER_STARTING: Final = "LauncherStarting"
+_PHASES: Final[dict[GuestState, Phase]] = {
+    "placing": "Scheduling",
+    "waiting": "Scheduled",
+    "refused": "Scheduled",
+    "starting": "Scheduled",
+    "running": "Running",
+    "paused": "Running",
+    "succeeded": "Succeeded",
+    "failed": "Failed",
+}
+
+
+class VmiReconciler:
+    """Reconciles instances over a client, where their placement says."""
+
+    def __init__(
+        self,
+        client: Client,
+        cache: Cache,
+        recorder: Recorder,
+        clock: Clock,
+        placement: Placement,
+        wake: Callable[[Name], None],
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._recorder = recorder
+        self._clock = clock
+        self._placement = placement
+        self._wake = wake
+        self._replaced: dict[Name, set[str | None]] = {}
+        """The revisions of each instance that were replaced here, until a later one is seen."""
+
+    async def reconcile(self, name: Name) -> Result:
+        """Take the instance of this name as far as it can go now."""
+        vmi = self._cache.find(VirtualMachineInstance, name.name, name.namespace)
+        if vmi is None or vmi.metadata is None:
+            self._release(name)
+            self._replaced.pop(name, None)
+            return DONE
+        if vmi.metadata.resource_version in self._replaced.get(name, ()):
+            return DONE  # what was written here is still on its way back, and will be looked at then
+        self._replaced.pop(name, None)
+        if is_going(vmi):
+            return await self._finish(name, vmi)
+        if is_final(vmi):
+            self._release(name)
+            return DONE
+        if INSTANCE_FINALIZER not in (vmi.metadata.finalizers or ()):
+            finalizers = [*(vmi.metadata.finalizers or ()), INSTANCE_FINALIZER]
+            vmi = await self._write(vmi, replace(vmi, metadata=replace(vmi.metadata, finalizers=finalizers)))
+        if phase_of(vmi) in ("", "Pending", "Scheduling"):
+            placed = await self._place(name, vmi)
+            if placed is None:
+                return DONE
+            vmi = placed
+        return await self._run(name, vmi)
+
+    async def _place(self, name: Name, vmi: VirtualMachineInstance) -> VirtualMachineInstance | None:
+        """The instance on a node that takes it; None if none does, which its status then says."""
+        spot = self._placement.find_spot(name, vmi)
+        if spot.is_starting:
+            progress = Progress(phase="Scheduling", reason=LAUNCHER_STARTING, message=spot.lacks)
+            await self._advance(vmi, progress)
+            return None
+        if spot.lacks:
+            self._tell_unplaced(vmi, spot.lacks)
+            await self._advance(vmi, Progress(phase="Scheduling", reason=UNSCHEDULABLE, message=spot.lacks))
+            return None
+        if not spot.node:
+            return vmi
+        self._recorder.tell(vmi, "Scheduled", f"assigned to node {spot.node}")
+        return await self._advance(vmi, Progress(phase="Scheduled", node=spot.node))
+
+    def _tell_unplaced(self, vmi: VirtualMachineInstance, words: str) -> None:
+        told = find_condition(vmi.status.conditions if vmi.status else None, SCHEDULED_CONDITION)
+        if told is None or told.message != words:
+            self._recorder.tell(vmi, "FailedScheduling", words, warning=True)
+
+    async def _run(self, name: Name, vmi: VirtualMachineInstance) -> Result:
+        """Have the guest run on its node, and say how it is doing."""
+        node = (vmi.status.node_name if vmi.status else None) or ""
+        launcher = self._placement.find_launcher(name, vmi)
+        if launcher is None:
+            if self._placement.is_lost(vmi):
+                await self._advance(vmi, Progress(phase="Failed", reason="NodeLost", message=f"node {node} is gone"))
+            return DONE
+        guest = await launcher.launch(vmi)
+        if guest.state == "placing" and guest.message:
+            self._tell_unplaced(vmi, guest.message)
+        before = vmi
+        vmi = await self._advance(vmi, read_guest(guest, guest.node or node))
+        if phase_of(vmi) != phase_of(before):
+            self._tell_phase(vmi, guest)
+        elif vmi is not before:
+            self._tell_changes(before, vmi)
+        if guest.state == "refused":
+            self._release(name)
+        is_expected = guest.state in ("placing", "waiting", "starting")
+        return Result(after=self._placement.patience) if is_expected else DONE
+
+    def _tell_changes(self, before: VirtualMachineInstance, vmi: VirtualMachineInstance) -> None:
+        for name, reason in _TOLD_CONDITIONS.items():
+            old = find_condition(before.status.conditions if before.status else None, name)
+            new = find_condition(vmi.status.conditions if vmi.status else None, name)
+            if new is not None and (old is None or old.reason != new.reason):
+                is_fine = name == "Paused" or new.reason in _WAITS
+                told = (new.reason or reason) if name == "Synchronized" else reason
+                self._recorder.tell(vmi, told, new.message or reason, warning=not is_fine)
+            elif old is not None and new is None and name == "Paused":
+                self._recorder.tell(vmi, "Unpaused", "the guest goes on")
+
+    def _tell_phase(self, vmi: VirtualMachineInstance, guest: Guest) -> None:
+        match phase_of(vmi):
+            case "Running":
+                self._recorder.tell(vmi, "Started", "VirtualMachineInstance started.")
+            case "Failed":
+                self._recorder.tell(vmi, "Failed", guest.message or "the guest has failed", warning=True)
+            case "Succeeded":
+                self._recorder.tell(vmi, "Stopped", guest.message or "the guest has shut down")
+
+    async def _finish(self, name: Name, vmi: VirtualMachineInstance) -> Result:
+        """Let go of an instance that is being deleted, once nothing of it runs."""
+        metadata = vmi.metadata or ObjectMeta()
+        if INSTANCE_FINALIZER not in (metadata.finalizers or ()):
+            return DONE
+        if self._placement.is_unready(vmi):
+            return DONE  # the guest may still run; reconciled again when the launcher is back
+        launcher = self._placement.find_launcher(name, vmi)
+        if launcher is not None and not await launcher.stop(vmi):
+            return Result(after=self._placement.patience)
+        left = [one for one in metadata.finalizers or () if one != INSTANCE_FINALIZER]
+        await self._write(vmi, replace(vmi, metadata=replace(metadata, finalizers=left or None)))
+        self._recorder.tell(vmi, "Deleted", "the instance is gone")
+        self._release(name)
+        return DONE
+
+    async def _advance(self, vmi: VirtualMachineInstance, progress: Progress) -> VirtualMachineInstance:
+        stamp = format_time(self._clock())
+        status = vmi.status or VirtualMachineInstanceStatus()
+        for phase in _earlier_phases(phase_of(vmi), progress.phase):
+            status = advance(replace(vmi, status=status), Progress(phase=phase), stamp)
+        status = advance(replace(vmi, status=status), progress, stamp)
+        status = replace(status, virtual_machine_revision_name=name_start_revision_of(vmi))
+        if status == vmi.status:
+            return vmi
+        metadata = label_node(vmi.metadata or ObjectMeta(), status.node_name)
+        return await self._write(vmi, replace(vmi, metadata=metadata, status=status))  # no status subresource
+
+    async def _write(self, vmi: VirtualMachineInstance, wanted: VirtualMachineInstance) -> VirtualMachineInstance:
+        """Replace an instance; as it was before, it is not looked at again."""
+        written = await self._client.update(wanted)
+        before, after = (one.metadata or ObjectMeta() for one in (vmi, written))
+        if after.resource_version != before.resource_version:
+            name = Name(before.namespace or "", before.name or "")
+            self._replaced.setdefault(name, set()).add(before.resource_version)
+        return written
+
+    def _release(self, name: Name) -> None:
+        """Count the instance no more, and look again at those that found no room."""
+        for waiting in self._placement.release(name):
+            self._wake(waiting)
+
+
+def read_guest(guest: Guest, node: str) -> Progress:
+    """How far an instance is whose guest is doing so."""
+    told = {"failed": guest.reason or "Failed", "placing": guest.reason or None}
+    reason = told.get(guest.state)
+    return Progress(phase=_PHASES[guest.state], node=node, reason=reason, message=guest.message or None, guest=guest)
+
+
+def label_node(metadata: ObjectMeta, node: str | None) -> ObjectMeta:
+    """The metadata, with the node that the instance is on as a label, for those who select by it."""
+    if not node or (metadata.labels or {}).get(NODE_LABEL) == node:
+        return metadata
+    return replace(metadata, labels={**(metadata.labels or {}), NODE_LABEL: node})
+
+
+def _earlier_phases(before: str, after: Phase) -> list[Phase]:
+    """The phases passed on the way, each of which is to have its time."""
+    way: list[Phase] = ["Pending", "Scheduling", "Scheduled", "Running"]
+    if after not in way:
+        return []
+    start = way.index(before) + 1 if before in way else 0
+    return way[start : way.index(after)]

@@ -1,0 +1,170 @@
+"""
+Whether an instance fits a node: vCPUs, memory, huge pages, CPUs of its own and devices, against what is left.
+
+Pure: amounts in, a verdict with its reasons out. Amounts are integers: CPU in thousandths, the rest in units.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.api.core.node import Node
+from virtshape.api.core.scheduling import Affinity, Toleration
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
+from virtshape.api.quantity import Quantity
+from virtshape.controllers.vm.status import measure
+from virtshape.controllers.vmi.nodeaffinity import find_objections
+
+CPU: Final = "cpu"
+MEMORY: Final = "memory"
+HUGEPAGES: Final = "hugepages-"
+CPU_MANAGER_LABEL: Final = "cpumanager"
+"""On a node: whether it gives instances CPUs of their own."""
+NO_LAUNCHER: Final = "no launcher is at work"
+_DEFAULT_ALLOCATION_RATIO: Final = 10
+_MIB: Final = 1 << 20
+"""What people are shown of memory is in whole pieces of this size."""
+
+
+class Demand(Struct, frozen=True):
+    """What an instance takes of a node."""
+
+    amounts: Mapping[str, int]
+    dedicated: bool = False
+    node_selector: Mapping[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    because: Mapping[str, str] = {}
+    """The fields that ask for amounts of what not every instance takes."""
+
+
+def measure_demand(spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None = None) -> Demand:
+    """What the instance asks of a node: CPU shares unless CPUs are its own, huge pages in place of memory."""
+    domain = spec.domain
+    dedicated = bool(domain.cpu and domain.cpu.dedicated_cpu_placement)
+    amounts: Counter[str] = Counter({CPU: _cpu_demand(spec, configuration, dedicated=dedicated)})
+    guest = domain.memory.guest if domain.memory else None
+    requests = (domain.resources.requests if domain.resources else None) or {}
+    if domain.memory is not None and domain.memory.hugepages is not None:
+        amounts[f"{HUGEPAGES}{domain.memory.hugepages.page_size}"] = (
+            guest or requests.get(MEMORY, Quantity("0"))
+        ).value()
+    else:
+        amounts[MEMORY] = (requests.get(MEMORY) or guest or Quantity("0")).value()
+    amounts.update(device.device_name for device in domain.devices.gpus or () if device.device_name)
+    amounts.update(device.device_name for device in domain.devices.host_devices or () if device.device_name)
+    return Demand(
+        dict(amounts),
+        dedicated,
+        spec.node_selector or {},
+        spec.affinity,
+        tuple(spec.tolerations or ()),
+        _explain_demand(spec),
+    )
+
+
+def _explain_demand(spec: VirtualMachineInstanceSpec) -> dict[str, str]:
+    cpu, memory, devices = spec.domain.cpu, spec.domain.memory, spec.domain.devices
+    because: dict[str, str] = {}
+    if cpu is not None and cpu.dedicated_cpu_placement:
+        more = " and isolateEmulatorThread" if cpu.isolate_emulator_thread else ""
+        because[CPU] = f"spec.domain.cpu.dedicatedCpuPlacement{more}"
+    if memory is not None and memory.hugepages is not None:
+        because[f"{HUGEPAGES}{memory.hugepages.page_size}"] = "spec.domain.memory.hugepages"
+    because.update({one.device_name: "spec.domain.devices.gpus" for one in devices.gpus or () if one.device_name})
+    for device in devices.host_devices or ():
+        if device.device_name:
+            because[device.device_name] = "spec.domain.devices.hostDevices"
+    return because
+
+
+def _cpu_demand(
+    spec: VirtualMachineInstanceSpec, configuration: KubeVirtConfiguration | None, *, dedicated: bool
+) -> int:
+    vcpus = measure(spec).vcpus or 1
+    if dedicated:
+        isolated = spec.domain.cpu is not None and spec.domain.cpu.isolate_emulator_thread
+        return (vcpus + bool(isolated)) * 1000
+    requests = (spec.domain.resources.requests if spec.domain.resources else None) or {}
+    if CPU in requests:
+        return requests[CPU].milli_value()
+    developer = configuration.developer_configuration if configuration else None
+    ratio = (developer.cpu_allocation_ratio if developer else None) or _DEFAULT_ALLOCATION_RATIO
+    return -(-vcpus * 1000 // ratio)
+
+
+def check_fit(demand: Demand, node: Node, used: Mapping[str, int]) -> list[str]:
+    """Why the node cannot take the instance; nothing if it can."""
+    return list(_find_lacks(demand, node, used))
+
+
+def _find_lacks(demand: Demand, node: Node, used: Mapping[str, int]) -> Iterator[str]:
+    metadata, spec = node.metadata, node.spec
+    labels = (metadata.labels if metadata else None) or {}
+    if spec is not None and spec.unschedulable:
+        yield "takes no new instances (unschedulable)"
+    for key, value in demand.node_selector.items():
+        if labels.get(key) != value:
+            yield f"lacks the label {key}={value} that the node selector asks for"
+    if demand.dedicated and labels.get(CPU_MANAGER_LABEL) != "true":
+        yield f"gives no CPUs to one instance alone (no label {CPU_MANAGER_LABEL}=true)"
+    yield from find_objections(node, demand.affinity, demand.tolerations)
+    offered = (node.status.allocatable if node.status else None) or {}
+    for name, amount in demand.amounts.items():
+        free = _read_amount(name, offered.get(name)) - used.get(name, 0)
+        if amount > free:
+            by = f" by {demand.because[name]}" if name in demand.because else ""
+            yield f"has {_show(name, max(free, 0))} of {name} left, {_show(name, amount)} needed{by}"
+
+
+def _read_amount(name: str, quantity: Quantity | None) -> int:
+    if quantity is None:
+        return 0
+    return quantity.milli_value() if name == CPU else quantity.value()
+
+
+def _show(name: str, amount: int) -> str:
+    if name == CPU:
+        return f"{amount}m" if amount % 1000 else str(amount // 1000)
+    if name == MEMORY or name.startswith(HUGEPAGES):
+        whole = amount - amount % _MIB if amount > _MIB else amount
+        return str(Quantity.of(whole, "BinarySI"))
+    return str(amount)
+
+
+def explain_lacks(lacks: Mapping[str, list[str]], absence: str = "") -> str:
+    """Why no node can take the instance, node by node; `absence` says why there is none at all."""
+    if not lacks:
+        return f"no node runs instances: {absence or NO_LAUNCHER}"
+    return f"0/{len(lacks)} nodes are available: " + "; ".join(
+        f"{node} {', '.join(reasons)}" for node, reasons in lacks.items()
+    )
+
+
+class Ledger:
+    """What placed instances take of each node; kept up to date one instance at a time."""
+
+    def __init__(self) -> None:
+        self._placed: dict[str, tuple[str, Demand]] = {}
+        self._used: dict[str, Counter[str]] = {}
+
+    def place(self, key: str, node: str, demand: Demand) -> None:
+        """Count the instance on this node, and nowhere else."""
+        if self._placed.get(key) == (node, demand):
+            return
+        self.release(key)
+        self._placed[key] = (node, demand)
+        self._used.setdefault(node, Counter()).update(demand.amounts)
+
+    def release(self, key: str) -> None:
+        """Count the instance no more."""
+        node, demand = self._placed.pop(key, ("", None))
+        if demand is not None:
+            self._used[node].subtract(demand.amounts)
+
+    def used(self, node: str) -> Mapping[str, int]:
+        """What is taken of the node."""
+        return self._used.get(node, {})

@@ -1,0 +1,182 @@
+"""
+The life of an instance: its phases, when each was entered, and the conditions that go with them.
+
+Pure: no clock of its own, no I/O. A phase never goes back, and a final one never changes.
+"""
+
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.domain import CPUTopology, Machine
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.kubevirt.status import (
+    MemoryStatus,
+    VirtualMachineInstanceCondition,
+    VirtualMachineInstancePhaseTransitionTimestamp,
+    VirtualMachineInstanceStatus,
+)
+from virtshape.controllers.runtime.conditions import drop_condition, find_condition, put_condition
+from virtshape.controllers.vmi.gueststate import Guest
+
+Phase = Literal["Pending", "Scheduling", "Scheduled", "Running", "Succeeded", "Failed"]
+
+SCHEDULED_CONDITION: Final = "PodScheduled"
+STAND_IN_CONDITION: Final = "StandIn"
+"""The guest has something in place of what is not to be had on its node."""
+MISFIT_CONDITION: Final = "RestartRequired"
+"""The guest has another size than its instance, and cannot be given it while it runs."""
+PORTS_CONDITION: Final = "PortsOpen"
+"""Ports of the guest can be reached on its node's loopback address."""
+LOGINS_CONDITION: Final = "AccessCredentialsSynchronized"
+"""Whether the guest's agent has brought in the keys and passwords that it was to bring in."""
+NOT_POSSIBLE: Final = "NotPossibleHere"
+"""Why an instance will never run that asks for what is not to be had."""
+_READY: Final = "Ready"
+_SYNCHRONIZED: Final = "Synchronized"
+_GUEST_CONDITIONS: Final = (
+    "Paused",
+    "AgentConnected",
+    _SYNCHRONIZED,
+    STAND_IN_CONDITION,
+    MISFIT_CONDITION,
+    PORTS_CONDITION,
+    LOGINS_CONDITION,
+)
+_RANKS: Final = {"": -1, "Pending": 0, "Scheduling": 1, "Scheduled": 2, "Running": 3, "Succeeded": 4, "Failed": 4}
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """How far an instance is to be, and what is to be said of it."""
+
+    phase: Phase
+    node: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    guest: Guest | None = None
+
+    @property
+    def paused(self) -> bool:
+        """Whether there is a guest, and it is paused."""
+        return self.guest is not None and self.guest.state == "paused"
+
+
+def phase_of(vmi: VirtualMachineInstance) -> str:
+    """The phase that the instance is in; empty before its first."""
+    return (vmi.status.phase if vmi.status else None) or ""
+
+
+def is_refused(vmi: VirtualMachineInstance) -> bool:
+    """Whether the instance was refused where it was to run: it never will, and takes nothing from others."""
+    told = find_condition(vmi.status.conditions if vmi.status else None, _SYNCHRONIZED)
+    return told is not None and told.status == "False" and told.reason == NOT_POSSIBLE
+
+
+def advance(vmi: VirtualMachineInstance, progress: Progress, stamp: str) -> VirtualMachineInstanceStatus:
+    """The status of the instance once it is as far as `progress` says; the same if it was further already."""
+    status = vmi.status or VirtualMachineInstanceStatus()
+    before = status.phase or ""
+    rank = _RANKS.get(before, 0)  # a phase that nobody knows says nothing against one that is seen
+    if rank > _RANKS[progress.phase] or (rank == 4 and before != progress.phase):
+        return status
+    status = replace(status, phase=progress.phase, reason=progress.reason, node_name=progress.node or status.node_name)
+    if before != progress.phase:
+        status.phase_transition_timestamps = [
+            *(status.phase_transition_timestamps or ()),
+            VirtualMachineInstancePhaseTransitionTimestamp(progress.phase, stamp),
+        ]
+    if progress.phase == "Running":
+        _describe_size(status, vmi.spec, progress.guest)
+    if progress.guest is not None:
+        _describe_guest(status, progress.guest)
+    status.conditions = _conditions(status, progress, stamp)
+    return status
+
+
+def _describe_size(status: VirtualMachineInstanceStatus, spec: VirtualMachineInstanceSpec, guest: Guest | None) -> None:
+    """Say what the guest was started with, and what it has by now."""
+    cpu, memory = spec.domain.cpu, spec.domain.memory
+    if guest is not None and guest.topology is not None:
+        status.current_cpu_topology = guest.topology
+    elif status.current_cpu_topology is None and cpu is not None:
+        status.current_cpu_topology = CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads)
+    if memory is not None:
+        has = (guest.memory if guest is not None else None) or (status.memory and status.memory.guest_current)
+        before = status.memory or MemoryStatus(memory.guest)
+        status.memory = replace(before, guest_requested=memory.guest, guest_current=has or memory.guest)
+    if status.machine is None and spec.domain.machine is not None:
+        status.machine = Machine(type=spec.domain.machine.type)
+
+
+def _describe_guest(status: VirtualMachineInstanceStatus, guest: Guest) -> None:
+    """Say of the guest what whatever runs it says; what it does not say stays as it was."""
+    if guest.machine:
+        status.machine = Machine(type=guest.machine)
+    status.interfaces = list(guest.interfaces) or status.interfaces
+    status.volume_status = list(guest.volumes) or status.volume_status
+    status.guest_os_info = guest.os or status.guest_os_info
+    status.active_pods = dict(guest.pods) if guest.pods is not None else status.active_pods
+    status.qos_class = guest.qos or status.qos_class
+
+
+def _conditions(
+    status: VirtualMachineInstanceStatus, progress: Progress, stamp: str
+) -> list[VirtualMachineInstanceCondition]:
+    conditions = put_condition(status.conditions, _ready(progress), stamp)
+    if progress.phase in ("Pending", "Scheduling") and progress.reason:
+        unscheduled = _condition(SCHEDULED_CONDITION, "False", progress.reason, progress.message)
+        conditions = put_condition(conditions, unscheduled, stamp)
+    else:
+        conditions = drop_condition(conditions, SCHEDULED_CONDITION)
+    for name, wanted in _guest_conditions(progress.guest).items():
+        conditions = drop_condition(conditions, name) if wanted is None else put_condition(conditions, wanted, stamp)
+    return conditions
+
+
+def _guest_conditions(guest: Guest | None) -> dict[str, VirtualMachineInstanceCondition | None]:
+    """The conditions that depend on the guest alone; None for those that it is not to have."""
+    told: dict[str, VirtualMachineInstanceCondition | None] = dict.fromkeys(_GUEST_CONDITIONS)
+    if guest is None:
+        return told
+    if guest.state == "paused":
+        by_user = guest.reason in ("", "PausedByUser")
+        words = "VMI was paused by user" if by_user else guest.message
+        told["Paused"] = _condition("Paused", "True", "PausedByUser" if by_user else guest.reason, words)
+    if guest.agent:
+        told["AgentConnected"] = _condition("AgentConnected", "True")
+    if guest.logins is not None:
+        reason = "NotInGuest" if guest.logins else None
+        told[LOGINS_CONDITION] = _condition(
+            LOGINS_CONDITION, "False" if guest.logins else "True", reason, guest.logins or None
+        )
+    if guest.state in ("waiting", "refused"):
+        told[_SYNCHRONIZED] = _condition(_SYNCHRONIZED, "False", guest.reason or "NotReady", guest.message)
+    if guest.stand_ins:
+        told[STAND_IN_CONDITION] = _condition(STAND_IN_CONDITION, "True", "NotToBeHadHere", "; ".join(guest.stand_ins))
+    if guest.ports:
+        told[PORTS_CONDITION] = _condition(PORTS_CONDITION, "True", "OnLoopback", "; ".join(guest.ports))
+    if guest.misfit:
+        told[MISFIT_CONDITION] = _condition(MISFIT_CONDITION, "True", "LiveChangeFailed", guest.misfit)
+    return told
+
+
+def _ready(progress: Progress) -> VirtualMachineInstanceCondition:
+    match progress.phase:
+        case "Running" if progress.guest is not None and progress.guest.unready:
+            return _condition(_READY, "False", "GuestNotReachable", progress.guest.unready)
+        case "Running" if not progress.paused:
+            return _condition(_READY, "True")
+        case "Running":
+            return _condition(_READY, "False", "GuestNotRunning", "Guest VM is not reported as running")
+        case "Succeeded" | "Failed":
+            return _condition(_READY, "False", "PodTerminating", progress.message or "the guest has ended")
+        case _:
+            words = progress.guest.message if progress.guest is not None else ""
+            return _condition(_READY, "False", "GuestNotRunning", words or "Guest VM is not reported as running")
+
+
+def _condition(
+    name: str, status: str, reason: str | None = None, message: str | None = None
+) -> VirtualMachineInstanceCondition:
+    return VirtualMachineInstanceCondition(name, status, reason, message)

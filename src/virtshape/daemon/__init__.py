@@ -1,0 +1,1 @@
+"""What every long-running process shares: logs, metrics, garbage collection settings."""

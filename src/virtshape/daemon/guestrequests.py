@@ -1,0 +1,73 @@
+"""
+What is asked of guests and what they answer: KubeVirt's words on one side, those of launcher processes on the other.
+
+Pure.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from virtshape.apiserver.subresources.door import AgentQuestion, GuestAction
+from virtshape.launcher.request import (
+    Answer,
+    AskFilesystems,
+    AskOs,
+    AskUsers,
+    Pause,
+    Request,
+    Reset,
+    SoftReboot,
+    Unpause,
+)
+
+ACTIONS: Final[dict[GuestAction, Request]] = {
+    "pause": Pause(),
+    "unpause": Unpause(),
+    "softreboot": SoftReboot(),
+    "reset": Reset(),
+}
+QUESTIONS: Final[dict[AgentQuestion, Request]] = {
+    "guestosinfo": AskOs(),
+    "userlist": AskUsers(),
+    "filesystemlist": AskFilesystems(),
+}
+
+
+def write_agent_answer(question: AgentQuestion, answer: Answer) -> bytes:
+    """What a guest's agent says, as the JSON that KubeVirt answers the same question with."""
+    return msgspec.json.encode(_write_os(answer) if question == "guestosinfo" else {"items": _write_items(answer)})
+
+
+def _write_os(answer: Answer) -> dict[str, Any]:
+    found = answer.os
+    if found is None:
+        return {"os": {}}
+    system = {
+        "name": found.name,
+        "kernelRelease": found.kernel_release,
+        "version": found.version,
+        "prettyName": found.pretty_name,
+        "versionId": found.version_id,
+        "kernelVersion": found.kernel_version,
+        "machine": found.machine,
+        "id": found.id,
+    }
+    told = {"hostname": found.hostname, "timezone": found.timezone}
+    return {**{name: value for name, value in told.items() if value}, "os": {k: v for k, v in system.items() if v}}
+
+
+def _write_items(answer: Answer) -> list[dict[str, Any]]:
+    if answer.users is not None:
+        return [{"userName": user.name, "domain": user.domain, "loginTime": user.login_time} for user in answer.users]
+    return [
+        {
+            "diskName": one.name,
+            "mountPoint": one.mount_point,
+            "fileSystemType": one.type,
+            "usedBytes": one.used or 0,
+            "totalBytes": one.total or 0,
+            "disk": [{"serial": disk.get("serial", ""), "busType": disk.get("target", "")} for disk in one.disks],
+        }
+        for one in answer.filesystems or ()
+    ]

@@ -1,0 +1,121 @@
+"""
+From an order to a plan: volumes are made ready, the domain is designed and written.
+
+What stands in the way becomes the report of a guest that cannot start. Runs in a process that ends with it.
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.codec import decode
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.launcher.design.whole import Design, design_domain
+from virtshape.launcher.domain.devices.interface import Interface
+from virtshape.launcher.guest.plan import DEFAULT_GRACE, Plan
+from virtshape.launcher.host import LOOPBACK
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.login import Login
+from virtshape.launcher.order import Order
+from virtshape.launcher.refusal import Refusal
+from virtshape.launcher.render.whole import render_domain_xml
+from virtshape.launcher.report import Report
+from virtshape.launcher.volumes.cloudinit import CREDENTIALS_SUFFIX
+from virtshape.launcher.volumes.errors import VolumeError
+from virtshape.launcher.volumes.prepare import prepare_volumes
+
+DEFAULT_ADDRESS: Final = "10.0.2.15"
+"""What QEMU's user-mode networking hands out unless told otherwise."""
+
+
+def make_plan(directory: Path) -> Plan | Report:
+    """Prepare everything that the order in this directory needs."""
+    order = decode(Layout(directory).order.read_bytes(), Order)
+    try:
+        sources = prepare_volumes(order.vmi, order.mounts, str(directory), host_disk_roots=order.host_disk_roots)
+    except VolumeError as error:
+        return Report(state="failed", reason="VolumesNotReady", message=str(error), refusals=error.problems)
+    design = design_domain(
+        order.vmi,
+        order.host,
+        sources,
+        str(directory),
+        assigned_cpus=order.assigned_cpus,
+        state_directory=order.state_directory,
+    )
+    logins = find_logins(order)
+    missing = tuple(one for one in logins if isinstance(one, Refusal))
+    if design.refusals or missing:
+        return refuse((*design.refusals, *missing))
+    if design.domain.devices.tpm is not None and design.domain.devices.tpm.persistent:
+        _keep_tpm(Layout(directory), order)
+    for path, content in design.files.items():
+        write_private_file(Path(path), content)
+    plan = plan_domain(order.vmi, design, order.host.port_address)
+    return replace(plan, logins=tuple(one for one in logins if isinstance(one, Login)))
+
+
+def write_private_file(path: Path, content: str) -> None:
+    """Write a file that only this user can read."""
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
+        file.write(content)
+
+
+def find_logins(order: Order) -> list[Login | Refusal]:
+    """What the guest's agent is to bring in, and what of it is not here."""
+    found: list[Login | Refusal] = []
+    for index, credential in enumerate(order.vmi.spec.access_credentials or ()):
+        keys, passwords = credential.ssh_public_key, credential.user_password
+        source = keys or passwords
+        way = source.propagation_method.qemu_guest_agent if source is not None else None
+        if source is None or way is None:
+            continue
+        name = source.source.secret.secret_name if source.source.secret is not None else ""
+        directory = order.mounts.get(f"{name}{CREDENTIALS_SUFFIX}")
+        if directory is None:
+            found.append(Refusal(f"spec.accessCredentials[{index}]", f"the secret {name} is not here"))
+        else:
+            found.append(Login(directory=directory, users=tuple(getattr(way, "users", ()))))
+    return found
+
+
+def refuse(refusals: tuple[Refusal, ...]) -> Report:
+    """The report of a guest that this machine cannot run as it is."""
+    words = "; ".join(f"{refusal.field}: {refusal.reason}" for refusal in refusals)
+    return Report(state="failed", reason="NotPossibleHere", message=words, refusals=refusals)
+
+
+def plan_domain(vmi: VirtualMachineInstance, design: Design, port_address: str = LOOPBACK) -> Plan:
+    """The plan for a domain that nothing stands in the way of."""
+    domain, grace = design.domain, vmi.spec.termination_grace_period_seconds
+    by_user = [interface for interface in domain.devices.interfaces if interface.kind == "user"]
+    return Plan(
+        name=domain.name,
+        xml=render_domain_xml(domain),
+        paused=vmi.spec.start_strategy == "Paused",
+        grace=DEFAULT_GRACE if grace is None else float(grace),
+        checks=design.checks,
+        accelerator="kvm" if domain.type == "kvm" else "tcg",
+        notes=design.notes,
+        addresses={interface.name: _list_addresses(interface) for interface in by_user},
+        netdevs={interface.name: interface.netdev for interface in by_user},
+        port_address=port_address,
+        forwards={interface.name: interface.forwards for interface in by_user if interface.forwards},
+    )
+
+
+def _keep_tpm(layout: Layout, order: Order) -> None:
+    """Have libvirt keep what the TPM holds where it outlives the instance."""
+    if order.state_directory is None or layout.tpm.is_symlink():
+        return
+    kept = Path(order.state_directory) / "tpm"
+    kept.mkdir(mode=0o700, exist_ok=True)
+    layout.tpm.parent.mkdir(parents=True, exist_ok=True)
+    layout.tpm.symlink_to(kept)
+
+
+def _list_addresses(interface: Interface) -> tuple[str, ...]:
+    return (interface.guest_address or DEFAULT_ADDRESS,)

@@ -1,0 +1,164 @@
+"""
+The launcher process, put together: prepare, start, serve, follow to the end.
+
+Decides only in which order; the exit status says whether the guest ended well.
+"""
+
+import logging
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from virtshape.launcher.guest.board import Board, find_report
+from virtshape.launcher.guest.connection import NoDriverError, open_connection, set_up
+from virtshape.launcher.guest.haste import is_in_haste
+from virtshape.launcher.guest.leaving import leave
+from virtshape.launcher.guest.networking import Networking, set_up_network
+from virtshape.launcher.guest.plan import DEFAULT_GRACE, Plan
+from virtshape.launcher.guest.preparing import Preparation, Prepare
+from virtshape.launcher.guest.serving import Serving
+from virtshape.launcher.guest.starting import Starting
+from virtshape.launcher.layout import Layout, is_short_enough
+from virtshape.launcher.netns.namespace import NamespaceError
+from virtshape.launcher.report import Report
+from virtshape.launcher.request import Stop
+
+SUCCEEDED: Final = 0
+FAILED: Final = 1
+NOT_ASKED: Final = "the guest has not passed its readiness probe yet"
+_KILLED: Final = "the guest was stopped before it started"
+_log = logging.getLogger(__name__)
+
+
+def main(directory: Path) -> NoReturn:
+    """Run the guest of this directory in this process, and end it."""
+    leave(run(directory, prepare_guest))
+
+
+def prepare_guest(directory: Path) -> Plan | Report:
+    """Prepare the guest as its order says."""
+    # Imported now, since this process is to do without it.
+    from virtshape.launcher.guest.planning import make_plan
+
+    return make_plan(directory)
+
+
+def run(directory: Path, prepare: Prepare) -> int:
+    """Run the guest of this directory to its end, or take over from a process that was killed; the exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    os.umask(0o077)
+    os.chdir(directory)
+    layout = Layout(directory)
+    earlier = find_report(layout.report)
+    if earlier is not None and earlier.final:
+        return _status(earlier)
+    board = Board(layout.report, msgspec.structs.replace(earlier or Report(), launcher_pid=os.getpid()))
+    if not is_short_enough(directory):
+        words = f"the path {directory} is too long for the sockets that QEMU needs there"
+        return _status(board.post(state="failed", reason="NotStarted", message=words))
+    try:
+        networking = set_up_network(layout, earlier)  # now, since this process must have one thread for it
+    except NamespaceError as error:
+        return _status(board.post(state="failed", reason="NotStarted", message=str(error)))
+    return _Process(layout, board, prepare, networking).run()
+
+
+class _Process:
+    """The parts of the process, in the order in which they come to be."""
+
+    def __init__(self, layout: Layout, board: Board, prepare: Prepare, networking: Networking) -> None:
+        self._layout = layout
+        self._board = board
+        self._networking = networking
+        self._anew = board.report.state == "starting"
+        set_up(layout.libvirt, haste=is_in_haste(layout.order.read_bytes()))
+        self._preparation = Preparation(prepare, layout.directory) if self._anew else None
+        self._starting = Starting(board, self._preparation)
+        self._serving = Serving(layout.socket, board, self._starting.answer)
+        self._grace = DEFAULT_GRACE
+        _on_signal(lambda: self._serving.answer(Stop(grace=self._grace)))
+
+    def run(self) -> int:
+        try:
+            self._run()
+        except Exception as error:  # noqa: BLE001 - the guest runs on, and another process can take over
+            _log.exception("the launcher process fails")
+            if self._board.report.qemu_pid is None:
+                words = f"the launcher process failed: {error!r}"
+                self._board.post(state="failed", reason="LauncherLost", message=words)
+        if self._board.report.final:
+            self._networking.close()
+        self._starting.finish()
+        self._serving.finish()
+        return _status(self._board.report)
+
+    def _run(self) -> None:
+        connection = self._connect()
+        plan = self._find_plan() if connection is not None else None
+        if connection is None or plan is None:
+            return
+        notes = self._networking.start()
+        if notes:
+            self._board.post(notes=(*self._board.report.notes, *notes))
+        # Imported now, since libvirt reads its settings when it is loaded.
+        from virtshape.launcher.guest.answering import Answering
+        from virtshape.launcher.guest.guest import Guest
+        from virtshape.launcher.guest.stopping import Stopping
+
+        self._grace = plan.grace
+        guest = Guest(connection, plan, self._layout, self._board)
+        if not guest.begin(anew=self._anew):
+            return
+        stopping = Stopping(guest.shut_down, guest.expire)
+        answering = Answering(guest, self._board, stopping, self._networking.ports)
+        answering.open_ports()
+        answering.begin_asking()
+        self._serving.connect = answering.connect
+        self._serving.answer = answering.answer
+        self._starting.finish(answering.answer)
+        if self._starting.stop is not None:
+            stopping.ask(self._starting.stop)
+        guest.run()
+        stopping.finish()
+
+    def _connect(self) -> Any:
+        """Open libvirt; None if it cannot be, which the report then says."""
+        try:
+            return open_connection(self._layout.libvirt)
+        except NoDriverError as error:
+            self._board.post(state="failed", reason="NotStarted", message=str(error))
+            return None
+
+    def _find_plan(self) -> Plan | None:
+        """Wait for the plan, or read that of the process before; None if there is none, which the report then says."""
+        if self._preparation is None:
+            return msgspec.json.decode(self._layout.plan.read_bytes(), type=Plan)
+        outcome = self._preparation.wait()
+        if self._starting.stop is not None:
+            outcome = Report(state="failed", reason="Killed", message=_KILLED)
+        if isinstance(outcome, Report):
+            changes = {name: getattr(outcome, name) for name in ("state", "reason", "message", "refusals", "notes")}
+            self._board.post(**changes)
+            return None
+        self._layout.plan.write_bytes(msgspec.json.encode(outcome))
+        unready = NOT_ASKED if outcome.checks.readiness is not None else ""
+        self._board.post(notes=outcome.notes, accelerator=outcome.accelerator, unready=unready)
+        return outcome
+
+
+def _on_signal(react: Callable[[], object]) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        react()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)
+
+
+def _status(report: Report) -> int:
+    return SUCCEEDED if report.state == "succeeded" else FAILED

@@ -1,0 +1,75 @@
+"""
+What libvirt's answer about QEMU means for guests.
+
+Pure: text in, plain facts out.
+"""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.launcher.node.asking import Answer
+
+_ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64", "s390x": "s390x"}
+
+
+class Capability(Struct, frozen=True, kw_only=True):
+    """What QEMU can do on this machine."""
+
+    kvm: bool = False
+    libvirt: int = 0
+    qemu: int = 0
+    machine_types: frozenset[str] = frozenset()
+    machine_aliases: Mapping[str, str] = {}
+    most_vcpus: Mapping[str, int] = {}
+    cpu_models: frozenset[str] = frozenset()
+    partial_cpu_models: frozenset[str] = frozenset()
+    cpu_features: frozenset[str] = frozenset()
+    video_models: frozenset[str] = frozenset()
+    usb_redirection: bool = False
+    sev: bool = False
+    sev_es: bool = False
+
+
+def read_answer(answer: Answer, architecture: str) -> Capability:
+    """Read libvirt's words about guests of an architecture."""
+    usual = ET.fromstring(answer.domains[0])  # noqa: S314 - libvirt wrote it
+    machines = list(_list_machines(answer.capabilities, _ARCHITECTURES[architecture]))
+    models = list(usual.iterfind("cpu/mode[@name='custom']/model"))
+    sev = usual.find("features/sev[@supported='yes']")
+    return Capability(
+        kvm=answer.kvm,
+        libvirt=answer.libvirt,
+        qemu=answer.qemu,
+        machine_types=frozenset(machine.text or "" for machine in machines),
+        machine_aliases={
+            machine.text or "": canonical for machine in machines if (canonical := machine.get("canonical"))
+        },
+        most_vcpus={machine.text or "": int(most) for machine in machines if (most := machine.get("maxCpus"))},
+        cpu_models=frozenset(model.text or "" for model in models if model.get("usable") == "yes"),
+        partial_cpu_models=frozenset(model.text or "" for model in models if model.get("usable") != "yes"),
+        cpu_features=_list_features(answer.cpu),
+        video_models=frozenset(_list_values(usual, "devices/video", "modelType")),
+        usb_redirection="usb" in _list_values(usual, "devices/redirdev", "bus"),
+        sev=sev is not None,
+        sev_es=sev is not None and int(sev.findtext("maxESGuests", "0")) > 0,
+    )
+
+
+def _list_machines(capabilities: str, architecture: str) -> Iterator[ET.Element]:
+    root = ET.fromstring(capabilities)  # noqa: S314 - as above
+    return root.iterfind(f"guest/arch[@name='{architecture}']/machine")
+
+
+def _list_features(cpu: str) -> frozenset[str]:
+    """The features of an expanded CPU; none where libvirt could not tell."""
+    if not cpu:
+        return frozenset()
+    features = ET.fromstring(cpu).iterfind("feature")  # noqa: S314 - as above
+    return frozenset(feature.get("name", "") for feature in features if feature.get("policy") != "disable")
+
+
+def _list_values(root: ET.Element, device: str, name: str) -> set[str]:
+    return {value.text or "" for value in root.iterfind(f"{device}[@supported='yes']/enum[@name='{name}']/value")}

@@ -1,0 +1,67 @@
+"""
+Starting processes that outlive this one: a session of their own, a log in place of the terminal, few variables.
+
+Root's processes give up its rights first.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from virtshape.launcher.node.account import Account
+from virtshape.launcher.node.confining import Confinement, find_mount_obstacle
+from virtshape.launcher.node.logs import open_log
+
+_KEPT: Final = ("PATH", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
+_FLAGS: Final = ("-P",)  # the directory that this process happens to be in has no say in what is imported
+_ADDED: Final = {"MALLOC_ARENA_MAX": "2", "PYTHONUNBUFFERED": "1"}
+
+
+def spawn(module: str, directory: Path, log: Path, confinement: Confinement | None) -> int:
+    """Run the module's `main` for a directory, confined if it is to be; its process id."""
+    if confinement is None:
+        return start_python([module, str(directory)], log)
+    text = msgspec.json.encode(confinement).decode()
+    return start_python(["virtshape.launcher.node.confined", text, module, str(directory)], log)
+
+
+def confine_to(account: Account, reach: tuple[str, ...]) -> Confinement | None:
+    """Return the confinement of a process that runs as this account; None if this process runs as it too."""
+    if account.user == os.geteuid():
+        return None
+    return Confinement(account=account, reach=reach, mounts=not find_mount_obstacle())
+
+
+def start_python(words: Sequence[str], log: Path, handle: int | None = None) -> int:
+    """Start a module of Python, with words for it; a handle that it is given is its number 3."""
+    writing = open_log(log)
+    actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_DUP2, writing, 1),
+        (os.POSIX_SPAWN_DUP2, writing, 2),
+    ]
+    if handle is not None:
+        actions.append((os.POSIX_SPAWN_DUP2, handle, 3))
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    try:
+        return os.posix_spawn(
+            sys.executable,
+            [sys.executable, *_FLAGS, "-m", *words],
+            {**environment, **_ADDED},
+            file_actions=actions,
+            setsid=True,
+        )
+    finally:
+        os.close(writing)
+
+
+def reap(pid: int | None) -> None:
+    """Collect a process that has ended, if it is a child of this one."""
+    if pid is not None:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)

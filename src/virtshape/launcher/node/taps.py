@@ -1,0 +1,112 @@
+"""
+Tap devices: made by root for a guest's user, plugged into a bridge of the machine, and removed behind the guest.
+
+Who opens one is the guest's user; the bridge is the machine's own and stays as it is.
+"""
+
+import errno
+import fcntl
+import logging
+import os
+import socket
+import stat
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.devices.interfaces import design_interfaces
+from virtshape.launcher.domain.devices.interface import Interface
+from virtshape.launcher.host import Host
+from virtshape.launcher.node.account import GUEST_USER, Account
+
+DEVICE: Final = Path("/dev/net/tun")
+NETWORKS: Final = Path("/sys/class/net")
+_TUNSETIFF, _TUNSETPERSIST, _TUNSETOWNER = 0x400454CA, 0x400454CB, 0x400454CC
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _SIOCBRADDIF = 0x8913, 0x8914, 0x89A2
+_RTM_DELLINK, _NLM_F_REQUEST, _NLM_F_ACK, _LINK_REQUEST_BYTES = 17, 0x1, 0x4, 32
+_ACKNOWLEDGEMENT_HEADER_BYTES: Final = 16
+_IFF_UP, _IFF_TAP, _IFF_MULTI_QUEUE, _IFF_NO_PI, _IFF_VNET_HDR = 0x1, 0x2, 0x100, 0x1000, 0x4000
+_log = logging.getLogger(__name__)
+
+
+class TapError(Exception):
+    """A tap device that cannot be had, and why."""
+
+
+def may_make_taps() -> bool:
+    """Whether this process is root's, on a machine with tap devices."""
+    return os.geteuid() == 0 and DEVICE.exists()
+
+
+def list_taps(vmi: VirtualMachineInstance, host: Host) -> list[Interface]:
+    """The interfaces of an instance that are plugged into bridges of the machine."""
+    brief = Brief(vmi=vmi, host=host, sources={}, directory="")
+    return [interface for interface in design_interfaces(brief) if interface.device is not None]
+
+
+def make_taps(interfaces: Iterable[Interface], account: Account) -> None:
+    """Make the devices of these interfaces, whatever there is of their names."""
+    for interface in interfaces:
+        device, bridge = interface.device or "", interface.bridge or ""
+        if not (NETWORKS / bridge / "bridge").exists():
+            raise TapError(f"the network of the interface {interface.name}: this machine has no bridge {bridge}")
+        remove_tap(device)
+        try:
+            lend_tun(account)
+            _make(device, account, several=interface.queues is not None)
+            _plug(device, bridge)
+        except OSError as error:
+            remove_tap(device)
+            words = f"no tap device can be plugged into {bridge}: {error.strerror}"
+            raise TapError(f"the network of the interface {interface.name}: {words}") from error
+
+
+def remove_tap(device: str) -> None:
+    """Remove a device, if it is there, even from under a guest; one that stays is told of in the log."""
+    if not (NETWORKS / device / "tun_flags").exists():
+        return
+    header = struct.pack("=IHHII", _LINK_REQUEST_BYTES, _RTM_DELLINK, _NLM_F_REQUEST | _NLM_F_ACK, 0, 0)
+    try:
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) as handle:
+            handle.send(header + struct.pack("=BxHiII", socket.AF_UNSPEC, 0, socket.if_nametoindex(device), 0, 0))
+            _check_acknowledgement(handle.recv(4096))  # it has been done by then
+    except OSError as error:
+        _log.warning("the tap device %s is not needed any more and cannot be removed: %s", device, error.strerror)
+
+
+def _check_acknowledgement(message: bytes) -> None:
+    """Raise what the kernel has to say against a request; it says 0 if nothing."""
+    (code,) = struct.unpack_from("=i", message, _ACKNOWLEDGEMENT_HEADER_BYTES)
+    if code and -code != errno.ENODEV:
+        raise OSError(-code, os.strerror(-code))
+
+
+def lend_tun(account: Account) -> None:
+    """Let guests open what all tap devices are opened by; which of them they get is the kernel's decision."""
+    if os.geteuid() == 0 and DEVICE.exists() and not account.may(DEVICE, 6):
+        os.chown(DEVICE, -1, GUEST_USER)
+        DEVICE.chmod(stat.S_IMODE(DEVICE.stat().st_mode) | stat.S_IRGRP | stat.S_IWGRP)
+
+
+def _make(device: str, account: Account, *, several: bool) -> None:
+    flags = _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR | (_IFF_MULTI_QUEUE if several else 0)
+    with DEVICE.open("r+b", buffering=0) as handle:
+        fcntl.ioctl(handle, _TUNSETIFF, _name(device, flags))
+        fcntl.ioctl(handle, _TUNSETOWNER, account.user)
+        fcntl.ioctl(handle, _TUNSETPERSIST, 1)
+
+
+def _plug(device: str, bridge: str) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        fcntl.ioctl(
+            handle, _SIOCBRADDIF, struct.pack("16si", bridge.encode(), socket.if_nametoindex(device)) + bytes(20)
+        )
+        (_, flags) = struct.unpack_from("16sH", fcntl.ioctl(handle, _SIOCGIFFLAGS, _name(device, 0)))
+        fcntl.ioctl(handle, _SIOCSIFFLAGS, _name(device, flags | _IFF_UP))
+
+
+def _name(device: str, flags: int) -> bytes:
+    return struct.pack("16sH", device.encode(), flags) + bytes(22)

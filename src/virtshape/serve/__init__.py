@@ -1,1 +1,0 @@
-"""Composition: the parts put together into something that runs."""

@@ -1,0 +1,102 @@
+"""
+What a new data directory holds before anybody writes to it: namespaces, roles, storage classes, the catalogue.
+
+Runs at every start and adds what is missing; what somebody has changed or deleted by hand since is theirs.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from virtshape import catalog
+from virtshape.api.codec import to_tree
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.moment import now
+from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
+from virtshape.apiserver.managedfields.fieldtypes import object_type
+from virtshape.apiserver.managedfields.managedfields import Write as Authorship
+from virtshape.apiserver.managedfields.managedfields import record_update
+from virtshape.apiserver.objects import assemble, begin, make_write
+from virtshape.apiserver.resource import resource_of
+from virtshape.standalone.storage.layout import PROVISIONER
+from virtshape.store.store import Store
+from virtshape.store.writer import Write
+
+NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system", "kubevirt")
+CONFIGURATION: Final = "kubevirt"
+STORAGE_CLASSES: Final = "storageclasses.storage.k8s.io"
+DEFAULT_STORAGE_CLASS: Final = "local"
+BINDING_MODES: Final = {DEFAULT_STORAGE_CLASS: "Immediate", "local-wffc": "WaitForFirstConsumer"}
+MANAGER: Final = "virtshape"
+
+
+async def seed(store: Store, *, with_catalog: bool) -> None:
+    """Store everything that is missing, in one commit."""
+    moment = now()
+    trees = [_namespace(name) for name in NAMESPACES]
+    trees.append(_configuration(moment))
+    trees += [to_tree(item) for item in (*build_roles(), *build_bindings())]
+    if not store.list(STORAGE_CLASSES).records:  # whoever deleted one has chosen among the others
+        trees += [_storage_class(name, mode) for name, mode in BINDING_MODES.items()]
+    if with_catalog:
+        trees += [to_tree(item) for item in catalog.load()]
+    writes = list(_missing(store, trees, moment))
+    if writes:
+        await store.write_all(writes)
+
+
+def _namespace(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
+
+
+def _storage_class(name: str, binding_mode: str) -> dict[str, Any]:
+    """A class of volumes in the data directory."""
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if name == DEFAULT_STORAGE_CLASS else None
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name} | ({"annotations": annotations} if annotations else {}),
+        "provisioner": PROVISIONER,
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": binding_mode,
+        "allowVolumeExpansion": True,
+    }
+
+
+def _configuration(moment: str) -> dict[str, Any]:
+    """The object that holds the system's configuration, with all of it at its defaults, of a system that is up."""
+    state = {"Available": "True", "Created": "True", "Progressing": "False", "Degraded": "False"}
+    conditions = [
+        {"type": fact, "status": status, "reason": "AllComponentsReady", "lastTransitionTime": moment}
+        for fact, status in state.items()
+    ]
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "KubeVirt",
+        "metadata": {"name": CONFIGURATION, "namespace": CONFIGURATION},
+        "spec": {"configuration": {}},
+        "status": {"phase": "Deployed", "conditions": conditions},
+    }
+
+
+def _missing(store: Store, trees: Iterable[dict[str, Any]], moment: str) -> Iterable[Write]:
+    for tree in trees:
+        kind = find_kind(tree["apiVersion"], tree["kind"])
+        if kind is not None:
+            metadata = tree["metadata"]
+            key = resource_of(kind).key(metadata.get("namespace") or "", metadata["name"])
+            if store.get(key) is None:
+                yield make_write(key, 0, complete(kind, tree, moment))
+
+
+def complete(kind: Kind, tree: dict[str, Any], moment: str) -> dict[str, Any]:
+    """A new object, with what the server says of it."""
+    metadata = tree["metadata"]
+    new = begin(resource_of(kind), tree, metadata.get("namespace") or "", metadata["name"], moment)
+    entries = record_update(None, new, Authorship(MANAGER, kind.api_version, moment), object_type(kind))
+    return assemble(new, {**new["metadata"], "managedFields": entries})

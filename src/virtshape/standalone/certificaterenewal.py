@@ -1,0 +1,23 @@
+"""Renews the embedded server's certificate while it serves; connections that exist are kept."""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from virtshape.apiserver.auth.pki import Pki
+
+LONGEST_PAUSE: Final = timedelta(hours=1)
+_log = logging.getLogger(__name__)
+
+
+async def renew_forever(pki: Pki, context: ssl.SSLContext, hosts: Sequence[str]) -> None:
+    """Check the certificate regularly and replace it before it ends, until cancelled; the supervisor retries."""
+    pause = min(LONGEST_PAUSE, pki.renew_before / 4).total_seconds()
+    while True:
+        # On the event loop: OpenSSL does not allow handshakes to begin while a context changes.
+        if pki.renew_server_context(context, hosts):
+            _log.info("serving with a renewed certificate")
+        await asyncio.sleep(pause)

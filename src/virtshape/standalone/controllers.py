@@ -1,0 +1,111 @@
+"""
+The controllers in the process of the server: those of VMs, and what a cluster's own controllers would do.
+
+Put together here; nothing is decided here.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from virtshape.api.codec import encode
+from virtshape.api.core.event import Event
+from virtshape.api.core.namespace import Namespace
+from virtshape.api.kinds import KINDS
+from virtshape.api.model import Model
+from virtshape.apiserver.capability import is_question, list_verbs
+from virtshape.apiserver.server import Server
+from virtshape.apiserver.shaping import CONTROLLER_USER
+from virtshape.client.errors import read_refusal
+from virtshape.client.protocol import Client
+from virtshape.client.resources import format_target, kind_of, metadata_of
+from virtshape.client.transport import Call, Transport
+from virtshape.controllers.eventexpiry import EventExpiry
+from virtshape.controllers.garbage.collector import Collector
+from virtshape.controllers.manager import Controllers, make_informers
+from virtshape.controllers.namespaces import NamespaceReconciler
+from virtshape.controllers.runtime.loop import Loop, Name
+from virtshape.controllers.vmi.launcher import Launcher
+from virtshape.standalone.inprocess import InProcessTransport, connect
+from virtshape.standalone.runtime import Runtime
+from virtshape.standalone.storage.local import open_storage
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import EVENT_EXPIRY
+
+MANAGER: Final = "virt-controller"
+
+
+@asynccontextmanager
+async def controlling(
+    server: Server,
+    runtime: Runtime,
+    directory: Path | None = None,
+    *,
+    supervisor: Supervisor,
+    wrap: Callable[[Client], Client] = lambda client: client,
+) -> AsyncIterator[Controllers]:
+    """
+    Run all controllers of the server's objects for as long as the block lasts; `wrap` may replace their client.
+
+    Volumes are kept in the directory; without one, and where guests are only simulated, there are none.
+    """
+    client = wrap(connect(server, CONTROLLER_USER, manager=MANAGER))
+    async with AsyncExitStack() as stack:
+        storage = None
+        if directory is not None and runtime.keeps_volumes:
+            storage = await stack.enter_async_context(open_storage(directory, supervisor))
+        informers, transport = make_informers(client), InProcessTransport(server, CONTROLLER_USER)
+
+        def open_launcher() -> Awaitable[Launcher]:
+            return runtime.make_launcher(client, transport, informers, storage)
+
+        controllers = Controllers(
+            client,
+            supervisor=supervisor,
+            open_launcher=open_launcher if runtime.node else None,
+            node=runtime.node,
+            storage=storage,
+            informers=informers,
+            absence=runtime.absence,
+        )
+        namespaces = _build_namespaces(client, controllers, transport)
+        collector = Collector(client, [kind for kind in list_stored() if kind is not Event])
+        await stack.enter_async_context(controllers.running())
+        await stack.enter_async_context(collector.running(supervisor))
+        await stack.enter_async_context(namespaces.running(supervisor))
+        await stack.enter_async_context(supervisor.running(EVENT_EXPIRY, EventExpiry(client, time.time).run))
+        yield controllers
+
+
+async def control(server: Server, runtime: Runtime, directory: Path, supervisor: Supervisor) -> None:
+    """Run the controllers until cancelled; the supervisor retries if they cannot start."""
+    async with controlling(server, runtime, directory, supervisor=supervisor):
+        await asyncio.Event().wait()
+
+
+def list_stored(*, namespaced: bool = False) -> list[type[Model]]:
+    """The structs of all kinds that objects are kept of, or only of those that namespaces have."""
+    structs: dict[tuple[str, str], type[Model]] = {}
+    for kind in KINDS:
+        stored = not is_question(kind) and {"list", "watch", "delete"} <= set(list_verbs(kind))
+        if stored and kind.kind != "CustomResourceDefinition" and (kind.namespaced or not namespaced):
+            structs.setdefault((kind.group, kind.kind), kind.struct)
+    return list(structs.values())
+
+
+def _build_namespaces(client: Client, controllers: Controllers, transport: Transport) -> Loop:
+    async def finalize(namespace: Namespace) -> None:
+        target = format_target(kind_of(Namespace), "", metadata_of(namespace).name or "", "finalize")
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        reply = await transport.call(Call("PUT", target, headers, encode(namespace)))
+        if reply.status >= 400:
+            raise read_refusal(reply.body, reply.status)
+
+    informers = controllers.informers
+    reconciler = NamespaceReconciler(client, informers, list_stored(namespaced=True), finalize)
+    loop = Loop("namespace", reconciler.reconcile)
+    informers.add(Namespace).handle(lambda change: loop.queue.add(Name("", metadata_of(change.item).name or "")))
+    return loop

@@ -1,0 +1,77 @@
+"""
+The way to the guests of this machine: their launcher processes, consoles, screens and ports.
+
+Connects; what goes through is somebody else's business.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.status import StatusError
+from virtshape.apiserver.subresources.door import AgentQuestion, GuestAction, PortProtocol
+from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, write_agent_answer
+from virtshape.launcher.node.guests import Guests
+from virtshape.launcher.node.line import hold_socket
+from virtshape.launcher.node.places import Places
+from virtshape.launcher.node.remains import read_tail
+from virtshape.launcher.request import Answer, Connect, Request
+from virtshape.stream.datagrams import wrap_datagrams
+from virtshape.stream.duplex import Duplex, open_unix, wrap_socket
+
+
+class QemuDoor:
+    """Leads to guests of QEMU on this machine."""
+
+    tells_agents: Final = True
+
+    def __init__(self, guests: Callable[[], Guests], places: Places) -> None:
+        self._find_guests = guests
+        self._places = places
+
+    async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
+        """Have it done by the guest's launcher process."""
+        await self._ask(vmi, ACTIONS[action])
+
+    async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
+        """The socket that QEMU has for the first serial console."""
+        with hold_socket(self._find(vmi) / "serial0.sock") as path:
+            return await open_unix(path)
+
+    async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
+        """The socket that QEMU has for VNC."""
+        with hold_socket(self._find(vmi) / "vnc.sock") as path:
+            return await open_unix(path)
+
+    async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
+        """Connect to a port of the guest, in its own network."""
+        try:
+            found = await self._find_guests().connect(_uid(vmi), Connect(port=port, protocol=protocol))
+        except OSError as error:
+            raise StatusError(409, "Conflict", str(error)) from error
+        found.setblocking(False)
+        return await (wrap_datagrams(found) if protocol == "udp" else wrap_socket(found))
+
+    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuestion) -> bytes:
+        """What the agent says, in KubeVirt's words."""
+        answer = await self._ask(vmi, QUESTIONS[question])
+        return write_agent_answer(question, answer)
+
+    async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
+        """What QEMU has recorded of the first serial console."""
+        return await asyncio.to_thread(read_tail, self._find(vmi) / "serial0.log")
+
+    def _find(self, vmi: VirtualMachineInstance) -> Path:
+        return self._places.find(_uid(vmi)).directory
+
+    async def _ask(self, vmi: VirtualMachineInstance, request: Request) -> Answer:
+        answer = await self._find_guests().ask(_uid(vmi), request)
+        if answer.error:
+            raise StatusError(409, "Conflict", answer.error)
+        return answer
+
+
+def _uid(vmi: VirtualMachineInstance) -> str:
+    return (vmi.metadata.uid if vmi.metadata else None) or ""

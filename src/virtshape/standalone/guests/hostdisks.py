@@ -1,0 +1,59 @@
+"""
+Disk images of this machine that instances name by their paths, below the directories that its configuration allows.
+
+Admission explains refusals by the same rule; files are found, or created, when a guest starts.
+"""
+
+import os.path
+from pathlib import Path
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.controllers.storage.files import NotReadyError
+from virtshape.launcher.volumes.errors import UnusableVolumeError
+from virtshape.launcher.volumes.hostdisk import ensure_host_disk, find_allowed
+from virtshape.standalone.config import ConfigurationError, read_configuration
+
+
+def explain_host_disk(path: str, directory: Path) -> str:
+    """Return why no guest may have this file of the machine as a disk; empty if one may."""
+    try:
+        roots = _read_roots(directory)
+        if _is_near(path, roots):
+            find_allowed(path, roots)
+            return ""
+    except (NotReadyError, UnusableVolumeError) as error:
+        return f"hostDisk {path} is not allowed: {error}"
+    allowed = f"use a file below {', '.join(roots)}" if roots else "no directory is allowed"
+    return f"hostDisk {path} is not allowed: {allowed}; an administrator lists them in hostDisks.roots of config.yaml"
+
+
+def _is_near(path: str, roots: list[str]) -> bool:
+    """Return True if the path as written leads below a root: the file system is asked about no others."""
+    wanted = Path(os.path.normpath(path))
+    return any(wanted.is_relative_to(place) for root in roots for place in (root, os.path.realpath(root)))
+
+
+def find_host_disks(vmi: VirtualMachineInstance, directory: Path) -> dict[str, str]:
+    """Where the images are, by the names of their volumes; NotReadyError for one that the instance may not have."""
+    volumes = enumerate(vmi.spec.volumes or ())
+    wanted = [(number, one.name, one.host_disk) for number, one in volumes if one.host_disk is not None]
+    roots = _read_roots(directory) if wanted else []
+    found = {}
+    for number, name, disk in wanted:
+        at = f"spec.volumes[{number}].hostDisk"
+        try:
+            found[name] = str(ensure_host_disk(disk, roots))
+        except UnusableVolumeError as error:
+            field = f"{at}.{error.member}" if error.member else at
+            raise NotReadyError("HostDiskRefused", f"{field}: {error.reason}") from error
+        except OSError as error:
+            raise NotReadyError("HostDiskRefused", f"{at}: {error.strerror}: {error.filename}") from error
+    return found
+
+
+def _read_roots(directory: Path) -> list[str]:
+    try:
+        host_disks = read_configuration(directory).host_disks
+    except ConfigurationError as error:
+        raise NotReadyError("ConfigurationInvalid", str(error)) from error
+    return (host_disks.roots if host_disks is not None else None) or []

@@ -1,0 +1,192 @@
+"""
+The launcher of this machine: has instances run as guests of QEMU, each in a process of its own.
+
+Gathers what a guest needs and has it started; what becomes of it is reported by its process.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Final
+
+from virtshape.api.core.node import Node
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.meta import ObjectMeta
+from virtshape.controllers.storage.files import NotReadyError
+from virtshape.controllers.storage.mounts import Mount
+from virtshape.controllers.vm.status import measure
+from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.vmi.launcher import Wake
+from virtshape.controllers.vmi.phases import phase_of
+from virtshape.launcher.host import Host
+from virtshape.launcher.node.guests import Guests
+from virtshape.launcher.node.places import PlaceError, Places
+from virtshape.launcher.node.taps import TapError
+from virtshape.launcher.report import Report
+from virtshape.launcher.request import SetMemory, SetVcpus
+from virtshape.standalone.guests.cpus import choose_cpus, count_cpus
+from virtshape.standalone.guests.files import write_mounts
+from virtshape.standalone.guests.hostdisks import find_host_disks
+from virtshape.standalone.guests.networks import find_bridges, read_guest_settings
+from virtshape.standalone.guests.node import describe_node
+from virtshape.standalone.guests.reading import read_report
+from virtshape.standalone.guests.states import States
+
+DEFAULT_GRACE_SECONDS: Final = 30
+Gather = Callable[[VirtualMachineInstance], Awaitable[Mapping[str, Mount]]]
+"""Finds the raw material of an instance's volumes; NotReadyError for what is missing."""
+
+
+FindVm = Callable[[str, str], str | None]
+"""Gives the uid of the VM of a namespace and a name, if there is one."""
+
+
+class QemuLauncher:
+    """Runs instances on this machine, which is the node of this name."""
+
+    def __init__(self, guests: Guests, places: Places, host: Host, node: str, gather: Gather, find_vm: FindVm) -> None:
+        self._guests = guests
+        self._places = places
+        self._host = host
+        self._node = node
+        self._gather = gather
+        self._named: dict[str, tuple[str, str]] = {}
+        self._sizes: dict[str, tuple[int, int]] = {}
+        self._misfits: dict[str, str] = {}
+        self._cpus: dict[str, tuple[int, ...]] = {}
+        self._states = States(places.data / "state", self._list_states, find_vm)
+
+    def describe_node(self, now: str) -> Node:
+        """This machine."""
+        return describe_node(self._host, self._node, now)
+
+    def observe(self, wake: Wake) -> None:
+        """Tell of each report by the instance's name."""
+
+        def tell(uid: str, _: Report) -> None:
+            if uid in self._named:
+                wake(*self._named[uid])
+
+        self._guests.observe(tell)
+
+    async def launch(self, vmi: VirtualMachineInstance) -> Guest:
+        """See to it that the guest runs with the size that its instance has by now, unless it has ended."""
+        metadata = vmi.metadata or ObjectMeta()
+        uid = metadata.uid or ""
+        self._named[uid] = metadata.namespace or "", metadata.name or ""
+        report = self._guests.find(uid)
+        if report is None:
+            if phase_of(vmi) == "Running":
+                return Guest("failed", "nothing is left of the guest on this machine", "GuestLost")
+            try:
+                await self._start(uid, vmi)
+            except NotReadyError as error:
+                return Guest("waiting", error.message, error.reason)
+            report = self._guests.find(uid) or Report()
+        if report.state in ("running", "paused"):
+            await self._resize(uid, vmi.spec)
+        return read_report(report, vmi, self._misfits.get(uid, ""))
+
+    async def stop(self, vmi: VirtualMachineInstance) -> bool:
+        """Have the guest shut down within its grace period; whether nothing is left of it."""
+        uid = (vmi.metadata.uid if vmi.metadata else None) or ""
+        report = self._guests.find(uid)
+        if report is not None and not report.final:
+            grace = vmi.spec.termination_grace_period_seconds
+            await self._guests.stop(uid, DEFAULT_GRACE_SECONDS if grace is None else grace)
+            return False
+        await self._guests.remove(uid)
+        self._forget(uid)
+        self._states.drop(uid)
+        return True
+
+    def forget(self, uid: str) -> None:
+        """Leave nothing of what was kept for a VM that is gone."""
+        self._states.drop(uid)
+
+    async def keep_only(self, uids: Collection[str]) -> None:
+        """Remove guests, and what they left behind, whose instances and VMs are none of these."""
+        for uid in self._places.list_guests():
+            if uid not in uids:
+                await self._guests.remove(uid)
+        self._states.keep_only(uids)
+
+    async def _start(self, uid: str, vmi: VirtualMachineInstance) -> None:
+        mounts = await self._gather(vmi)
+        hosted = await asyncio.to_thread(find_host_disks, vmi, self._places.data)
+        bridges = await asyncio.to_thread(find_bridges, vmi, self._places.data)
+        cpus = self._assign_cpus(uid, vmi.spec)
+        isolated, users = await asyncio.to_thread(read_guest_settings, self._places.data)
+        try:
+            layout = self._places.make(uid, users)
+        except PlaceError as error:
+            raise NotReadyError("NoFreeUsers", str(error)) from error
+        try:
+            written = await asyncio.to_thread(write_mounts, layout.directory / "mounts", {**mounts, **hosted})
+            state = self._states.ensure(vmi)
+            await self._guests.start(
+                uid,
+                vmi,
+                written,
+                assigned_cpus=cpus,
+                state_directory=state,
+                bridges=bridges,
+                isolated=isolated,
+            )
+        except TapError as error:
+            raise NotReadyError("NetworkNotReady", str(error)) from error
+        except (OSError, ValueError) as error:
+            raise NotReadyError("VolumesNotWritten", f"volumes could not be made ready: {error}") from error
+
+    def _list_states(self) -> list[str]:
+        """Where the guests that there are keep what outlives them."""
+        orders = [self._guests.find_order(uid) for uid in self._places.list_guests()]
+        return [order.state_directory for order in orders if order is not None and order.state_directory]
+
+    def _assign_cpus(self, uid: str, spec: VirtualMachineInstanceSpec) -> tuple[int, ...]:
+        count = count_cpus(spec)
+        if not count:
+            return ()
+        taken = [cpu for other, cpus in self._list_cpus().items() if other != uid for cpu in cpus]
+        chosen = choose_cpus(count, self._host.cpus, taken)
+        if chosen is None:
+            raise NotReadyError("NoFreeCPUs", f"{count} CPUs are asked for alone, and other guests have too many")
+        self._cpus[uid] = chosen
+        return chosen
+
+    def _list_cpus(self) -> dict[str, tuple[int, ...]]:
+        """The CPUs that guests have for themselves, also those of guests that were started before this process."""
+        for uid in self._places.list_guests():
+            if uid not in self._cpus:
+                order = self._guests.find_order(uid)
+                self._cpus[uid] = order.assigned_cpus if order is not None else ()
+        return {uid: cpus for uid, cpus in self._cpus.items() if not self._has_ended(uid)}
+
+    def _has_ended(self, uid: str) -> bool:
+        report = self._guests.find(uid)
+        return report is not None and report.final
+
+    async def _resize(self, uid: str, spec: VirtualMachineInstanceSpec) -> None:
+        """Give the guest the size of its instance, once for each size."""
+        wanted = _measure(spec)
+        if uid not in self._sizes:
+            order = self._guests.find_order(uid)
+            self._sizes[uid] = _measure(order.vmi.spec) if order is not None else wanted
+        vcpus, memory = self._sizes[uid]
+        if wanted == (vcpus, memory):
+            return
+        errors = []
+        if wanted[0] != vcpus:
+            errors.append((await self._guests.ask(uid, SetVcpus(count=wanted[0]))).error)
+        if wanted[1] != memory:
+            errors.append((await self._guests.ask(uid, SetMemory(size=wanted[1]))).error)
+        self._sizes[uid] = wanted
+        self._misfits[uid] = "; ".join(error for error in errors if error)
+
+    def _forget(self, uid: str) -> None:
+        for known in (self._named, self._sizes, self._misfits, self._cpus):
+            known.pop(uid, None)
+
+
+def _measure(spec: VirtualMachineInstanceSpec) -> tuple[int, int]:
+    size = measure(spec)
+    return size.vcpus or 1, size.memory.value() if size.memory is not None else 0

@@ -1,0 +1,86 @@
+"""
+The node that this machine is: what it offers to guests, in the words of Kubernetes and KubeVirt.
+
+Pure: facts about a machine in, an object out.
+"""
+
+from typing import Final
+
+from virtshape.api.core.node import Node, NodeAddress, NodeCondition, NodeStatus
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.quantity import Quantity
+from virtshape.controllers.vmi.launcher import SCHEDULABLE_LABEL
+from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
+from virtshape.launcher.host import Host
+
+KVM: Final = "devices.kubevirt.io/kvm"
+_MODEL_LABEL: Final = "cpu-model.node.kubevirt.io/"
+_MACHINE_LABEL: Final = "machine-type.node.kubevirt.io/"
+_MOST_KVM_GUESTS: Final = Quantity("1k")
+
+
+def describe_node(host: Host, name: str, now: str) -> Node:
+    """The machine as a node that takes instances."""
+    offered = {"cpu": Quantity(str(len(host.cpus))), "memory": Quantity.of(host.memory, "BinarySI")}
+    for size, count in host.hugepages.items():
+        offered[f"hugepages-{size}"] = Quantity.of(Quantity(size).value() * count, "BinarySI")
+    offered |= {resource: Quantity(str(len(found))) for resource, found in host.devices.items()}
+    if host.kvm:
+        offered[KVM] = _MOST_KVM_GUESTS
+    words = "guests run in hardware, by KVM" if host.kvm else "guests are emulated: KVM does not work here"
+    return Node(
+        api_version="v1",
+        kind="Node",
+        metadata=ObjectMeta(name=name, labels=_label(host, name), annotations={"virtshape.io/description": words}),
+        status=NodeStatus(
+            addresses=[NodeAddress("InternalIP", "127.0.0.1"), NodeAddress("Hostname", name)],
+            allocatable=offered,
+            capacity=dict(offered),
+            conditions=[
+                NodeCondition("Ready", "True", now, now, words, "LauncherReady"),
+                *_describe_isolation(host, now),
+                _describe_network(host, now),
+            ],
+        ),
+    )
+
+
+def describe_missing_isolation(host: Host) -> str:
+    """Return what does not separate guests from the machine's files, and why; empty if nothing is missing."""
+    if not host.mount_obstacle:
+        return ""
+    return (
+        f"guests run without a mount namespace ({host.mount_obstacle}): they do not run as root, but a guest that"
+        " breaks out of QEMU can read every file that all users may read;"
+        " to isolate guests, run virtshape with CAP_SYS_ADMIN"
+    )
+
+
+def _describe_isolation(host: Host, now: str) -> list[NodeCondition]:
+    message = describe_missing_isolation(host)
+    return [NodeCondition("GuestsIsolated", "False", now, now, message, "NoMountNamespace")] if message else []
+
+
+def _describe_network(host: Host, now: str) -> NodeCondition:
+    """Say whether guests reach the internet, and how they are kept from everything else."""
+    kind = "GuestNetworkReady"
+    if host.isolation == "restricted":
+        text = f"guests reach nothing but forwarded ports: {host.isolation_reason}; see docs/guests.md"
+        return NodeCondition(kind, "False", now, now, text, "NoNetworkNamespaces")
+    if host.isolation == "namespace":
+        text = "each guest has a network namespace of its own, with a way to the internet"
+        return NodeCondition(kind, "True", now, now, text, "NetworkNamespaces")
+    return NodeCondition(kind, "True", now, now, "guests share the machine's network namespace", "NotIsolated")
+
+
+def _label(host: Host, name: str) -> dict[str, str]:
+    machines = host.machine_types | host.machine_aliases.keys()
+    return {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/arch": host.architecture,
+        "kubernetes.io/os": "linux",
+        SCHEDULABLE_LABEL: "true",
+        CPU_MANAGER_LABEL: "true",
+        **{f"{_MODEL_LABEL}{model}": "true" for model in sorted(host.cpu_models)},
+        **{f"{_MACHINE_LABEL}{machine}": "true" for machine in sorted(machines)},
+    }

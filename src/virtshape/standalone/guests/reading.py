@@ -1,0 +1,89 @@
+"""
+What a launcher process reports, in the words that the controllers have for it.
+
+Pure: translates, and decides nothing but how the two vocabularies meet.
+"""
+
+from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.status import (
+    VirtualMachineInstanceGuestOSInfo,
+    VirtualMachineInstanceNetworkInterface,
+    VolumeStatus,
+)
+from virtshape.controllers.vmi.gueststate import Guest, GuestState
+from virtshape.launcher.report import GuestOs, Interface, OpenPort, Report, Volume
+
+
+def read_report(report: Report, vmi: VirtualMachineInstance, misfit: str = "") -> Guest:
+    """How the guest of an instance is doing; `misfit` says why it does not have the size its instance has."""
+    cpu, memory = vmi.spec.domain.cpu, vmi.spec.domain.memory
+    fits = report.state in ("running", "paused") and not misfit
+    sized = CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads) if cpu is not None else None
+    return Guest(
+        _read_state(report),
+        _explain(report),
+        report.reason,
+        stand_ins=tuple(f"{note.field}: {note.text}" for note in report.notes),
+        machine=report.machine,
+        topology=sized if fits else None,
+        memory=memory.guest if fits and memory is not None else None,
+        misfit=misfit,
+        interfaces=tuple(_read_interface(one) for one in report.interfaces),
+        volumes=tuple(_read_volume(one) for one in report.volumes),
+        ports=() if report.final else tuple(_describe_port(one) for one in report.ports),
+        agent=report.agent,
+        os=read_os(report.os) if report.os is not None else None,
+        logins=report.logins,
+        unready="" if report.final else report.unready,
+    )
+
+
+def _read_state(report: Report) -> GuestState:
+    """A guest that cannot be had here has not failed: it was never begun."""
+    return "refused" if report.state == "failed" and report.reason == "NotPossibleHere" else report.state
+
+
+def _explain(report: Report) -> str:
+    if report.refusals:
+        return "; ".join(f"{refusal.field}: {refusal.reason}" for refusal in report.refusals)
+    return report.message
+
+
+def _read_interface(found: Interface) -> VirtualMachineInstanceNetworkInterface:
+    return VirtualMachineInstanceNetworkInterface(
+        name=found.name or None,
+        interface_name=found.guest_name or None,
+        mac=found.mac or None,
+        ip_address=found.addresses[0] if found.addresses else None,
+        ip_addresses=list(found.addresses) or None,
+        link_state="up" if found.link_up else "down",
+        queue_count=found.queues,
+        info_source="domain, guest-agent" if found.from_agent and found.name else _origin(found),
+    )
+
+
+def _origin(found: Interface) -> str:
+    return "guest-agent" if found.from_agent else "domain"
+
+
+def _read_volume(found: Volume) -> VolumeStatus:
+    return VolumeStatus(found.name, found.target, size=found.size or None)
+
+
+def _describe_port(found: OpenPort) -> str:
+    return f"{found.protocol} {found.port} of {found.interface} is 127.0.0.1:{found.here}"
+
+
+def read_os(found: GuestOs) -> VirtualMachineInstanceGuestOSInfo:
+    """The guest's system."""
+    return VirtualMachineInstanceGuestOSInfo(
+        name=found.name or None,
+        id=found.id or None,
+        pretty_name=found.pretty_name or None,
+        version=found.version or None,
+        version_id=found.version_id or None,
+        kernel_release=found.kernel_release or None,
+        kernel_version=found.kernel_version or None,
+        machine=found.machine or None,
+    )

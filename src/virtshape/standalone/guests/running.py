@@ -1,0 +1,115 @@
+"""
+The guests of a data directory that run now, whether or not a server does, and how to stop them without one.
+
+The server leaves its guests running on purpose when it stops; this is how commands find them.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.api.meta import ObjectMeta
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.node import line
+from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.places import Places
+from virtshape.launcher.node.remains import find_order, find_qemu, find_report, is_alive
+from virtshape.launcher.request import Stop
+from virtshape.standalone.guests.launcher import DEFAULT_GRACE_SECONDS
+
+MARGIN_SECONDS: Final = 15.0
+"""How long after its grace period a guest may take to end before its processes are killed."""
+_PAUSE_SECONDS: Final = 0.1
+_MOST_NAMED: Final = 10
+
+
+class RunningGuest(Struct, frozen=True, kw_only=True):
+    """A guest with a process that lives."""
+
+    namespace: str
+    name: str
+    grace_seconds: float
+    layout: Layout
+    pids: tuple[int, ...]
+    """Its launcher process and QEMU, as far as they live."""
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+def list_running_guests(directory: Path) -> list[RunningGuest]:
+    """Return the guests of a data directory that run, by namespace and name."""
+    if not os.access(directory, os.R_OK | os.X_OK):
+        return []
+    places = Places(directory.absolute(), choose_account())
+    found = (_find_running(places.find(uid)) for uid in places.list_guests())
+    return sorted((guest for guest in found if guest is not None), key=str)
+
+
+def count_guests(guests: Sequence[object]) -> str:
+    """Return how many guests there are: `1 guest`, `2 guests`."""
+    return f"{len(guests)} guest{'' if len(guests) == 1 else 's'}"
+
+
+def name_guests(guests: Sequence[object]) -> str:
+    """Return the names of guests: `default/a, default/b`; of many, the first ones."""
+    more = len(guests) - _MOST_NAMED
+    return ", ".join(map(str, guests[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+
+
+async def stop_guests(guests: Iterable[RunningGuest]) -> list[RunningGuest]:
+    """Shut guests down, all at once, each within its grace period; return those that had to be killed."""
+    stopped = await asyncio.gather(*(_stop(guest) for guest in guests))
+    return [guest for guest in stopped if guest is not None]
+
+
+def _find_running(layout: Layout) -> RunningGuest | None:
+    report, order = find_report(layout), find_order(layout)
+    pids = _list_pids(layout, report.launcher_pid if report is not None else None)
+    if not pids or order is None:
+        return None
+    metadata, grace = order.vmi.metadata or ObjectMeta(), order.vmi.spec.termination_grace_period_seconds
+    return RunningGuest(
+        namespace=metadata.namespace or "",
+        name=metadata.name or "",
+        grace_seconds=DEFAULT_GRACE_SECONDS if grace is None else grace,
+        layout=layout,
+        pids=pids,
+    )
+
+
+def _list_pids(layout: Layout, launcher: int | None) -> tuple[int, ...]:
+    return tuple(pid for pid in (launcher, find_qemu(layout)) if pid is not None and is_alive(pid, layout))
+
+
+async def _stop(guest: RunningGuest) -> RunningGuest | None:
+    """Stop a guest; return it if its processes had to be killed."""
+    patience = guest.grace_seconds + MARGIN_SECONDS
+    try:
+        await line.ask(guest.layout.socket, Stop(grace=guest.grace_seconds))
+    except (OSError, ValueError):  # its launcher process is lost or does not listen
+        patience = 0.0
+    if await _wait_until_ended(guest, patience):
+        return None
+    for pid in guest.pids:
+        if is_alive(pid, guest.layout):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    await _wait_until_ended(guest, MARGIN_SECONDS)
+    return guest
+
+
+async def _wait_until_ended(guest: RunningGuest, seconds: float) -> bool:
+    """Wait until none of the guest's processes lives; return whether that is so in time."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while any(is_alive(pid, guest.layout) for pid in guest.pids):
+        if asyncio.get_running_loop().time() >= deadline:
+            return False
+        await asyncio.sleep(_PAUSE_SECONDS)
+    return True

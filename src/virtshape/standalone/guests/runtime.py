@@ -1,0 +1,94 @@
+"""
+Guests of QEMU on this machine, as a runtime: opened while the server already answers, since QEMU is asked first.
+
+Put together here; nothing is decided here.
+"""
+
+import asyncio
+import logging
+import platform
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.status import StatusError
+from virtshape.client.protocol import Client
+from virtshape.client.transport import Transport
+from virtshape.controllers.runtime.cache import Cache
+from virtshape.controllers.storage.mounts import Mounts
+from virtshape.controllers.storage.protocol import Storage
+from virtshape.launcher.netns.probe import probe_isolation
+from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.guests import Guests
+from virtshape.launcher.node.places import Places
+from virtshape.launcher.node.probing import probe_host
+from virtshape.standalone.guests.door import QemuDoor
+from virtshape.standalone.guests.launcher import QemuLauncher
+from virtshape.standalone.guests.node import describe_missing_isolation
+from virtshape.standalone.serviceaccountfiles import make_token_issuer
+from virtshape.standalone.storage.containers import FetchedDisks
+from virtshape.supervise.supervisor import Supervisor
+
+_log = logging.getLogger(__name__)
+_AUTHORITY: Final = ("pki", "ca.crt")
+
+
+class QemuRuntime:
+    """Runs guests in a data directory."""
+
+    keeps_volumes = True
+    absence = ""
+
+    def __init__(self, directory: Path, supervisor: Supervisor) -> None:
+        self._directory = directory
+        self._supervisor = supervisor
+        self._places = Places(directory, choose_account())
+        self._disks = FetchedDisks(directory, supervisor)
+        self.node = platform.node().lower() or "localhost"
+        self._guests: Guests | None = None
+        self.door = QemuDoor(self._require_guests, self._places)
+
+    def _require_guests(self) -> Guests:
+        if self._guests is None:
+            message = "the launcher is not running yet: see `virtshape status` and the Ready condition of the node"
+            raise StatusError(503, "ServiceUnavailable", message)
+        return self._guests
+
+    async def make_launcher(
+        self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
+    ) -> QemuLauncher:
+        """Ask QEMU what it can do, adopt guests that run already, and return the launcher."""
+        if storage is None:
+            raise RuntimeError("guests need storage")
+        probed, isolation = await asyncio.gather(
+            probe_host(self._places), probe_isolation(self._places.account), return_exceptions=True
+        )
+        if isinstance(probed, BaseException):
+            raise probed
+        if isinstance(isolation, BaseException):
+            raise isolation
+        host = replace(probed, isolation=isolation.isolation, isolation_reason=isolation.reason)
+        if isolation.reason:
+            _log.warning("guests have no way to the internet, only ports that are forwarded: %s", isolation.reason)
+        _log.info("guests run %s", "in hardware, by KVM" if host.kvm else "emulated: KVM does not work here")
+        if missing := describe_missing_isolation(host):
+            _log.warning("%s", missing)
+        if self._guests is None:
+            self._guests = Guests(self._places, host, self._supervisor)
+            self._guests.adopt()
+        authority = self._directory.joinpath(*_AUTHORITY).read_text()
+        mounts = Mounts(client, cache, storage, self._disks, make_token_issuer(transport, authority))
+
+        def find_vm(namespace: str, name: str) -> str | None:
+            vm = cache.find(VirtualMachine, name, namespace)
+            return vm.metadata.uid if vm is not None and vm.metadata is not None else None
+
+        return QemuLauncher(self._guests, self._places, host, self.node, mounts.gather, find_vm)
+
+    async def close(self) -> None:
+        """Let go of the guests, which go on."""
+        await self._disks.close()
+        if self._guests is not None:
+            await self._guests.close()

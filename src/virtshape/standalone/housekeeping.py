@@ -1,0 +1,126 @@
+"""
+What every cluster keeps in order by itself.
+
+Each namespace gets a default service account, and roles that gather the rules of others get those rules. Looks at what
+changed, compares it with what should be, and writes the difference.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import Final
+
+from virtshape.api.codec import decode, to_tree
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.moment import now
+from virtshape.api.rbac import ClusterRole, RoleRef
+from virtshape.api.status import StatusError
+from virtshape.apiserver.auth.authorization import RBAC_GROUP, Authorizer
+from virtshape.apiserver.managedfields.fieldtypes import object_type
+from virtshape.apiserver.managedfields.managedfields import Write as Authorship
+from virtshape.apiserver.managedfields.managedfields import record_update
+from virtshape.apiserver.objects import assemble, make_write, metadata_of
+from virtshape.apiserver.resource import read_tree
+from virtshape.standalone.bootstrap import complete
+from virtshape.store.errors import StaleError, StoreError
+from virtshape.store.record import Event, Key, Record
+from virtshape.store.store import Store
+from virtshape.store.writer import Write
+
+DEFAULT_ACCOUNT: Final = "default"
+
+_NAMESPACES: Final = "namespaces"
+_ACCOUNTS: Final = "serviceaccounts"
+_ROLES: Final = f"clusterroles.{RBAC_GROUP}"
+_AGGREGATOR: Final = "clusterrole-aggregation-controller"
+_log = logging.getLogger(__name__)
+
+
+class Upkeep:
+    """Keeps one store in order."""
+
+    def __init__(self, store: Store, authorizer: Authorizer) -> None:
+        self._store = store
+        self._authorizer = authorizer
+        self._namespaces = {record.key.name for record in store.list(_NAMESPACES).records}
+        self._roles_changed = True
+        self._woken = asyncio.Event()
+
+    def observe(self, event: Event) -> None:
+        """Take note of a change; the authorizer must have been told before."""
+        key = event.key
+        if key.resource == _NAMESPACES and event.type == "ADDED":
+            self._namespaces.add(key.name)
+        elif key.resource == _ACCOUNTS and event.type == "DELETED" and key.name == DEFAULT_ACCOUNT:
+            self._namespaces.add(key.namespace)
+        elif key.resource == _ROLES:
+            self._roles_changed = True
+        else:
+            return
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Reconcile whenever something changed, until cancelled; the supervisor retries after a StoreError."""
+        while True:
+            if not self._namespaces and not self._roles_changed:
+                self._woken.clear()
+                await self._woken.wait()
+            await self.settle()
+
+    async def settle(self) -> None:
+        """Reconcile everything that changed now."""
+        namespaces, roles_changed = self._namespaces, self._roles_changed
+        self._namespaces, self._roles_changed = set(), False
+        try:
+            await self._reconcile(namespaces, roles_changed=roles_changed)
+        except BaseException:
+            self._namespaces |= namespaces
+            self._roles_changed |= roles_changed
+            raise
+
+    async def _reconcile(self, namespaces: set[str], *, roles_changed: bool) -> None:
+        writes = [*self._missing_accounts(namespaces), *(self._stale_roles() if roles_changed else ())]
+        for outcome in await self._store.write_all(writes) if writes else ():
+            # An object that someone else has changed meanwhile is reconciled again for that change.
+            if isinstance(outcome, StoreError) and not isinstance(outcome, StaleError):
+                raise outcome
+
+    def _missing_accounts(self, namespaces: set[str]) -> Iterator[Write]:
+        for namespace in sorted(namespaces):
+            space = self._store.get(Key(_NAMESPACES, "", namespace))
+            if space is None or metadata_of(read_tree(space.value)).get("deletionTimestamp"):
+                continue
+            key = Key(_ACCOUNTS, namespace, DEFAULT_ACCOUNT)
+            if self._store.get(key) is None:
+                kind = _find("v1", "ServiceAccount")
+                metadata = {"name": DEFAULT_ACCOUNT, "namespace": namespace}
+                tree = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+                yield make_write(key, 0, complete(kind, tree, now()))
+
+    def _stale_roles(self) -> Iterator[Write]:
+        for record in self._store.list(_ROLES).records:
+            role = decode(record.value, ClusterRole)
+            if role.aggregation_rule is None:
+                continue
+            reference = RoleRef(name=record.key.name, kind="ClusterRole", api_group=RBAC_GROUP)
+            rules = self._authorizer.find_rules(reference, "")
+            if rules is not None and rules != (role.rules or []):
+                try:
+                    yield _replace_rules(record, to_tree(rules))
+                except StatusError as error:
+                    _log.error("aggregating rules into ClusterRole %s failed: %s", record.key.name, error.message)
+
+
+def _replace_rules(record: Record, rules: list[object]) -> Write:
+    old = read_tree(record.value)
+    kind = _find(old["apiVersion"], old["kind"])
+    new = {**old, "rules": rules}
+    entries = record_update(old, new, Authorship(_AGGREGATOR, kind.api_version, now()), object_type(kind))
+    return make_write(record.key, record.revision, assemble(new, {**metadata_of(new), "managedFields": entries}))
+
+
+def _find(api_version: str, name: str) -> Kind:
+    kind = find_kind(api_version, name)
+    if kind is None:
+        raise LookupError(f"{api_version} has no {name}")
+    return kind

@@ -1,0 +1,240 @@
+"""
+Images for disks under a name of their own: a filled claim, and a data source that says what it is good for.
+
+Added in one step and removed in one; what is there is an image if its data source says so.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final, Literal, TypeVar
+
+from msgspec import Struct
+
+from virtshape.api.cdi import (
+    DataSource,
+    DataSourceSource,
+    DataSourceSpec,
+    DataVolume,
+    DataVolumeSource,
+    DataVolumeSourceHTTP,
+    DataVolumeSourcePVC,
+    DataVolumeSourceRegistry,
+    DataVolumeSourceUpload,
+    DataVolumeSpec,
+    StorageSpec,
+)
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.volume import VolumeResourceRequirements
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.model import Model
+from virtshape.api.quantity import Quantity
+from virtshape.api.status import StatusError
+from virtshape.client.protocol import Client
+from virtshape.client.resources import metadata_of
+from virtshape.controllers.storage.names import BIND_NOW
+from virtshape.launcher.images.clone import copy_file
+from virtshape.resolve.infer import KIND_KEYS, NAME_KEYS, InferredRole
+from virtshape.standalone.storage.layout import Layout
+
+T = TypeVar("T", bound=Model)
+
+IMAGE_LABEL: Final = "virtshape.io/image"
+LOOK_AGAIN_SECONDS: Final = 0.2
+Stage = Literal["copying", "importing"]
+Tell = Callable[[Stage, float], None]
+"""Told how far the adding of an image is, in percent."""
+
+
+class Default(Struct, frozen=True):
+    """An instance type or preference that goes with an image; without a kind, a cluster-wide one."""
+
+    name: str
+    kind: str = ""
+
+
+class NewImage(Struct, frozen=True, kw_only=True):
+    """An image to add."""
+
+    name: str
+    namespace: str
+    file: Path | None = None
+    url: str = ""
+    checksum: str = ""
+    size: Quantity | None = None
+    defaults: dict[InferredRole, Default] = {}
+
+
+class Image(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """An image that is there, or on its way."""
+
+    name: str
+    namespace: str
+    status: str
+    size: str = ""
+    default_instancetype: str = ""
+    default_instancetype_kind: str = ""
+    default_preference: str = ""
+    default_preference_kind: str = ""
+    created: str = ""
+
+
+class ImageError(Exception):
+    """An image that cannot be had, in words."""
+
+
+def build_image(wanted: NewImage) -> tuple[DataVolume, DataSource]:
+    """The two objects that are an image."""
+    labels, annotations = {IMAGE_LABEL: "true"}, {}
+    for role, default in wanted.defaults.items():
+        for keys, text in ((NAME_KEYS[role], default.name), (KIND_KEYS[role], default.kind)):
+            if text:
+                labels[keys.label] = annotations[keys.annotation] = text
+    resources = VolumeResourceRequirements(requests={"storage": wanted.size}) if wanted.size is not None else None
+    volume = DataVolume(
+        api_version="cdi.kubevirt.io/v1beta1",
+        kind="DataVolume",
+        metadata=ObjectMeta(
+            name=wanted.name,
+            namespace=wanted.namespace,
+            labels=labels,
+            annotations={**annotations, BIND_NOW: "true"},
+        ),
+        spec=DataVolumeSpec(source=_build_source(wanted), storage=StorageSpec(resources=resources)),
+    )
+    origin = DataSourceSource(pvc=DataVolumeSourcePVC(name=wanted.name, namespace=wanted.namespace))
+    source = DataSource(
+        api_version="cdi.kubevirt.io/v1beta1",
+        kind="DataSource",
+        metadata=ObjectMeta(
+            name=wanted.name, namespace=wanted.namespace, labels=dict(labels), annotations=annotations or None
+        ),
+        spec=DataSourceSpec(source=origin),
+    )
+    return volume, source
+
+
+def _build_source(wanted: NewImage) -> DataVolumeSource:
+    if wanted.file is not None:
+        return DataVolumeSource(upload=DataVolumeSourceUpload())
+    if wanted.url.startswith("docker://"):
+        return DataVolumeSource(registry=DataVolumeSourceRegistry(url=wanted.url))
+    return DataVolumeSource(http=DataVolumeSourceHTTP(url=wanted.url, checksum=wanted.checksum or None))
+
+
+async def add_image(client: Client, directory: Path, wanted: NewImage, tell: Tell) -> Image:
+    """Add an image and wait until it can be used; nothing is left of one that cannot."""
+    volume, source = build_image(wanted)
+    made: list[Model] = []
+    try:
+        made.append(source := await client.create(source))
+        made.append(volume := await client.create(volume))
+        if wanted.file is not None:
+            await hand_over(Layout(directory), wanted.file, metadata_of(volume).uid or "", tell)
+        await _await_volume(client, wanted, tell)
+    except BaseException:
+        await asyncio.shield(_discard(client, made))
+        raise
+    return await describe_image(client, source)
+
+
+async def hand_over(layout: Layout, file: Path, key: str, tell: Tell) -> None:
+    """Put a copy of a file where the work of a key finds it, at once."""
+    target = layout.upload(key)
+    partial = target.with_name(f".{key}.partial")
+
+    def copy() -> None:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        copy_file(file, partial, lambda done, total: tell("copying", 100 * done / total if total else 0))
+        partial.rename(target)
+
+    try:
+        await asyncio.to_thread(copy)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+async def _await_volume(client: Client, wanted: NewImage, tell: Tell) -> None:
+    while True:
+        status = (await client.get(DataVolume, wanted.name, wanted.namespace)).status
+        phase = status.phase if status is not None else None
+        if phase == "Succeeded":
+            return
+        conditions = (status.conditions if status is not None else None) or []
+        running = next((one for one in conditions if one.type == "Running"), None)
+        if phase == "Failed" or (status is not None and status.restart_count):
+            raise ImageError((running.message if running is not None else None) or "the image cannot be had")
+        progress = (status.progress if status is not None else None) or ""
+        tell("importing", float(progress.removesuffix("%")) if progress.endswith("%") else 0)
+        await asyncio.sleep(LOOK_AGAIN_SECONDS)
+
+
+async def _discard(client: Client, made: Iterable[Model]) -> None:
+    for item in made:
+        metadata = metadata_of(item)
+        with contextlib.suppress(StatusError):
+            await client.delete(type(item), metadata.name or "", metadata.namespace or "", uid=metadata.uid or "")
+
+
+async def list_images(client: Client, namespace: str = "") -> list[Image]:
+    """All images, in a namespace or everywhere."""
+    found = await client.list(DataSource, namespace)
+    return [await describe_image(client, source) for source in found.items]
+
+
+async def describe_image(client: Client, source: DataSource) -> Image:
+    """What is to be known of an image."""
+    metadata = metadata_of(source)
+    name, namespace = metadata.name or "", metadata.namespace or ""
+    volume = await _find(client, DataVolume, name, namespace)
+    origin = source.spec.source.pvc
+    claim = await _find(client, PersistentVolumeClaim, origin.name, origin.namespace) if origin is not None else None
+    capacity = (claim.status.capacity if claim is not None and claim.status is not None else None) or {}
+    return Image(
+        name=name,
+        namespace=namespace,
+        status=_describe_status(source, volume),
+        size=capacity.get("storage", ""),
+        created=metadata.creation_timestamp or "",
+        **_read_defaults(metadata),
+    )
+
+
+def _describe_status(source: DataSource, volume: DataVolume | None) -> str:
+    if volume is not None and volume.status is not None and volume.status.phase != "Succeeded":
+        progress = volume.status.progress or ""
+        return f"{volume.status.phase} {progress}".strip() if progress.endswith("%") else volume.status.phase or ""
+    conditions = (source.status.conditions if source.status is not None else None) or []
+    ready = next((one for one in conditions if one.type == "Ready"), None)
+    if ready is None:
+        return "Ready" if volume is not None and volume.status is not None else "Pending"
+    return "Ready" if ready.status == "True" else ready.reason or "NotReady"
+
+
+def _read_defaults(metadata: ObjectMeta) -> dict[str, str]:
+    found = {}
+    for role, names in NAME_KEYS.items():
+        for keys, suffix in ((names, ""), (KIND_KEYS[role], "_kind")):
+            labelled = (metadata.labels or {}).get(keys.label, "")
+            found[f"default_{role}{suffix}"] = (metadata.annotations or {}).get(keys.annotation, labelled)
+    return found
+
+
+async def remove_image(client: Client, name: str, namespace: str) -> None:
+    """Remove an image that was added as one."""
+    source = await client.get(DataSource, name, namespace)
+    if IMAGE_LABEL not in (metadata_of(source).labels or {}):
+        raise ImageError(f"the data source {namespace}/{name} was not added as an image")
+    await client.delete(DataSource, name, namespace)
+    with contextlib.suppress(StatusError):
+        await client.delete(DataVolume, name, namespace)
+
+
+async def _find(client: Client, kind: type[T], name: str, namespace: str) -> T | None:
+    try:
+        return await client.get(kind, name, namespace)
+    except StatusError as error:
+        if error.code != 404:
+            raise
+        return None

@@ -1,0 +1,68 @@
+"""
+Requests to a server in the same process: no sockets, no secrets, the same answers.
+
+Whoever holds the server may ask as anybody; authorization and the audit log see that name.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Final
+
+from virtshape.apiserver.auditing import Asker
+from virtshape.apiserver.auth.authentication import AUTHENTICATED, MASTERS, User
+from virtshape.apiserver.http import Answer
+from virtshape.apiserver.message import Request, Response, Stream
+from virtshape.apiserver.server import Server
+from virtshape.client.errors import UnreachableError, read_refusal
+from virtshape.client.rest import RestClient
+from virtshape.client.transport import Call, Reply
+
+SYSTEM: Final = User("system:virtshape", (MASTERS, AUTHENTICATED))
+
+
+class InProcessTransport:
+    """Carries requests of one user to a server."""
+
+    def __init__(self, server: Server, user: User = SYSTEM) -> None:
+        self._server = server
+        self._asker = Asker(user)
+
+    async def call(self, call: Call) -> Reply:
+        """The answer to a request."""
+        answer = await self._ask(call)
+        if not isinstance(answer, Response):
+            raise UnreachableError(f"{call.target} answers with a stream")
+        headers: dict[str, str] = {}
+        for name, value in answer.headers:
+            headers[name] = f"{headers[name]}\n{value}" if name in headers else value
+        return Reply(answer.status, headers, answer.body)
+
+    @asynccontextmanager
+    async def stream(self, call: Call, *, patience: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The lines of an answer that goes on, as they come; nothing can break it off, so patience is not needed."""
+        del patience
+        answer = await self._ask(call)
+        if isinstance(answer, Response):
+            raise read_refusal(answer.body, answer.status)
+        if not isinstance(answer, Stream):
+            raise UnreachableError(f"{call.target} needs a connection")
+        async with aclosing(answer.chunks) as chunks:  # type: ignore[type-var]  # every stream here is a generator
+            yield _split(chunks)
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to hang up."""
+
+    async def _ask(self, call: Call) -> Answer:
+        answer = self._server.handle_as(Request(call.method, call.target, call.headers, call.body), self._asker)
+        return await answer if not isinstance(answer, Answer) else answer
+
+
+def connect(server: Server, user: User = SYSTEM, *, manager: str = "") -> RestClient:
+    """A client of a server in the same process."""
+    return RestClient(InProcessTransport(server, user), manager=manager)
+
+
+async def _split(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        for line in chunk.rstrip(b"\n").split(b"\n"):
+            yield line

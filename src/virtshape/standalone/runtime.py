@@ -1,0 +1,157 @@
+"""
+What runs guests in this process's care: QEMU, a launcher that only plays, or nothing.
+
+Each is two things: a launcher for the controllers, and a door for the API. Decides nothing.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, Literal, NoReturn, Protocol
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.status import StatusError
+from virtshape.apiserver.subresources.door import AgentQuestion, GuestAction, GuestDoor, PortProtocol
+from virtshape.client.protocol import Client
+from virtshape.client.transport import Transport
+from virtshape.controllers.runtime.cache import Cache
+from virtshape.controllers.storage.protocol import Storage
+from virtshape.controllers.vmi.launcher import SIMULATED_NODE, Launcher, SimulatedLauncher
+from virtshape.controllers.vmi.nodefit import NO_LAUNCHER
+from virtshape.standalone.doctor.checks import check_guests, explain_failures
+from virtshape.standalone.doctor.facts import gather_facts
+from virtshape.stream.duplex import Duplex
+from virtshape.supervise.supervisor import Supervisor
+
+LauncherName = Literal["qemu", "simulate", "none"]
+
+
+class Runtime(Protocol):
+    """What runs guests."""
+
+    @property
+    def door(self) -> GuestDoor | None:
+        """What leads to the guests, if there are any."""
+
+    @property
+    def keeps_volumes(self) -> bool:
+        """Whether volumes have bytes; where guests are only played, so are volumes."""
+
+    @property
+    def absence(self) -> str:
+        """Why there is no launcher; empty if there is one."""
+
+    @property
+    def node(self) -> str:
+        """The name of the node that the launcher runs guests on; empty if there is no launcher."""
+
+    async def make_launcher(
+        self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
+    ) -> Launcher:
+        """Make the launcher that the controllers use; it may be called again after a failure."""
+
+
+class NoRuntime:
+    """Runs nothing: instances wait for a node, and say why there is none."""
+
+    door = None
+    keeps_volumes = True
+    node = ""
+
+    def __init__(self, absence: str = NO_LAUNCHER) -> None:
+        self.absence = absence
+
+    async def make_launcher(
+        self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
+    ) -> NoReturn:
+        """Fail: without a node there is nothing to launch guests on."""
+        del client, transport, cache, storage
+        raise RuntimeError(self.absence)
+
+
+class PlayedRuntime:
+    """Plays guests."""
+
+    keeps_volumes = False
+    absence = ""
+    node = SIMULATED_NODE
+
+    def __init__(self) -> None:
+        self._launcher = SimulatedLauncher()
+        self.door = PlayedDoor(self._launcher)
+
+    async def make_launcher(
+        self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
+    ) -> Launcher:
+        """Return the launcher that simulates guests."""
+        del client, transport, cache, storage
+        return self._launcher
+
+
+class PlayedDoor:
+    """Pauses played guests; there is nothing in them to be connected to."""
+
+    tells_agents: Final = True
+
+    def __init__(self, launcher: SimulatedLauncher) -> None:
+        self._launcher = launcher
+
+    async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
+        """Take the guest to be paused or to go on; a played reboot takes no time at all."""
+        if action in ("pause", "unpause"):
+            self._launcher.pause(vmi, paused=action == "pause")
+
+    async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
+        """Refuse."""
+        refuse(vmi)
+
+    async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
+        """Refuse."""
+        refuse(vmi)
+
+    async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
+        """Refuse."""
+        del port, protocol
+        refuse(vmi)
+
+    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuestion) -> bytes:
+        """Refuse."""
+        del question
+        refuse(vmi)
+
+    async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
+        """Refuse."""
+        refuse(vmi)
+
+
+def refuse(vmi: VirtualMachineInstance) -> NoReturn:
+    """Say that there is no guest behind an instance."""
+    name = (vmi.metadata.name if vmi.metadata else None) or ""
+    words = f"{name} is only played (launcher simulate): run `virtshape up --launcher qemu` for real guests"
+    raise StatusError(501, "NotImplemented", words)
+
+
+@asynccontextmanager
+async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervisor) -> AsyncIterator[Runtime]:
+    """Open the runtime of this name; where QEMU cannot run guests, one that runs none and says why."""
+    if name == "simulate":
+        yield PlayedRuntime()
+    elif name == "none":
+        yield NoRuntime()
+    elif absence := find_absence(directory):
+        yield NoRuntime(absence)
+    else:
+        # Imported now: servers that run no guests need none of it.
+        from virtshape.standalone.guests.runtime import QemuRuntime
+
+        runtime = QemuRuntime(directory, supervisor)
+        try:
+            yield runtime
+        finally:
+            await runtime.close()
+
+
+def find_absence(directory: Path) -> str:
+    """Return why QEMU cannot run guests here and how to fix it; empty if it can."""
+    facts = gather_facts(directory, "", None, versions=False)
+    return explain_failures(check_guests(facts), facts)

@@ -1,0 +1,272 @@
+"""
+The whole system in one process: an API server over one data directory, and controllers.
+
+Everything that happens is put together here; nothing is decided here.
+"""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import time
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+from virtshape.api.moment import now
+from virtshape.apiserver.admission import BasicAdmission, Chain
+from virtshape.apiserver.audit import AuditLog
+from virtshape.apiserver.auth.authentication import Authenticator
+from virtshape.apiserver.auth.authorization import Authorizer
+from virtshape.apiserver.auth.certificates import CERTIFICATE_LIFETIME
+from virtshape.apiserver.auth.granting import AccessAdmission
+from virtshape.apiserver.auth.reviews import Judge
+from virtshape.apiserver.auth.tokenrequest import answer_token_request
+from virtshape.apiserver.auth.tokens import TokenSigner
+from virtshape.apiserver.auth.users import Directory, ensure_admin
+from virtshape.apiserver.claims import ClaimAdmission
+from virtshape.apiserver.cloning import CloneAdmission
+from virtshape.apiserver.discovery.definitions import list_definitions, write_served_definition
+from virtshape.apiserver.discovery.publishing import Publisher
+from virtshape.apiserver.http import Listener
+from virtshape.apiserver.objects import encode_tree, metadata_of
+from virtshape.apiserver.quotas import QuotaAdmission
+from virtshape.apiserver.resource import read_tree
+from virtshape.apiserver.server import Server
+from virtshape.apiserver.shaping import ShapingAdmission
+from virtshape.apiserver.source import FIXED_REVISION, FixedSource
+from virtshape.apiserver.subresources.dispatch import Actions
+from virtshape.apiserver.subresources.door import GuestDoor
+from virtshape.apiserver.subresources.shelf import StoreShelf
+from virtshape.apiserver.uploads.inbox import Inbox
+from virtshape.apiserver.uploads.receiving import Uploads
+from virtshape.apiserver.world import StoreWorld
+from virtshape.apiserver.writing import Desk
+from virtshape.daemon.garbagecollection import spare_collections
+from virtshape.daemon.logs import is_access_logged, log_requests
+from virtshape.daemon.metrics import render_metrics
+from virtshape.daemon.processmetrics import list_process_figures, list_task_figures
+from virtshape.standalone.bootstrap import MANAGER, seed
+from virtshape.standalone.certificaterenewal import renew_forever
+from virtshape.standalone.controllers import control
+from virtshape.standalone.guests.hostdisks import explain_host_disk
+from virtshape.standalone.housekeeping import Upkeep
+from virtshape.standalone.inprocess import connect
+from virtshape.standalone.rbacsync import Access
+from virtshape.standalone.runtime import LauncherName, Runtime, open_runtime
+from virtshape.standalone.storage.inbox import DirectoryInbox
+from virtshape.standalone.storage.layout import Layout
+from virtshape.standalone.uploadproxy import publish_upload_proxy
+from virtshape.store.errors import StoreError
+from virtshape.store.lock import Lock
+from virtshape.store.record import Key
+from virtshape.store.store import DEFAULT_WINDOW_REVISIONS, DEFAULT_WINDOW_SECONDS, Store
+from virtshape.supervise.checks import Check
+from virtshape.supervise.supervisor import Supervisor
+from virtshape.supervise.tasks import ACCOUNTS_AND_ROLES, CERTIFICATES, COMPACTION, CONTROLLER_MANAGER, STORE_PROBE
+
+COMPONENT: Final = "embedded"
+COMPACTION_SECONDS: Final = 30.0
+IDLE_PROBE_SECONDS: Final = 30.0
+FAILING_PROBE_SECONDS: Final = 2.0
+_log = logging.getLogger(__name__)
+
+
+class Settings(Struct, kw_only=True):
+    """How to run."""
+
+    directory: Path
+    host: str = "127.0.0.1"
+    port: int = 6443
+    catalog: bool = True
+    controllers: bool = False
+    launcher: LauncherName = "none"
+    history_seconds: float = DEFAULT_WINDOW_SECONDS
+    history_revisions: int = DEFAULT_WINDOW_REVISIONS
+    certificate_lifetime: timedelta = CERTIFICATE_LIFETIME
+
+
+class Ready(Struct):
+    """What to tell whoever waits for the server."""
+
+    url: str
+    kubeconfig: Path
+
+
+class System(NamedTuple):
+    """The parts that make up a running system."""
+
+    store: Store
+    directory: Directory
+    server: Server
+    supervisor: Supervisor
+
+
+async def run(settings: Settings, announce: Callable[[Ready], None]) -> None:
+    """Serve until told to stop by a signal; then finish what is in flight."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    settings.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = Lock(settings.directory)
+    try:
+        async with serve(settings) as ready:
+            spare_collections()
+            announce(ready)
+            await stopping.wait()
+            _log.info("stopping")
+    finally:
+        lock.close()
+
+
+@contextlib.asynccontextmanager
+async def serve(settings: Settings, supervisor: Supervisor | None = None) -> AsyncIterator[Ready]:
+    """Run the server for as long as the block lasts."""
+    supervisor = supervisor or Supervisor()
+    launcher = settings.launcher if settings.controllers else "none"
+    async with contextlib.AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        runtime = await enter(open_runtime(launcher, settings.directory, supervisor))
+        inbox = _open_inbox(settings, runtime)
+        system = await enter(assemble(settings, runtime.door, inbox, supervisor=supervisor))
+        handle = system.server.handle
+        listener = Listener(
+            log_requests(handle) if is_access_logged() else handle, authenticate=system.server.authenticate
+        )
+        tls = system.directory.pki.build_server_context([settings.host])
+        port = await listener.start(settings.host, settings.port, tls)
+        stack.push_async_callback(listener.stop)
+        url = format_url(settings.host, port)
+        system.server.settle(url.removeprefix("https://"))
+        authority = system.directory.pki.authority.pem.decode()
+        await publish_upload_proxy(connect(system.server, manager=MANAGER), url, authority)
+        interval = min(COMPACTION_SECONDS, settings.history_seconds)
+        await enter(supervisor.running(COMPACTION, lambda: _compact_forever(system.store, interval)))
+        await enter(supervisor.running(STORE_PROBE, lambda: probe_store(system.store)))
+        renew = partial(renew_forever, system.directory.pki, tls, [settings.host])
+        await enter(supervisor.running(CERTIFICATES, renew))
+        if settings.controllers:
+            start = partial(control, system.server, runtime, settings.directory, supervisor)
+            await enter(supervisor.running(CONTROLLER_MANAGER, start))
+        yield Ready(url, ensure_admin(system.directory, url))
+
+
+@contextlib.asynccontextmanager
+async def assemble(
+    settings: Settings,
+    door: GuestDoor | None = None,
+    inbox: Inbox | None = None,
+    *,
+    supervisor: Supervisor | None = None,
+) -> AsyncIterator[System]:
+    """
+    Put all parts together; nothing listens yet.
+
+    `door` leads to the guests, if there are any, and `inbox` keeps uploads, if anything does.
+    """
+    supervisor = supervisor or Supervisor()
+    store = Store(
+        settings.directory,
+        window_seconds=settings.history_seconds,
+        window_revisions=settings.history_revisions,
+    )
+    try:
+        await seed(store, with_catalog=settings.catalog)
+        directory = Directory(settings.directory, certificate_lifetime=settings.certificate_lifetime)
+        authorizer = Authorizer()
+        access = Access(store, authorizer)
+        upkeep = Upkeep(store, authorizer)
+        store.observe(access.observe)
+        store.observe(upkeep.observe)
+        await upkeep.settle()
+        async with supervisor.running(ACCOUNTS_AND_ROLES, upkeep.run):
+            with AuditLog(settings.directory / "audit.log") as audit:
+                uploads = Uploads(store, inbox, audit)
+                server = _build_server(store, directory, access, audit, settings, door, uploads, supervisor)
+                yield System(store, directory, server, supervisor)
+    finally:
+        await store.close()
+
+
+def format_url(host: str, port: int) -> str:
+    """The address for clients on this machine; an address that means all of them is none to connect to."""
+    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - not bound here
+    return f"https://[{reachable}]:{port}" if ":" in reachable else f"https://{reachable}:{port}"
+
+
+def _open_inbox(settings: Settings, runtime: Runtime) -> Inbox | None:
+    """What keeps uploads, where there are volumes for them."""
+    keeps = settings.controllers and runtime.keeps_volumes
+    return DirectoryInbox(Layout(settings.directory)) if keeps else None
+
+
+def _build_server(
+    store: Store,
+    directory: Directory,
+    access: Access,
+    audit: AuditLog,
+    settings: Settings,
+    door: GuestDoor | None,
+    uploads: Uploads,
+    supervisor: Supervisor,
+) -> Server:
+    signer = TokenSigner(directory.pki.ensure_signing_key())
+    authenticator = Authenticator(directory.register, signer, access.find_uid)
+    access.authenticator = authenticator
+    world = StoreWorld(store, lambda path: explain_host_disk(path, settings.directory))
+    chain = Chain(
+        BasicAdmission(store),
+        AccessAdmission(access.authorizer),
+        ClaimAdmission(store),
+        CloneAdmission(world, access.authorizer),
+        ShapingAdmission(world),
+        QuotaAdmission(store),
+    )
+    desk = Desk(store, chain)
+    return Server(
+        desk,
+        Judge(authenticator, access.authorizer),
+        publisher=Publisher(
+            f"{settings.host}:{settings.port}",
+            lambda: {"store": Check(store.failure), **supervisor.list_checks()},
+            write_metrics=lambda: render_metrics([*list_process_figures(COMPONENT), *list_task_figures(supervisor)]),
+        ),
+        definitions=_build_definitions(store),
+        actions=Actions(StoreShelf(desk, world), door),
+        issue_token=lambda request, namespace, name: answer_token_request(
+            request, namespace=namespace, name=name, signer=signer, find_uid=access.find_uid, now=time.time()
+        ),
+        uploads=uploads,
+        audit=audit,
+    )
+
+
+def _build_definitions(store: Store) -> FixedSource:
+    """The definitions of our kinds, as old as the store."""
+    oldest = store.get(Key("namespaces", "", "default"))
+    born = metadata_of(read_tree(oldest.value))["creationTimestamp"] if oldest is not None else now()
+
+    def write(name: str) -> bytes:
+        tree = write_served_definition(name, born)
+        return encode_tree({**tree, "metadata": {**tree["metadata"], "resourceVersion": str(FIXED_REVISION)}})
+
+    return FixedSource(store, "customresourcedefinitions.apiextensions.k8s.io", list_definitions(), write)
+
+
+async def _compact_forever(store: Store, seconds: float) -> None:
+    while True:
+        await asyncio.sleep(max(seconds, 1.0))
+        await store.compact()
+
+
+async def probe_store(store: Store) -> None:
+    """Check now and then that the store can be written, more often while it cannot, until cancelled."""
+    while True:
+        await asyncio.sleep(FAILING_PROBE_SECONDS if store.failure else IDLE_PROBE_SECONDS)
+        with contextlib.suppress(StoreError):  # kept as `store.failure`, which the health check reports
+            await store.probe(IDLE_PROBE_SECONDS)

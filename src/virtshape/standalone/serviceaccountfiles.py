@@ -1,0 +1,39 @@
+"""
+The files of a service account as a guest gets them: a token, whom to trust, and the namespace.
+
+Asks the server for each; whether the account is there is the server's business.
+"""
+
+from typing import Final
+
+from virtshape.api.codec import decode, encode
+from virtshape.api.core.serviceaccount import ServiceAccount
+from virtshape.api.tokenrequest import TokenRequest, TokenRequestSpec
+from virtshape.client.errors import read_refusal
+from virtshape.client.resources import format_target, kind_of
+from virtshape.client.transport import Call, Transport
+from virtshape.controllers.storage.files import Files, IssueToken
+
+SECONDS: Final = 365 * 24 * 3600
+"""As long as a guest can be expected to run: nobody renews a token inside of it."""
+
+
+def make_token_issuer(transport: Transport, authority: str) -> IssueToken:
+    """What issues tokens over a transport; `authority` is the PEM of whom the server's certificate is from."""
+
+    async def issue(namespace: str, name: str) -> Files:
+        target = format_target(kind_of(ServiceAccount), namespace, name, "token")
+        asked = TokenRequest(
+            api_version="authentication.k8s.io/v1",
+            kind="TokenRequest",
+            spec=TokenRequestSpec(expiration_seconds=SECONDS),
+        )
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        reply = await transport.call(Call("POST", target, headers, encode(asked)))
+        if reply.status >= 400:
+            raise read_refusal(reply.body, reply.status)
+        answer = decode(reply.body, TokenRequest)
+        token = answer.status.token if answer.status is not None else ""
+        return {"token": token.encode(), "ca.crt": authority.encode(), "namespace": namespace.encode()}
+
+    return issue

@@ -1,0 +1,123 @@
+"""
+The state of a system, from outside: whether it runs, where, since when, whether its parts work, and how much it holds.
+
+Reads files and asks the server for its health; changes nothing, and needs no permission but to read the directory.
+"""
+
+import asyncio
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.client.errors import ConfigError, UnreachableError
+from virtshape.client.http import HttpTransport
+from virtshape.client.transport import Call
+from virtshape.standalone.guests.running import list_running_guests
+from virtshape.standalone.location import UnknownSystemError, read_access
+from virtshape.store.errors import DatabaseError
+from virtshape.store.lock import find_holder
+from virtshape.store.store import FILE_NAME
+from virtshape.store.summary import summarize
+
+HEALTH_SECONDS: Final = 3.0
+_CHECK: Final = re.compile(r"^\[([+-])\](\S+) (?:ok|failed: (.*?)(?: \(not required\))?)$", re.MULTILINE)
+_RESTARTS: Final = re.compile(r'^virtshape_task_restarts_total\{task="([^"]+)"\} (\d+)$', re.MULTILINE)
+
+
+class CheckResult(Struct, rename="camel"):
+    """A health check of the server, and how often the background tasks of this name were restarted."""
+
+    name: str
+    passed: bool
+    restarts: int = 0
+    failure: str = ""
+
+
+class Condition(Struct, rename="camel", omit_defaults=True):
+    """What there is to know of the system in a data directory."""
+
+    data_directory: str
+    running: bool = False
+    healthy: bool = False
+    problem: str = ""
+    """Why it is not healthy, or cannot be read."""
+    pid: int | None = None
+    since: str | None = None
+    url: str | None = None
+    kubeconfig: str | None = None
+    revision: int | None = None
+    database_bytes: int | None = None
+    guests: list[str] = []
+    """Namespace and name of each guest that runs, with a server or without."""
+    checks: list[CheckResult] = []
+    objects: dict[str, int] = {}
+
+
+def inspect(directory: Path) -> Condition:
+    """Look at a data directory."""
+    condition = Condition(data_directory=str(directory))
+    condition.pid = find_holder(directory)
+    condition.running = condition.pid is not None
+    _read_kubeconfig(condition, directory)
+    if condition.running:
+        started = datetime.fromtimestamp((directory / "lock").stat().st_mtime, UTC)
+        condition.since = started.strftime("%Y-%m-%dT%H:%M:%SZ")
+        condition.problem, condition.checks = asyncio.run(find_problem(directory))
+        condition.healthy = not condition.problem
+    condition.guests = [str(guest) for guest in list_running_guests(directory)]
+    _read_database(condition, directory / FILE_NAME)
+    return condition
+
+
+async def find_problem(directory: Path) -> tuple[str, list[CheckResult]]:
+    """Ask the server of a directory for its checks; return what fails, empty if nothing does, and all checks."""
+    try:
+        transport = HttpTransport(read_access(directory), call_seconds=HEALTH_SECONDS, connect_seconds=HEALTH_SECONDS)
+        try:
+            health = await transport.call(Call("GET", "/readyz?verbose"))
+            metrics = await transport.call(Call("GET", "/metrics"))
+        finally:
+            await transport.close()
+    except UnknownSystemError:
+        return "it has not written its kubeconfig yet", []
+    except (UnreachableError, ConfigError) as error:
+        return str(error), []
+    checks = read_checks(health.body.decode(errors="replace"), metrics.body.decode(errors="replace"))
+    failed = [f"{check.name} failed: {check.failure}" for check in checks if not check.passed]
+    if health.status != 200 and not failed:
+        failed = [f"/readyz answers {health.status}"]
+    return "; ".join(failed), checks
+
+
+def read_checks(health: str, metrics: str) -> list[CheckResult]:
+    """Read the verbose response of a health endpoint, and the restarts from metrics."""
+    restarts = {name: int(count) for name, count in _RESTARTS.findall(metrics)}
+    return [
+        CheckResult(name, sign == "+", restarts.get(name, 0), failure) for sign, name, failure in _CHECK.findall(health)
+    ]
+
+
+def _read_kubeconfig(condition: Condition, directory: Path) -> None:
+    try:
+        condition.url = read_access(directory).server
+    except UnknownSystemError:
+        return
+    except ConfigError as error:
+        condition.problem = str(error)
+    condition.kubeconfig = str(directory / "kubeconfig")
+
+
+def _read_database(condition: Condition, path: Path) -> None:
+    if not path.exists():
+        return
+    try:
+        summary = summarize(path)
+    except DatabaseError as error:
+        condition.problem = condition.problem or str(error)
+        condition.healthy = False
+    else:
+        condition.revision, condition.objects = summary.revision, summary.objects
+        condition.database_bytes = summary.size

@@ -1,0 +1,144 @@
+"""
+Unpack an archive of files into a volume: next to the volume first, moved there when all of it is unpacked.
+
+No link is ever followed: each component of a name is opened below its parent, as a directory that is not a link. Links,
+devices and names that lead out of the volume are refused, so that nothing is unpacked that could be followed later.
+"""
+
+import io
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from virtshape.launcher.images.compression import DAMAGED, ChunkReader, open_stream
+from virtshape.launcher.images.errors import RefusedImageError
+from virtshape.launcher.images.progress import Progress
+from virtshape.launcher.images.signature import HEAD, recognise
+from virtshape.launcher.images.tar import TarEntry, TarError, TarReader
+from virtshape.standalone.storage.files import make_directory
+from virtshape.standalone.storage.room import MARGIN
+
+_BLOCK: Final = 4096
+"""What an entry costs at least: a claim has room for so many entries as it has blocks."""
+MOST_ENTRIES: Final = 1_000_000
+"""The most files and directories that an archive may have, if its claim is large enough for them."""
+LONGEST_COMPONENT: Final = 255
+DEEPEST: Final = 128
+"""The most directories below each other."""
+_CHUNK: Final = 1 << 20
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def unpack_archive(source: Path, target: Path, size: int, scratch: Path, progress: Progress) -> None:
+    """Unpack a tar file, compressed or not, into a volume of `size` bytes."""
+    tree = scratch / "tree"
+    shutil.rmtree(tree, ignore_errors=True)
+    make_directory(tree)
+    try:
+        with source.open("rb") as packed:
+            _unpack(packed, tree, size, progress)
+    except (TarError, *DAMAGED) as error:
+        shutil.rmtree(tree, ignore_errors=True)
+        raise RefusedImageError(f"the archive cannot be unpacked: {error}") from error
+    except BaseException:
+        shutil.rmtree(tree, ignore_errors=True)
+        raise
+    for path in tree.iterdir():
+        place = target / path.name
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+        path.replace(place)
+
+
+def _unpack(packed: BinaryIO, tree: Path, size: int, progress: Progress) -> None:
+    total = os.fstat(packed.fileno()).st_size
+    reader = TarReader(_open(packed), most_entries=min(MOST_ENTRIES, (size + MARGIN) // _BLOCK), limit=size + MARGIN)
+    root = os.open(tree, _DIRECTORY)
+    try:
+        used = 0
+        for entry in reader:
+            progress(min(packed.tell(), total), total)
+            path = split_name(entry)
+            used += entry.size if entry.kind == "file" else 0
+            if used > size:
+                raise RefusedImageError(f"the archive holds more than the {size} bytes that the claim has")
+            if entry.kind == "directory":
+                with _enter(root, path):
+                    pass
+            elif entry.kind == "file":
+                with _enter(root, path[:-1]) as parent:
+                    _write(reader, entry, parent, path[-1], lambda: progress(min(packed.tell(), total), total))
+    finally:
+        os.close(root)
+
+
+def _open(packed: BinaryIO) -> io.BufferedReader:
+    form = recognise(packed.read(HEAD))
+    packed.seek(0)
+    chunks = open_stream(packed, form) if form != "raw" else iter(lambda: packed.read(_CHUNK), b"")
+    return io.BufferedReader(ChunkReader(chunks), _CHUNK)
+
+
+def split_name(entry: TarEntry) -> list[str]:
+    """Return the components of an entry's name; RefusedImageError for what must not be unpacked."""
+    if entry.kind not in ("file", "directory"):
+        what = {"symlink": "a symbolic link", "hardlink": "a hard link"}.get(entry.kind, "a device or a pipe")
+        raise RefusedImageError(
+            f"the archive holds {what}, {entry.name[:200]!r}: only files and directories can be used"
+        )
+    parts = [part for part in entry.name.split("/") if part not in ("", ".")]
+    if entry.name.startswith("/") or ".." in parts or "\0" in entry.name:
+        raise RefusedImageError(f"the archive holds a name that leads out of the volume: {entry.name[:200]!r}")
+    if len(parts) > DEEPEST:
+        raise RefusedImageError(f"the archive holds a name with more than {DEEPEST} directories: {entry.name[:200]!r}")
+    if any(len(os.fsencode(part)) > LONGEST_COMPONENT for part in parts):
+        raise RefusedImageError(f"the archive holds a file name of more than {LONGEST_COMPONENT} bytes")
+    if not parts and entry.kind == "file":
+        raise RefusedImageError("the archive holds a file without a name")
+    return parts
+
+
+@contextmanager
+def _enter(root: int, path: list[str]) -> Iterator[int]:
+    """Open a directory below another one, and make what is missing of it."""
+    descriptor = os.dup(root)
+    try:
+        for part in path:
+            with suppress(FileExistsError):
+                os.mkdir(part, 0o755, dir_fd=descriptor)
+            try:
+                child = os.open(part, _DIRECTORY, dir_fd=descriptor)
+            except NotADirectoryError:
+                raise RefusedImageError(f"the archive holds {part!r} both as a file and as a directory") from None
+            os.close(descriptor)
+            descriptor = child
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _write(reader: TarReader, entry: TarEntry, parent: int, name: str, beat: Callable[[], None]) -> None:
+    """Write the content of the current entry to a new file; a file that an earlier entry made is replaced."""
+    try:
+        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
+    except FileExistsError:
+        if stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
+            raise RefusedImageError(f"the archive holds {name!r} both as a file and as a directory") from None
+        os.unlink(name, dir_fd=parent)
+        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
+    try:
+        while chunk := reader.read(_CHUNK):
+            beat()
+            rest = memoryview(chunk)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        os.fchmod(descriptor, entry.mode & 0o755 | 0o600)
+        moment = min(entry.mtime, 1 << 33)
+        os.utime(descriptor, (moment, moment))
+    finally:
+        os.close(descriptor)

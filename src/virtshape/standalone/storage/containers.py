@@ -1,0 +1,130 @@
+"""
+Disk images that come in container images, for guests that start: fetched in the background, told of while on the way.
+
+What a failure leads to is a pause, longer each time; then it is tried again.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, cast
+
+from msgspec import Struct
+
+from virtshape.controllers.storage.files import NotReadyError
+from virtshape.controllers.storage.filling import back_off
+from virtshape.controllers.storage.mounts import PULLING, ContainerDisk
+from virtshape.launcher.images.containers import ContainerImages, Policy
+from virtshape.launcher.images.errors import TransferError
+from virtshape.launcher.images.progress import Progress
+from virtshape.standalone.config import ConfigurationError, list_allowed_networks, read_configuration
+from virtshape.standalone.storage.demo import ensure_demo, list_demo_files
+from virtshape.standalone.storage.jobs import Jobs
+from virtshape.standalone.storage.layout import Layout
+from virtshape.standalone.storage.logins import find_login
+from virtshape.standalone.storage.room import read_room
+from virtshape.supervise.supervisor import Supervisor
+
+_POLICIES: Final = ("Always", "IfNotPresent", "Never")
+MEMORY_SECONDS: Final = 10.0
+"""How long an image that was found is not looked for again, after it was last asked for."""
+
+
+def open_images(layout: Layout) -> ContainerImages:
+    """The container images that the machine of a data directory can use, as it is configured now."""
+    try:
+        configuration = read_configuration(layout.directory)
+    except ConfigurationError as error:
+        raise TransferError(str(error)) from error
+    registries = configuration.registries
+    return ContainerImages(
+        layout.images,
+        files={**list_demo_files(layout), **(configuration.images or {})},
+        from_registries=registries is None or registries.enabled,
+        plain_registries=(registries.plain if registries else None) or (),
+        networks=list_allowed_networks(configuration),
+        limit=read_room(layout.directory).largest,
+    )
+
+
+class _Failure(Struct):
+    """How often fetching has failed, and when it may be tried again."""
+
+    count: int
+    message: str
+    until: float
+
+
+class _Found(Struct):
+    """Where an image is, and for how long nobody need look again."""
+
+    path: str
+    until: float
+
+
+class FetchedDisks:
+    """Finds disks of container images, and has those fetched that are not there."""
+
+    def __init__(self, directory: Path, supervisor: Supervisor, clock: Callable[[], float] = time.monotonic) -> None:
+        self._layout = Layout(directory)
+        self._clock = clock
+        self._jobs = Jobs(supervisor)
+        self._paths: dict[ContainerDisk, str] = {}
+        self._found: dict[ContainerDisk, _Found] = {}
+        self._failures: dict[ContainerDisk, _Failure] = {}
+
+    async def find(self, wanted: ContainerDisk) -> str:
+        """Where the image is; NotReadyError while it is on its way or cannot be had."""
+        known = self._recall(wanted)
+        if known is not None:
+            return known
+        failure = self._failures.get(wanted)
+        if failure is not None and failure.until > self._clock():
+            raise NotReadyError("ImagePullBackOff", failure.message)
+        key = repr(wanted)
+        job = self._jobs.find(key, "fetch", 0)
+        work = job.work if job else await self._jobs.begin(key, "fetch", 0, lambda p: self._fetch(wanted, p), _nobody)
+        if work.state == "done":
+            await self._jobs.end(key)
+            self._failures.pop(wanted, None)
+            self._found[wanted] = _Found(self._paths.pop(wanted), self._clock() + MEMORY_SECONDS)
+            return self._found[wanted].path
+        if work.state == "failed":
+            await self._jobs.end(key)
+            count = failure.count + 1 if failure is not None else 1
+            words = f"the image {wanted.image} cannot be had: {work.message}"
+            self._failures[wanted] = _Failure(count, words, self._clock() + back_off(count))
+            raise NotReadyError("ErrImagePull", words)
+        shown = f", {work.progress:.0f}%" if work.progress is not None else ""
+        raise NotReadyError(PULLING, f"the image {wanted.image} is on its way{shown}")
+
+    def _recall(self, wanted: ContainerDisk) -> str | None:
+        """Where the image was a moment ago: an instance that waits for something else asks again and again."""
+        now = self._clock()
+        self._found = {key: one for key, one in self._found.items() if one.until > now}
+        found = self._found.get(wanted)
+        if found is None or not Path(found.path).exists():
+            return None
+        found.until = now + MEMORY_SECONDS
+        return found.path
+
+    def _fetch(self, wanted: ContainerDisk, progress: Progress) -> int:
+        policy = cast("Policy", wanted.policy) if wanted.policy in _POLICIES else None
+        progress = read_room(self._layout.directory).guard(progress)
+        ensure_demo(wanted.image, self._layout, progress)
+        images, access = open_images(self._layout), find_login(wanted.logins, wanted.image)
+        if wanted.files:
+            directory = images.fetch_files(wanted.image, wanted.files, access=access, progress=progress)
+            self._paths[wanted] = str(directory)
+            return 0
+        disk = images.fetch_disk(wanted.image, wanted.path, policy=policy, access=access, progress=progress)
+        self._paths[wanted] = disk.path
+        return disk.size
+
+    async def close(self) -> None:
+        """Have all fetching stop."""
+        await self._jobs.close()
+
+
+def _nobody() -> None:
+    """Wake nobody: whoever waits for an image asks again by itself."""

@@ -1,0 +1,47 @@
+"""
+Files from elsewhere: web addresses and registries, as the functions for images bring them here.
+
+Translates; decides nothing.
+"""
+
+from pathlib import Path
+
+from virtshape.controllers.storage.protocol import Container, Web
+from virtshape.engine.machine import DEFAULT_ARCHITECTURE
+from virtshape.launcher.images.download import download
+from virtshape.launcher.images.errors import TransferError
+from virtshape.launcher.images.progress import Progress
+from virtshape.launcher.images.web import Access
+from virtshape.standalone.config import ConfigurationError, list_allowed_networks, read_configuration
+from virtshape.standalone.storage.containers import open_images
+from virtshape.standalone.storage.layout import Layout
+
+
+class ImageFetcher:
+    """Brings files into a data directory."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    def fetch_web(self, origin: Web, scratch: Path, limit: int, progress: Progress) -> Path:
+        """A file from a web address, in scratch, of at most so many bytes."""
+        target = scratch / "download"
+        if not target.exists():
+            networks = self._list_networks()
+            access = Access(origin.headers, origin.user, origin.password, origin.authorities, networks)
+            download(origin.url, target, access=access, checksum=origin.checksum, limit=limit, progress=progress)
+        return target
+
+    def _list_networks(self) -> tuple[str, ...]:
+        try:
+            return list_allowed_networks(read_configuration(self._layout.directory))
+        except ConfigurationError as error:
+            raise TransferError(str(error)) from error
+
+    def fetch_container(self, origin: Container, progress: Progress) -> Path:
+        """The disk image of a container image, which others use too."""
+        access = Access(user=origin.user, password=origin.password, authorities=origin.authorities)
+        disk = open_images(self._layout).fetch_disk(
+            origin.reference, access=access, architecture=origin.architecture or DEFAULT_ARCHITECTURE, progress=progress
+        )
+        return Path(disk.path)

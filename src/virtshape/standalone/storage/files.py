@@ -1,0 +1,120 @@
+"""
+Disk images of volumes as files: empty ones, larger ones, copies, and directories that go.
+
+Every function may block, and leaves either what was there or what was asked for.
+"""
+
+import os
+import shutil
+import stat
+from pathlib import Path
+from typing import Final
+
+from virtshape.launcher.images.clone import copy_file
+from virtshape.launcher.images.errors import RefusedImageError
+from virtshape.launcher.images.inspection import round_up
+from virtshape.launcher.images.placing import place
+from virtshape.launcher.images.progress import Progress
+from virtshape.standalone.storage.layout import IMAGE
+
+BLOCK: Final = 4096
+"""Images end with a whole block of the largest size that guests are shown."""
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory that only its owner may enter."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def make_blank(target: Path, size: int, *, preallocated: bool = False) -> None:
+    """Make an empty image of so many bytes, which takes no room unless it is to."""
+    with place(target) as partial:
+        partial.touch(mode=0o600)
+        resize(partial, size, preallocated=preallocated)
+
+
+def is_image(path: Path) -> bool:
+    """Return True if there is a disk image; RefusedImageError if something else has its name, such as a link."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISREG(found.st_mode):
+        raise RefusedImageError(f"the volume has a {path.name} that is not a file")
+    return True
+
+
+def grow(image: Path, size: int) -> None:
+    """Make an image larger; one that is large enough stays as it is."""
+    descriptor = os.open(image, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        if os.fstat(descriptor).st_size < size:
+            os.ftruncate(descriptor, round_up(size, BLOCK))
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def resize(image: Path, size: int, *, preallocated: bool = False) -> None:
+    """Give an image that nobody looks at yet its size."""
+    size = round_up(size, BLOCK)
+    with image.open("r+b") as file:
+        file.truncate(size)
+        if preallocated:
+            os.posix_fallocate(file.fileno(), 0, size)
+
+
+def copy_image(source: Path, target: Path, size: int, progress: Progress, *, preallocated: bool = False) -> None:
+    """Copy an image into a volume of so many bytes."""
+    needed = source.stat().st_size
+    if needed > round_up(size, BLOCK):
+        raise RefusedImageError(f"the source holds a disk of {needed} bytes, and the claim has {size}: make it larger")
+    with place(target) as partial:
+        copy_file(source, partial, progress, size)
+        resize(partial, size, preallocated=preallocated)
+
+
+def copy_directory(source: Path, target: Path, size: int, progress: Progress) -> None:
+    """Copy the files of a volume into one of so many bytes."""
+    sizes = {path: path.lstat().st_size for path in source.rglob("*") if stat.S_ISREG(path.lstat().st_mode)}
+    total = sum(sizes.values())
+    if total > size:
+        raise RefusedImageError(f"the source holds {total} bytes of files, and the claim has {size}: make it larger")
+    done = 0
+    for path in sorted(source.rglob("*")):
+        progress(done, total)
+        copy = target / path.relative_to(source)
+        if path.is_dir() and not path.is_symlink():
+            make_directory(copy)
+        else:
+            shutil.copy2(path, copy, follow_symlinks=False)
+            done += sizes.get(path, 0)
+
+
+def copy_volume(source: Path, target: Path, size: int, progress: Progress, *, preallocated: bool = False) -> None:
+    """Copy a volume's directory: its disk image, or its files if it has none, or an empty image if it has nothing."""
+    image = source / IMAGE
+    if is_image(image):
+        copy_image(image, target / IMAGE, size, progress, preallocated=preallocated)
+    elif any(not path.name.startswith(".") for path in source.iterdir()):
+        copy_directory(source, target, size, progress)
+    else:
+        make_blank(target / IMAGE, size, preallocated=preallocated)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a directory and all in it, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def remove_directory(path: Path) -> None:
+    """Remove a directory and all in it: first its name, so that it is never seen half gone."""
+    going = path.with_name(f".{path.name}.going")
+    for _ in range(2):  # once for what an earlier attempt left
+        if going.exists():
+            shutil.rmtree(going)
+        if path.exists():
+            path.rename(going)

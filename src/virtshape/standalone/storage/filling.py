@@ -1,0 +1,126 @@
+"""
+Filling a volume as it was ordered: fetched, unpacked, judged, converted, and put in its place as the last step.
+
+Every function may block. What is left half done lies in scratch, where the next attempt finds it or clears it away.
+"""
+
+from pathlib import Path
+from typing import Protocol
+
+from virtshape.controllers.storage.protocol import Blank, Container, Copy, Order, Origin, Restore, Upload, Volume, Web
+from virtshape.launcher.images.compression import unpack
+from virtshape.launcher.images.errors import RefusedImageError
+from virtshape.launcher.images.inspection import COMPRESSED, inspect_image, look_at
+from virtshape.launcher.images.placing import place, sync
+from virtshape.launcher.images.progress import Progress
+from virtshape.launcher.images.qcow2 import convert
+from virtshape.standalone.storage.archives import unpack_archive
+from virtshape.standalone.storage.files import copy_image, copy_volume, make_blank, resize
+from virtshape.standalone.storage.layout import Layout
+from virtshape.standalone.storage.room import MARGIN, UNSIZED_ARCHIVE, Room
+
+
+class Fetcher(Protocol):
+    """Brings files from elsewhere; what was broken off goes on where it was."""
+
+    def fetch_web(self, origin: Web, scratch: Path, limit: int, progress: Progress) -> Path:
+        """A file from a web address, in scratch, of at most so many bytes."""
+
+    def fetch_container(self, origin: Container, progress: Progress) -> Path:
+        """The disk image of a container image, which others use too."""
+
+
+def fill_volume(layout: Layout, key: str, volume: Volume, order: Order, fetcher: Fetcher, progress: Progress) -> None:
+    """Put into a volume what is ordered, as the work of this key."""
+    target, scratch = layout.image(volume.name), layout.work(key)
+    match order.origin:
+        case Blank():
+            make_blank(target, volume.size, preallocated=order.preallocated)
+        case Copy(volume=copied):
+            directory = layout.volume(copied.name)
+            copy_volume(directory, target.parent, volume.size, progress, preallocated=order.preallocated)
+        case Restore(snapshot=name):
+            directory = layout.snapshot_content(name)
+            copy_volume(directory, target.parent, volume.size, progress, preallocated=order.preallocated)
+        case Container() as origin:
+            source = fetcher.fetch_container(origin, _share(progress, 0, 80))
+            write_image(source, target, volume.size, order, scratch, _share(progress, 80, 100), keeps_source=True)
+        case Web() as origin:
+            source = fetcher.fetch_web(origin, scratch, volume.size + MARGIN, _share(progress, 0, 80))
+            _write(source, target, volume, order, scratch, _share(progress, 80, 100))
+        case Upload():
+            _write(layout.upload(key), target, volume, order, scratch, progress)
+
+
+def _write(source: Path, target: Path, volume: Volume, order: Order, scratch: Path, progress: Progress) -> None:
+    if order.content == "archive":
+        if volume.mode == "Block":
+            raise RefusedImageError("an archive needs a claim with a file system, and this one is a block device")
+        unpack_archive(source, target.parent, volume.size, scratch, progress)
+        source.unlink()
+    else:
+        write_image(source, target, volume.size, order, scratch, progress, keeps_source=False)
+
+
+def write_image(
+    source: Path, target: Path, size: int, order: Order, scratch: Path, progress: Progress, *, keeps_source: bool
+) -> None:
+    """Make a disk image of a file that came from anywhere; a source that need not be kept becomes the image itself."""
+    image = unpack_image(source, scratch, size + MARGIN, _share(progress, 0, 50))
+    info = inspect_image(image, size)
+    if info.format == "raw" and (image != source or not keeps_source):
+        resize(image, size, preallocated=order.preallocated)
+        sync(image)
+        image.chmod(0o600)
+        image.replace(target)
+        sync(target.parent)
+    elif info.format == "raw":
+        copy_image(image, target, size, _share(progress, 50, 100), preallocated=order.preallocated)
+    else:
+        with place(target) as partial:
+            convert(image, info.format, partial, "raw", _share(progress, 50, 100))
+            resize(partial, size, preallocated=order.preallocated)
+    if not keeps_source:
+        source.unlink(missing_ok=True)
+
+
+def unpack_image(source: Path, scratch: Path, limit: int | None, progress: Progress) -> Path:
+    """The image that a file holds: the file itself, or what it is a compressed form of."""
+    form, _, _ = look_at(source)
+    if form not in COMPRESSED:
+        return source
+    unpacked = scratch / "unpacked"
+    unpack(source, form, unpacked, limit, progress)
+    return unpacked
+
+
+def measure_order(order: Order, scratch: Path, upload: Path, fetcher: Fetcher, room: Room, progress: Progress) -> int:
+    """Return how large a volume must be for what is ordered; `upload` is where it is handed over, if it is."""
+    if order.content == "archive":
+        raise RefusedImageError(UNSIZED_ARCHIVE)
+    is_upload = isinstance(order.origin, Upload)
+    source = upload if is_upload else _fetch(order.origin, scratch, fetcher, room, _share(progress, 0, 90))
+    image = unpack_image(source, scratch, room.largest, _share(progress, 90, 100))
+    return inspect_image(image, room.largest).size
+
+
+def _fetch(origin: Origin, scratch: Path, fetcher: Fetcher, room: Room, progress: Progress) -> Path:
+    match origin:
+        case Web():
+            return fetcher.fetch_web(origin, scratch, room.largest, progress)
+        case Container():
+            return fetcher.fetch_container(origin, progress)
+        case _:
+            raise RefusedImageError("nothing is fetched for this volume, so that its size must be said")
+
+
+def _share(progress: Progress, start: int, end: int) -> Progress:
+    """Progress of a part of the work, told as progress of the whole."""
+
+    def report(done: int, total: int | None) -> None:
+        if total:
+            progress(start * total + min(done, total) * (end - start), 100 * total)
+        else:
+            progress(start, None)
+
+    return report

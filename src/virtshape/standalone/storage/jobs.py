@@ -1,0 +1,139 @@
+"""
+Work in threads that goes on while others ask how far it is: a few jobs at a time, each known by a key.
+
+Knows nothing of what the work is.
+"""
+
+import asyncio
+import contextlib
+import errno
+import logging
+from collections.abc import Callable
+from threading import Event, Thread
+from typing import Final
+
+from virtshape.controllers.storage.protocol import Wake, Work
+from virtshape.launcher.images.errors import ImageError, RefusedImageError
+from virtshape.launcher.images.progress import Progress, until
+from virtshape.supervise.supervisor import SupervisedTask, Supervisor
+from virtshape.supervise.tasks import STORAGE_JOBS
+
+MOST_AT_ONCE: Final = 4
+QUICK_SECONDS: Final = 0.05
+PATIENCE_SECONDS: Final = 2.0
+_log = logging.getLogger(__name__)
+
+Task = Callable[[Progress], int]
+"""Does the work, telling how far it is; the size of what came of it."""
+
+
+class Job:
+    """One piece of work; `purpose` tells apart what is done under the same key."""
+
+    def __init__(self, purpose: str, attempt: int, reads: str, writes: str) -> None:
+        self.purpose = purpose
+        self.attempt = attempt
+        self.reads = reads
+        self.writes = writes
+        self.work = Work(state="waiting")
+        self.stop = Event()
+        self.running: SupervisedTask | None = None
+
+    def report(self, done: int, total: int | None) -> None:
+        """Take note of how far the work is."""
+        self.work = Work(state="running", progress=100.0 * done / total if total else None)
+
+    def do(self, task: Task) -> None:
+        """Do the work, and take note of what came of it."""
+        if self.stop.is_set():
+            return
+        self.work = Work(state="running")
+        try:
+            size = task(until(self.stop, self.report))
+        except RefusedImageError as error:
+            self.work = Work(state="failed", message=str(error), final=True)
+        except ImageError as error:
+            self.work = Work(state="failed", message=str(error), final=False)
+        except OSError as error:
+            self.work = Work(state="failed", message=_describe(error))
+        except Exception as error:  # noqa: BLE001 - told to whoever waits for the work, and logged
+            _log.exception("%s failed", self.purpose)
+            self.work = Work(state="failed", message=f"{type(error).__name__}: {error}")
+        else:
+            self.work = Work(state="done", progress=100.0, size=size)
+
+
+class Jobs:
+    """All work under way."""
+
+    def __init__(self, supervisor: Supervisor, most_at_once: int = MOST_AT_ONCE) -> None:
+        self._supervisor = supervisor
+        self._room = asyncio.Semaphore(most_at_once)
+        self._jobs: dict[str, Job] = {}
+
+    def find(self, key: str, purpose: str, attempt: int) -> Job | None:
+        """The work of this key, if it was begun for this purpose, and not for an attempt before this one."""
+        job = self._jobs.get(key)
+        return job if job is not None and job.purpose == purpose and job.attempt >= attempt else None
+
+    async def begin(
+        self, key: str, purpose: str, attempt: int, task: Task, wake: Wake, *, reads: str = "", writes: str = ""
+    ) -> Work:
+        """Begin work, after what else was done under its key has ended; how far it is a moment later."""
+        await self.end(key)
+        job = self._jobs[key] = Job(purpose, attempt, reads, writes)
+        job.running = self._supervisor.start(
+            STORAGE_JOBS, lambda: self._run(job, task), item=f"{purpose}-{key}", finishes=True
+        )
+        job.running.task.add_done_callback(lambda _: wake())
+        await asyncio.wait({job.running.task}, timeout=QUICK_SECONDS)
+        return job.work
+
+    async def _run(self, job: Job, task: Task) -> None:
+        async with self._room:
+            if not job.stop.is_set():
+                await run_in_thread(lambda: job.do(task))
+
+    async def end(self, *keys: str) -> None:
+        """Have work stop, and wait until it has; for what does not hear, not for long: it stops when it does."""
+        jobs = [job for key in keys if (job := self._jobs.pop(key, None)) is not None]
+        for job in jobs:
+            job.stop.set()
+        running = [job.running.task for job in jobs if job.running is not None]
+        if running:
+            await asyncio.wait(running, timeout=PATIENCE_SECONDS)
+
+    async def end_of(self, volume: str) -> None:
+        """Have all work stop that reads or writes a volume."""
+        await self.end(*(key for key, job in self._jobs.items() if volume in (job.reads, job.writes)))
+
+    def is_reading(self, volume: str) -> bool:
+        """Whether work under way reads a volume."""
+        return any(job.reads == volume and job.work.state in ("waiting", "running") for job in self._jobs.values())
+
+    async def close(self) -> None:
+        """Have all work stop."""
+        await self.end(*self._jobs)
+
+
+def run_in_thread(action: Callable[[], None]) -> "asyncio.Future[None]":
+    """Do something in a thread that does not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    ended = loop.create_future()
+
+    def finish() -> None:
+        if not ended.done():
+            ended.set_result(None)
+
+    def run() -> None:
+        action()
+        with contextlib.suppress(RuntimeError):  # the loop is gone, and nobody waits any more
+            loop.call_soon_threadsafe(finish)
+
+    Thread(target=run, name="storage", daemon=True).start()
+    return ended
+
+
+def _describe(error: OSError) -> str:
+    words = "the volume is larger than a file can be here" if error.errno == errno.EFBIG else error.strerror
+    return (f"{words}: {error.filename}" if error.filename else words) if words else str(error)

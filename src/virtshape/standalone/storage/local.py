@@ -1,0 +1,196 @@
+"""
+Storage on this machine: a volume is a directory with a sparse disk image in it, under the data directory.
+
+Says what is to be done when; the bytes are moved by functions that run in threads.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from virtshape.controllers.storage.protocol import Copy, Order, StorageError, Upload, Volume, Wake, Work
+from virtshape.launcher.images.errors import ImageError, NoSpaceError
+from virtshape.launcher.images.placing import place_bytes, sweep
+from virtshape.launcher.images.progress import Progress
+from virtshape.standalone.storage.fetching import ImageFetcher
+from virtshape.standalone.storage.files import (
+    copy_volume,
+    grow,
+    is_image,
+    make_blank,
+    make_directory,
+    remove,
+    remove_directory,
+)
+from virtshape.standalone.storage.filling import Fetcher, fill_volume, measure_order
+from virtshape.standalone.storage.jobs import Jobs
+from virtshape.standalone.storage.layout import PROVISIONER, Layout
+from virtshape.standalone.storage.room import read_room
+from virtshape.supervise.supervisor import Supervisor
+
+_FILLED: Final = "filled"
+
+
+class LocalStorage:
+    """Keeps volumes in a data directory; `fetcher` brings what comes from elsewhere."""
+
+    def __init__(self, directory: Path, fetcher: Fetcher, supervisor: Supervisor) -> None:
+        self._layout = Layout(directory)
+        self._fetcher = fetcher
+        self._jobs = Jobs(supervisor)
+
+    @property
+    def provisioner(self) -> str:
+        """The name by which storage classes ask for this storage."""
+        return PROVISIONER
+
+    def locate(self, volume: Volume) -> str:
+        """Where a volume lies: its directory, or the image of its block device."""
+        return str(self._layout.locate(volume))
+
+    async def make(self, volume: Volume) -> None:
+        """See to it that the volume is there and has its size; what is in it stays."""
+        await _try(partial(self._make, volume, with_image=volume.mode == "Block"))
+
+    async def make_usable(self, volume: Volume) -> None:
+        """See to it that the volume has a disk image, an empty one if nobody has filled it."""
+        await _try(partial(self._make, volume, with_image=True))
+
+    def _make(self, volume: Volume, *, with_image: bool) -> None:
+        make_directory(self._layout.volume(volume.name))
+        image = self._layout.image(volume.name)
+        if is_image(image):
+            grow(image, volume.size)
+        elif with_image:
+            make_blank(image, volume.size)
+
+    async def remove(self, name: str) -> None:
+        """See to it that nothing is left of a volume."""
+        await self._jobs.end_of(name)
+        await _try(partial(remove_directory, self._layout.volume(name)))
+
+    async def measure(self, key: str, order: Order, attempt: int, wake: Wake) -> Work:
+        """Find out how large a volume must be for the order."""
+        job = self._jobs.find(key, "measure", attempt)
+        if job is not None:
+            return job.work
+        if self._waits_for_upload(key, order):
+            return Work(state="waiting", message="waiting for the upload")
+        scratch = self._layout.work(key)
+
+        def task(progress: Progress) -> int:
+            make_directory(scratch)
+            room = read_room(self._layout.directory)
+            room.check()
+            guarded = room.guard(progress)
+            with _clearing(scratch):
+                return measure_order(order, scratch, self._layout.upload(key), self._fetcher, room, guarded)
+
+        return await self._jobs.begin(key, "measure", attempt, task, wake)
+
+    async def fill(self, key: str, volume: Volume, order: Order, attempt: int, wake: Wake) -> Work:
+        """Put into the volume what is ordered; nothing of it is seen there before all of it is."""
+        scratch = self._layout.work(key)
+        if (scratch / _FILLED).exists():
+            return Work(state="done", progress=100.0, size=volume.size)
+        job = self._jobs.find(key, "fill", attempt)
+        if job is not None:
+            return job.work
+        if self._waits_for_upload(key, order):
+            return Work(state="waiting", message="waiting for the upload")
+
+        def task(progress: Progress) -> int:
+            room = read_room(self._layout.directory)
+            room.check(volume.size if order.preallocated else 0)
+            make_directory(scratch)
+            make_directory(self._layout.volume(volume.name))
+            sweep(self._layout.volume(volume.name))
+            with _clearing(scratch):
+                fill_volume(self._layout, key, volume, order, self._fetcher, room.guard(progress))
+            place_bytes(scratch / _FILLED, volume.name.encode())
+            return volume.size
+
+        reads = order.origin.volume.name if isinstance(order.origin, Copy) else ""
+        return await self._jobs.begin(key, "fill", attempt, task, wake, reads=reads, writes=volume.name)
+
+    def _waits_for_upload(self, key: str, order: Order) -> bool:
+        return isinstance(order.origin, Upload) and not self._layout.upload(key).exists()
+
+    async def forget(self, key: str) -> None:
+        """End work that nobody wants any more, and leave nothing of it."""
+        await self._jobs.end(key)
+        self._layout.upload(key).unlink(missing_ok=True)
+        await _try(partial(remove_directory, self._layout.work(key)))
+
+    async def keep_only(self, keys: Collection[str]) -> None:
+        """Leave nothing of work that is none of these."""
+        for directory in (self._layout.scratch, self._layout.uploads):
+            for path in directory.iterdir() if directory.exists() else ():
+                if path.name not in keys:
+                    await _try(partial(remove, path))
+
+    def is_being_copied(self, name: str) -> bool:
+        """Whether work under way reads the volume of this name, so that nobody may write to it."""
+        return self._jobs.is_reading(name)
+
+    async def take_snapshot(self, name: str, volume: Volume, wake: Wake) -> Work:
+        """Keep a copy of the volume as it is now."""
+        target = self._layout.snapshot(name)
+        if (target / _FILLED).exists():
+            return Work(state="done", progress=100.0, size=volume.size)
+        job = self._jobs.find(name, "snapshot", 0)
+        if job is not None:
+            return job.work
+
+        def task(progress: Progress) -> int:
+            room = read_room(self._layout.directory)
+            room.check()
+            remove_directory(target)
+            content = self._layout.snapshot_content(name)
+            make_directory(content)
+            copy_volume(self._layout.volume(volume.name), content, volume.size, room.guard(progress))
+            place_bytes(target / _FILLED, volume.name.encode())
+            return volume.size
+
+        return await self._jobs.begin(name, "snapshot", 0, task, wake, reads=volume.name)
+
+    async def remove_snapshot(self, name: str) -> None:
+        """See to it that nothing is left of a snapshot."""
+        await self._jobs.end(name)
+        await _try(partial(remove_directory, self._layout.snapshot(name)))
+
+    async def close(self) -> None:
+        """Have all work stop; it goes on at the next start."""
+        await self._jobs.close()
+
+
+@contextmanager
+def _clearing(scratch: Path) -> Iterator[None]:
+    """Remove what work has written if there is no room for all of it, or nothing else would have room either."""
+    try:
+        yield
+    except NoSpaceError:
+        remove_directory(scratch)
+        raise
+
+
+async def _try(action: "partial[None]") -> None:
+    try:
+        await asyncio.to_thread(action)
+    except ImageError as error:
+        raise StorageError(str(error)) from error
+    except OSError as error:
+        raise StorageError(f"{error.strerror or error}: {error.filename or 'the data directory'}") from error
+
+
+@asynccontextmanager
+async def open_storage(directory: Path, supervisor: Supervisor) -> AsyncIterator[LocalStorage]:
+    """Storage in a data directory, for as long as the block lasts."""
+    storage = LocalStorage(directory, ImageFetcher(Layout(directory)), supervisor)
+    try:
+        yield storage
+    finally:
+        await storage.close()

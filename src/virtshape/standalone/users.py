@@ -1,0 +1,61 @@
+"""
+Users of a system: credentials in the directory's register, and bindings in its API, given and taken back together.
+
+Decides nothing about what a role permits.
+"""
+
+from pathlib import Path
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from virtshape.api.core.namespace import Namespace
+from virtshape.api.rbac import ClusterRoleBinding, RoleBinding
+from virtshape.api.status import StatusError
+from virtshape.apiserver.auth.authorization import Binding
+from virtshape.apiserver.auth.users import Directory, create_user, remove_user
+from virtshape.client.protocol import Client
+from virtshape.standalone.location import read_access
+
+_STRUCTS: Final[dict[str, type[Binding]]] = {"RoleBinding": RoleBinding, "ClusterRoleBinding": ClusterRoleBinding}
+
+
+class Grant(Struct, frozen=True, kw_only=True):
+    """What a user is given."""
+
+    namespace: str | None = None
+    role: str | None = None
+    groups: tuple[str, ...] = ()
+    by: Literal["certificate", "token"] = "certificate"
+
+
+async def admit_user(client: Client, directory: Path, name: str, grant: Grant, url: str | None = None) -> str:
+    """Give a user access; their kubeconfig, with the server's address as they reach it."""
+    if grant.namespace:
+        await client.get(Namespace, grant.namespace)  # refused before anything is given
+    new = create_user(
+        Directory(directory),
+        url or read_access(directory).server,
+        name,
+        namespace=grant.namespace,
+        role=grant.role,
+        groups=grant.groups,
+        by=grant.by,
+    )
+    for binding in new.bindings:
+        try:
+            await client.create(binding)
+        except StatusError as error:
+            if error.reason != "AlreadyExists":  # the name says it all, so one that is there is the same
+                raise
+    return new.kubeconfig
+
+
+async def dismiss_user(client: Client, directory: Path, name: str) -> None:
+    """Take back all that a user was given."""
+    for kind, namespace, binding in remove_user(Directory(directory), name):
+        try:
+            await client.delete(_STRUCTS[kind], binding, namespace)
+        except StatusError as error:
+            if error.reason != "NotFound":
+                raise

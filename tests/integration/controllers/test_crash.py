@@ -1,0 +1,176 @@
+"""
+Killed between any two writes, and started again, the controllers come to the same end.
+
+A write that was made and not answered is no case of its own: whoever comes after finds what was made, and finds the
+same where the next write was not made.
+"""
+
+import itertools
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from tests.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
+from tests.worlds import run
+
+from virtshape.api.apps import ControllerRevision
+from virtshape.api.cdi import DataVolume
+from virtshape.api.codec import to_tree
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.namespace import Namespace
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.client.resources import metadata_of
+from virtshape.controllers.manager import Controllers
+from virtshape.controllers.vm.revisionsync import is_settled, pinned_names
+from virtshape.controllers.vmi.phases import phase_of
+
+DISK = {
+    "metadata": {"name": "root"},
+    "spec": {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}},
+}
+VOLUMES = {"volumes": [{"name": "root", "dataVolume": {"name": "root"}}]}
+STRIDE = 1
+"""From one death to the next, in writes."""
+
+Play = Callable[[Place, int], Awaitable[bool]]
+"""Plays a scene in which the controllers die at a write, and checks how it ends; whether they came to that write."""
+
+
+def play_every_death(play: Play, directory: Path) -> None:
+    """Play a scene over and over, with a death that comes later each time, until it ends before they die."""
+    for write in itertools.count(1, STRIDE):
+        if not _play(play, directory / str(write), write):
+            break
+    assert write > 1, "nobody died"
+
+
+def _play(play: Play, directory: Path, write: int) -> bool:
+    directory.mkdir(mode=0o700)
+    died: list[bool] = []
+
+    async def scenario() -> None:
+        async with placed(directory) as place:
+            died.append(await play(place, write))
+
+    try:
+        run(scenario())
+    except BaseException as error:
+        error.add_note(f"the controllers were to die at their write {write}")
+        raise
+    return died[0]
+
+
+async def create_vm(place: Place) -> None:
+    await place.create(instancetype_tree(), preference_tree(), vm_tree(template=VOLUMES, dataVolumeTemplates=[DISK]))
+
+
+async def check_running(place: Place) -> VirtualMachineInstance:
+    async with place.controlling() as controllers:
+        await place.wait_for("Running")
+        await place.settle(controllers)
+        vm, vmi = await place.vm(), await place.vmi()
+        assert is_settled(vm)
+        await place.wait_for_revisions(*pinned_names(vm).values(), "start")
+        assert vm.status is not None
+        assert (vm.status.created, vm.status.state_change_requests) == (True, None)
+        volume = await place.client.get(DataVolume, "root", "default")
+        assert volume.status is not None
+        assert volume.status.phase == "Succeeded"
+        return vmi
+
+
+async def wait_until_all_is_gone(place: Place) -> None:
+    await place.wait_until_gone(VirtualMachine)
+    await place.wait_until_gone(VirtualMachineInstance)
+    await place.wait_until_gone(DataVolume, "root")
+    await place.wait_until_gone(PersistentVolumeClaim, "root")
+    await place.wait_for_revisions()
+
+
+def test_a_start_survives_a_crash(tmp_path: Path) -> None:
+    async def play(place: Place, write: int) -> bool:
+        async def finish(controllers: Controllers) -> None:
+            await place.wait_for("Running")
+            await place.settle(controllers)
+
+        await create_vm(place)
+        died = await place.kill_at(write, finish)
+        await check_running(place)
+        return died
+
+    play_every_death(play, tmp_path)
+
+
+def test_a_deletion_survives_a_crash(tmp_path: Path) -> None:
+    async def play(place: Place, write: int) -> bool:
+        await create_vm(place)
+        await check_running(place)
+        await place.client.delete(VirtualMachine, "vm1", "default")
+        died = await place.kill_at(write, lambda _: wait_until_all_is_gone(place))
+        async with place.controlling():
+            await wait_until_all_is_gone(place)
+        return died
+
+    play_every_death(play, tmp_path)
+
+
+def test_a_restart_survives_a_crash(tmp_path: Path) -> None:
+    async def play(place: Place, write: int) -> bool:
+        async def finish(controllers: Controllers) -> None:
+            await eventually(is_another, "no other instance is there")
+            await place.wait_for("Running")
+            await place.settle(controllers)
+
+        async def is_another() -> bool | None:
+            vmi = await place.find(VirtualMachineInstance)
+            return True if vmi is not None and metadata_of(vmi).uid != uid else None
+
+        await create_vm(place)
+        before = await check_running(place)
+        uid = metadata_of(before).uid
+        requests = [{"action": "Stop", "uid": uid}, {"action": "Start"}]
+        patch = {"status": {"stateChangeRequests": requests}}
+        await place.client.patch(VirtualMachine, "vm1", "default", patch=patch, subresource="status")
+        died = await place.kill_at(write, finish)
+        after = await check_running(place)
+        assert metadata_of(after).uid != uid
+        assert to_tree(after.spec) == to_tree(before.spec)
+        return died
+
+    play_every_death(play, tmp_path)
+
+
+async def are_running(place: Place, count: int) -> bool | None:
+    """Whether there are so many instances, all of them running."""
+    instances = (await place.client.list(VirtualMachineInstance, "team")).items
+    return True if [phase_of(one) for one in instances] == ["Running"] * count else None
+
+
+def test_many_vms_killed_again_and_again_are_all_there_and_then_all_gone(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            await place.create(instancetype_tree(), preference_tree())
+            await place.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+            for number in range(30):
+                tree = vm_tree(f"vm{number}")
+                tree["metadata"]["namespace"] = "team"
+                await place.create(tree)
+
+            async def finish(controllers: Controllers) -> None:
+                await eventually(lambda: are_running(place, 30), "not all of them run")
+                await place.settle(controllers)
+
+            assert all([await place.kill_at(35 + 7 * round_, finish) for round_ in range(5)])
+            async with place.controlling() as controllers:
+                await finish(controllers)
+                assert await are_running(place, 30)
+                assert len((await place.client.list(ControllerRevision, "team")).items) == 90
+            await place.client.delete(Namespace, "team")
+            for round_ in range(5):
+                await place.kill_at(10 + 4 * round_, lambda _: place.wait_until_gone(Namespace, "team"))
+            async with place.controlling():
+                await place.wait_until_gone(Namespace, "team")
+            for kind in (VirtualMachine, VirtualMachineInstance, ControllerRevision):
+                assert not (await place.client.list(kind)).items
+
+    run(scenario())

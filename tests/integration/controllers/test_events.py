@@ -1,0 +1,77 @@
+"""Events: told once, counted after that, also by a controller that was started anew."""
+
+from pathlib import Path
+
+from tests.build import build_vm
+from tests.controlled import Place, placed
+from tests.lives import NOW, STAMP
+from tests.worlds import run
+
+from virtshape.api.codec import to_tree
+from virtshape.controllers.eventexpiry import EventExpiry
+from virtshape.controllers.runtime.events import Recorder
+from virtshape.supervise.supervisor import Supervisor
+
+COMPONENT = "teller"
+
+
+async def tell(place: Place, times: int, *, now: float) -> None:
+    vm = build_vm(namespace="default")
+    recorder = Recorder(place.client, COMPONENT, lambda: now)
+    async with recorder.running(Supervisor()):
+        for _ in range(times):
+            recorder.tell(vm, "FailedCreate", "no room", warning=True)
+        await recorder.flush()
+
+
+def test_the_same_again_is_counted(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            await tell(place, 3, now=NOW)
+            await tell(place, 2, now=NOW + 60)
+            (event,) = await place.list_events(COMPONENT)
+            tree = to_tree(event)
+            del tree["metadata"]
+            assert tree == {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "involvedObject": {
+                    "apiVersion": "kubevirt.io/v1",
+                    "kind": "VirtualMachine",
+                    "name": "vm1",
+                    "namespace": "default",
+                },
+                "type": "Warning",
+                "reason": "FailedCreate",
+                "message": "no room",
+                "count": 5,
+                "firstTimestamp": STAMP,
+                "lastTimestamp": "2027-01-15T08:01:00Z",
+                "source": {"component": COMPONENT},
+                "reportingComponent": COMPONENT,
+                "reportingInstance": "",
+            }
+
+    run(scenario())
+
+
+def test_events_are_forgotten_an_hour_after_they_last_happened(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            await tell(place, 1, now=NOW)
+            assert await EventExpiry(place.client, lambda: NOW + 3600).sweep() == 0
+            assert await EventExpiry(place.client, lambda: NOW + 3601).sweep() == 1
+            assert not await place.list_events(COMPONENT)
+
+    run(scenario())
+
+
+def test_what_cannot_be_told_holds_nobody_up(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            recorder = Recorder(place.client, COMPONENT, lambda: NOW)
+            async with recorder.running(Supervisor()):
+                recorder.tell(build_vm(namespace="nowhere"), "Lost", "nobody hears it")
+            assert not await place.list_events(COMPONENT)
+
+    run(scenario())

@@ -1,0 +1,136 @@
+"""Guests that fail: rerun, backed off, or left alone, as the run strategy says."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
+from tests.worlds import run
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.client.resources import metadata_of
+from virtshape.controllers.manager import Controllers
+from virtshape.controllers.runtime.loop import Name
+from virtshape.controllers.vm.runstrategy import is_final
+from virtshape.controllers.vm.startfailure import FIRST_DELAY_SECONDS
+from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.vmi.launcher import SimulatedLauncher
+from virtshape.controllers.vmi.phases import phase_of
+from virtshape.supervise.supervisor import Supervisor
+
+NAME = Name("default", "vm1")
+
+
+class Fragile(SimulatedLauncher):
+    """A launcher whose guests end as they are told to, the first few of them; whoever asks twice is told the same."""
+
+    def __init__(self, *ends: Guest) -> None:
+        super().__init__()
+        self.ends = list(ends)
+        self.launched: set[str] = set()
+        self._told: dict[tuple[str, str], Guest] = {}
+
+    async def launch(self, vmi: VirtualMachineInstance) -> Guest:
+        uid = metadata_of(vmi).uid or ""
+        self.launched.add(uid)
+        key = uid, phase_of(vmi)
+        if key not in self._told and self.ends and not is_final(vmi):
+            self._told[key] = self.ends.pop(0)
+        return self._told[key] if key in self._told and not is_final(vmi) else await super().launch(vmi)
+
+
+class Hands:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@asynccontextmanager
+async def running(place: Place, launcher: Fragile, clock: Hands) -> AsyncIterator[Controllers]:
+    controllers = Controllers(place.connect_as_system(), launcher, clock, supervisor=Supervisor())
+    async with controllers.running():
+        yield controllers
+
+
+def test_starts_that_fail_wait_longer_each_time(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        launcher, clock = Fragile(Guest("failed", "no disk"), Guest("failed", "no disk")), Hands()
+        async with placed(tmp_path) as place, running(place, launcher, clock) as controllers:
+            await place.create(instancetype_tree(), preference_tree(), vm_tree())
+            vm = await place.wait_for("CrashLoopBackOff")
+            await place.wait_until_gone(VirtualMachineInstance)
+            await place.settle(controllers)
+            vm = await place.vm()
+            assert vm.status is not None
+            assert vm.status.start_failure is not None
+            assert vm.status.start_failure.consecutive_fail_count == 1
+            assert len(launcher.launched) == 1
+            clock.now += FIRST_DELAY_SECONDS
+            controllers.vms.queue.add(NAME)
+
+            async def look() -> bool | None:
+                vm = await place.vm()
+                failure = vm.status.start_failure if vm.status else None
+                return True if failure is not None and failure.consecutive_fail_count == 2 else None
+
+            await eventually(look, "the second failure is not counted")
+            await place.wait_until_gone(VirtualMachineInstance)
+            clock.now += 4 * FIRST_DELAY_SECONDS
+            controllers.vms.queue.add(NAME)
+            await place.wait_for("Running")
+            await place.settle(controllers)
+            vm = await place.vm()
+            assert vm.status is not None
+            assert vm.status.start_failure is None
+            assert len(launcher.launched) == 3
+
+    run(scenario())
+
+
+def test_a_failure_is_rerun_and_a_success_is_not(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        launcher = Fragile(Guest("running"), Guest("failed", "panic"), Guest("running"), Guest("succeeded"))
+        async with placed(tmp_path) as place, running(place, launcher, Hands()) as controllers:
+            await place.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="RerunOnFailure"))
+
+            async def look() -> bool | None:
+                controllers.vmis.queue.add(NAME)  # as a launcher would when a guest changes
+                vm = await place.vm()
+                stopped = vm.status is not None and vm.status.printable_status == "Stopped"
+                return True if not launcher.ends and stopped else None
+
+            await eventually(look, "it does not end")
+            await place.settle(controllers)
+            assert len(launcher.launched) == 2
+            assert await place.find(VirtualMachineInstance) is None
+            vm = await place.vm()
+            assert vm.status is not None
+            assert vm.status.state_change_requests is None
+
+    run(scenario())
+
+
+def test_once_is_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        launcher = Fragile(Guest("running"), Guest("failed", "panic"))
+        async with placed(tmp_path) as place, running(place, launcher, Hands()) as controllers:
+            await place.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Once"))
+
+            async def look() -> bool | None:
+                controllers.vmis.queue.add(NAME)
+                vmi = await place.find(VirtualMachineInstance)
+                return True if vmi is not None and is_final(vmi) else None
+
+            await eventually(look, "it does not end")
+            await place.settle(controllers)
+            await place.client.delete(VirtualMachineInstance, "vm1", "default")
+            await place.wait_until_gone(VirtualMachineInstance)
+            await place.settle(controllers)
+            assert await place.find(VirtualMachineInstance) is None
+            assert len(launcher.launched) == 1
+
+    run(scenario())

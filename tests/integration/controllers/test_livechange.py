@@ -1,0 +1,102 @@
+"""What reaches a guest while it runs: more vCPUs and memory where there is room, pauses and resets."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.controlled import Place, eventually, placed, vm_tree
+from tests.worlds import run
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.status import StatusError
+from virtshape.controllers.runtime.conditions import find_condition, is_condition_true
+
+ROOM: Tree = {
+    "spec": {
+        "domain": {
+            "cpu": {"sockets": 1, "maxSockets": 4},
+            "memory": {"guest": "1Gi", "maxGuest": "4Gi"},
+            "devices": {},
+        }
+    }
+}
+
+
+def sized_vm() -> Tree:
+    tree = vm_tree(template=ROOM)
+    tree["spec"] = {"runStrategy": "Always", "template": ROOM}
+    return tree
+
+
+async def resize(place: Place, *, sockets: int, memory: str) -> None:
+    domain = {"cpu": {"sockets": sockets}, "memory": {"guest": memory}}
+    patch = {"spec": {"template": {"spec": {"domain": domain}}}}
+    await place.client.patch(VirtualMachine, "vm1", "default", patch=patch)
+
+
+@pytest.mark.parametrize(
+    ("sockets", "memory"), [(2, "2Gi"), (1, "1Gi")], ids=["to less than that", "to what it was started with"]
+)
+def test_a_vm_grows_while_it_runs_and_asks_for_a_restart_when_it_is_to_shrink(
+    tmp_path: Path, sockets: int, memory: str
+) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling() as controllers:
+            await place.create(sized_vm())
+            await place.wait_for("Running")
+            before = await place.vmi()
+            await resize(place, sockets=3, memory="2Gi")
+
+            async def look() -> VirtualMachineInstance | None:
+                vmi: Any = await place.vmi()
+                return vmi if vmi.status.current_cpu_topology.sockets == 3 else None
+
+            vmi: Any = await eventually(look, "the instance has not grown")
+            assert vmi.metadata.uid == (before.metadata and before.metadata.uid)
+            seen = vmi.status.memory
+            assert (seen.guest_at_boot, seen.guest_requested, seen.guest_current) == ("1Gi", "2Gi", "2Gi")
+            await place.settle(controllers)
+            vm: Any = await place.vm()
+            assert find_condition(vm.status.conditions, "RestartRequired") is None
+            assert (vm.status.effective.vcpus, vm.status.effective.memory) == (3, "2Gi")
+
+            await resize(place, sockets=sockets, memory=memory)
+
+            async def asks() -> bool | None:
+                vm: Any = await place.vm()
+                return is_condition_true(vm.status.conditions, "RestartRequired") or None
+
+            await eventually(asks, "no restart is asked for")
+            vmi = await place.vmi()
+            assert vmi.spec.domain.cpu.sockets == 3
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("version", ["v1", "v1alpha3"])
+def test_a_guest_is_paused_and_goes_on(tmp_path: Path, version: str) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.hosting():
+
+            async def ask(action: str) -> int:
+                group = f"/apis/subresources.kubevirt.io/{version}"
+                path = f"{group}/namespaces/default/virtualmachineinstances/vm1/{action}"
+                try:
+                    return (await place.client.ask("PUT", path)).status
+                except StatusError as error:
+                    return error.code
+
+            await place.create(sized_vm())
+            await place.wait_for("Running")
+            assert await ask("pause") == 202
+            await place.wait_for("Paused")
+            assert await ask("pause") == 409
+            assert await ask("unpause") == 202
+            await place.wait_for("Running")
+            assert await ask("unpause") == 409
+            assert await ask("reset") == 202
+            assert await ask("softreboot") == 202
+
+    run(scenario())

@@ -1,0 +1,115 @@
+"""Owner references that a user of one namespace writes, and what they must not do to others."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.build import Tree
+from tests.controlled import Place, eventually, placed
+from tests.worlds import run
+
+from virtshape.api.codec import object_from_tree
+from virtshape.api.core.config import ConfigMap
+from virtshape.api.core.namespace import Namespace
+from virtshape.api.rbac import ClusterRole
+from virtshape.apiserver.auth.authentication import AUTHENTICATED, User
+from virtshape.client.resources import metadata_of
+from virtshape.client.rest import RestClient
+from virtshape.standalone.inprocess import connect
+
+RBAC = "rbac.authorization.k8s.io"
+
+
+def refer(owner: ConfigMap) -> Tree:
+    metadata = metadata_of(owner)
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": metadata.name,
+        "uid": metadata.uid,
+        "blockOwnerDeletion": True,
+    }
+
+
+async def create_map(
+    client: RestClient, namespace: str, name: str, *owners: ConfigMap, finalizers: tuple[str, ...] = ()
+) -> ConfigMap:
+    metadata: Tree = {"name": name, "namespace": namespace, "ownerReferences": [refer(owner) for owner in owners]}
+    metadata["finalizers"] = list(finalizers)
+    await client.create(object_from_tree({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}))
+    return await client.get(ConfigMap, name, namespace)
+
+
+async def make_user(place: Place, namespace: str) -> RestClient:
+    """Return a client of a user with the role edit in a new namespace, and nowhere else."""
+    reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "edit"}
+    binding = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "edit", "namespace": namespace},
+        "roleRef": reference,
+        "subjects": [{"apiGroup": RBAC, "kind": "User", "name": namespace}],
+    }
+    await place.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}, binding)
+    return connect(place.server, User(namespace, (AUTHENTICATED,)), manager=namespace)
+
+
+@asynccontextmanager
+async def two_users(directory: Path) -> AsyncIterator[tuple[Place, RestClient, RestClient]]:
+    async with placed(directory) as place, place.controlling():
+        yield place, await make_user(place, "dev"), await make_user(place, "prod")
+
+
+def test_an_owner_of_another_namespace_does_not_hold_up_its_deletion(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with two_users(tmp_path) as (place, dev, prod):
+            victim = await create_map(prod, "prod", "victim")
+            await create_map(dev, "dev", "leech", victim, finalizers=("example.com/never",))
+            await prod.delete(ConfigMap, "victim", "prod", propagation="Foreground")
+
+            async def look() -> bool | None:
+                return True if await place.find(ConfigMap, "victim", "prod") is None else None
+
+            await eventually(look, "an object of another namespace blocks the deletion")
+
+    run(scenario())
+
+
+def test_a_namespace_with_owner_cycles_goes(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with two_users(tmp_path) as (place, dev, _):
+            first = await create_map(dev, "dev", "first")
+            second = await create_map(dev, "dev", "second", first)
+            itself = await create_map(dev, "dev", "itself")
+            for one, owner in (("first", second), ("itself", itself)):
+                patch = {"metadata": {"ownerReferences": [refer(owner)]}}
+                await dev.patch(ConfigMap, one, "dev", patch=patch)
+            for one in ("first", "itself"):
+                await dev.delete(ConfigMap, one, "dev", propagation="Foreground")
+            await place.client.delete(Namespace, "dev")
+
+            async def look() -> bool | None:
+                return True if await place.find(Namespace, "dev", "") is None else None
+
+            await eventually(look, "the namespace is still Terminating")
+
+    run(scenario())
+
+
+def test_a_cluster_wide_object_with_a_namespaced_owner_stays(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with two_users(tmp_path) as (place, dev, _):
+            owner = await create_map(dev, "dev", "owner")
+            role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "kept"}}
+            role["metadata"] = {"name": "kept", "ownerReferences": [refer(owner)]}
+            await place.create(role)
+            child = await create_map(dev, "dev", "child", owner)
+            await dev.delete(ConfigMap, "owner", "dev")
+
+            async def look() -> bool | None:
+                return True if await place.find(ConfigMap, metadata_of(child).name or "", "dev") is None else None
+
+            await eventually(look, "the dependent in the same namespace is still there")
+            assert await place.find(ClusterRole, "kept", "") is not None
+
+    run(scenario())

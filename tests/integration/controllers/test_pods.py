@@ -1,0 +1,51 @@
+"""Guests in pods, played on our own server: pods as a kubelet would tell of them, VMs and instances follow."""
+
+from pathlib import Path
+
+import pytest
+from tests.podlives import PLAYS, Stage, controlled_pods
+from tests.worlds import opened, run
+
+from virtshape.api.kubevirt.configuration import KubeVirt
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.apiserver.shaping import CONTROLLER_USER
+from virtshape.standalone.inprocess import connect
+
+
+@pytest.mark.parametrize("play", PLAYS)
+def test_a_guest_in_a_pod(play: str, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened("in-process", tmp_path) as world:
+            stage = Stage(world.client, "default")
+            await stage.prepare()
+            async with controlled_pods(connect(world.system.server, CONTROLLER_USER)):
+                await PLAYS[play](stage)
+
+    run(scenario())
+
+
+HOST_DISK = [{"name": "d", "hostDisk": {"path": "/srv/d.img", "type": "Disk"}}]
+
+
+def test_an_instance_that_passed_admission_gets_no_pod_with_a_disk_of_the_node(tmp_path: Path) -> None:
+    """The machine's own configuration admits it here; the pod builder checks the cluster's feature gate again."""
+    (tmp_path / "config.yaml").write_text("hostDisks: {roots: [/srv]}\n")
+
+    async def scenario() -> None:
+        async with opened("in-process", tmp_path) as world:
+            stage = Stage(world.client, "default")
+            await stage.prepare()
+            async with controlled_pods(connect(world.system.server, CONTROLLER_USER)):
+                await stage.create_vm(template={"volumes": HOST_DISK})
+                vm = await stage.wait_for_status("ErrorUnschedulable")
+                told = [one.message or "" for one in (vm.status.conditions if vm.status else None) or ()]
+                assert any("HostDisk feature gate is not enabled" in message for message in told), told
+                assert await stage.list_pods() == []
+                gates = {"developerConfiguration": {"featureGates": ["HostDisk"]}}
+                await world.client.patch(KubeVirt, "kubevirt", "kubevirt", patch={"spec": {"configuration": gates}})
+                await world.client.delete(VirtualMachineInstance, "vm1", "default")
+                pod = await stage.wait_for_pod()
+                assert pod.spec is not None
+                assert any(one.host_path is not None for one in pod.spec.volumes or ())
+
+    run(scenario())

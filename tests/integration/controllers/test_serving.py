@@ -1,0 +1,40 @@
+"""Controllers beside a server that listens, and none where they are not wanted."""
+
+from pathlib import Path
+
+import pytest
+from tests.controlled import Place, instancetype_tree, preference_tree, vm_tree
+from tests.worlds import run
+
+from virtshape.api.core.node import Node
+from virtshape.client.http import HttpTransport
+from virtshape.client.kubeconfig import find_access
+from virtshape.client.rest import RestClient
+from virtshape.standalone.controllers import list_stored
+from virtshape.standalone.server import Settings, serve
+
+
+@pytest.mark.parametrize("controllers", [True, False], ids=["with controllers", "without"])
+def test_a_server_runs_controllers_if_told_to(tmp_path: Path, controllers: bool) -> None:
+    async def scenario() -> None:
+        settings = Settings(directory=tmp_path, port=0, catalog=False, controllers=controllers, launcher="simulate")
+        async with serve(settings) as ready:
+            client = RestClient(HttpTransport(find_access(path=str(ready.kubeconfig))))
+            try:
+                place = Place(None, client)
+                await place.create(instancetype_tree(), preference_tree(), vm_tree())
+                if controllers:
+                    await place.wait_for("Running")
+                else:
+                    assert await place.find(Node, "simulated", "") is None
+            finally:
+                await client.close()
+
+    run(scenario())
+
+
+def test_all_kinds_that_are_stored_are_looked_after() -> None:
+    names = [kind.__name__ for kind in list_stored()]
+    assert {"VirtualMachine", "ControllerRevision", "ClusterRole", "Namespace"} <= set(names)
+    assert not {"TokenReview", "CustomResourceDefinition", "UploadTokenRequest"} & set(names)
+    assert "Namespace" not in [kind.__name__ for kind in list_stored(namespaced=True)]

@@ -1,0 +1,28 @@
+"""What is kept at hand is lighter than what the server has, and takes nothing from it."""
+
+from pathlib import Path
+
+from tests.controlled import instancetype_tree, placed
+from tests.worlds import run
+
+from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
+from virtshape.client.resources import metadata_of
+from virtshape.controllers.runtime.trimming import SlimClient
+
+
+def test_field_ownership_is_left_out_and_survives_an_update(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            await place.create(instancetype_tree())
+            client = SlimClient(place.client)
+            (light,) = (await client.list(VirtualMachineClusterInstancetype)).items
+            assert metadata_of(light).managed_fields is None
+            async for event in client.watch(VirtualMachineClusterInstancetype, initial=True):
+                assert event.item == light
+                break
+            metadata_of(light).labels = {"own": "1"}
+            await client.update(light)
+            whole = await client.get(VirtualMachineClusterInstancetype, "small")
+            assert "spec" in str(metadata_of(whole).managed_fields)
+
+    run(scenario())

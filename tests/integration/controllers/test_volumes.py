@@ -1,0 +1,129 @@
+"""DataVolumes, claims and data sources: names, phases and owners."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from tests.build import Tree
+from tests.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
+from tests.worlds import run
+
+from virtshape.api.cdi import DataSource, DataVolume
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.model import Model
+from virtshape.client.protocol import Client, WatchEvent
+from virtshape.client.resources import metadata_of
+from virtshape.controllers.manager import COMPONENT
+
+BEHIND_SECONDS = 0.3
+AWAITED: Tree = {"source": {"upload": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}}
+WITH_DISK: Tree = {
+    "template": {"volumes": [{"name": "root", "dataVolume": {"name": "root"}}]},
+    "dataVolumeTemplates": [{"metadata": {"name": "root", "labels": {"own": "1"}}, "spec": AWAITED}],
+}
+
+
+def test_disks_are_made_with_their_vm_and_the_vm_waits_for_them(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place:
+            await place.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
+            async with place.controlling("none") as controllers:
+                await place.wait_for("Provisioning")
+                await place.settle(controllers)
+                assert await place.find(VirtualMachineInstance) is None
+                volume = await place.client.get(DataVolume, "root", "default")
+                vm = await place.vm()
+                (owner,) = metadata_of(volume).owner_references or []
+                assert (owner.kind, owner.uid, owner.controller) == ("VirtualMachine", metadata_of(vm).uid, True)
+                assert metadata_of(volume).labels == {"own": "1", "kubevirt.io/created-by": metadata_of(vm).uid}
+                claim = await place.client.get(PersistentVolumeClaim, "root", "default")
+                (owner,) = metadata_of(claim).owner_references or []
+                assert (owner.kind, owner.name) == ("DataVolume", "root")
+                assert claim.spec is not None
+                assert claim.spec.access_modes == ["ReadWriteOnce"]
+                assert volume.status is not None
+                assert volume.status.phase == "UploadReady"
+            async with place.controlling("simulate"):
+                await place.wait_for("Running")
+                volume = await place.client.get(DataVolume, "root", "default")
+                assert volume.status is not None
+                assert (volume.status.phase, volume.status.progress) == ("Succeeded", "100.0%")
+
+    run(scenario())
+
+
+class Behind:
+    """A client that hears of DataVolumes a while after they have changed."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def watch(self, kind: type[Model], *given: Any, **named: Any) -> AsyncIterator[WatchEvent[Any]]:
+        async with aclosing(self._client.watch(kind, *given, **named)) as events:
+            async for event in events:
+                if kind is DataVolume:
+                    await asyncio.sleep(BEHIND_SECONDS)
+                yield event
+
+
+def test_a_disk_that_was_just_made_is_not_missed(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling(wrap=Behind) as controllers:
+            await place.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
+            await place.wait_for("Running")
+            await place.settle(controllers)
+            events = await place.list_events(COMPONENT)
+            assert [one.message for one in events if one.type == "Warning"] == []
+
+    run(scenario())
+
+
+def test_a_claim_that_is_missing_is_waited_for(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling():
+            disk = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "mine"}}]}
+            await place.create(instancetype_tree(), preference_tree(), vm_tree(template=disk))
+            vm = await place.wait_for("ErrorPvcNotFound")
+            assert vm.status is not None
+            told = next(one for one in vm.status.conditions or () if one.type == "DataVolumesReady")
+            assert (told.reason, told.message) == ("FailedPvcNotFound", "PersistentVolumeClaim mine is not there")
+            await place.create(claim_tree("mine"))
+            await place.wait_for("Running")
+
+    run(scenario())
+
+
+def claim_tree(name: str) -> Tree:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
+
+
+def test_a_data_source_is_ready_once_its_claim_is_there(tmp_path: Path) -> None:
+    async def is_ready(place: Place) -> str | None:
+        source = await place.client.get(DataSource, "golden", "default")
+        conditions = (source.status.conditions if source.status else None) or []
+        return next((one.status for one in conditions if one.type == "Ready"), None)
+
+    async def scenario() -> None:
+        async with placed(tmp_path) as place, place.controlling() as controllers:
+            source = {"source": {"pvc": {"name": "image", "namespace": "default"}}}
+            metadata = {"name": "golden", "namespace": "default"}
+            tree = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource", "metadata": metadata}
+            await place.create({**tree, "spec": source})
+            await place.settle(controllers)
+            assert await is_ready(place) == "False"
+            await place.create(claim_tree("image"))
+
+            async def look() -> bool | None:
+                return True if await is_ready(place) == "True" else None
+
+            await eventually(look, "the source is not ready")
+
+    run(scenario())

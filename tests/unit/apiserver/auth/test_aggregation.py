@@ -1,0 +1,52 @@
+import pytest
+from tests.access import BOB, build_binding, build_gathering, build_role, build_rule, want
+
+from virtshape.api.codec import from_tree
+from virtshape.api.rbac import PolicyRule
+from virtshape.apiserver.auth.aggregation import aggregate_rules
+from virtshape.apiserver.auth.authorization import Authorizer
+
+READER = build_rule("get", "virtualmachines")
+
+
+def test_a_gathering_role_has_the_rules_of_those_it_selects_and_of_those_they_select() -> None:
+    authorizer = Authorizer(
+        [
+            build_gathering("r", "to-r"),
+            build_gathering("middle", "to-middle", **{"to-r": "true"}),
+            build_role(READER, name="leaf", labels={"to-middle": "true"}),
+            build_binding("User/bob"),
+        ]
+    )
+    assert authorizer.authorize(BOB, want("get")).allowed
+    authorizer.update("ClusterRole", "", "leaf", None)
+    assert not authorizer.authorize(BOB, want("get")).allowed
+
+
+def test_roles_that_gather_one_another_end_up_with_the_rules_of_all() -> None:
+    roles = [
+        build_gathering("a", "to-a", **{"to-b": "true"}),
+        build_gathering("b", "to-b", **{"to-a": "true"}),
+        build_role(READER, name="c", labels={"to-b": "true"}),
+    ]
+    by_name = {role.metadata.name: role for role in roles}
+    assert [aggregate_rules(by_name[name], by_name) for name in "ab"] == [[from_tree(READER, PolicyRule)]] * 2
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "selected"),
+    [
+        ("In", ["y"], True),
+        ("In", ["n"], False),
+        ("NotIn", ["n"], True),
+        ("NotIn", ["y"], False),
+        ("Exists", None, True),
+        ("DoesNotExist", None, False),
+        ("Near", None, False),
+    ],
+)
+def test_a_gathering_role_may_select_by_expressions(operator: str, values: list[str] | None, selected: bool) -> None:
+    expression = {"key": "x", "operator": operator, "values": values}
+    role = build_role(name="a", aggregationRule={"clusterRoleSelectors": [{"matchExpressions": [expression]}]})
+    leaf = build_role(READER, name="leaf", labels={"x": "y"})
+    assert aggregate_rules(role, {"leaf": leaf}) == ([from_tree(READER, PolicyRule)] if selected else [])

@@ -1,0 +1,337 @@
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from virtshape.api.codec import to_tree
+from virtshape.api.status import StatusError
+from virtshape.api.tokenrequest import BoundObjectReference, TokenRequest, TokenRequestSpec
+from virtshape.apiserver.auth.authentication import (
+    REMEMBERED_SECONDS,
+    Authenticator,
+    ClientCertificate,
+    User,
+    read_certificate,
+)
+from virtshape.apiserver.auth.certificates import make_key
+from virtshape.apiserver.auth.register import Entry, Register, RegisterError, digest_token
+from virtshape.apiserver.auth.tokenrequest import answer_token_request
+from virtshape.apiserver.auth.tokens import ISSUER, TokenError, TokenSigner
+
+START = 1_800_000_000.0
+ADMIN_TOKEN = "a-long-and-random-token"  # noqa: S105 -- a token of tests
+ROBOT = ("serviceaccounts", "prod", "robot")
+ROBOT_NAME = "system:serviceaccount:prod:robot"
+
+
+class World:
+    """An authenticator with a clock and live objects that tests change."""
+
+    def __init__(self, directory: Path) -> None:
+        self.now = START
+        self.uids = {ROBOT: "robot-uid", ("pods", "prod", "web"): "pod-uid", ("nodes", "", "n1"): "node-uid"}
+        self.path = directory / "users.json"
+        self.register = Register(self.path, self.clock)
+        self.register.add(
+            Entry(name="admin", kind="token", id=digest_token(ADMIN_TOKEN), groups=("system:masters",), issued=START)
+        )
+        self.signer = TokenSigner(make_key())
+        self.authenticator = Authenticator(self.register, self.signer, self.find_uid, clock=self.clock)
+
+    def clock(self) -> float:
+        return self.now
+
+    def find_uid(self, resource: str, namespace: str, name: str) -> str | None:
+        return self.uids.get((resource, namespace, name))
+
+    def request(self, signer: TokenSigner | None = None, **spec: Any) -> TokenRequest:
+        request = TokenRequest(
+            api_version="authentication.k8s.io/v1", kind="TokenRequest", spec=TokenRequestSpec(**spec)
+        )
+        return answer_token_request(
+            request,
+            namespace="prod",
+            name="robot",
+            signer=signer or self.signer,
+            find_uid=self.find_uid,
+            now=self.now,
+        )
+
+    def token(self, signer: TokenSigner | None = None, **spec: Any) -> str:
+        status = self.request(signer, **spec).status
+        assert status is not None
+        return status.token
+
+    def ask(self, token: str) -> User:
+        return self.authenticator.authenticate(f"Bearer {token}")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def read_claims(token: str) -> Any:
+    return msgspec.json.decode(urlsafe_b64decode(token.split(".")[1] + "=="))
+
+
+def assert_refused(world: World, token: str) -> None:
+    with pytest.raises(StatusError) as refusal:
+        world.ask(token)
+    assert to_tree(refusal.value.status) == {
+        "apiVersion": "v1",
+        "kind": "Status",
+        "metadata": {},
+        "status": "Failure",
+        "message": "Unauthorized",
+        "reason": "Unauthorized",
+        "code": 401,
+    }
+
+
+ADMIN = User("admin", ("system:masters", "system:authenticated"))
+
+
+@pytest.mark.parametrize("header", ["Bearer {}", "bearer {}", "Bearer   {} "])
+def test_a_registered_token_is_its_user(world: World, header: str) -> None:
+    assert world.authenticator.authenticate(header.format(ADMIN_TOKEN)) == ADMIN
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        None,
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer wrong",
+        f"Basic {ADMIN_TOKEN}",
+        ADMIN_TOKEN,
+        "Bearer \xff",
+        "Bearer \xff.b.c",
+        "Bearer a.b.c",
+        "Bearer ..",
+    ],
+)
+def test_who_brings_no_good_token_is_refused(world: World, header: str | None) -> None:
+    with pytest.raises(StatusError) as refusal:
+        world.authenticator.authenticate(header)
+    assert (refusal.value.code, refusal.value.message) == (401, "Unauthorized")
+
+
+def test_the_register_keeps_no_token(world: World) -> None:
+    assert ADMIN_TOKEN not in world.path.read_text()
+    assert world.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_token_ends_when_it_was_said_to(world: World) -> None:
+    world.register.add(Entry(name="bob", kind="token", id=digest_token("t"), issued=START, expires=START + 2))
+    assert world.ask("t").name == "bob"
+    world.now += 2
+    assert_refused(world, "t")
+
+
+def test_a_user_added_by_another_process_is_known_at_once_and_gone_within_seconds(world: World) -> None:
+    other = Register(world.path, world.clock)
+    other.add(Entry(name="bob", kind="token", id=digest_token("t"), groups=("dev",), issued=START))
+    assert world.ask("t") == User("bob", ("dev", "system:authenticated"))
+    other.remove("bob")
+    world.now += REMEMBERED_SECONDS
+    assert_refused(world, "t")
+    assert world.ask(ADMIN_TOKEN) == ADMIN
+
+
+def test_a_register_that_cannot_be_read_is_named(world: World) -> None:
+    world.path.write_text("scribble")
+    with pytest.raises(RegisterError, match=r"users\.json is no register of users"):
+        Register(world.path)
+
+
+def test_a_token_of_a_service_account_has_kubernetes_claims(world: World) -> None:
+    claims = read_claims(world.token(expiration_seconds=600))
+    assert len(claims.pop("jti")) == 36
+    assert claims == {
+        "aud": [ISSUER],
+        "exp": START + 600,
+        "iat": START,
+        "iss": ISSUER,
+        "kubernetes.io": {"namespace": "prod", "serviceaccount": {"name": "robot", "uid": "robot-uid"}},
+        "nbf": START,
+        "sub": ROBOT_NAME,
+    }
+
+
+def test_a_service_account_is_a_user_of_its_groups(world: World) -> None:
+    token = world.token()
+    assert world.ask(token) == User(
+        ROBOT_NAME,
+        ("system:serviceaccounts", "system:serviceaccounts:prod", "system:authenticated"),
+        "robot-uid",
+        {"authentication.kubernetes.io/credential-id": (f"JTI={read_claims(token)['jti']}",)},
+    )
+
+
+def test_the_answer_to_a_token_request_is_whole(world: World) -> None:
+    answer = to_tree(world.request())
+    token = answer["status"].pop("token")
+    assert world.ask(token).name == ROBOT_NAME
+    assert answer == {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "metadata": {
+            "name": "robot",
+            "namespace": "prod",
+            "uid": "robot-uid",
+            "creationTimestamp": "2027-01-15T08:00:00Z",
+        },
+        "spec": {"audiences": [ISSUER], "expirationSeconds": 3600},
+        "status": {"expirationTimestamp": "2027-01-15T09:00:00Z"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(599, "less than 10 minutes"), (-1, "less than 10 minutes"), ((1 << 32) + 1, "larger than 2^32 seconds")],
+)
+def test_a_token_of_an_unfit_duration_is_refused(world: World, seconds: int, words: str) -> None:
+    with pytest.raises(StatusError) as refusal:
+        world.token(expiration_seconds=seconds)
+    message = f"Invalid value: {seconds}: may not specify a duration {words}"
+    assert refusal.value.code == 422
+    assert [(cause.field, cause.message) for cause in refusal.value.causes] == [("spec.expirationSeconds", message)]
+
+
+@pytest.mark.parametrize(
+    ("reference", "code"),
+    [
+        pytest.param({"kind": "Pod", "name": "none"}, 404, id="missing"),
+        pytest.param({"kind": "Pod", "name": "web", "uid": "older"}, 409, id="another object of the name"),
+        pytest.param({"kind": "ConfigMap", "name": "web"}, 400, id="a kind that tokens are not bound to"),
+    ],
+)
+def test_a_token_cannot_be_bound_to_what_is_not_there(world: World, reference: dict[str, str], code: int) -> None:
+    with pytest.raises(StatusError) as refusal:
+        world.token(bound_object_ref=BoundObjectReference(**reference))
+    assert refusal.value.code == code
+
+
+def test_a_service_account_that_is_not_there_has_no_tokens(world: World) -> None:
+    del world.uids[ROBOT]
+    with pytest.raises(StatusError) as refusal:
+        world.token()
+    assert (refusal.value.code, refusal.value.message) == (404, 'serviceaccounts "robot" not found')
+
+
+@pytest.mark.parametrize("uid", [None, "another"], ids=["deleted", "made anew"])
+def test_tokens_end_with_their_service_account(world: World, uid: str | None) -> None:
+    token = world.token()
+    world.ask(token)
+    if uid is None:
+        del world.uids[ROBOT]
+    else:
+        world.uids[ROBOT] = uid
+    world.authenticator.forget()
+    assert_refused(world, token)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "uid"),
+    [("Pod", ("pods", "prod", "web"), "pod-uid"), ("Node", ("nodes", "", "n1"), "node-uid")],
+)
+def test_a_bound_token_ends_with_its_object(world: World, kind: str, key: tuple[str, str, str], uid: str) -> None:
+    token = world.token(bound_object_ref=BoundObjectReference(api_version="v1", kind=kind, name=key[2]))
+    assert read_claims(token)["kubernetes.io"][kind.lower()] == {"name": key[2], "uid": uid}
+    assert world.ask(token).extra[f"authentication.kubernetes.io/{kind.lower()}-uid"] == (uid,)
+    del world.uids[key]
+    world.authenticator.forget()
+    assert_refused(world, token)
+
+
+def test_a_token_for_someone_else_is_not_for_us(world: World) -> None:
+    token = world.token(audiences=["vault"])
+    assert_refused(world, token)
+    assert world.authenticator.review_token(token, ["vault", "other"]).audiences == ("vault",)
+    with pytest.raises(TokenError, match="meant for"):
+        world.authenticator.review_token(token, ["other"])
+
+
+def test_an_expired_token_is_refused_even_while_it_is_remembered(world: World) -> None:
+    token = world.token(expiration_seconds=600)
+    world.now += 599
+    world.ask(token)
+    world.now += 1
+    assert_refused(world, token)
+
+
+def _encode(tree: object) -> str:
+    return urlsafe_b64encode(msgspec.json.encode(tree)).rstrip(b"=").decode()
+
+
+def _forge(token: str, **claims: Any) -> str:
+    header, _, signature = token.split(".")
+    return f"{header}.{_encode(read_claims(token) | claims)}.{signature}"
+
+
+FORGERIES: dict[str, Any] = {
+    "changed claims": lambda token: _forge(token, exp=START + 10**9),
+    "no signature": lambda token: token.rpartition(".")[0] + ".",
+    "algorithm none": lambda token: f"{_encode({'alg': 'none'})}.{token.split('.')[1]}.",
+    "another algorithm": lambda token: ".".join([_encode({"alg": "HS256"}), *token.split(".")[1:]]),
+    "another key named": lambda token: ".".join([_encode({"alg": "ES256", "kid": "x"}), *token.split(".")[1:]]),
+    "a signature of zeros": lambda token: f"{token.rpartition('.')[0]}.{'A' * 86}",
+    "a short signature": lambda token: token[:-4],
+    "characters of another alphabet": lambda token: token + "==",
+    "a fourth part": lambda token: token + ".x",
+}
+
+
+@pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES.keys())
+def test_a_forged_token_is_refused(world: World, forge: Any) -> None:
+    assert_refused(world, forge(world.token()))
+
+
+def test_a_token_of_another_server_is_refused(world: World) -> None:
+    assert_refused(world, world.token(TokenSigner(make_key())))
+
+
+PEER = {
+    "subject": ((("organizationName", "dev"),), (("organizationName", "ops"),), (("commonName", "alice"),)),
+    "serialNumber": "0AFE",
+    "notAfter": "Jan  1 00:00:00 2030 GMT",
+}
+
+
+def test_a_client_certificate_is_its_common_name_with_organizations_as_groups(world: World) -> None:
+    certificate = read_certificate(PEER)
+    assert certificate == ClientCertificate(User("alice", ("dev", "ops", "system:authenticated")), "0AFE", 1893456000)
+    assert world.authenticator.authenticate(None, certificate) == certificate.user
+
+
+@pytest.mark.parametrize("peer", [None, {}, {"subject": ((("organizationName", "dev"),),)}])
+def test_a_certificate_without_a_name_is_nobody(peer: dict[str, Any] | None) -> None:
+    assert read_certificate(peer) is None
+
+
+def test_a_certificate_that_ended_during_its_connection_is_refused(world: World) -> None:
+    certificate = read_certificate(PEER)
+    world.now = 1893456000
+    with pytest.raises(StatusError):
+        world.authenticator.authenticate(None, certificate)
+
+
+def test_a_certificate_that_was_taken_back_is_refused(world: World) -> None:
+    certificate = read_certificate(PEER)
+    world.register.add(Entry(name="alice", kind="certificate", id="0AFE", issued=START, expires=1893456000))
+    world.authenticator.authenticate(None, certificate)
+    world.register.remove("alice")
+    world.now += REMEMBERED_SECONDS
+    with pytest.raises(StatusError):
+        world.authenticator.authenticate(None, certificate)
+
+
+def test_two_certificates_of_one_serial_number_are_two_users(world: World) -> None:
+    alice, bob = (ClientCertificate(User(name), "01", START + 60) for name in ("alice", "bob"))
+    names = [world.authenticator.authenticate(None, certificate).name for certificate in (alice, bob, alice)]
+    assert names == ["alice", "bob", "alice"]

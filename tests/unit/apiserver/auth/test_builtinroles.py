@@ -1,0 +1,89 @@
+import pytest
+from tests.access import BOB, RBAC, build_binding, may, want
+
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.apiserver.auth.authorization import Attributes
+from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
+
+BUILT_IN: dict[str, tuple[str, Attributes, bool]] = {
+    "view sees machines": ("view", want("list"), True),
+    "view changes nothing": ("view", want("update"), False),
+    "view starts nothing": (
+        "view",
+        Attributes("update", "subresources.kubevirt.io", "virtualmachines", "start", "prod"),
+        False,
+    ),
+    "view sees no secrets": ("view", Attributes("get", "", "secrets", "", "prod"), False),
+    "edit starts machines": (
+        "edit",
+        Attributes("update", "subresources.kubevirt.io", "virtualmachines", "start", "prod"),
+        True,
+    ),
+    "edit makes machines": ("edit", want("create"), True),
+    "edit sees machines": ("edit", want("watch"), True),
+    "edit makes disks": ("edit", Attributes("create", "cdi.kubevirt.io", "datavolumes", "", "prod"), True),
+    "edit uploads to disks": (
+        "edit",
+        Attributes("create", "upload.cdi.kubevirt.io", "uploadtokenrequests", "", "prod"),
+        True,
+    ),
+    "view uploads nothing": (
+        "view",
+        Attributes("create", "upload.cdi.kubevirt.io", "uploadtokenrequests", "", "prod"),
+        False,
+    ),
+    "edit gives out no roles": ("edit", Attributes("create", RBAC, "rolebindings", "", "prod"), False),
+    "edit makes tokens": ("edit", Attributes("create", "", "serviceaccounts", "token", "prod"), True),
+    "admin deletes all machines": ("admin", want("deletecollection"), True),
+    "admin gives out roles": ("admin", Attributes("create", RBAC, "rolebindings", "", "prod"), True),
+    "admin changes no namespace": ("admin", Attributes("update", "", "namespaces", "", "prod", "prod"), False),
+    "admin is of one namespace": ("admin", want("list", namespace="test"), False),
+}
+
+
+@pytest.mark.parametrize(("role", "wanted", "allowed"), BUILT_IN.values(), ids=BUILT_IN.keys())
+def test_built_in_roles_in_a_namespace(role: str, wanted: Attributes, allowed: bool) -> None:
+    binding = build_binding("User/bob", f"ClusterRole/{role}", "prod")
+    assert may(BOB, wanted, *build_roles(), *build_bindings(), binding) is allowed
+
+
+EVERYONE: dict[str, tuple[Attributes, bool]] = {
+    "cluster instance types": (
+        Attributes("list", "instancetype.kubevirt.io", "virtualmachineclusterinstancetypes"),
+        True,
+    ),
+    "instance types of a namespace": (
+        Attributes("list", "instancetype.kubevirt.io", "virtualmachineinstancetypes", "", "prod"),
+        False,
+    ),
+    "where to upload to": (Attributes("get", "cdi.kubevirt.io", "cdiconfigs", "", "", "config"), True),
+    "where others upload to": (Attributes("update", "cdi.kubevirt.io", "cdiconfigs", "", "", "config"), False),
+    "discovery": (Attributes("get", path="/apis/kubevirt.io/v1"), True),
+    "health": (Attributes("get", path="/readyz"), True),
+    "the version": (Attributes("get", "subresources.kubevirt.io", "version"), True),
+    "other paths": (Attributes("get", path="/metrics"), False),
+    "what may I": (Attributes("create", "authorization.k8s.io", "selfsubjectaccessreviews"), True),
+    "who am I": (Attributes("create", "authentication.k8s.io", "selfsubjectreviews"), True),
+    "what may others": (Attributes("create", "authorization.k8s.io", "subjectaccessreviews"), False),
+}
+
+
+@pytest.mark.parametrize(("wanted", "allowed"), EVERYONE.values(), ids=EVERYONE.keys())
+def test_what_everyone_may(wanted: Attributes, allowed: bool) -> None:
+    assert may(BOB, wanted, *build_roles(), *build_bindings()) is allowed
+
+
+def test_cluster_admin_may_do_everything() -> None:
+    objects = *build_roles(), build_binding("User/bob", "ClusterRole/cluster-admin")
+    assert may(BOB, Attributes("anything", "x.io", "things", "part"), *objects)
+    assert may(BOB, Attributes("anything", path="/x"), *objects)
+
+
+def test_built_in_roles_survive_being_written_and_read() -> None:
+    for item in (*build_roles(), *build_bindings()):
+        assert from_tree(to_tree(item), type(item)) == item
+
+
+def test_every_built_in_binding_names_a_built_in_role() -> None:
+    names = {role.metadata.name for role in build_roles() if role.metadata}
+    assert {binding.role_ref.name for binding in build_bindings()} <= names

@@ -1,0 +1,126 @@
+import pytest
+from tests.access import ADMIN, BOB, RBAC, Tree, build_binding, build_gathering, build_role, build_rule
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.auth.authorization import Authorizer
+from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
+from virtshape.apiserver.auth.escalation import check_binding, check_role
+
+GRANTOR = [
+    build_role(build_rule("get list", "virtualmachines */scale"), build_rule("get", nonResourceURLs=["/api/*"])),
+    build_binding("User/bob"),
+]
+MISSING = (
+    'user "bob" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:'
+)
+ESCALATIONS: dict[str, tuple[list[Tree], list[str]]] = {
+    "what is held": ([build_rule("get list", "virtualmachines")], []),
+    "a part of it": ([build_rule("get", "virtualmachines", resourceNames=["x"])], []),
+    "a part of a star": ([build_rule("get", "virtualmachines/scale")], []),
+    "a path below": ([build_rule("get", nonResourceURLs=["/api/v1", "/api/v1/*"])], []),
+    "nothing": ([build_rule("get", "")], []),
+    "another verb": (
+        [build_rule("get delete update", "virtualmachines")],
+        ['{APIGroups:["kubevirt.io"], Resources:["virtualmachines"], Verbs:["delete" "update"]}'],
+    ),
+    "all verbs": (
+        [build_rule("*", "virtualmachines")],
+        ['{APIGroups:["kubevirt.io"], Resources:["virtualmachines"], Verbs:["*"]}'],
+    ),
+    "another subresource": (
+        [build_rule("get", "virtualmachines/status")],
+        ['{APIGroups:["kubevirt.io"], Resources:["virtualmachines/status"], Verbs:["get"]}'],
+    ),
+    "two resources": (
+        [build_rule("get", "secrets configmaps", "", resourceNames=["x"])],
+        [
+            '{APIGroups:[""], Resources:["configmaps"], ResourceNames:["x"], Verbs:["get"]}',
+            '{APIGroups:[""], Resources:["secrets"], ResourceNames:["x"], Verbs:["get"]}',
+        ],
+    ),
+    "another path": (
+        [build_rule("get", nonResourceURLs=["/apis"])],
+        ['{NonResourceURLs:["/apis"], Verbs:["get"]}'],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rules", "missing"), ESCALATIONS.values(), ids=ESCALATIONS.keys())
+def test_nobody_writes_a_role_that_permits_more_than_they_may(rules: list[Tree], missing: list[str]) -> None:
+    role, authorizer = build_role(*rules, name="new"), Authorizer(GRANTOR)
+    check_role(ADMIN, authorizer, role)
+    check_role(BOB, authorizer, role, before=role)
+    if not missing:
+        check_role(BOB, authorizer, role)
+        return
+    with pytest.raises(StatusError) as refusal:
+        check_role(BOB, authorizer, role)
+    words = "\n".join([MISSING, *missing])
+    assert refusal.value.message == f'clusterroles.{RBAC} "new" is forbidden: {words}'
+    assert refusal.value.code == 403
+
+
+def test_a_name_held_permits_no_more_than_that_name() -> None:
+    authorizer = Authorizer(
+        [build_role(build_rule("get", "secrets", "", resourceNames=["x"])), build_binding("User/bob")]
+    )
+    check_role(BOB, authorizer, build_role(build_rule("get", "secrets", "", resourceNames=["x"]), name="new"))
+    for names in (["y"], ["x", "y"], None):
+        with pytest.raises(StatusError):
+            check_role(BOB, authorizer, build_role(build_rule("get", "secrets", "", resourceNames=names), name="new"))
+
+
+def test_who_may_escalate_writes_any_role() -> None:
+    escalate = build_role(build_rule("escalate", "roles", RBAC, resourceNames=["new"]), name="e")
+    authorizer = Authorizer([escalate, build_binding("User/bob", "ClusterRole/e")])
+    check_role(BOB, authorizer, build_role(build_rule("*", "*", "*"), name="new", namespace="prod"))
+    with pytest.raises(StatusError):
+        check_role(BOB, authorizer, build_role(build_rule("*", "*", "*"), name="other", namespace="prod"))
+
+
+def test_only_who_may_do_everything_lets_a_role_gather_others() -> None:
+    role = build_gathering("new", "x")
+    with pytest.raises(StatusError, match="must have cluster-admin privileges to use the aggregationRule"):
+        check_role(BOB, Authorizer(GRANTOR), role)
+    everything = [*build_roles(), build_binding("User/bob", "ClusterRole/cluster-admin")]
+    check_role(BOB, Authorizer(everything), role)
+
+
+def test_nobody_binds_a_role_that_permits_more_than_they_may() -> None:
+    big = build_role(build_rule("delete", "virtualmachines"), name="big")
+    authorizer = Authorizer([*GRANTOR, big])
+    check_binding(BOB, authorizer, build_binding("User/eve"))
+    binding = build_binding("User/eve", "ClusterRole/big", "prod")
+    check_binding(ADMIN, authorizer, binding)
+    check_binding(BOB, authorizer, binding, before=binding)
+    with pytest.raises(StatusError) as refusal:
+        check_binding(BOB, authorizer, binding)
+    assert refusal.value.message == (
+        f'rolebindings.{RBAC} "b" is forbidden: {MISSING}\n'
+        '{APIGroups:["kubevirt.io"], Resources:["virtualmachines"], Verbs:["delete"]}'
+    )
+
+
+def test_the_admin_of_a_namespace_binds_its_roles_to_others_there_and_nowhere_else() -> None:
+    objects = [*build_roles(), *build_bindings(), build_binding("User/bob", "ClusterRole/admin", "prod")]
+    authorizer = Authorizer(objects)
+    for role in ("view", "edit", "admin"):
+        check_binding(BOB, authorizer, build_binding("User/eve", f"ClusterRole/{role}", "prod"))
+    for role, namespace in (("cluster-admin", "prod"), ("view", "test"), ("view", None)):
+        with pytest.raises(StatusError):
+            check_binding(BOB, authorizer, build_binding("User/eve", f"ClusterRole/{role}", namespace))
+
+
+def test_who_may_bind_a_role_grants_more_than_they_may() -> None:
+    bind = build_role(build_rule("bind", "clusterroles", RBAC, resourceNames=["big"]), name="bind")
+    big = build_role(build_rule("*", "*", "*"), name="big")
+    authorizer = Authorizer([bind, big, build_binding("User/bob", "ClusterRole/bind", "prod")])
+    check_binding(BOB, authorizer, build_binding("User/eve", "ClusterRole/big", "prod", name="new"))
+    with pytest.raises(StatusError):
+        check_binding(BOB, authorizer, build_binding("User/eve", "ClusterRole/big", "test", name="new"))
+
+
+def test_a_role_that_is_not_there_can_only_be_bound_by_who_may_bind_it() -> None:
+    with pytest.raises(StatusError) as refusal:
+        check_binding(BOB, Authorizer(), build_binding("User/eve", "ClusterRole/none"))
+    assert (refusal.value.code, refusal.value.message) == (404, f'clusterroles.{RBAC} "none" not found')

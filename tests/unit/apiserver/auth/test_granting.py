@@ -1,0 +1,117 @@
+"""Roles and bindings are completed, checked and never grant more than their writer has, on the way to the store."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.access import ADMIN, BOB, build_binding, build_role, build_rule
+
+from virtshape.api.kinds import find_kind
+from virtshape.api.status import StatusError
+from virtshape.apiserver.auth.authentication import User
+from virtshape.apiserver.auth.authorization import Authorizer
+from virtshape.apiserver.auth.granting import AccessAdmission
+from virtshape.apiserver.route import Route, Verb
+
+Tree = dict[str, Any]
+RBAC = "rbac.authorization.k8s.io"
+
+
+def build(kind: str, **rest: Any) -> Tree:
+    return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": {"name": "x", "namespace": "prod"}, **rest}
+
+
+BINDING = build(
+    "RoleBinding",
+    roleRef={"kind": "ClusterRole", "name": "r"},
+    subjects=[{"kind": "User", "name": "eve"}, {"kind": "ServiceAccount", "name": "robot", "namespace": "prod"}],
+)
+COMPLETE = {
+    **BINDING,
+    "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "r"},
+    "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "eve"}, BINDING["subjects"][1]],
+}
+GET = build("Role", rules=[build_rule("get", "virtualmachines")])
+DELETE = build("Role", rules=[build_rule("delete", "virtualmachines")])
+
+
+def admit(tree: Tree, user: User = ADMIN, old: Tree | None = None, operation: str = "") -> Tree | None:
+    kind = find_kind(tree["apiVersion"], tree["kind"])
+    assert kind is not None
+    verb: Verb = "create" if old is None else "update"
+    route = Route(verb, kind, "prod", "x", "")
+    bobs = [build_role(build_rule("get", "virtualmachines")), build_binding("User/bob")]
+    admission = AccessAdmission(Authorizer(bobs))
+    operation = operation or ("CREATE" if old is None else "UPDATE")
+    new = None if operation == "DELETE" else tree
+    admitted, warnings = asyncio.run(admission.admit(operation, route, user, new, old, dry_run=False))
+    assert warnings == []
+    return admitted
+
+
+def test_a_binding_gets_its_groups() -> None:
+    assert admit(BINDING) == COMPLETE
+
+
+ADMITTED: dict[str, tuple[Tree, User, Tree | None]] = {
+    "a complete binding": (COMPLETE, ADMIN, None),
+    "a role of one's own rights": (GET, BOB, None),
+    "a role that already had them and gets a finalizer": (
+        {**DELETE, "metadata": {**DELETE["metadata"], "finalizers": ["example.com/x"]}},
+        BOB,
+        DELETE,
+    ),
+    "a binding to a role of one's own rights": (COMPLETE, BOB, None),
+    "another kind": ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}, BOB, None),
+}
+
+
+@pytest.mark.parametrize(("tree", "user", "old"), ADMITTED.values(), ids=ADMITTED.keys())
+def test_what_is_right_stays_as_it_is(tree: Tree, user: User, old: Tree | None) -> None:
+    assert admit(tree, user, old) is tree
+
+
+REFUSED: dict[str, tuple[Tree, User, Tree | None, int, str]] = {
+    "a right that one has not": (DELETE, BOB, None, 403, "attempting to grant RBAC permissions not currently held"),
+    "one more right": (DELETE, BOB, GET, 403, "attempting to grant RBAC permissions not currently held"),
+    "a label on a role that has it": (
+        {**DELETE, "metadata": {**DELETE["metadata"], "labels": {"a": "b"}}},
+        BOB,
+        DELETE,
+        403,
+        "attempting to grant RBAC permissions not currently held",
+    ),
+    "a role that is not there": (
+        {**COMPLETE, "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "nope"}},
+        BOB,
+        None,
+        404,
+        'clusterroles.rbac.authorization.k8s.io "nope" not found',
+    ),
+    "no verbs": (
+        build("Role", rules=[{"verbs": [], "resources": ["x"], "apiGroups": [""]}]),
+        ADMIN,
+        None,
+        422,
+        "verbs",
+    ),
+    "another role": (
+        {**COMPLETE, "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "other"}},
+        ADMIN,
+        COMPLETE,
+        422,
+        "cannot change roleRef",
+    ),
+}
+
+
+@pytest.mark.parametrize(("tree", "user", "old", "code", "words"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_wrong_is_refused(tree: Tree, user: User, old: Tree | None, code: int, words: str) -> None:
+    with pytest.raises(StatusError) as caught:
+        admit(tree, user, old)
+    assert caught.value.code == code
+    assert words in caught.value.message
+
+
+def test_anyone_who_may_delete_a_role_can() -> None:
+    assert admit(DELETE, BOB, DELETE, "DELETE") is None

@@ -1,0 +1,255 @@
+import socket
+import ssl
+import stat
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+
+from virtshape.apiserver.auth.certificates import Credential, format_serial
+from virtshape.apiserver.auth.pki import Pki, PkiError
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def read_certificate(path: Path) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(path.read_bytes())
+
+
+def hosts_of(certificate: x509.Certificate) -> set[str]:
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return {str(name.value) for name in names}
+
+
+def test_all_files_are_their_owners_alone(tmp_path: Path) -> None:
+    pki = Pki(tmp_path / "pki")
+    pki.ensure_server_certificate()
+    pki.ensure_signing_key()
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "pki").iterdir()}
+    assert modes == dict.fromkeys(["ca.crt", "ca.key", "apiserver.crt", "apiserver.key", "sa.key"], 0o600)
+    assert stat.S_IMODE((tmp_path / "pki").stat().st_mode) == 0o700
+
+
+def test_a_key_that_others_may_read_is_closed_to_them(tmp_path: Path) -> None:
+    Pki(tmp_path)
+    (tmp_path / "ca.key").chmod(0o644)
+    Pki(tmp_path)
+    assert stat.S_IMODE((tmp_path / "ca.key").stat().st_mode) == 0o600
+
+
+def test_keys_and_certificates_are_kept_from_one_start_to_the_next(tmp_path: Path) -> None:
+    def start() -> dict[str, bytes]:
+        pki = Pki(tmp_path, NOW)
+        pki.ensure_server_certificate(now=NOW)
+        pki.ensure_signing_key()
+        return {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    assert start() == start()
+
+
+def test_the_server_is_known_by_every_name_it_is_reached_under(tmp_path: Path) -> None:
+    files = Pki(tmp_path).ensure_server_certificate(["192.0.2.7", "VMs.Example.org"])
+    assert hosts_of(read_certificate(files.certificate)) == {
+        "127.0.0.1",
+        "::1",
+        "localhost",
+        "kubernetes",
+        "kubernetes.default",
+        "kubernetes.default.svc",
+        "kubernetes.default.svc.cluster.local",
+        socket.gethostname().lower(),
+        "192.0.2.7",
+        "vms.example.org",
+    }
+
+
+@pytest.mark.parametrize(
+    ("later", "hosts", "is_new"),
+    [
+        pytest.param(timedelta(days=300), [], False, id="long before it ends"),
+        pytest.param(timedelta(days=336), [], True, id="less than a month before it ends"),
+        pytest.param(timedelta(days=400), [], True, id="after it ended"),
+        pytest.param(timedelta(days=-2), [], True, id="before it begins, as after the clock was set back"),
+        pytest.param(timedelta(), ["127.0.0.1", "LOCALHOST"], False, id="hosts that it covers"),
+        pytest.param(timedelta(), ["192.0.2.8"], True, id="a host that it does not cover"),
+    ],
+)
+def test_the_server_certificate_is_renewed_when_needed(
+    tmp_path: Path, later: timedelta, hosts: list[str], is_new: bool
+) -> None:
+    pki = Pki(tmp_path, NOW)
+    first = pki.ensure_server_certificate(now=NOW).certificate.read_bytes()
+    second = pki.ensure_server_certificate(hosts, now=NOW + later).certificate.read_bytes()
+    assert (first != second) is is_new
+
+
+def test_a_server_certificate_that_does_not_fit_its_key_is_made_again(tmp_path: Path) -> None:
+    pki = Pki(tmp_path)
+    files = pki.ensure_server_certificate()
+    before = files.certificate.read_bytes()
+    files.key.write_bytes((tmp_path / "ca.key").read_bytes())
+    pki.ensure_server_certificate()
+    assert files.certificate.read_bytes() != before
+
+
+def test_a_server_certificate_of_another_authority_is_made_again(tmp_path: Path) -> None:
+    Pki(tmp_path).ensure_server_certificate()
+    before = (tmp_path / "apiserver.crt").read_bytes()
+    (tmp_path / "ca.crt").unlink()
+    (tmp_path / "ca.key").unlink()
+    Pki(tmp_path).ensure_server_certificate()
+    assert (tmp_path / "apiserver.crt").read_bytes() != before
+
+
+def test_an_authority_that_ends_soon_is_renewed_with_its_key(tmp_path: Path) -> None:
+    old = Pki(tmp_path, NOW).authority.certificate
+    new = Pki(tmp_path, NOW + timedelta(days=3650 - 380)).authority.certificate
+    assert new.not_valid_after_utc > old.not_valid_after_utc
+    assert (new.public_key(), new.subject) == (old.public_key(), old.subject)
+
+
+def test_an_authority_that_was_interrupted_before_its_certificate_is_completed(tmp_path: Path) -> None:
+    key = Pki(tmp_path).authority.certificate.public_key()
+    (tmp_path / "ca.crt").unlink()
+    assert Pki(tmp_path).authority.certificate.public_key() == key
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        pytest.param("ca.key", "is no P-256 key", id="key"),
+        pytest.param("ca.crt", "is no certificate", id="certificate"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, broken: str, words: str) -> None:
+    Pki(tmp_path)
+    (tmp_path / broken).write_bytes(b"scribble")
+    with pytest.raises(PkiError, match=f"{broken} {words}"):
+        Pki(tmp_path)
+
+
+def test_a_certificate_without_its_key_is_not_replaced_silently(tmp_path: Path) -> None:
+    Pki(tmp_path)
+    (tmp_path / "ca.key").unlink()
+    with pytest.raises(PkiError, match=r"ca\.key is missing"):
+        Pki(tmp_path)
+
+
+def test_a_certificate_and_a_key_of_two_authorities_are_refused(tmp_path: Path) -> None:
+    Pki(tmp_path / "a")
+    Pki(tmp_path / "b")
+    (tmp_path / "a" / "ca.key").replace(tmp_path / "b" / "ca.key")
+    with pytest.raises(PkiError, match="do not belong together"):
+        Pki(tmp_path / "b")
+
+
+def test_no_certificate_outlives_its_authority(tmp_path: Path) -> None:
+    authority = Pki(tmp_path, NOW).authority
+    credential = authority.issue_client("alice", lifetime=timedelta(days=9999), now=NOW)
+    assert credential.expires == authority.certificate.not_valid_after_utc
+
+
+@pytest.mark.parametrize(("number", "text"), [(0xABC, "0ABC"), (0xABCD, "ABCD"), (1, "01")])
+def test_a_serial_number_is_written_as_tls_libraries_do(number: int, text: str) -> None:
+    assert format_serial(number) == text
+
+
+class Handshake:
+    """A TLS server on loopback for one connection, and what it saw of the client."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.peer: dict[str, Any] | None = None
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        connection, _ = self._listener.accept()
+        try:
+            with self._context.wrap_socket(connection, server_side=True) as tls:
+                self.peer = tls.getpeercert()
+                tls.sendall(b"done")
+        except (ssl.SSLError, OSError) as error:
+            self.error = error
+        finally:
+            connection.close()
+            self._listener.close()
+
+    def wait(self) -> None:
+        self._thread.join(timeout=10)
+
+
+def connect(
+    server: Pki, trusted: bytes, client: Credential | None, directory: Path, host: str
+) -> dict[str, Any] | None:
+    """Shake hands as a client that trusts this authority; what the server learns of the client."""
+    context = ssl.create_default_context(cadata=trusted.decode())
+    if client is not None:
+        chain = directory / "client.pem"
+        chain.write_bytes(client.certificate + client.key)
+        context.load_cert_chain(chain)
+    handshake = Handshake(server.build_server_context())
+    try:
+        with (
+            socket.create_connection(("127.0.0.1", handshake.port), timeout=10) as plain,
+            context.wrap_socket(plain, server_hostname=host) as tls,
+        ):
+            tls.recv(4)
+    finally:
+        handshake.wait()
+    if handshake.error is not None:
+        raise handshake.error
+    return handshake.peer
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "kubernetes.default.svc"])
+def test_client_and_server_know_each_other_by_their_certificates(tmp_path: Path, host: str) -> None:
+    pki = Pki(tmp_path / "pki")
+    client = pki.authority.issue_client("alice", ["dev", "ops"])
+    peer = connect(pki, pki.authority.pem, client, tmp_path, host)
+    assert peer is not None
+    assert peer["subject"] == (
+        (("organizationName", "dev"),),
+        (("organizationName", "ops"),),
+        (("commonName", "alice"),),
+    )
+    assert peer["serialNumber"] == client.serial
+    assert ssl.cert_time_to_seconds(peer["notAfter"]) == client.expires.timestamp()
+
+
+def test_a_client_without_a_certificate_may_connect(tmp_path: Path) -> None:
+    pki = Pki(tmp_path / "pki")
+    assert not connect(pki, pki.authority.pem, None, tmp_path, "localhost")
+
+
+def test_a_client_certificate_of_another_authority_is_refused(tmp_path: Path) -> None:
+    pki, other = Pki(tmp_path / "pki"), Pki(tmp_path / "other")
+    with pytest.raises(ssl.SSLError):
+        connect(pki, pki.authority.pem, other.authority.issue_client("alice"), tmp_path, "localhost")
+
+
+def test_a_server_certificate_does_not_pass_for_a_clients(tmp_path: Path) -> None:
+    pki = Pki(tmp_path / "pki")
+    with pytest.raises(ssl.SSLError):
+        connect(pki, pki.authority.pem, pki.authority.issue_server(["localhost"]), tmp_path, "localhost")
+
+
+def test_a_server_of_another_authority_is_not_trusted(tmp_path: Path) -> None:
+    pki, other = Pki(tmp_path / "pki"), Pki(tmp_path / "other")
+    with pytest.raises(ssl.SSLError):
+        connect(pki, other.authority.pem, None, tmp_path, "localhost")
+
+
+def test_certificates_of_before_a_renewal_of_the_authority_still_work(tmp_path: Path) -> None:
+    old = Pki(tmp_path / "pki")
+    client = old.authority.issue_client("alice")
+    (tmp_path / "pki" / "ca.crt").unlink()
+    renewed = Pki(tmp_path / "pki")
+    assert renewed.authority.pem != old.authority.pem
+    assert connect(renewed, old.authority.pem, client, tmp_path, "localhost")

@@ -1,0 +1,189 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.access import ADMIN, BOB, Tree, build_binding, build_role, build_rule
+
+from virtshape.api import authentication, authorization
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.apiserver.auth.authentication import Authenticator, User
+from virtshape.apiserver.auth.authorization import Authorizer
+from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
+from virtshape.apiserver.auth.certificates import make_key
+from virtshape.apiserver.auth.register import Entry, Register, digest_token
+from virtshape.apiserver.auth.reviews import Judge, answer_review
+from virtshape.apiserver.auth.tokens import ISSUER, TokenSigner
+
+GET_VM = {"verb": "get", "group": "kubevirt.io", "resource": "virtualmachines", "namespace": "prod"}
+ALLOWED = 'RBAC: allowed by RoleBinding "b/prod" of ClusterRole "r" to User "bob"'
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> Judge:
+    register = Register(tmp_path / "users.json")
+    register.add(Entry(name="eve", kind="token", id=digest_token("t"), groups=("dev",), issued=0))
+    authenticator = Authenticator(register, TokenSigner(make_key()), lambda *_: None)
+    rules = build_rule("get", "virtualmachines"), build_rule("get", nonResourceURLs=["/healthz"])
+    return Judge(authenticator, Authorizer([build_role(*rules), build_binding("User/bob", namespace="prod")]))
+
+
+def ask(kind: str, judge: Judge, user: User = BOB, namespace: str = "", spec: Tree | None = None) -> Any:
+    """The answer to a question of this kind: its status."""
+    module = authorization if hasattr(authorization, kind) else authentication
+    group = module.__name__.rpartition(".")[2]
+    question: Tree = {"apiVersion": f"{group}.k8s.io/v1", "kind": kind}
+    if spec is not None:
+        question["spec"] = spec
+    struct: Any = getattr(module, kind)
+    answer: Model = answer_review(from_tree(question, struct), user, judge, namespace)
+    tree = to_tree(answer)
+    status, metadata = tree.pop("status"), tree.pop("metadata")
+    assert tree == question
+    assert metadata.get("namespace", "") == namespace
+    return status
+
+
+def assert_refused(code: int, message: str, *arguments: Any, **rest: Any) -> None:
+    with pytest.raises(StatusError) as refusal:
+        ask(*arguments, **rest)
+    assert (refusal.value.code, refusal.value.message) == (code, message)
+
+
+def test_may_i(judge: Judge) -> None:
+    for wanted, status in [
+        (GET_VM, {"allowed": True, "reason": ALLOWED}),
+        (GET_VM | {"verb": "delete"}, {"allowed": False}),
+        (GET_VM | {"namespace": ""}, {"allowed": False}),
+    ]:
+        assert ask("SelfSubjectAccessReview", judge, spec={"resourceAttributes": wanted}) == status
+
+
+def test_may_i_read_a_path(judge: Judge) -> None:
+    spec = {"nonResourceAttributes": {"path": "/healthz", "verb": "get"}}
+    assert ask("SelfSubjectAccessReview", judge, spec=spec) == {"allowed": False}
+    assert ask("SelfSubjectAccessReview", judge, ADMIN, spec=spec) == {"allowed": True}
+
+
+def test_may_they(judge: Judge) -> None:
+    cases: list[tuple[Tree, bool]] = [
+        ({"user": "bob"}, True),
+        ({"user": "eve"}, False),
+        ({"groups": ["system:masters"]}, True),
+    ]
+    for who, allowed in cases:
+        status = ask("SubjectAccessReview", judge, ADMIN, spec={**who, "resourceAttributes": GET_VM})
+        assert status["allowed"] is allowed
+
+
+def test_may_they_in_a_namespace(judge: Judge) -> None:
+    spec = {"user": "bob", "resourceAttributes": GET_VM}
+    status = ask("LocalSubjectAccessReview", judge, ADMIN, "prod", spec)
+    assert status == {"allowed": True, "reason": ALLOWED}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "code", "message"),
+    [
+        pytest.param(
+            "SelfSubjectAccessReview",
+            {},
+            422,
+            "spec.resourceAttributes: Invalid value: null: "
+            "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+            id="nothing asked",
+        ),
+        pytest.param(
+            "SelfSubjectAccessReview",
+            {"resourceAttributes": GET_VM, "nonResourceAttributes": {"path": "/"}},
+            422,
+            "spec.nonResourceAttributes: Invalid value: null: "
+            "cannot be specified in combination with resourceAttributes",
+            id="two things asked",
+        ),
+        pytest.param(
+            "SubjectAccessReview",
+            {"resourceAttributes": GET_VM},
+            422,
+            'spec.user: Invalid value: "": at least one of user or group must be specified',
+            id="about nobody",
+        ),
+        pytest.param(
+            "LocalSubjectAccessReview",
+            {"user": "bob", "nonResourceAttributes": {"path": "/"}},
+            422,
+            "spec.nonResourceAttributes: Invalid value: null: disallowed on this kind of request",
+            id="a path in a namespace",
+        ),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused(
+    judge: Judge, kind: str, spec: Tree, code: int, message: str
+) -> None:
+    assert_refused(code, f'{kind}.authorization.k8s.io "" is invalid: {message}', kind, judge, spec=spec)
+
+
+def test_a_local_question_is_about_its_namespace(judge: Judge) -> None:
+    spec = {"user": "bob", "resourceAttributes": GET_VM}
+    head = 'LocalSubjectAccessReview.authorization.k8s.io "" is invalid'
+    words = f'{head}: spec.resourceAttributes.namespace: Invalid value: "prod": must match metadata.namespace'
+    assert_refused(422, words, "LocalSubjectAccessReview", judge, namespace="test", spec=spec)
+
+
+def test_what_may_i(judge: Judge) -> None:
+    assert ask("SelfSubjectRulesReview", judge, spec={"namespace": "prod"}) == {
+        "incomplete": False,
+        "resourceRules": [{"verbs": ["get"], "apiGroups": ["kubevirt.io"], "resources": ["virtualmachines"]}],
+        "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/healthz"]}],
+    }
+    assert ask("SelfSubjectRulesReview", judge, spec={"namespace": "test"}) == {
+        "incomplete": False,
+        "resourceRules": [],
+        "nonResourceRules": [],
+    }
+
+
+def test_what_may_a_master_and_a_viewer(judge: Judge) -> None:
+    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+    assert ask("SelfSubjectRulesReview", judge, ADMIN, spec={"namespace": "x"})["resourceRules"] == [everything]
+    viewer = build_binding("User/bob", "ClusterRole/view", "prod")
+    authorizer = Authorizer([*build_roles(), *build_bindings(), viewer])
+    status = ask("SelfSubjectRulesReview", judge._replace(authorizer=authorizer), spec={"namespace": "prod"})
+    granted = {(rule["apiGroups"][0], resource) for rule in status["resourceRules"] for resource in rule["resources"]}
+    assert {("kubevirt.io", "virtualmachines"), ("", "pods"), ("cdi.kubevirt.io", "datavolumes")} <= granted
+
+
+def test_rules_are_asked_for_in_a_namespace(judge: Judge) -> None:
+    assert_refused(400, "no namespace on request", "SelfSubjectRulesReview", judge, spec={})
+
+
+def test_whose_token_is_it(judge: Judge) -> None:
+    assert ask("TokenReview", judge, spec={"token": "t"}) == {
+        "authenticated": True,
+        "user": {"username": "eve", "groups": ["dev", "system:authenticated"]},
+        "audiences": [ISSUER],
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [({"token": "x"}, "the token is not known"), ({"token": "t", "audiences": ["vault"]}, "the token is meant for")],
+    ids=["unknown", "for others"],
+)
+def test_a_token_that_is_not_good_is_nobodys(judge: Judge, spec: Tree, words: str) -> None:
+    status = ask("TokenReview", judge, spec=spec)
+    assert status.pop("error").startswith(words)
+    assert status == {"user": {}}
+
+
+def test_a_question_about_no_token_is_refused(judge: Judge) -> None:
+    words = "token is required for TokenReview in authentication"
+    assert_refused(400, words, "TokenReview", judge, spec={"token": ""})
+
+
+def test_who_am_i(judge: Judge) -> None:
+    user = User("bob", ("dev",), "u1", {"scopes": ("all",)})
+    assert ask("SelfSubjectReview", judge, user) == {
+        "userInfo": {"username": "bob", "groups": ["dev"], "uid": "u1", "extra": {"scopes": ["all"]}}
+    }

@@ -1,0 +1,132 @@
+from typing import Any
+
+import pytest
+from tests.access import RBAC, Tree, build_binding, build_gathering, build_role, build_rule
+
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.rbac import ClusterRoleBinding
+from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
+from virtshape.apiserver.auth.rolecheck import check_access, complete_access
+
+
+def build_flawed_binding(namespace: str | None = None, role: Tree | None = None, subject: Tree | None = None) -> Any:
+    binding = to_tree(build_binding("User/bob", namespace=namespace))
+    binding["roleRef"] |= role or {}
+    binding["subjects"][0] |= subject or {}
+    return from_tree(binding, type(build_binding("User/bob", namespace=namespace)))
+
+
+FLAWED: dict[str, tuple[Any, list[tuple[str, str]]]] = {
+    "no verbs": (
+        build_role(build_rule("", "pods")),
+        [("rules[0].verbs", "Required value: verbs must contain at least one value")],
+    ),
+    "no resources": (
+        build_role(build_rule("get", "pods"), {"verbs": ["get"]}),
+        [
+            ("rules[1].apiGroups", "Required value: resource rules must supply at least one api group"),
+            ("rules[1].resources", "Required value: resource rules must supply at least one resource"),
+        ],
+    ),
+    "paths in a namespace": (
+        build_role(build_rule("get", nonResourceURLs=["/x"]), namespace="prod"),
+        [
+            (
+                "rules[0].nonResourceURLs",
+                'Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs',
+            )
+        ],
+    ),
+    "paths and resources": (
+        build_role(build_rule("get", "pods", nonResourceURLs=["/x"])),
+        [
+            (
+                "rules[0].nonResourceURLs",
+                'Invalid value: ["/x"]: rules cannot apply to both regular resources and non-resource URLs',
+            )
+        ],
+    ),
+    "gathers nothing": (
+        build_role(aggregationRule={}),
+        [
+            (
+                "aggregationRule.clusterRoleSelectors",
+                "Required value: at least one clusterRoleSelector required if aggregationRule is non-nil",
+            )
+        ],
+    ),
+    "a role in a cluster-wide binding": (
+        build_flawed_binding(role={"kind": "Role"}),
+        [("roleRef.kind", 'Unsupported value: "Role": supported values: "ClusterRole"')],
+    ),
+    "a kind that is no role": (
+        build_flawed_binding("prod", role={"kind": "Pod"}),
+        [("roleRef.kind", 'Unsupported value: "Pod": supported values: "ClusterRole", "Role"')],
+    ),
+    "a role of another group": (
+        build_flawed_binding(role={"apiGroup": "x.io"}),
+        [("roleRef.apiGroup", f'Unsupported value: "x.io": supported values: "{RBAC}"')],
+    ),
+    "a role without a name": (build_flawed_binding(role={"name": ""}), [("roleRef.name", "Required value")]),
+    "a subject without a name": (
+        build_flawed_binding(subject={"name": ""}),
+        [("subjects[0].name", "Required value")],
+    ),
+    "an unknown subject": (
+        build_flawed_binding(subject={"kind": "Robot"}),
+        [
+            (
+                "subjects[0].kind",
+                'Unsupported value: "Robot": supported values: "Group", "ServiceAccount", "User"',
+            )
+        ],
+    ),
+    "an account without a namespace": (
+        build_flawed_binding(subject={"kind": "ServiceAccount"}),
+        [("subjects[0].namespace", "Required value")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("item", "flaws"), FLAWED.values(), ids=FLAWED.keys())
+def test_flaws_are_named_with_their_fields(item: Any, flaws: list[tuple[str, str]]) -> None:
+    causes = check_access(complete_access(item))
+    assert [(cause.field, cause.message) for cause in causes] == flaws
+
+
+def test_an_account_without_a_namespace_is_one_of_the_bindings_own() -> None:
+    binding = build_flawed_binding(namespace="prod", subject={"kind": "ServiceAccount", "apiGroup": None})
+    assert check_access(complete_access(binding)) == []
+
+
+def test_a_selector_that_cannot_be_read_is_a_flaw() -> None:
+    selector = {"matchExpressions": [{"key": "x", "operator": "Near"}]}
+    role = build_role(aggregationRule={"clusterRoleSelectors": [selector]})
+    (cause,) = check_access(role)
+    assert cause.field == "aggregationRule.clusterRoleSelectors[0]"
+
+
+def test_the_role_of_a_binding_never_changes() -> None:
+    bindings = [build_binding("User/bob"), build_binding("User/eve"), build_binding("User/bob", "ClusterRole/other")]
+    before, others, another_role = map(complete_access, bindings)
+    assert check_access(others, before) == []
+    (cause,) = check_access(another_role, before)
+    assert (cause.field, cause.message.rpartition(": ")[2]) == ("roleRef", "cannot change roleRef")
+
+
+@pytest.mark.parametrize("item", [*build_roles(), *build_bindings(), build_gathering("a", "x")])
+def test_what_is_built_in_has_no_flaw(item: Any) -> None:
+    assert complete_access(item) == item
+    assert check_access(item) == []
+
+
+def test_api_groups_are_filled_in() -> None:
+    tree: Tree = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "roleRef": {"kind": "ClusterRole", "name": "view"},
+        "subjects": [{"kind": "User", "name": "bob"}, {"kind": "ServiceAccount", "name": "robot", "namespace": "prod"}],
+    }
+    completed = to_tree(complete_access(from_tree(tree, ClusterRoleBinding)))
+    assert completed["roleRef"]["apiGroup"] == RBAC
+    assert [subject.get("apiGroup") for subject in completed["subjects"]] == [RBAC, None]

@@ -1,0 +1,152 @@
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from cryptography import x509
+from tests.access import want
+
+from virtshape.api.codec import to_tree
+from virtshape.api.status import StatusError
+from virtshape.api.yaml import read_documents
+from virtshape.apiserver.auth.authentication import Authenticator, ClientCertificate, User
+from virtshape.apiserver.auth.authorization import Authorizer
+from virtshape.apiserver.auth.builtinroles import build_roles
+from virtshape.apiserver.auth.certificates import make_key
+from virtshape.apiserver.auth.kubeconfig import find_token
+from virtshape.apiserver.auth.tokens import TokenSigner
+from virtshape.apiserver.auth.users import BindingName, Directory, create_user, ensure_admin, list_users, remove_user
+
+URL = "https://127.0.0.1:6443"
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Directory:
+    return Directory(tmp_path)
+
+
+def authenticate(directory: Directory, kubeconfig: str) -> User:
+    authenticator = Authenticator(directory.register, TokenSigner(make_key()), lambda *_: None)
+    return authenticator.authenticate(f"Bearer {find_token(kubeconfig)}")
+
+
+def read_kubeconfig(text: str) -> Any:
+    (document,) = read_documents(text)
+    return document.tree
+
+
+def test_the_admin_gets_a_kubeconfig_and_may_do_everything(directory: Directory) -> None:
+    text = ensure_admin(directory, URL).read_text()
+    assert authenticate(directory, text) == User("admin", ("system:masters", "system:authenticated"))
+    assert directory.kubeconfig.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_admins_token_stays_while_its_file_does(directory: Directory) -> None:
+    first = ensure_admin(directory, URL).read_text()
+    moved = ensure_admin(directory, "https://127.0.0.1:7443").read_text()
+    assert find_token(first) == find_token(moved)
+    assert read_kubeconfig(moved)["clusters"][0]["cluster"]["server"] == "https://127.0.0.1:7443"
+
+
+@pytest.mark.parametrize("content", [None, "", "scribble: [", "users: [{user: {token: guess}}]"])
+def test_an_admin_whose_file_is_lost_gets_a_new_token_and_the_old_one_ends(
+    directory: Directory, content: str | None
+) -> None:
+    old = ensure_admin(directory, URL).read_text()
+    if content is None:
+        directory.kubeconfig.unlink()
+    else:
+        directory.kubeconfig.write_text(content)
+    new = ensure_admin(directory, URL).read_text()
+    assert authenticate(directory, new).name == "admin"
+    with pytest.raises(StatusError):
+        authenticate(directory, old)
+
+
+def test_the_token_of_another_user_does_not_become_the_admins(directory: Directory) -> None:
+    ensure_admin(directory, URL)
+    directory.kubeconfig.write_text(create_user(directory, URL, "eve", by="token").kubeconfig)
+    text = ensure_admin(directory, URL).read_text()
+    assert authenticate(directory, text).name == "admin"
+
+
+def test_a_user_with_a_token(directory: Directory) -> None:
+    user = create_user(directory, URL, "eve@example.org", by="token", groups=["dev"])
+    assert authenticate(directory, user.kubeconfig) == User("eve@example.org", ("dev", "system:authenticated"))
+    assert user.bindings == []
+
+
+def test_a_user_with_a_certificate(directory: Directory) -> None:
+    user = create_user(directory, URL, "eve", groups=["dev"], lifetime=timedelta(days=2))
+    (entry,) = list_users(directory)
+    entered = read_kubeconfig(user.kubeconfig)["users"][0]["user"]
+    assert sorted(entered) == ["client-certificate-data", "client-key-data"]
+    assert (entry.name, entry.kind, entry.groups) == ("eve", "certificate", ("dev",))
+    assert entry.expires == pytest.approx(entry.issued + 2 * 86400, abs=5)
+
+
+def test_a_name_in_any_language_fits_a_certificate(directory: Directory) -> None:
+    credential = directory.pki.authority.issue_client("ève")
+    subject = x509.load_pem_x509_certificate(credential.certificate).subject
+    assert subject.rfc4514_string() == "CN=ève"
+
+
+@pytest.mark.parametrize(
+    ("namespace", "kind", "here", "elsewhere"),
+    [("prod", "RoleBinding", True, False), (None, "ClusterRoleBinding", True, True)],
+)
+def test_a_user_gets_a_role_in_a_namespace_or_everywhere(
+    directory: Directory, namespace: str | None, kind: str, here: bool, elsewhere: bool
+) -> None:
+    user = create_user(directory, URL, "eve", namespace=namespace, role="view")
+    (binding,) = user.bindings
+    tree = to_tree(binding)
+    assert tree.pop("metadata") == {"name": "user:eve:view"} | ({"namespace": namespace} if namespace else {})
+    assert tree == {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": kind,
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "eve"}],
+    }
+    authorizer = Authorizer([*build_roles(), binding])
+    allowed = [authorizer.authorize(User("eve"), want("list", namespace=where)).allowed for where in ("prod", "test")]
+    assert allowed == [here, elsewhere]
+    context = read_kubeconfig(user.kubeconfig)["contexts"][0]["context"]
+    assert context["namespace"] == (namespace or "default")
+
+
+@pytest.mark.parametrize("by", ["token", "certificate"])
+def test_a_removed_user_gets_in_no_more(directory: Directory, by: Literal["token", "certificate"]) -> None:
+    text = create_user(directory, URL, "eve", by=by, namespace="prod", role="edit").kubeconfig
+    create_user(directory, URL, "eve", by=by, role="view")
+    create_user(directory, URL, "joe", by=by)
+    serials = [entry.id for entry in list_users(directory)]
+    assert remove_user(directory, "eve") == [
+        BindingName("RoleBinding", "prod", "user:eve:edit"),
+        BindingName("ClusterRoleBinding", "", "user:eve:view"),
+    ]
+    assert [entry.name for entry in list_users(directory)] == ["joe"]
+    if by == "token":
+        with pytest.raises(StatusError):
+            authenticate(directory, text)
+        return
+    authenticator = Authenticator(directory.register, TokenSigner(make_key()), lambda *_: None)
+    certificates = [ClientCertificate(User("x"), serial, 4e9) for serial in serials]
+    assert authenticator.authenticate(None, certificates[2]).name == "x"
+    for certificate in certificates[:2]:
+        with pytest.raises(StatusError):
+            authenticator.authenticate(None, certificate)
+
+
+def test_a_user_who_is_not_there_cannot_be_removed(directory: Directory) -> None:
+    with pytest.raises(StatusError) as refusal:
+        remove_user(directory, "eve")
+    assert (refusal.value.code, refusal.value.message) == (404, 'users "eve" not found')
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "a%b", "a\n", "x" * 65, "system:admin", "admin"])
+def test_a_name_that_users_cannot_have_is_refused(directory: Directory, name: str) -> None:
+    with pytest.raises(StatusError) as refusal:
+        create_user(directory, URL, name)
+    assert refusal.value.code == 422
+    assert list_users(directory) == []

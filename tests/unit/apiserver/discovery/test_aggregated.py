@@ -1,0 +1,85 @@
+"""Aggregated discovery says in two documents what plain discovery says in many."""
+
+import json
+from typing import Any
+
+import pytest
+
+from virtshape.apiserver.discovery.aggregated import CONTENT_TYPE, write_aggregated_discovery
+from virtshape.apiserver.discovery.discovery import write_discovery
+
+Tree = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def aggregated() -> dict[str, Tree]:
+    return {path: json.loads(document.body) for path, document in write_aggregated_discovery().items()}
+
+
+@pytest.fixture(scope="module")
+def plain() -> dict[str, Tree]:
+    return {path: json.loads(document.body) for path, document in write_discovery("localhost").items()}
+
+
+def list_aggregated(documents: dict[str, Tree]) -> dict[tuple[str, str], Tree]:
+    """All versions of all groups."""
+    return {
+        (group["metadata"].get("name", ""), version["version"]): version
+        for document in documents.values()
+        for group in document["items"]
+        for version in group["versions"]
+    }
+
+
+def list_resources(version: Tree) -> dict[str, tuple[str, list[str]]]:
+    """The resources and subresources that clients take from the document: those with a kind."""
+    found = {}
+    for resource in version["resources"]:
+        found[resource["resource"]] = (resource["responseKind"]["kind"], resource["verbs"])
+        for subresource in resource.get("subresources", ()):
+            name = f"{resource['resource']}/{subresource['subresource']}"
+            found[name] = (subresource["responseKind"]["kind"], subresource["verbs"])
+    return {name: facts for name, facts in found.items() if facts[0]}
+
+
+def test_both_forms_list_the_same_resources(aggregated: dict[str, Tree], plain: dict[str, Tree]) -> None:
+    for (group, version), listed in list_aggregated(aggregated).items():
+        document = plain[f"/apis/{group}/{version}" if group else f"/api/{version}"]
+        resources = {
+            resource["name"]: (resource["kind"], resource["verbs"])
+            for resource in document["resources"]
+            if resource["kind"]
+        }
+        assert list_resources(listed) == resources
+
+
+def test_both_forms_list_the_same_versions_in_the_same_order(
+    aggregated: dict[str, Tree], plain: dict[str, Tree]
+) -> None:
+    listed = [
+        (group["metadata"]["name"], [version["version"] for version in group["versions"]])
+        for group in aggregated["/apis"]["items"]
+    ]
+    assert listed == [
+        (group["name"], [version["version"] for version in group["versions"]]) for group in plain["/apis"]["groups"]
+    ]
+
+
+def test_the_core_group_stands_apart(aggregated: dict[str, Tree]) -> None:
+    assert [group["metadata"] for group in aggregated["/api"]["items"]] == [{}]
+
+
+def test_actions_hang_below_resources_without_a_kind(aggregated: dict[str, Tree]) -> None:
+    actions = list_aggregated(aggregated)["subresources.kubevirt.io", "v1"]["resources"]
+    nothing = {"group": "", "version": "", "kind": ""}
+    assert {resource["resource"] for resource in actions} == {
+        "expand-vm-spec",
+        "version",
+        "virtualmachineinstances",
+        "virtualmachines",
+    }
+    assert all(resource["responseKind"] == nothing for resource in actions)
+
+
+def test_the_media_type_tells_the_form() -> None:
+    assert {document.content_type for document in write_aggregated_discovery().values()} == {CONTENT_TYPE}

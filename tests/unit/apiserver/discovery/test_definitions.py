@@ -1,0 +1,93 @@
+"""CustomResourceDefinitions describe our kinds as they are served, and are ones that a cluster would take."""
+
+from typing import Any
+
+import pytest
+
+from virtshape.api.apiextensions import CustomResourceDefinition
+from virtshape.api.codec import from_tree
+from virtshape.apiserver.discovery.definitions import list_definitions, write_definition, write_served_definition
+
+Tree = dict[str, Any]
+
+CREATED = "2024-01-01T00:00:00Z"
+each_definition = pytest.mark.parametrize("name", list_definitions())
+
+
+def find_versions(name: str) -> dict[str, Tree]:
+    return {version["name"]: version for version in write_definition(name)["spec"]["versions"]}
+
+
+@each_definition
+def test_a_definition_is_an_object_of_its_kind(name: str) -> None:
+    definition = from_tree(write_served_definition(name, CREATED), CustomResourceDefinition)
+    assert definition.spec.names.plural + "." + definition.spec.group == name
+
+
+@each_definition
+def test_exactly_one_version_is_stored(name: str) -> None:
+    versions = find_versions(name)
+    stored = [version for version, facts in versions.items() if facts["storage"]]
+    assert len(stored) == 1
+    assert write_served_definition(name, CREATED)["status"]["storedVersions"] == stored
+    assert not versions[stored[0]].get("deprecated")
+
+
+@each_definition
+def test_every_version_has_a_schema_and_columns_beside_the_name(name: str) -> None:
+    for version in find_versions(name).values():
+        schema = version["schema"]["openAPIV3Schema"]
+        assert schema["type"] == "object"
+        assert schema["properties"]["metadata"] == {"type": "object"}
+        columns = [column["name"] for column in version["additionalPrinterColumns"]]
+        assert "Age" in columns
+        assert "Name" not in columns
+
+
+def test_names_and_scope_are_those_of_the_kind() -> None:
+    spec = write_definition("virtualmachineclusterinstancetypes.instancetype.kubevirt.io")["spec"]
+    assert spec["scope"] == "Cluster"
+    assert spec["names"] == {
+        "kind": "VirtualMachineClusterInstancetype",
+        "listKind": "VirtualMachineClusterInstancetypeList",
+        "plural": "virtualmachineclusterinstancetypes",
+        "singular": "virtualmachineclusterinstancetype",
+        "shortNames": ["vmclusterinstancetype", "vmclusterinstancetypes", "vmcf", "vmcfs"],
+    }
+
+
+def test_versions_come_newest_first() -> None:
+    versions = find_versions("virtualmachinepreferences.instancetype.kubevirt.io")
+    assert [(name, facts.get("deprecated", False)) for name, facts in versions.items()] == [
+        ("v1beta2", False),
+        ("v1beta1", False),
+        ("v1alpha2", True),
+        ("v1alpha1", True),
+    ]
+
+
+def test_a_deprecated_version_names_the_better_one() -> None:
+    warning = find_versions("virtualmachines.kubevirt.io")["v1alpha3"]["deprecationWarning"]
+    assert warning == "kubevirt.io/v1alpha3 VirtualMachine is deprecated; use kubevirt.io/v1 VirtualMachine"
+
+
+@pytest.mark.parametrize(
+    ("name", "subresources"),
+    [
+        ("virtualmachines.kubevirt.io", {"status": {}}),
+        ("virtualmachineinstances.kubevirt.io", None),
+        ("virtualmachineinstancetypes.instancetype.kubevirt.io", None),
+    ],
+)
+def test_only_some_kinds_have_a_status_to_write(name: str, subresources: Tree | None) -> None:
+    for version in find_versions(name).values():
+        assert version.get("subresources") == subresources
+
+
+def test_a_served_definition_is_the_same_object_every_time() -> None:
+    name = "virtualmachines.kubevirt.io"
+    served = write_served_definition(name, CREATED)
+    assert served == write_served_definition(name, CREATED)
+    assert served["metadata"]["creationTimestamp"] == CREATED
+    assert [condition["type"] for condition in served["status"]["conditions"]] == ["NamesAccepted", "Established"]
+    assert served["spec"] == write_definition(name)["spec"]

@@ -1,0 +1,100 @@
+"""Discovery tells of every kind, in the order in which clients should prefer its versions."""
+
+import json
+from typing import Any
+
+import pytest
+
+from virtshape.api.kinds import KINDS
+from virtshape.apiserver.discovery.discovery import write_discovery
+
+Tree = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def documents() -> dict[str, Tree]:
+    return {path: json.loads(document.body) for path, document in write_discovery("127.0.0.1:6443").items()}
+
+
+def find_resource(document: Tree, name: str) -> Tree:
+    return next(resource for resource in document["resources"] if resource["name"] == name)
+
+
+def test_every_kind_is_listed_where_it_is_served(documents: dict[str, Tree]) -> None:
+    for kind in KINDS:
+        path = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
+        resource = find_resource(documents[path], kind.plural)
+        assert (resource["kind"], resource["singularName"], resource["namespaced"]) == (
+            kind.kind,
+            kind.singular,
+            kind.namespaced,
+        )
+
+
+def test_no_name_stands_for_two_kinds_of_one_group(documents: dict[str, Tree]) -> None:
+    for document in documents.values():
+        names = [resource["name"] for resource in document.get("resources", ())]
+        assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("group", "versions"),
+    [
+        ("kubevirt.io", ["v1", "v1alpha3"]),
+        ("instancetype.kubevirt.io", ["v1beta2", "v1beta1", "v1alpha2", "v1alpha1"]),
+        ("subresources.kubevirt.io", ["v1", "v1alpha3"]),
+        ("apps", ["v1"]),
+    ],
+)
+def test_the_newest_version_of_a_group_comes_first_and_is_preferred(
+    documents: dict[str, Tree], group: str, versions: list[str]
+) -> None:
+    document = documents[f"/apis/{group}"]
+    assert [version["version"] for version in document["versions"]] == versions
+    assert document["preferredVersion"] == {"groupVersion": f"{group}/{versions[0]}", "version": versions[0]}
+    assert document | {"kind": "APIGroup"} == {"apiVersion": "v1", "kind": "APIGroup"} | next(
+        listed for listed in documents["/apis"]["groups"] if listed["name"] == group
+    )
+
+
+def test_the_core_group_is_found_by_its_versions_alone(documents: dict[str, Tree]) -> None:
+    assert documents["/api"]["versions"] == ["v1"]
+    assert documents["/api"]["serverAddressByClientCIDRs"][0]["serverAddress"] == "127.0.0.1:6443"
+    assert "" not in [group["name"] for group in documents["/apis"]["groups"]]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "verbs"),
+    [
+        ("/apis/kubevirt.io/v1", "virtualmachines/status", ["get", "patch", "update"]),
+        ("/api/v1", "namespaces/finalize", ["update"]),
+        ("/api/v1", "namespaces", ["create", "delete", "get", "list", "patch", "update", "watch"]),
+        ("/api/v1", "serviceaccounts/token", ["create"]),
+        ("/apis/authorization.k8s.io/v1", "selfsubjectaccessreviews", ["create"]),
+        ("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions", ["get", "list", "watch"]),
+        ("/apis/subresources.kubevirt.io/v1", "virtualmachines/start", None),
+    ],
+)
+def test_verbs_are_what_can_be_done(documents: dict[str, Tree], path: str, name: str, verbs: list[str] | None) -> None:
+    assert find_resource(documents[path], name)["verbs"] == verbs
+
+
+def test_instances_have_no_status_of_their_own_to_write(documents: dict[str, Tree]) -> None:
+    names = {resource["name"] for resource in documents["/apis/kubevirt.io/v1"]["resources"]}
+    assert "virtualmachineinstances" in names
+    assert "virtualmachineinstances/status" not in names
+
+
+@pytest.mark.parametrize("plural", ["virtualmachines", "virtualmachineinstances"])
+def test_machines_belong_to_all(documents: dict[str, Tree], plural: str) -> None:
+    assert find_resource(documents["/apis/kubevirt.io/v1"], plural)["categories"] == ["all"]
+
+
+def test_all_versions_of_a_kind_share_one_storage(documents: dict[str, Tree]) -> None:
+    hashes = {
+        find_resource(documents[f"/apis/instancetype.kubevirt.io/{version}"], "virtualmachinepreferences")[
+            "storageVersionHash"
+        ]
+        for version in ("v1beta2", "v1beta1", "v1alpha1")
+    }
+    assert len(hashes) == 1

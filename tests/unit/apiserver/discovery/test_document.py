@@ -1,0 +1,27 @@
+"""Documents keep what they are given, whatever their size."""
+
+import gzip
+
+import pytest
+
+from virtshape.apiserver.discovery.document import make_document, make_json_document
+
+
+@pytest.mark.parametrize("body", [b"", b"short", b"long " * 10_000], ids=["empty", "short", "long"])
+def test_a_document_gives_back_what_it_was_made_of(body: bytes) -> None:
+    assert make_document(body).body == body
+
+
+def test_a_long_document_is_kept_compressed() -> None:
+    document = make_document(b"long " * 10_000)
+    assert document.is_compressed
+    assert gzip.decompress(document.content) == b"long " * 10_000
+
+
+def test_a_tag_stands_for_the_content() -> None:
+    assert make_document(b"a").etag == make_document(b"a").etag != make_document(b"b").etag
+    assert make_document(b"a", etag='"mine"').etag == '"mine"'
+
+
+def test_a_tree_becomes_json() -> None:
+    assert make_json_document({"a": [1]}).body == b'{"a":[1]}'

@@ -1,0 +1,114 @@
+"""Tables show objects as rows of cells, and carry as much of the objects as the client asks for."""
+
+import json
+from typing import Any
+
+import pytest
+
+from virtshape.api.kinds import KINDS, Kind, find_kind
+from virtshape.api.status import StatusError
+from virtshape.apiserver.encoding.table import render_table
+
+Tree = dict[str, Any]
+
+CREATED = "2024-01-01T00:00:00Z"
+NOW = 1704067200.0 + 90  # a minute and a half after that
+
+
+def kind_of(api_version: str, name: str) -> Kind:
+    kind = find_kind(api_version, name)
+    assert kind is not None
+    return kind
+
+
+VM = kind_of("kubevirt.io/v1", "VirtualMachine")
+NAMESPACE = kind_of("v1", "Namespace")
+
+
+def build_object(kind: Kind, **parts: Any) -> Tree:
+    metadata = {"name": "one", "creationTimestamp": CREATED, "resourceVersion": "7"} | parts.pop("metadata", {})
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata} | parts
+
+
+def encode(*trees: Tree) -> list[bytes]:
+    return [json.dumps(tree, separators=(",", ":")).encode() for tree in trees]
+
+
+def read_table(kind: Kind, *trees: Tree, **options: Any) -> Tree:
+    table: Tree = json.loads(render_table(kind, encode(*trees), now=NOW, **options))
+    return table
+
+
+def test_a_row_has_the_objects_metadata_unless_asked_otherwise() -> None:
+    vm = build_object(VM, spec={"secret": 1}, metadata={"labels": {"a": "b"}})
+    (row,) = read_table(VM, vm)["rows"]
+    assert row["object"] == {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": vm["metadata"],
+    }
+
+
+@pytest.mark.parametrize(("include", "expected"), [("None", None), ("Object", build_object(NAMESPACE))])
+def test_a_row_has_the_whole_object_or_none_of_it_on_request(include: str, expected: Tree | None) -> None:
+    (row,) = read_table(NAMESPACE, build_object(NAMESPACE), include=include)["rows"]
+    assert row["object"] == expected
+
+
+def test_another_wish_is_refused() -> None:
+    with pytest.raises(StatusError, match="unrecognized includeObject value"):
+        read_table(NAMESPACE, include="Half")
+
+
+def test_the_version_asked_for_is_that_of_the_table_and_its_rows() -> None:
+    table = read_table(NAMESPACE, build_object(NAMESPACE), version="v1beta1")
+    assert table["apiVersion"] == table["rows"][0]["object"]["apiVersion"] == "meta.k8s.io/v1beta1"
+
+
+def test_an_empty_list_has_no_rows_but_columns() -> None:
+    table = read_table(NAMESPACE, revision="12")
+    assert table["rows"] == []
+    assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Status", "Age"]
+    assert table["metadata"] == {"resourceVersion": "12"}
+
+
+def test_a_list_says_where_it_goes_on() -> None:
+    metadata = {"resourceVersion": "12", "continue": "abc", "remainingItemCount": 3}
+    assert read_table(NAMESPACE, metadata=metadata)["metadata"] == metadata
+
+
+def test_a_single_object_gives_its_version_to_the_table() -> None:
+    assert read_table(NAMESPACE, build_object(NAMESPACE))["metadata"] == {"resourceVersion": "7"}
+
+
+def test_later_tables_of_a_watch_have_no_columns() -> None:
+    table = read_table(NAMESPACE, build_object(NAMESPACE), columns=False)
+    assert table["columnDefinitions"] is None
+    assert len(table["rows"]) == 1
+
+
+def test_cells_without_a_value_are_null() -> None:
+    (row,) = read_table(VM, build_object(VM))["rows"]
+    assert row["cells"] == ["one", "90s", None, None, None, None, None, None]
+
+
+def test_columns_are_described() -> None:
+    assert read_table(VM)["columnDefinitions"][:2] == [
+        {"name": "Name", "type": "string", "format": "name", "description": "Name of the object.", "priority": 0},
+        {
+            "name": "Age",
+            "type": "date",
+            "format": "",
+            "description": "Time since the object was made.",
+            "priority": 0,
+        },
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=[f"{kind.api_version} {kind.kind}" for kind in KINDS])
+def test_every_kind_can_be_shown_even_if_it_holds_nothing(kind: Kind) -> None:
+    table = read_table(kind, build_object(kind))
+    (row,) = table["rows"]
+    assert len(row["cells"]) == len(table["columnDefinitions"])
+    name = next(place for place, column in enumerate(table["columnDefinitions"]) if column["format"] == "name")
+    assert row["cells"][name] == "one"

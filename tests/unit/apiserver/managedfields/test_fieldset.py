@@ -1,0 +1,143 @@
+"""Sets of fields behave as sets, and read and write as they stand in objects."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from virtshape.apiserver.managedfields.fieldset import (
+    SELF,
+    FieldSet,
+    FieldSetError,
+    Path,
+    difference,
+    format_fields,
+    intersection,
+    is_member,
+    leaves,
+    parse_fields,
+    paths,
+    union,
+)
+
+STEPS = st.sampled_from(["f:a", "f:b", "f:c.d/e", 'k:{"name":"x"}', 'v:"y"', "i:0"])
+PATHS = st.frozensets(st.lists(STEPS, min_size=1, max_size=4).map(tuple), max_size=8)
+
+
+def build(members: frozenset[Path]) -> FieldSet:
+    fields: FieldSet = {}
+    for path in members:
+        node: FieldSet = fields
+        for step in path:
+            node = node.setdefault(step, {})
+        node[SELF] = {}
+    return parse_fields(fields)
+
+
+@given(PATHS)
+def test_the_members_are_those_it_was_made_of(members: frozenset[Path]) -> None:
+    assert frozenset(paths(build(members))) == members
+
+
+@given(PATHS)
+def test_reading_what_was_written_changes_nothing(members: frozenset[Path]) -> None:
+    assert parse_fields(build(members)) == build(members)
+
+
+@given(PATHS, PATHS)
+def test_a_union_has_the_members_of_both(one: frozenset[Path], other: frozenset[Path]) -> None:
+    assert union(build(one), build(other)) == build(one | other)
+
+
+@given(PATHS, PATHS)
+def test_an_intersection_has_the_members_that_both_have(one: frozenset[Path], other: frozenset[Path]) -> None:
+    assert intersection(build(one), build(other)) == build(one & other)
+
+
+@given(PATHS, PATHS)
+def test_a_difference_has_the_members_that_only_the_first_has(one: frozenset[Path], other: frozenset[Path]) -> None:
+    assert difference(build(one), build(other)) == build(one - other)
+
+
+@given(PATHS, PATHS)
+def test_nothing_that_is_given_is_changed(one: frozenset[Path], other: frozenset[Path]) -> None:
+    first, second = build(one), build(other)
+    union(first, second), intersection(first, second), difference(first, second)
+    assert (first, second) == (build(one), build(other))
+
+
+@given(PATHS)
+def test_leaves_are_the_members_with_none_below(members: frozenset[Path]) -> None:
+    inner = {path[:length] for path in members for length in range(len(path))}
+    assert frozenset(leaves(build(members))) == members - inner
+
+
+@given(PATHS, PATHS)
+def test_what_is_not_touched_is_the_same_object(one: frozenset[Path], other: frozenset[Path]) -> None:
+    fields = build(one)
+    assert union(fields, intersection(fields, build(other))) is fields
+    assert difference(fields, build(other - one)) is fields
+
+
+@pytest.mark.parametrize(
+    ("node", "member"),
+    [
+        pytest.param({}, True, id="a node with nothing below"),
+        pytest.param({".": {}, "f:a": {}}, True, id="a node that says so"),
+        pytest.param({"f:a": {}}, False, id="a node that only leads elsewhere"),
+    ],
+)
+def test_a_node_is_in_the_set(node: FieldSet, member: bool) -> None:
+    assert is_member(node) is member
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        pytest.param({"f:a": {".": {}}}, {"f:a": {}}, id="a node with only itself"),
+        pytest.param(
+            {'k:{ "b": 1, "a": "x" }': {}}, {'k:{"a":"x","b":1}': {}}, id="keys in another order and with spaces"
+        ),
+        pytest.param({'v: "x"': {}}, {'v:"x"': {}}, id="a value with spaces"),
+        pytest.param({"i:007": {}}, {"i:7": {}}, id="an index with zeros"),
+        pytest.param({"x:new": {}, "f:a": {}}, {"f:a": {}}, id="a kind of step that nobody knows"),
+        pytest.param({".": {}}, {}, id="the whole object, which nobody owns"),
+    ],
+)
+def test_what_clients_send_is_put_into_one_form(sent: Any, read: FieldSet) -> None:
+    assert parse_fields(sent) == read
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param([], id="a list"),
+        pytest.param({"f:a": 1}, id="a number in place of a node"),
+        pytest.param({"k:{": {}}, id="keys that are no JSON"),
+        pytest.param({"k:1": {}}, id="keys that are no object"),
+        pytest.param({"v:x": {}}, id="a value that is no JSON"),
+        pytest.param({"i:x": {}}, id="an index that is no number"),
+    ],
+)
+def test_what_is_no_set_of_fields_is_refused(sent: Any) -> None:
+    with pytest.raises(FieldSetError):
+        parse_fields(sent)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        pytest.param(("f:spec", "f:cpu", "f:guest"), ".spec.cpu.guest", id="fields"),
+        pytest.param(("f:metadata", "f:labels", "f:a.b/c"), ".metadata.labels.a.b/c", id="a label"),
+        pytest.param(
+            ("f:ports", 'k:{"port":80,"protocol":"TCP"}', "f:name"),
+            '.ports[port=80,protocol="TCP"].name',
+            id="an item by its keys",
+        ),
+        pytest.param(("f:finalizers", 'v:"x/y"'), '.finalizers[="x/y"]', id="an item by its value"),
+        pytest.param(("f:args", "i:2"), ".args[2]", id="an item by its index"),
+    ],
+)
+def test_a_path_reads_as_in_messages(path: Path, text: str) -> None:
+    assert format_fields(path) == text

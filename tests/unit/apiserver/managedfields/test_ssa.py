@@ -1,0 +1,506 @@
+"""Server-side apply merges by ownership: what a manager applies is its own, and what it no longer applies goes."""
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.status import Cause, StatusError
+from virtshape.apiserver.managedfields.fieldtypes import object_type
+from virtshape.apiserver.managedfields.lastapplied import ANNOTATION
+from virtshape.apiserver.managedfields.managedfields import Write, entries_of, record_update
+from virtshape.apiserver.managedfields.ssa import apply, check_apply_body, find_undeclared
+
+Tree = dict[str, Any]
+
+MORNING, NOON = "2026-05-01T08:00:00Z", "2026-05-01T12:00:00Z"
+INSTANCETYPES = "instancetype.kubevirt.io/v1beta1"
+
+
+def kind_of(tree: Tree) -> Kind:
+    kind = find_kind(tree["apiVersion"], tree["kind"])
+    assert kind is not None
+    return kind
+
+
+def build_instancetype(spec: Tree | None = None, **metadata: Any) -> Tree:
+    tree: Tree = {
+        "apiVersion": INSTANCETYPES,
+        "kind": "VirtualMachineInstancetype",
+        "metadata": {"name": "small", **metadata},
+    }
+    return tree if spec is None else tree | {"spec": spec}
+
+
+def build_service(*ports: Tree, **spec: Any) -> Tree:
+    spec = spec | ({"ports": list(ports)} if ports else {})
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
+
+
+def put(live: Tree | None, applied: Tree, manager: str = "m1", *, time: str = MORNING, **options: Any) -> Tree:
+    write = Write(manager, applied["apiVersion"], time, options.pop("subresource", ""))
+    return apply(live, applied, write, object_type(kind_of(applied)), **options)
+
+
+def edit(live: Tree, new: Tree, manager: str = "editor", **options: Any) -> Tree:
+    write = Write(manager, new["apiVersion"], NOON, options.pop("subresource", ""))
+    entries = record_update(live, new, write, object_type(kind_of(new)))
+    return {**new, "metadata": {**new["metadata"], "managedFields": entries}}
+
+
+def refusal(live: Tree | None, applied: Tree, manager: str = "m2", **options: Any) -> StatusError:
+    with pytest.raises(StatusError) as caught:
+        put(live, applied, manager, **options)
+    return caught.value
+
+
+def fields_by_manager(tree: Tree) -> Tree:
+    return {entry["manager"]: entry["fieldsV1"] for entry in entries_of(tree)}
+
+
+def without_entries(tree: Tree) -> Tree:
+    return {**tree, "metadata": {k: v for k, v in tree["metadata"].items() if k != "managedFields"}}
+
+
+SIZES: Tree = {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}}
+SIZE_FIELDS: Tree = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}}
+
+
+@pytest.mark.parametrize(
+    ("applied", "fields"),
+    [
+        pytest.param(
+            build_instancetype(SIZES, labels={"a": "1"}),
+            {"f:metadata": {"f:labels": {"f:a": {}}}, "f:spec": SIZE_FIELDS},
+            id="leaves, not what leads there",
+        ),
+        pytest.param(build_instancetype({"gpus": [{"name": "g"}]}), {"f:spec": {"f:gpus": {}}}, id="a list as a whole"),
+        pytest.param(build_instancetype({"cpu": {}}), {"f:spec": {"f:cpu": {}}}, id="an empty struct"),
+        pytest.param(
+            build_instancetype(finalizers=["x/y"]),
+            {"f:metadata": {"f:finalizers": {'v:"x/y"': {}}}},
+            id="items of a set",
+        ),
+        pytest.param(
+            build_service({"port": 80, "name": "web"}, selector={"a": "b"}),
+            {
+                "f:spec": {
+                    "f:ports": {'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:name": {}, "f:port": {}}},
+                    "f:selector": {},
+                }
+            },
+            id="items with keys",
+        ),
+        pytest.param(
+            build_instancetype({"unheardOf": {"a": {"b": 1}}}),
+            {"f:spec": {"f:unheardOf": {".": {}, "f:a": {".": {}, "f:b": {}}}}},
+            id="keys that no struct has",
+        ),
+    ],
+)
+def test_applying_a_new_object_owns_what_it_says(applied: Tree, fields: Tree) -> None:
+    result = put(None, applied)
+    entry = {"manager": "m1", "operation": "Apply", "apiVersion": applied["apiVersion"], "time": MORNING}
+    assert entries_of(result) == [{**entry, "fieldsType": "FieldsV1", "fieldsV1": fields}]
+    assert without_entries(result) == applied
+
+
+def test_an_applied_status_is_left_out() -> None:
+    vm = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}, "spec": {}}
+    live = put(None, vm) | {"status": {"ready": True}}
+    assert put(None, vm | {"status": {"created": True}}) == put(None, vm)
+    assert put(live, vm | {"status": {"created": True}}) == live
+
+
+def test_the_status_is_applied_by_itself() -> None:
+    vm: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}}
+    live = put(None, vm | {"spec": {"running": True}})
+    patch = vm | {
+        "metadata": {"name": "vm", "labels": {"a": "1"}},
+        "spec": {"running": False},
+        "status": {"ready": True},
+    }
+    result = put(live, patch, "ctl", subresource="status")
+    assert without_entries(result) == vm | {"spec": {"running": True}, "status": {"ready": True}}
+    assert entries_of(result)[0] == {
+        "manager": "ctl",
+        "operation": "Apply",
+        "apiVersion": "kubevirt.io/v1",
+        "time": MORNING,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:status": {"f:ready": {}}},
+        "subresource": "status",
+    }
+
+
+def test_applying_the_same_again_changes_nothing_and_no_time() -> None:
+    live = put(None, build_instancetype(SIZES))
+    assert put(live, build_instancetype(SIZES), time=NOON) == live
+
+
+def test_a_change_of_an_own_value_is_dated() -> None:
+    live = put(None, build_instancetype(SIZES))
+    result = put(live, build_instancetype({**SIZES, "cpu": {"guest": 4}}), time=NOON)
+    assert result["spec"]["cpu"] == {"guest": 4}
+    assert entries_of(result)[0]["time"] == NOON
+
+
+def test_the_same_value_has_two_owners() -> None:
+    live = put(None, build_instancetype(SIZES))
+    result = put(live, build_instancetype({"cpu": {"guest": 2}}), "m2", time=NOON)
+    assert fields_by_manager(result) == {"m1": {"f:spec": SIZE_FIELDS}, "m2": {"f:spec": {"f:cpu": {"f:guest": {}}}}}
+    assert without_entries(result) == without_entries(live)
+
+
+def test_one_conflict_is_told_on_one_line() -> None:
+    live = put(None, build_instancetype(SIZES))
+    error = refusal(live, build_instancetype({**SIZES, "cpu": {"guest": 3}}))
+    assert (error.code, error.reason) == (409, "Conflict")
+    assert error.message == 'Apply failed with 1 conflict: conflict with "m1": .spec.cpu.guest'
+    assert error.causes == (Cause("FieldManagerConflict", 'conflict with "m1"', ".spec.cpu.guest"),)
+
+
+def test_several_conflicts_are_listed_by_manager() -> None:
+    live = put(None, build_instancetype(SIZES))
+    live = edit(live, live | {"spec": {**SIZES, "memory": {"guest": "9Gi"}}})
+    error = refusal(live, build_instancetype({"cpu": {"guest": 5}, "memory": {"guest": "5Gi"}}), "m3")
+    assert error.message == (
+        f'Apply failed with 2 conflicts: conflicts with "editor" using {INSTANCETYPES}:\n- .spec.memory.guest\n'
+        'conflicts with "m1":\n- .spec.cpu.guest'
+    )
+    assert error.causes == (
+        Cause("FieldManagerConflict", f'conflict with "editor" using {INSTANCETYPES}', ".spec.memory.guest"),
+        Cause("FieldManagerConflict", 'conflict with "m1"', ".spec.cpu.guest"),
+    )
+
+
+def test_a_conflict_names_the_subresource() -> None:
+    vm: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}}
+    live = put(put(None, vm | {"spec": {}}), vm | {"status": {"ready": True}}, subresource="status")
+    error = refusal(live, vm | {"status": {"ready": False}}, subresource="status")
+    assert error.causes[0].message == 'conflict with "m1" with subresource "status"'
+
+
+def test_a_conflict_in_an_item_shows_its_keys() -> None:
+    live = put(None, build_service({"port": 80, "name": "web"}))
+    error = refusal(live, build_service({"port": 80, "name": "www"}))
+    assert [cause.field for cause in error.causes] == ['.spec.ports[port=80,protocol="TCP"].name']
+
+
+def test_force_takes_the_field_away() -> None:
+    live = put(None, build_instancetype(SIZES))
+    result = put(live, build_instancetype({**SIZES, "cpu": {"guest": 3}}), "m2", force=True)
+    assert result["spec"]["cpu"] == {"guest": 3}
+    assert fields_by_manager(result) == {
+        "m1": {"f:spec": {"f:memory": {"f:guest": {}}}},
+        "m2": {"f:spec": SIZE_FIELDS},
+    }
+
+
+def test_an_updater_of_the_same_name_is_another_manager() -> None:
+    live = put(None, build_instancetype(SIZES))
+    live = edit(live, live | {"spec": {**SIZES, "cpu": {"guest": 9}}}, "m1")
+    error = refusal(live, build_instancetype(SIZES), "m1")
+    assert error.causes[0].message == f'conflict with "m1" using {INSTANCETYPES}'
+
+
+def test_what_is_no_longer_applied_goes_unless_somebody_else_has_it() -> None:
+    live = put(None, build_instancetype({**SIZES, "annotations": {"x": "1"}}, labels={"mine": "1", "shared": "1"}))
+    live = put(live, build_instancetype(labels={"shared": "1", "other": "1"}), "m2")
+    result = put(live, build_instancetype(SIZES))
+    assert without_entries(result) == build_instancetype(SIZES, labels={"shared": "1", "other": "1"})
+    assert fields_by_manager(result) == {
+        "m1": {"f:spec": SIZE_FIELDS},
+        "m2": {"f:metadata": {"f:labels": {"f:other": {}, "f:shared": {}}}},
+    }
+
+
+def test_applying_nothing_gives_up_everything() -> None:
+    live = put(None, build_instancetype(SIZES, labels={"a": "1"}))
+    assert put(live, build_instancetype()) == build_instancetype()
+
+
+def test_fields_that_nobody_owns_stay() -> None:
+    live = put(None, build_instancetype({"cpu": {"guest": 2}}))
+    live["spec"]["schedulerName"] = "from-admission"
+    live["metadata"]["uid"] = "1"
+    result = put(live, build_instancetype({"memory": {"guest": "1Gi"}}))
+    assert result["spec"] == {"memory": {"guest": "1Gi"}, "schedulerName": "from-admission"}
+    assert result["metadata"]["uid"] == "1"
+
+
+def test_an_updater_keeps_a_struct_by_owning_one_field_of_it() -> None:
+    live = put(None, build_instancetype({"cpu": {"guest": 2}}))
+    live = edit(live, live | {"spec": {"cpu": {"guest": 2, "model": "host-model"}}})
+    assert put(live, build_instancetype({}))["spec"] == {"cpu": {"model": "host-model"}}
+
+
+def test_an_updater_does_not_keep_an_item_by_owning_one_field_of_it() -> None:
+    live = put(None, build_service({"port": 80}, {"port": 81}))
+    live = edit(live, live | {"spec": {"ports": [{"port": 80, "nodePort": 30000}, {"port": 81}]}})
+    result = put(live, build_service({"port": 81}))
+    assert result["spec"] == {"ports": [{"port": 81}]}
+    assert list(fields_by_manager(result)) == ["m1"]
+
+
+def test_the_last_item_takes_its_list_along() -> None:
+    live = put(None, build_instancetype(SIZES, finalizers=["x/y"]))
+    assert without_entries(put(live, build_instancetype(SIZES))) == build_instancetype(SIZES)
+
+
+def test_null_removes_a_field_and_owns_its_absence() -> None:
+    live = put(None, build_instancetype(SIZES))
+    applied = build_instancetype({**SIZES, "memory": None})
+    result = put(live, applied)
+    assert result["spec"] == {"cpu": {"guest": 2}}
+    assert fields_by_manager(result) == {"m1": {"f:spec": {"f:cpu": {"f:guest": {}}, "f:memory": {}}}}
+    assert put(result, applied, time=NOON) == result
+
+
+@pytest.mark.parametrize(
+    ("live", "applied", "merged"),
+    [
+        pytest.param("abc", "ab", "abc", id="a live item stays at the end"),
+        pytest.param("abc", "ca", "bca", id="the applied order wins"),
+        pytest.param("xay", "ba", "xbay", id="live items keep their places"),
+        pytest.param("axbyc", "cb", "axycb", id="an item that moves leaves its neighbours"),
+        pytest.param("", "ab", "ab", id="nothing is there yet"),
+        pytest.param("ab", "cd", "abcd", id="nothing is shared"),
+    ],
+)
+def test_items_of_both_are_put_in_order(live: str, applied: str, merged: str) -> None:
+    tree = edit(build_instancetype(), build_instancetype(finalizers=list(live)))
+    result = put(tree, build_instancetype(finalizers=list(applied)))
+    assert "".join(result["metadata"]["finalizers"]) == merged
+
+
+def test_items_with_the_same_keys_are_merged() -> None:
+    live = put(None, build_service({"port": 80, "name": "web"}))
+    result = put(live, build_service({"port": 80, "protocol": "TCP", "nodePort": 30000}), "m2")
+    assert result["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "name": "web", "nodePort": 30000}]
+
+
+def test_live_items_that_cannot_be_told_apart_are_all_kept() -> None:
+    result = put(edit(build_service(), build_service({"port": 1}, {"port": 1})), build_service({"port": 2}))
+    assert result["spec"]["ports"] == [{"port": 1}, {"port": 1}, {"port": 2}]
+
+
+@pytest.mark.parametrize(
+    ("applied", "problem"),
+    [
+        pytest.param(
+            build_service({"port": 2}, {"port": 2}),
+            '.spec.ports: duplicate entries for key [port=2,protocol="TCP"]',
+            id="in a list with keys",
+        ),
+        pytest.param(
+            build_instancetype(SIZES) | {"metadata": {"name": "small", "finalizers": ["a/b", "a/b"]}},
+            '.metadata.finalizers: duplicate entries for key [="a/b"]',
+            id="in a set",
+        ),
+    ],
+)
+def test_applied_items_that_cannot_be_told_apart_are_refused(applied: Tree, problem: str) -> None:
+    error = refusal(None, applied)
+    assert (error.code, error.reason) == (500, "")
+    assert error.message.endswith(f": {problem}")
+
+
+def test_null_in_place_of_what_others_own_leaves_it() -> None:
+    live = put(None, build_instancetype(SIZES))
+    result = put(live, build_instancetype({"memory": None}), manager="m2")
+    assert result["spec"] == SIZES
+    assert fields_by_manager(result)["m2"] == {"f:spec": {"f:memory": {}}}
+
+
+def test_null_in_place_of_a_value_of_others_is_a_conflict() -> None:
+    live = put(None, build_instancetype(SIZES))
+    error = refusal(live, build_instancetype({"cpu": {"guest": None}}), manager="m2")
+    assert error.message == 'Apply failed with 1 conflict: conflict with "m1": .spec.cpu.guest'
+
+
+def test_a_list_whose_items_lack_their_keys_is_replaced() -> None:
+    live = put(None, build_service({"port": 80}))
+    assert put(live, build_service({"name": "odd"}))["spec"]["ports"] == [{"name": "odd"}]
+
+
+def test_an_object_without_owners_gets_one_for_the_time_before() -> None:
+    live = build_instancetype(SIZES)
+    error = refusal(live, build_instancetype({"cpu": {"guest": 9}}))
+    assert error.message == (
+        f'Apply failed with 1 conflict: conflict with "before-first-apply" using {INSTANCETYPES}: .spec.cpu.guest'
+    )
+    result = put(live, build_instancetype({"cpu": {"guest": 2}}))
+    assert list(fields_by_manager(result)) == ["m1", "before-first-apply"]
+
+
+def test_an_applier_has_one_entry_whatever_version_it_uses() -> None:
+    live = put(None, build_instancetype(SIZES))
+    newer = build_instancetype(SIZES) | {"apiVersion": "instancetype.kubevirt.io/v1beta2"}
+    (entry,) = entries_of(put(live, newer, time=NOON))
+    assert (entry["apiVersion"], entry["time"]) == ("instancetype.kubevirt.io/v1beta2", MORNING)
+
+
+def build_client_side(applied: Tree, **live: Any) -> Tree:
+    """An object as client-side apply leaves it."""
+    text = json.dumps(applied)
+    tree = applied | {"metadata": {**applied["metadata"], "annotations": {ANNOTATION: text}}} | live
+    return edit_from_nothing(tree)
+
+
+def edit_from_nothing(tree: Tree) -> Tree:
+    write = Write("kubectl-client-side-apply", tree["apiVersion"], MORNING)
+    entries = record_update(None, tree, write, object_type(kind_of(tree)))
+    return {**tree, "metadata": {**tree["metadata"], "managedFields": entries}}
+
+
+def test_kubectl_goes_over_from_client_side_apply_without_conflict() -> None:
+    live = build_client_side(build_instancetype(SIZES))
+    applied = build_instancetype({**SIZES, "cpu": {"guest": 4}})
+    result = put(live, applied, "kubectl")
+    assert result["spec"]["cpu"] == {"guest": 4}
+    assert json.loads(result["metadata"]["annotations"][ANNOTATION]) == applied
+    assert put(result, applied, "kubectl", time=NOON) == result
+
+
+@pytest.mark.parametrize(
+    ("live", "manager"),
+    [
+        pytest.param(build_client_side(build_instancetype(SIZES)), "argocd", id="another manager"),
+        pytest.param(
+            build_client_side(build_instancetype(SIZES), spec={**SIZES, "cpu": {"guest": 8}}),
+            "kubectl",
+            id="a value that was changed since",
+        ),
+        pytest.param(
+            build_client_side(build_instancetype(SIZES) | {"apiVersion": "instancetype.kubevirt.io/v1beta2"}),
+            "kubectl",
+            id="a version that it was not applied at",
+        ),
+    ],
+)
+def test_client_side_apply_excuses_no_other_conflict(live: Tree, manager: str) -> None:
+    error = refusal(live, build_instancetype({**SIZES, "cpu": {"guest": 4}}), manager)
+    assert [cause.field for cause in error.causes] == [".spec.cpu.guest"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}"], ids=["empty", "no JSON", "no object", "an empty object"])
+def test_an_odd_annotation_excuses_nothing(text: str) -> None:
+    live = edit_from_nothing(build_instancetype(SIZES, annotations={ANNOTATION: text}))
+    assert refusal(live, build_instancetype({"cpu": {"guest": 4}}), "kubectl").code == 409
+
+
+def test_an_annotation_that_would_be_too_large_is_left_out() -> None:
+    live = build_client_side(build_instancetype(SIZES))
+    applied = build_instancetype(SIZES, annotations={"large": "x" * 200_000})
+    assert list(put(live, applied, "kubectl")["metadata"]["annotations"]) == ["large"]
+
+
+@pytest.mark.parametrize(
+    ("applied", "message"),
+    [
+        pytest.param(
+            build_instancetype(SIZES, managedFields=[]), "metadata.managedFields must be nil", id="with managedFields"
+        ),
+        pytest.param(
+            {"kind": "VirtualMachineInstancetype"},
+            "invalid object type: /, Kind=VirtualMachineInstancetype",
+            id="without version",
+        ),
+        pytest.param({"apiVersion": "v1", "kind": "Pod"}, "invalid object type: /v1, Kind=Pod", id="of another kind"),
+    ],
+)
+def test_a_body_that_cannot_be_applied_is_refused(applied: Tree, message: str) -> None:
+    with pytest.raises(StatusError) as caught:
+        check_apply_body(applied, kind_of(build_instancetype()))
+    assert (caught.value.code, caught.value.reason, caught.value.message) == (400, "BadRequest", message)
+
+
+def test_a_body_that_fits_passes() -> None:
+    applied = build_instancetype(SIZES)
+    check_apply_body(applied, kind_of(applied))
+    assert find_undeclared(applied, kind_of(applied)) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "problems"),
+    [
+        pytest.param({"bogus": 1}, ".spec.bogus: field not declared in schema", id="one"),
+        pytest.param(
+            {"bogus": 1, "gpus": [{"odd": 1}]},
+            "errors:\n  .spec.bogus: field not declared in schema\n  .spec.gpus[0].odd: field not declared in schema",
+            id="several",
+        ),
+    ],
+)
+def test_fields_that_a_kind_does_not_have_are_told(spec: Tree, problems: str) -> None:
+    applied = build_instancetype(spec)
+    error = find_undeclared(applied, kind_of(applied))
+    assert error is not None
+    what = f"(/small; {INSTANCETYPES}, Kind=VirtualMachineInstancetype)"
+    assert (error.code, error.message) == (500, f"failed to create typed patch object {what}: {problems}")
+
+
+LABELS = st.dictionaries(st.sampled_from("abc"), st.sampled_from("12"), max_size=3)
+PORTS = st.lists(
+    st.fixed_dictionaries(
+        {"port": st.integers(1, 4)},
+        optional={"name": st.sampled_from("xy"), "protocol": st.sampled_from(["TCP", "UDP"])},
+    ),
+    unique_by=lambda port: (port["port"], port.get("protocol", "TCP")),
+    max_size=4,
+)
+SERVICES = st.builds(
+    lambda labels, finalizers, spec: {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s", "labels": labels, "finalizers": finalizers},
+        "spec": spec,
+    },
+    LABELS,
+    st.lists(st.sampled_from("pqr"), unique=True),
+    st.fixed_dictionaries({}, optional={"ports": PORTS, "selector": LABELS, "type": st.sampled_from(["A", "B"])}),
+)
+
+
+@given(SERVICES, SERVICES)
+def test_applying_twice_is_applying_once(first: Tree, second: Tree) -> None:
+    live = put(put(None, first), second, "m2", force=True)
+    again = put(live, second, "m2", time=NOON)
+    assert again == live
+
+
+@given(SERVICES, SERVICES)
+def test_a_sole_applier_leaves_no_traces_of_what_it_applied_before(first: Tree, second: Tree) -> None:
+    result = put(put(None, first), second)
+    assert _plain(result) == _plain(put(None, second))
+
+
+@given(SERVICES, SERVICES, SERVICES)
+def test_nothing_that_is_given_is_changed(first: Tree, second: Tree, third: Tree) -> None:
+    live = put(put(None, first), second, "m2", force=True)
+    before = deepcopy((live, third))
+    put(live, third, force=True)
+    assert (live, third) == before
+
+
+@given(SERVICES, SERVICES)
+def test_after_a_forced_apply_the_same_conflicts_with_nobody(first: Tree, second: Tree) -> None:
+    live = put(None, first)
+    result = put(live, second, "m2", force=True)
+    assert put(result, second, "m2") == result
+    assert without_entries(put(result, second, "m3")) == without_entries(result)
+
+
+def _plain(tree: Any) -> Any:
+    """An object without order of items and without what is empty."""
+    if isinstance(tree, dict):
+        parts = {name: _plain(value) for name, value in tree.items()}
+        return {name: part for name, part in parts.items() if part not in ({}, [])}
+    if isinstance(tree, list):
+        return sorted((_plain(item) for item in tree), key=lambda item: json.dumps(item, sort_keys=True))
+    return tree

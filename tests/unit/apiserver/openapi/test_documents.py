@@ -1,0 +1,148 @@
+"""OpenAPI documents hang together and hold what kubectl looks for in them."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from virtshape.api.kinds import KINDS
+from virtshape.apiserver.capability import list_verbs
+from virtshape.apiserver.openapi.documents import (
+    v2_etag,
+    v3_hash,
+    v3_path,
+    write_v2,
+    write_v2_protobuf,
+    write_v3,
+    write_v3_index,
+)
+
+Tree = dict[str, Any]
+GROUP_VERSIONS = list(dict.fromkeys((kind.group, kind.version) for kind in KINDS))
+
+each_group_version = pytest.mark.parametrize(
+    ("group", "version"), GROUP_VERSIONS, ids=[f"{group or 'core'}/{version}" for group, version in GROUP_VERSIONS]
+)
+
+
+@pytest.fixture(scope="module")
+def v2() -> Tree:
+    tree: Tree = json.loads(write_v2().body)
+    return tree
+
+
+def read_v3(group: str, version: str) -> Tree:
+    document = write_v3(group, version)
+    assert document is not None
+    tree: Tree = json.loads(document.body)
+    return tree
+
+
+def find_references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"]
+        for value in node.values():
+            yield from find_references(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from find_references(value)
+
+
+def find_patches(paths: Tree) -> dict[tuple[str, str, str], set[str]]:
+    """The parameters behind the question mark of the patches of each kind."""
+    found: dict[tuple[str, str, str], set[str]] = {}
+    for item in paths.values():
+        if patch := item.get("patch"):
+            kind = patch["x-kubernetes-group-version-kind"]
+            names = {parameter["name"] for parameter in patch["parameters"] if parameter["in"] == "query"}
+            key = kind["group"], kind["version"], kind["kind"]
+            found[key] = found.get(key, names) & names
+    return found
+
+
+def test_references_of_version_2_lead_somewhere(v2: Tree) -> None:
+    assert set(find_references(v2)) <= {f"#/definitions/{name}" for name in v2["definitions"]}
+
+
+@each_group_version
+def test_references_of_version_3_lead_somewhere(group: str, version: str) -> None:
+    tree = read_v3(group, version)
+    assert set(find_references(tree)) <= {f"#/components/schemas/{name}" for name in tree["components"]["schemas"]}
+
+
+@each_group_version
+def test_every_kind_that_can_be_patched_says_what_kubectl_may_ask_of_a_patch(
+    group: str, version: str, v2: Tree
+) -> None:
+    patched = [kind for kind in KINDS if (kind.group, kind.version) == (group, version) and "patch" in list_verbs(kind)]
+    for paths in (v2["paths"], read_v3(group, version)["paths"]):
+        patches = find_patches(paths)
+        for kind in patched:
+            assert patches[group, version, kind.kind] == {"dryRun", "fieldManager", "fieldValidation", "force"}
+
+
+def test_operations_have_names_of_their_own(v2: Tree) -> None:
+    names = [
+        operation["operationId"]
+        for item in v2["paths"].values()
+        for method, operation in item.items()
+        if method != "parameters"
+    ]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "name"),
+    [
+        ("/api/v1/namespaces/{namespace}/pods/{name}", "get", "readCoreV1NamespacedPod"),
+        ("/api/v1/nodes", "delete", "deleteCoreV1CollectionNode"),
+        ("/apis/rbac.authorization.k8s.io/v1/clusterroles", "post", "createRbacAuthorizationV1ClusterRole"),
+        ("/apis/kubevirt.io/v1/virtualmachines", "get", "listKubevirtIoV1VirtualMachineForAllNamespaces"),
+        (
+            "/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines/{name}/status",
+            "put",
+            "replaceKubevirtIoV1NamespacedVirtualMachineStatus",
+        ),
+    ],
+)
+def test_operations_are_named_as_generated_clients_expect(v2: Tree, path: str, method: str, name: str) -> None:
+    assert v2["paths"][path][method]["operationId"] == name
+
+
+def test_only_built_in_kinds_take_strategic_patches(v2: Tree) -> None:
+    strategic = "application/strategic-merge-patch+json"
+    assert strategic in v2["paths"]["/api/v1/nodes/{name}"]["patch"]["consumes"]
+    vms = "/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines/{name}"
+    assert strategic not in v2["paths"][vms]["patch"]["consumes"]
+
+
+def test_definitions_are_only_read(v2: Tree) -> None:
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    assert set(v2["paths"][path]) == {"get"}
+
+
+def test_the_index_leads_to_every_document() -> None:
+    index = json.loads(write_v3_index().body)["paths"]
+    assert index["api/v1"] == {"serverRelativeURL": f"/openapi/v3/api/v1?hash={v3_hash('', 'v1')}"}
+    assert [entry["serverRelativeURL"] for entry in index.values()] == [
+        f"{v3_path(*key)}?hash={v3_hash(*key)}" for key in GROUP_VERSIONS
+    ]
+
+
+@each_group_version
+def test_the_tag_of_a_document_is_the_hash_in_the_index(group: str, version: str) -> None:
+    document = write_v3(group, version)
+    assert document is not None
+    assert document.etag == f'"{v3_hash(group, version)}"'
+
+
+def test_tags_are_known_beforehand_and_differ() -> None:
+    assert write_v2().etag == v2_etag()
+    assert write_v2_protobuf().etag == v2_etag("protobuf")
+    assert len({v2_etag(), v2_etag("protobuf"), *(v3_hash(*key) for key in GROUP_VERSIONS)}) == len(GROUP_VERSIONS) + 2
+
+
+def test_there_is_no_document_of_an_unknown_version() -> None:
+    assert write_v3("kubevirt.io", "v7") is None

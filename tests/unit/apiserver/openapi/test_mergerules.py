@@ -1,0 +1,49 @@
+"""Clients learn how lists are merged: by which keys, in patches and in server-side apply."""
+
+import json
+from typing import Any
+
+import pytest
+
+from virtshape.apiserver.openapi.documents import write_v2, write_v3
+
+Tree = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def definitions() -> Tree:
+    tree: Tree = json.loads(write_v2().body)["definitions"]
+    return tree
+
+
+def read_schemas(group: str, version: str) -> Tree:
+    document = write_v3(group, version)
+    assert document is not None
+    tree: Tree = json.loads(document.body)["components"]["schemas"]
+    return tree
+
+
+def test_containers_are_merged_by_name(definitions: Tree) -> None:
+    for schemas in (definitions, read_schemas("apps", "v1")):
+        containers = schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"]
+        assert containers["x-kubernetes-patch-strategy"] == "merge"
+        assert containers["x-kubernetes-patch-merge-key"] == "name"
+        assert containers["x-kubernetes-list-type"] == "map"
+        assert containers["x-kubernetes-list-map-keys"] == ["name"]
+
+
+def test_the_spec_in_a_kind_has_the_same_rules_as_the_spec_by_itself(definitions: Tree) -> None:
+    spec = definitions["io.k8s.api.core.v1.Pod"]["properties"]["spec"]
+    assert spec["properties"]["volumes"] == definitions["io.k8s.api.core.v1.PodSpec"]["properties"]["volumes"]
+
+
+def test_a_map_can_belong_to_one_manager(definitions: Tree) -> None:
+    assert definitions["io.k8s.api.rbac.v1.Subject"]["x-kubernetes-map-type"] == "atomic"
+    selector = definitions["io.k8s.api.core.v1.Service"]["properties"]["spec"]["properties"]["selector"]
+    assert selector["x-kubernetes-map-type"] == "atomic"
+
+
+def test_custom_kinds_go_by_their_own_schema() -> None:
+    owners = read_schemas("kubevirt.io", "v1")["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"]
+    assert "x-kubernetes-patch-strategy" not in owners["ownerReferences"]
+    assert owners["ownerReferences"]["x-kubernetes-list-map-keys"] == ["uid"]

@@ -1,0 +1,24 @@
+"""A VM cannot make the server look at objects of other namespaces without end."""
+
+import asyncio
+from collections.abc import Collection
+
+import pytest
+
+from virtshape.api.status import StatusError
+from virtshape.apiserver.auth.authorization import Attributes, Decision
+from virtshape.apiserver.subresources.foreign import MOST_READS, ForeignReadError, read_as_caller
+from virtshape.resolve.reference import Reference
+
+
+async def allow(_: Attributes) -> Decision:
+    return Decision(allowed=True)
+
+
+def test_the_number_of_foreign_objects_is_limited() -> None:
+    async def decide(permitted: Collection[Reference]) -> None:
+        raise ForeignReadError(Reference("", "PersistentVolumeClaim", "other", f"claim-{len(permitted)}"))
+
+    with pytest.raises(StatusError, match=f"more than {MOST_READS} objects in other namespaces") as refusal:
+        asyncio.run(read_as_caller(decide, allow))
+    assert refusal.value.code == 400

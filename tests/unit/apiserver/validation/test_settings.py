@@ -1,0 +1,48 @@
+"""ConfigMaps and Secrets: which keys and contents they may have."""
+
+from typing import Any
+
+import pytest
+
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.status import StatusError
+from virtshape.apiserver.validation.settings import check_settings
+
+Tree = dict[str, Any]
+OPAQUE = "Secret"
+CONFIG = "ConfigMap"
+
+
+def kind(name: str) -> Kind:
+    found = find_kind("v1", name)
+    assert found is not None
+    return found
+
+
+CHECKED: dict[str, tuple[str, Tree, list[str]]] = {
+    "all well": (CONFIG, {"data": {"a.b-c_D": "1"}, "binaryData": {"b": "eQ=="}}, []),
+    "nothing": (OPAQUE, {"type": "Opaque"}, []),
+    "keys": (CONFIG, {"data": {"not a key": "", "..": "", "..a": "", ".": "", ".ok": ""}}, ["data"] * 4),
+    "a long key": (OPAQUE, {"data": {"a" * 254: ""}}, ["data"]),
+    "a key of both": (CONFIG, {"data": {"a": ""}, "binaryData": {"a": ""}}, ["data"]),
+    "a certificate without its parts": (OPAQUE, {"type": "kubernetes.io/tls"}, ["data", "data"]),
+    "half a certificate": (OPAQUE, {"type": "kubernetes.io/tls", "data": {"tls.crt": ""}}, ["data"]),
+    "neither name nor password": (OPAQUE, {"type": "kubernetes.io/basic-auth"}, ["data", "data"]),
+    "a name alone": (OPAQUE, {"type": "kubernetes.io/basic-auth", "data": {"username": "eQ=="}}, []),
+    "no key": (OPAQUE, {"type": "kubernetes.io/ssh-auth"}, ["data"]),
+    "nobody's token": (OPAQUE, {"type": "kubernetes.io/service-account-token"}, ["metadata.annotations"]),
+    "another kind": ("Pod", {"data": {"not a key": ""}}, []),
+}
+
+
+@pytest.mark.parametrize(("name", "tree", "expected"), CHECKED.values(), ids=CHECKED)
+def test_tells_what_is_wrong(name: str, tree: Tree, expected: list[str]) -> None:
+    assert [cause.field.partition("[")[0] for cause in check_settings(kind(name), tree)] == expected
+
+
+@pytest.mark.parametrize(("name", "field"), [(OPAQUE, "data"), (CONFIG, "binaryData")])
+def test_what_is_no_base64_cannot_be_read(name: str, field: str) -> None:
+    assert check_settings(kind(name), {field: {"a": "YWJj\nZGVm"}}) == []
+    with pytest.raises(StatusError) as caught:
+        check_settings(kind(name), {field: {"a": "not base64!"}})
+    assert (caught.value.code, caught.value.reason) == (400, "BadRequest")

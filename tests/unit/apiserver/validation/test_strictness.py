@@ -1,0 +1,359 @@
+"""Fields that do not belong are pruned, warned of or refused; objects that break their schema are refused."""
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.build import Tree
+from tests.strategies import structs
+
+from virtshape.api.codec import to_tree
+from virtshape.api.kinds import Kind, find_kind
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.apiserver.validation.strictness import MOST_WARNING_CHARACTERS, admit_fields, find_duplicates
+from virtshape.apiserver.validation.violation import list_causes
+
+
+def kind(name: str, api_version: str = "v1") -> Kind:
+    found = find_kind(api_version, name)
+    assert found is not None
+    return found
+
+
+VM = kind("VirtualMachine", "kubevirt.io/v1")
+VMI = kind("VirtualMachineInstance", "kubevirt.io/v1")
+INSTANCETYPE = kind("VirtualMachineInstancetype", "instancetype.kubevirt.io/v1beta1")
+KUBEVIRT = kind("KubeVirt", "kubevirt.io/v1")
+POD = kind("Pod")
+
+
+def build(of: Kind, metadata: Tree | None = None, **fields: Any) -> Tree:
+    return {"apiVersion": of.api_version, "kind": of.kind, "metadata": {"name": "a", **(metadata or {})}, **fields}
+
+
+def instancetype(metadata: Tree | None = None, /, **spec: Any) -> Tree:
+    return build(INSTANCETYPE, metadata, spec={"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}, **spec})
+
+
+def vm(spec: Tree | None = None, /, domain: Tree | None = None, **template: Any) -> Tree:
+    shaped = {"domain": {"devices": {}, **(domain or {})}, **template}
+    return build(VM, spec={"runStrategy": "Halted", "template": {"spec": shaped}, **(spec or {})})
+
+
+def admit(tree: Tree, of: Kind, validation: str = "Warn", **options: Any) -> tuple[Tree, list[str]]:
+    return admit_fields(tree, json.dumps(tree).encode(), of, validation, **options)
+
+
+PRUNED: dict[str, tuple[Kind, Tree, Tree, list[str]]] = {
+    "nothing to prune": (INSTANCETYPE, instancetype(), instancetype(), []),
+    "unknown fields, in order": (
+        INSTANCETYPE,
+        instancetype({"wrong": "y"}, bogus=1, cpu={"guest": 1, "extra": {"x": 1}}),
+        instancetype(),
+        ["metadata.wrong", "spec.bogus", "spec.cpu.extra"],
+    ),
+    "unknown field in a list": (
+        VM,
+        vm(volumes=[{"name": "a", "x": 1}]),
+        vm(volumes=[{"name": "a"}]),
+        ["spec.template.spec.volumes[0].x"],
+    ),
+    "unknown field whose name has a dot": (INSTANCETYPE, instancetype(**{"a.b": 1}), instancetype(), ["spec[a.b]"]),
+    "unknown settings, which stay": (
+        KUBEVIRT,
+        build(KUBEVIRT, spec={"configuration": {"colour": {"a": None}, "network": {"speed": 1}}, "bogus": 1}),
+        build(KUBEVIRT, spec={"configuration": {"colour": {"a": None}, "network": {"speed": 1}}}),
+        ["spec.bogus"],
+    ),
+    "unknown null": (INSTANCETYPE, instancetype(bogus=None), instancetype(), ["spec.bogus"]),
+    "nulls": (INSTANCETYPE, instancetype({"creationTimestamp": None}, gpus=None), instancetype(), []),
+    "null among labels": (INSTANCETYPE, instancetype({"labels": {"a": None}}), instancetype({"labels": {"a": ""}}), []),
+    "nulls of conditions stay": (
+        VM,
+        {
+            **vm(),
+            "status": {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": None, "reason": None}]},
+        },
+        {**vm(), "status": {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": None}]}},
+        [],
+    ),
+    "nulls of inner metadata stay": (
+        VM,
+        vm({"template": {"metadata": {"creationTimestamp": None}, "spec": {"domain": {"devices": {}}}}}),
+        vm({"template": {"metadata": {"creationTimestamp": None}, "spec": {"domain": {"devices": {}}}}}),
+        [],
+    ),
+    "nulls of a template of Kubernetes' own go": (
+        kind("Deployment", "apps/v1"),
+        build(
+            kind("Deployment", "apps/v1"),
+            spec={
+                "selector": {},
+                "template": {"metadata": {"creationTimestamp": None}, "spec": {"containers": [{"name": "c"}]}},
+            },
+        ),
+        build(
+            kind("Deployment", "apps/v1"),
+            spec={"selector": {}, "template": {"metadata": {}, "spec": {"containers": [{"name": "c"}]}}},
+        ),
+        [],
+    ),
+    "whatever others may write": (
+        kind("ControllerRevision", "apps/v1"),
+        build(kind("ControllerRevision", "apps/v1"), revision=1, data={"x": [None, {"y": None}]}),
+        build(kind("ControllerRevision", "apps/v1"), revision=1, data={"x": [None, {"y": None}]}),
+        [],
+    ),
+    "owner without a name, which others refuse": (
+        INSTANCETYPE,
+        instancetype({"ownerReferences": [{"kind": "ConfigMap"}], "finalizers": None}),
+        instancetype({"ownerReferences": [{"kind": "ConfigMap"}]}),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("validation", ["Ignore", "Warn"])
+@pytest.mark.parametrize(("of", "tree", "expected", "unknown"), PRUNED.values(), ids=PRUNED)
+def test_prunes(of: Kind, tree: Tree, expected: Tree, unknown: list[str], validation: str) -> None:
+    before = deepcopy(tree)
+    warnings = [f'unknown field "{path}"' for path in unknown] if validation == "Warn" else []
+    assert admit(tree, of, validation) == (expected, warnings)
+    assert admit_fields(tree, None, of, validation, patching=True) == (expected, warnings)
+    assert tree == before
+
+
+def test_gives_the_same_tree_back_if_nothing_had_to_go() -> None:
+    tree = vm()
+    assert admit(tree, VM)[0] is tree
+
+
+def test_tells_no_more_than_a_client_should_read() -> None:
+    _, warnings = admit(instancetype(**{f"field{number}": 1 for number in range(1000)}), INSTANCETYPE)
+    assert 50 < len(warnings) < 1000
+    assert sum(map(len, warnings)) <= MOST_WARNING_CHARACTERS
+
+
+DUPLICATES: dict[str, tuple[str, list[str]]] = {
+    "none": ('{"spec":{"cpu":{"guest":1},"memory":{"guest":"1Gi"}}}', []),
+    "the same key elsewhere": ('{"a":{"b":1},"b":{"a":[{"b":":"}]}}', []),
+    "one": ('{"spec":{"cpu":{"guest":1},"cpu":{"guest":3}}}', ["spec.cpu"]),
+    "one in a list": ('{"a":[{},{"b":1,"b":1}]}', ["a[1].b"]),
+    "behind spaces": ('{"a" :1,"a": 2, "b"\n:3}', ["a"]),
+    "hidden by an escape": ('{"a":"\\u003a","b":1,"b":2}', ["b"]),
+    "colons in texts": ('{"a":"::","b":"\\"c\\":1"}', []),
+    "whose value has colons": ('{"a":"::::","a":1}', ["a"]),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), DUPLICATES.values(), ids=DUPLICATES)
+def test_finds_fields_that_stand_twice(text: str, expected: list[str]) -> None:
+    assert find_duplicates(text.encode(), msgspec.json.decode(text)) == expected
+
+
+TWICE = (
+    b'{"apiVersion":"instancetype.kubevirt.io/v1beta1","kind":"VirtualMachineInstancetype","metadata":{"name":"dup"},'
+    b'"spec":{"cpu":{"guest":1},"cpu":{"guest":3},"memory":{"guest":"1Gi"},"bogus":1}}'
+)
+
+
+def test_warns_of_fields_that_stand_twice_and_takes_the_last() -> None:
+    tree, warnings = admit_fields(msgspec.json.decode(TWICE), TWICE, INSTANCETYPE, "Warn")
+    assert tree["spec"] == {"cpu": {"guest": 3}, "memory": {"guest": "1Gi"}}
+    assert warnings == ['duplicate field "spec.cpu"', 'unknown field "spec.bogus"']
+    assert admit_fields(msgspec.json.decode(TWICE), TWICE, INSTANCETYPE, "Ignore") == (tree, [])
+
+
+def test_strictness_refuses_with_all_problems() -> None:
+    with pytest.raises(StatusError) as caught:
+        admit_fields(msgspec.json.decode(TWICE), TWICE, INSTANCETYPE, "Strict")
+    error = caught.value
+    assert (error.code, error.reason, error.causes) == (400, "BadRequest", ())
+    assert error.message == (
+        'VirtualMachineInstancetype in version "v1beta1" cannot be handled as a VirtualMachineInstancetype: '
+        'strict decoding error: duplicate field "spec.cpu", unknown field "spec.bogus"'
+    )
+
+
+def test_strictness_refuses_a_patch_in_another_way() -> None:
+    with pytest.raises(StatusError) as caught:
+        admit_fields({"spec": {"bogus": 1}}, None, INSTANCETYPE, "Strict", patching=True)
+    error = caught.value
+    words = r'Invalid value: "{\"spec\":{\"bogus\":1}}": strict decoding error: unknown field "spec.bogus"'
+    assert (error.code, error.reason, error.message) == (422, "Invalid", f' "" is invalid: patch: {words}')
+    assert [(cause.field, cause.message) for cause in error.causes] == [("patch", words)]
+
+
+UNCHECKED = (
+    "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation"
+)
+SPREAD = {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}
+USERS = "spec.template.spec.accessCredentials[0].sshPublicKey.propagationMethod.qemuGuestAgent.users"
+
+
+def credentials(*users: str) -> list[Tree]:
+    method = {"qemuGuestAgent": {"users": list(users)}}
+    return [{"sshPublicKey": {"source": {}, "propagationMethod": method}}]
+
+
+BROKEN: dict[str, tuple[Kind, Tree, str]] = {
+    "choice": (
+        VM,
+        vm(domain={"rebootPolicy": "Sometimes"}),
+        (
+            '[spec.template.spec.domain.rebootPolicy: Unsupported value: "Sometimes": '
+            f'supported values: "Reboot", "Terminate", {UNCHECKED}]'
+        ),
+    ),
+    "choice of the struct": (
+        VMI,
+        build(VMI, spec={"domain": {"devices": {}}, "dnsPolicy": "Mine"}),
+        (
+            '[spec.dnsPolicy: Unsupported value: "Mine": supported values: '
+            f'"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None", {UNCHECKED}]'
+        ),
+    ),
+    "items with the same keys": (
+        VM,
+        vm(topologySpreadConstraints=[SPREAD, {**SPREAD, "whenUnsatisfiable": "ScheduleAnyway"}, SPREAD]),
+        (
+            "spec.template.spec.topologySpreadConstraints[2]: Duplicate value: "
+            '{"topologyKey":"z","whenUnsatisfiable":"DoNotSchedule"}'
+        ),
+    ),
+    "plain items twice": (VM, vm(accessCredentials=credentials("a", "b", "a")), f'{USERS}[2]: Duplicate value: "a"'),
+    "rules": (
+        VM,
+        vm(volumes=[{"name": "a"}, {"name": "cp", "containerPath": {"path": "relative", "readOnly": False}}]),
+        (
+            '[spec.template.spec.volumes[1].containerPath.path: Invalid value: "relative": '
+            "path must be absolute (start with '/'), spec.template.spec.volumes[1].containerPath.readOnly: "
+            "Invalid value: false: readOnly must be true, write access is not supported]"
+        ),
+    ),
+    "missing": (VM, build(VM, spec={"runStrategy": "Halted"}), f"[spec.template: Required value, {UNCHECKED}]"),
+    "type": (
+        INSTANCETYPE,
+        instancetype(cpu={"guest": "many"}),
+        'spec.cpu.guest: Invalid value: "string": spec.cpu.guest in body must be of type integer: "string"',
+    ),
+    "type of a list": (
+        INSTANCETYPE,
+        instancetype(gpus={}),
+        'spec.gpus: Invalid value: "object": spec.gpus in body must be of type array: "object"',
+    ),
+    "null in a list": (
+        INSTANCETYPE,
+        instancetype(gpus=[None]),
+        'spec.gpus[0]: Invalid value: "null": spec.gpus[0] in body must be of type object: "null"',
+    ),
+    "true is no number": (
+        INSTANCETYPE,
+        instancetype(cpu={"guest": True}),
+        'spec.cpu.guest: Invalid value: "boolean": spec.cpu.guest in body must be of type integer: "boolean"',
+    ),
+    "below zero": (
+        INSTANCETYPE,
+        instancetype(cpu={"guest": -1}),
+        "spec.cpu.guest: Invalid value: -1: spec.cpu.guest in body should be greater than or equal to 0",
+    ),
+    "several": (
+        INSTANCETYPE,
+        instancetype(cpu=[], memory={}),
+        (
+            '[spec.cpu: Invalid value: "array": spec.cpu in body must be of type object: "array", '
+            "spec.memory.guest: Required value]"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("of", "tree", "words"), BROKEN.values(), ids=BROKEN)
+def test_refuses_what_breaks_the_schema(of: Kind, tree: Tree, words: str) -> None:
+    with pytest.raises(StatusError) as caught:
+        admit(tree, of, "Strict")
+    error = caught.value
+    assert (error.code, error.reason) == (422, "Invalid")
+    assert list_causes(error.causes) == words
+    assert error.message == f'{of.kind}.{of.group} "a" is invalid: {words}'
+    assert (error.details.kind, error.details.name) == (of.kind, "a")
+
+
+def test_refuses_a_quantity_that_is_none() -> None:
+    with pytest.raises(
+        StatusError, match=r'spec.memory.guest: Invalid value: "a lot": spec.memory.guest in body is no'
+    ):
+        admit(instancetype(memory={"guest": "a lot"}), INSTANCETYPE)
+
+
+UNREADABLE: dict[str, tuple[Kind, Tree, str]] = {
+    "labels that are no texts": (
+        INSTANCETYPE,
+        instancetype({"labels": {"a": 1}}),
+        "json: cannot unmarshal integer into field metadata.labels.a of type string",
+    ),
+    "metadata that is none": (
+        INSTANCETYPE,
+        {**instancetype(), "metadata": []},
+        "json: cannot unmarshal array into field metadata of type object",
+    ),
+    "a kind of Kubernetes' own": (
+        POD,
+        build(POD, spec={"containers": [{"name": "a", "tty": "yes"}]}),
+        "json: cannot unmarshal string into field spec.containers[0].tty of type boolean",
+    ),
+    "a quantity that is none": (
+        POD,
+        build(POD, spec={"containers": [{"name": "a", "resources": {"limits": {"cpu": "x"}}}]}),
+        "field spec.containers[0].resources.limits.cpu is no quantity: expected a quantity such as 4Gi, got 'x': ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("of", "tree", "words"), UNREADABLE.values(), ids=UNREADABLE)
+def test_refuses_what_cannot_be_read(of: Kind, tree: Tree, words: str) -> None:
+    with pytest.raises(StatusError) as caught:
+        admit(tree, of)
+    error = caught.value
+    assert (error.code, error.reason) == (400, "BadRequest")
+    assert error.message.startswith(f'{of.kind} in version "{of.version}" cannot be handled as a {of.kind}: {words}')
+    with pytest.raises(StatusError) as caught:
+        admit(tree, of, patching=True)
+    assert (caught.value.code, caught.value.causes[0].field) == (422, "patch")
+
+
+def test_strictness_of_kubernetes_own_kinds_wants_what_is_required() -> None:
+    with pytest.raises(StatusError, match=r'^Pod "a" is invalid: spec.containers: Required value$') as caught:
+        admit(build(POD, spec={"hostNetwork": True}), POD)
+    assert caught.value.code == 422
+
+
+def spoil(tree: Any, key: str) -> Any:
+    """Put a field that nobody knows into the object and into its spec."""
+    if isinstance(tree, dict):
+        return {**{name: spoil(value, key) if name == "spec" else value for name, value in tree.items()}, key: 1}
+    return tree
+
+
+@settings(max_examples=50)
+@given(machine=structs(VirtualMachine, metadata=ObjectMeta(name="a")), spoilt=st.booleans())
+def test_every_object_that_a_struct_can_hold_is_told_from_what_does_not_belong(
+    machine: VirtualMachine, spoilt: bool
+) -> None:
+    tree = {**to_tree(machine), "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine"}
+    try:
+        admitted, warnings = admit(spoil(tree, "nobodyKnows") if spoilt else tree, VM)
+    except StatusError as error:
+        # Random texts break rules, never types.
+        found = {cause.type for cause in error.causes} - {"FieldValueDuplicate", "FieldValueNotSupported"}
+        assert found <= {"FieldValueInvalid"}, error.message  # noqa: PT017 -- both ends are right
+    else:
+        assert admitted == tree
+        assert len(warnings) == (2 if spoilt else 0)

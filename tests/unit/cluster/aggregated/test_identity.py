@@ -1,0 +1,88 @@
+"""Who an API server says is asking, and when it is believed."""
+
+from typing import Any
+
+import pytest
+
+from virtshape.api.codec import from_tree
+from virtshape.api.core.config import ConfigMap
+from virtshape.api.status import StatusError
+from virtshape.apiserver.auth.authentication import User
+from virtshape.apiserver.message import Request
+from virtshape.cluster.aggregated.identity import FrontProxy, identify, read_front_proxy
+
+DATA = {
+    "client-ca-file": "clients",
+    "requestheader-client-ca-file": "PEM",
+    "requestheader-allowed-names": '["front-proxy-client"]',
+    "requestheader-username-headers": '["X-Remote-User"]',
+    "requestheader-uid-headers": '["X-Remote-Uid"]',
+    "requestheader-group-headers": '["X-Remote-Group"]',
+    "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+}
+PROXY = FrontProxy(
+    b"PEM", ("front-proxy-client",), ("x-remote-user",), ("x-remote-uid",), ("x-remote-group",), ("x-remote-extra-",)
+)
+CERTIFICATE = {
+    "subject": ((("commonName", "front-proxy-client"),),),
+    "serialNumber": "01",
+    "notAfter": "Jan  1 00:00:00 2040 GMT",
+}
+
+
+def read(data: dict[str, str]) -> FrontProxy:
+    tree = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": data}
+    return read_front_proxy(from_tree(tree, ConfigMap))
+
+
+def test_the_cluster_says_whom_to_believe() -> None:
+    assert read(DATA) == PROXY
+
+
+def test_a_cluster_that_passes_nothing_on_has_nobody_to_believe() -> None:
+    assert read({"client-ca-file": "clients"}).authority == b""
+
+
+KNOWN: dict[str, tuple[dict[str, str], User]] = {
+    "a name": ({"x-remote-user": "ann"}, User("ann", (), "", {})),
+    "groups, even with commas": (
+        {"x-remote-user": "ann", "x-remote-group": "a,system:masters\nb"},
+        User("ann", ("a,system:masters", "b"), "", {}),
+    ),
+    "all that is known": (
+        {
+            "x-remote-user": "ann",
+            "x-remote-uid": "7",
+            "x-remote-extra-example.com%2fscope": "x\ny",
+            "x-other": "z",
+        },
+        User("ann", (), "7", {"example.com/scope": ("x", "y")}),
+    ),
+}
+
+
+@pytest.mark.parametrize(("headers", "user"), KNOWN.values(), ids=KNOWN.keys())
+def test_a_user_has(headers: dict[str, str], user: User) -> None:
+    assert identify(Request("GET", "/", headers, certificate=CERTIFICATE), PROXY) == user
+
+
+OTHER = {**CERTIFICATE, "subject": ((("commonName", "mallory"),),)}
+
+NOBODY: dict[str, tuple[dict[str, Any] | None, dict[str, str], FrontProxy]] = {
+    "who shows no certificate": (None, {"x-remote-user": "admin"}, PROXY),
+    "who shows that of another": (OTHER, {"x-remote-user": "admin"}, PROXY),
+    "who is not named": (CERTIFICATE, {"x-remote-group": "system:masters"}, PROXY),
+    "anybody, before the cluster was asked": (CERTIFICATE, {"x-remote-user": "admin"}, FrontProxy()),
+}
+
+
+@pytest.mark.parametrize(("certificate", "headers", "proxy"), NOBODY.values(), ids=NOBODY.keys())
+def test_nobody_is(certificate: dict[str, Any] | None, headers: dict[str, str], proxy: FrontProxy) -> None:
+    with pytest.raises(StatusError) as caught:
+        identify(Request("GET", "/", headers, certificate=certificate), proxy)
+    assert caught.value.code == 401
+
+
+def test_any_name_will_do_where_the_cluster_names_none() -> None:
+    proxy = read(DATA | {"requestheader-allowed-names": "[]"})
+    assert identify(Request("GET", "/", {"x-remote-user": "ann"}, certificate=OTHER), proxy).name == "ann"

@@ -1,0 +1,137 @@
+"""An installation as a whole, before any cluster sees it: order, security, rights, and what its commands are told."""
+
+import json
+from itertools import chain
+from typing import Any
+
+import pytest
+from tests.deploy.rendering import identify
+
+from virtshape.cli.virtshape import virtshape
+from virtshape.cluster.manifests.deployments import list_words
+from virtshape.cluster.manifests.naming import COMPONENTS, Component
+from virtshape.cluster.manifests.options import Options
+from virtshape.cluster.manifests.whole import build_manifests, build_parts
+
+Tree = dict[str, Any]
+CHOICES = {
+    "default": Options(),
+    "everything": Options(catalog=True, cdi=True, service_monitor=True),
+    "cert-manager": Options(webhook_cert="cert-manager"),
+    "no runtime": Options(runtime="none"),
+    "beside KubeVirt": Options(with_kubevirt=True),
+    "beside KubeVirt with a catalogue": Options(with_kubevirt=True, catalog=True),
+    "where the configuration is": Options(namespace="kubevirt"),
+}
+MOST_ANNOTATED = 262_144
+"""Bytes of annotations that an object may have; kubectl keeps all that it applied in one."""
+every_choice = pytest.mark.parametrize("options", CHOICES.values(), ids=CHOICES.keys())
+
+
+@every_choice
+def test_no_object_comes_twice_and_all_have_our_label(options: Options) -> None:
+    for tree in identify(build_manifests(options)).values():
+        if not tree["apiVersion"].startswith("instancetype.kubevirt.io"):
+            assert tree["metadata"]["labels"]["app.kubernetes.io/part-of"] == "virtshape", tree["metadata"]
+
+
+@every_choice
+def test_what_something_needs_comes_before_it(options: Options) -> None:
+    seen: set[tuple[str, str]] = set()
+    for tree in build_manifests(options):
+        namespace = tree["metadata"].get("namespace", "kube-system")
+        assert namespace == "kube-system" or ("Namespace", namespace) in seen
+        if tree["kind"] in ("RoleBinding", "ClusterRoleBinding"):
+            accounts = [subject["name"] for subject in tree["subjects"] if subject["kind"] == "ServiceAccount"]
+            assert all(("ServiceAccount", name) in seen for name in accounts)
+        if tree["kind"] == "Deployment":
+            spec = tree["spec"]["template"]["spec"]
+            assert ("ServiceAccount", spec["serviceAccountName"]) in seen
+            assert ("PriorityClass", spec["priorityClassName"]) in seen
+        seen.add((tree["kind"], tree["metadata"]["name"]))
+
+
+def test_admission_comes_last() -> None:
+    kinds = [tree["kind"] for tree in build_manifests(Options(cdi=True))]
+    assert kinds[-2:] == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+
+
+def test_no_object_is_of_a_kind_that_comes_with_it() -> None:
+    """Otherwise kubectl would refuse it the first time: it asks for all kinds before it applies anything."""
+    own = {tree["spec"]["group"] for tree in build_parts(Options(cdi=True))["crds"]}
+    trees = build_manifests(Options(cdi=True, catalog=True))
+    assert [tree["kind"] for tree in trees if tree["apiVersion"].partition("/")[0] in own] == []
+
+
+def test_kubectl_can_keep_every_definition_in_an_annotation() -> None:
+    for tree in build_parts(Options(cdi=True, webhook_cert="cert-manager"))["crds"]:
+        size = len(json.dumps(tree, separators=(",", ":")).encode())
+        assert size < MOST_ANNOTATED - 1024, tree["metadata"]["name"]
+
+
+def list_rules(options: Options) -> list[tuple[str, Tree]]:
+    roles = [tree for tree in build_manifests(options) if tree["kind"] in ("Role", "ClusterRole")]
+    return [(tree["kind"], rule) for tree in roles for rule in tree.get("rules", ())]
+
+
+@every_choice
+def test_no_role_allows_everything(options: Options) -> None:
+    for kind, rule in list_rules(options):
+        assert "*" not in rule["verbs"]
+        assert "*" not in rule["apiGroups"]
+        if "*" in rule["resources"]:
+            assert {"get", "list", "watch"} >= set(rule["verbs"])
+        if "secrets" in rule["resources"]:
+            assert (kind, len(rule["resourceNames"])) == ("Role", 1)
+
+
+def test_without_a_runtime_nobody_touches_pods() -> None:
+    resources = chain.from_iterable(rule["resources"] for _, rule in list_rules(Options(runtime="none")))
+    assert not {"pods", "pods/exec"} & set(resources)
+
+
+def list_pods(options: Options) -> list[Tree]:
+    return [tree["spec"]["template"]["spec"] for tree in build_manifests(options) if tree["kind"] == "Deployment"]
+
+
+@pytest.mark.parametrize("pod", list_pods(Options()), ids=COMPONENTS)
+def test_a_pod_has_all_that_keeps_it_in_its_place(pod: Tree) -> None:
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert pod["securityContext"]["runAsUser"] > 0
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    }
+    assert container["resources"].keys() == {"requests", "limits"}
+    assert {"startupProbe", "livenessProbe", "readinessProbe"} <= container.keys()
+
+
+def test_all_webhooks_say_what_holds_if_nobody_answers() -> None:
+    for configuration in build_parts(Options(cdi=True))["webhooks"]:
+        for webhook in configuration["webhooks"]:
+            assert (webhook["failurePolicy"], webhook["sideEffects"]) == ("Fail", "None")
+            assert 1 <= webhook["timeoutSeconds"] <= 10
+            assert webhook["admissionReviewVersions"] == ["v1"]
+            assert webhook["namespaceSelector"]["matchExpressions"]
+            mutating = configuration["kind"].startswith("Mutating")
+            assert webhook.get("reinvocationPolicy") == ("IfNeeded" if mutating else None)
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+@every_choice
+def test_a_component_understands_its_command_line(component: Component, options: Options) -> None:
+    name, *words = list_words(component, options)
+    context = virtshape.make_context("virtshape", [name])
+    command = virtshape.get_command(context, name)
+    assert command is not None, f"there is no `virtshape {name}`"
+    command.make_context(name, words)
+
+
+def test_beside_kubevirt_nothing_is_brought_that_it_brings() -> None:
+    plain = {tree["kind"] for tree in build_manifests(Options(with_kubevirt=True))}
+    assert plain == {"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding"}
+    catalog = build_parts(Options(with_kubevirt=True, catalog=True))["catalog"]
+    assert {tree["apiVersion"] for tree in catalog} == {"instancetype.kubevirt.io/v1beta1"}

@@ -1,0 +1,172 @@
+"""What decisions know of a cluster: what informers have, what is asked for, and never a refusal upon old news."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.controlled import instancetype_tree
+from tests.worlds import opened, run
+
+from virtshape.admission.world import World
+from virtshape.api.apps import ControllerRevision
+from virtshape.api.codec import object_from_tree
+from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
+from virtshape.api.meta import ObjectMeta, OwnerReference
+from virtshape.api.status import StatusError
+from virtshape.client.informers import Informers
+from virtshape.client.rest import RestClient
+from virtshape.cluster.admissioncontext import Surroundings
+from virtshape.resolve.reference import Reference
+from virtshape.supervise.supervisor import Supervisor
+
+SMALL = Reference("instancetype.kubevirt.io", "VirtualMachineClusterInstancetype", "", "small")
+
+
+class Counted:
+    """A client that counts what is read, and whose lists may be empty and watches silent."""
+
+    def __init__(self, client: RestClient) -> None:
+        self._client = client
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def get(self, kind: type[Any], name: str, namespace: str = "") -> Any:
+        self.asked.append(f"{kind.__name__} {name}")
+        return await self._client.get(kind, name, namespace)
+
+
+Scenario = Callable[[Surroundings, Informers, Counted], Awaitable[None]]
+
+
+def stage(scenario: Scenario, directory: Path) -> None:
+    async def play() -> None:
+        async with opened("in-process", directory) as world:
+            client = Counted(world.client)
+            informers = Informers(world.client)
+            surroundings = Surroundings(client, informers)  # type: ignore[arg-type]  # it passes on
+            await world.client.create(object_from_tree(instancetype_tree()))
+            await scenario(surroundings, informers, client)
+
+    run(play())
+
+
+def measure(world: World) -> int:
+    found = world.find(SMALL)
+    if not isinstance(found, VirtualMachineClusterInstancetype):
+        raise StatusError(404, "NotFound", "there is none")
+    guest = found.spec.cpu.guest if found.spec.cpu else None
+    if not guest or guest < 4:
+        raise StatusError(422, "Invalid", f"{guest} is too small")
+    return guest
+
+
+def find_anything(world: World) -> object:
+    return world.find(SMALL)
+
+
+def test_what_informers_have_is_not_asked_for(tmp_path: Path) -> None:
+    async def scenario(surroundings: Surroundings, informers: Informers, client: Counted) -> None:
+        async with informers.running(Supervisor()):
+            await informers.wait()
+            assert surroundings.is_ready
+            assert await surroundings.decide(find_anything) is not None
+            assert client.asked == []
+
+    stage(scenario, tmp_path)
+
+
+def test_what_informers_do_not_have_is_asked_for(tmp_path: Path) -> None:
+    async def scenario(surroundings: Surroundings, _: Informers, client: Counted) -> None:
+        assert not surroundings.is_ready
+        assert await surroundings.decide(find_anything) is not None
+        assert client.asked == ["VirtualMachineClusterInstancetype small"]
+
+    stage(scenario, tmp_path)
+
+
+def test_what_is_nowhere_is_refused_once_the_server_has_said_so(tmp_path: Path) -> None:
+    async def scenario(surroundings: Surroundings, _: Informers, client: Counted) -> None:
+        await client.delete(VirtualMachineClusterInstancetype, "small")
+        with pytest.raises(StatusError, match="there is none"):
+            await surroundings.decide(measure)
+        assert client.asked == ["VirtualMachineClusterInstancetype small"]
+
+    stage(scenario, tmp_path)
+
+
+def test_nothing_is_refused_upon_old_news(tmp_path: Path) -> None:
+    async def scenario(surroundings: Surroundings, informers: Informers, client: Counted) -> None:
+        async with informers.running(Supervisor()):
+            await informers.wait()
+        with pytest.raises(StatusError, match="2 is too small"):
+            await surroundings.decide(measure)
+        patch = {"spec": {"cpu": {"guest": 8}}}
+        await client.patch(VirtualMachineClusterInstancetype, "small", patch=patch)
+        assert await surroundings.decide(measure) == 8
+
+    stage(scenario, tmp_path)
+
+
+def test_advice_may_be_old_news(tmp_path: Path) -> None:
+    def advise(world: World) -> None:
+        names = world.list_names(SMALL.group, SMALL.kind, "")
+        for name in names:
+            world.find(Reference(SMALL.group, SMALL.kind, "", name))
+        raise StatusError(422, "Invalid", f"take one of {sorted(names)}")
+
+    async def scenario(surroundings: Surroundings, informers: Informers, client: Counted) -> None:
+        async with informers.running(Supervisor()):
+            await informers.wait()
+            with pytest.raises(StatusError, match="small"):
+                await surroundings.decide(advise)
+            assert client.asked == []
+
+    stage(scenario, tmp_path)
+
+
+def test_revisions_never_change_and_are_asked_for_once(tmp_path: Path) -> None:
+    async def scenario(surroundings: Surroundings, _: Informers, client: Counted) -> None:
+        await client.create(build_revision("r1", "vm1"))
+        reference = Reference("apps", "ControllerRevision", "default", "r1")
+        for _unused in range(2):
+            assert await surroundings.decide(lambda world: world.find(reference)) is not None
+        assert client.asked == ["ControllerRevision r1"]
+
+    stage(scenario, tmp_path)
+
+
+def test_vms_are_counted_by_the_revisions_they_hold(tmp_path: Path) -> None:
+    async def scenario(surroundings: Surroundings, _: Informers, client: Counted) -> None:
+        for name, owner in (("r1", "a"), ("r2", "a"), ("r3", "b")):
+            await client.create(build_revision(name, owner))
+        assert await surroundings.decide(lambda world: world.count_machines(SMALL)) == 2
+
+    stage(scenario, tmp_path)
+
+
+def build_revision(name: str, owner: str) -> ControllerRevision:
+    labels = {
+        "instancetype.kubevirt.io/object-name": "small",
+        "instancetype.kubevirt.io/object-kind": "VirtualMachineClusterInstancetype",
+    }
+    reference = OwnerReference(name=owner, api_version="kubevirt.io/v1", kind="VirtualMachine", uid=owner)
+    metadata = ObjectMeta(name=name, namespace="default", labels=labels, owner_references=[reference])
+    return ControllerRevision(api_version="apps/v1", kind="ControllerRevision", metadata=metadata, revision=1)
+
+
+def test_a_decision_without_end_is_ended(tmp_path: Path) -> None:
+    asked = iter(range(1000))
+
+    def wonder(world: World) -> None:
+        while True:
+            world.find(Reference("", "ConfigMap", "default", str(next(asked))))
+
+    async def scenario(surroundings: Surroundings, _: Informers, client: Counted) -> None:
+        with pytest.raises(StatusError, match="too much"):
+            await surroundings.decide(wonder)
+        assert len(client.asked) == 64
+
+    stage(scenario, tmp_path)

@@ -1,0 +1,56 @@
+"""Decisions of the cluster's API server are cached under everything that it decides by."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from virtshape.api.authorization import SubjectAccessReview, SubjectAccessReviewStatus
+from virtshape.apiserver.auth.authentication import User
+from virtshape.apiserver.auth.authorization import Attributes
+from virtshape.cluster.delegation import DelegatedAuthorizer
+
+WANTED = Attributes("create", "cdi.kubevirt.io", "datavolumes", "source", "prod")
+SCOPED = User("bob", ("dev",), "u1", {"scopes.example.com": ("full",)})
+OTHERS = {
+    "no extra": SCOPED._replace(extra={}),
+    "another extra value": SCOPED._replace(extra={"scopes.example.com": ("read",)}),
+    "another extra key": SCOPED._replace(extra={"other.example.com": ("full",)}),
+    "another uid": SCOPED._replace(uid="u2"),
+    "other groups": SCOPED._replace(groups=("dev", "guests")),
+}
+
+
+class ApiServer:
+    """An API server whose authorizer permits one user, exactly as described."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def create(self, review: SubjectAccessReview) -> SubjectAccessReview:
+        self.asked += 1
+        spec = review.spec
+        described = spec.user, spec.groups, spec.uid, spec.extra
+        review.status = SubjectAccessReviewStatus(
+            allowed=described == ("bob", ["dev"], "u1", {"scopes.example.com": ["full"]})
+        )
+        return review
+
+
+def authorize(*users: User) -> tuple[list[bool], int]:
+    server: Any = ApiServer()
+    authorizer = DelegatedAuthorizer(server)
+
+    async def ask() -> list[bool]:
+        return [(await authorizer.authorize(user, WANTED)).allowed for user in users]
+
+    return asyncio.run(ask()), server.asked
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS.keys())
+def test_a_decision_is_not_reused_for_a_user_who_differs(other: User) -> None:
+    assert authorize(SCOPED, other) == ([True, False], 2)
+
+
+def test_a_decision_is_reused_for_the_same_user() -> None:
+    assert authorize(SCOPED, SCOPED._replace(extra=dict(SCOPED.extra))) == ([True, True], 1)

@@ -1,0 +1,89 @@
+"""Certificates of a component: when they are renewed, and who still trusts them then."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography import x509
+
+from virtshape.apiserver.auth.certificates import AUTHORITY_LIFETIME, CERTIFICATE_LIFETIME
+from virtshape.cluster.tls.material import RENEW_BEFORE, Material, read_material, renew, write_material
+
+NOW = datetime(2027, 1, 1, tzinfo=UTC)
+HOSTS = ["virtshape-webhook.virtshape-system.svc", "10.0.0.1"]
+FIRST = renew(None, HOSTS, NOW)
+
+
+def trusts(authority: bytes, certificate: bytes) -> bool:
+    try:
+        signer = x509.load_pem_x509_certificate(authority)
+        x509.load_pem_x509_certificate(certificate).verify_directly_issued_by(signer)
+    except Exception:  # noqa: BLE001 - whatever a library calls it
+        return False
+    return True
+
+
+def test_what_is_made_first_is_kept() -> None:
+    assert renew(FIRST, HOSTS, NOW) is FIRST
+    assert renew(FIRST, HOSTS[:1], NOW) is FIRST
+
+
+def test_it_comes_back_from_a_secret_as_it_was() -> None:
+    assert read_material(write_material(FIRST)) == FIRST
+
+
+BROKEN = {
+    "empty": {},
+    "absent": None,
+    "half": {name: text for name, text in write_material(FIRST).items() if name != "tls.key"},
+    "no base 64": write_material(FIRST) | {"tls.key": "%%%"},
+}
+
+
+@pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN.keys())
+def test_a_secret_without_all_of_it_holds_nothing(data: dict[str, str] | None) -> None:
+    assert read_material(data) is None
+
+
+def test_a_certificate_is_renewed_in_time_by_the_same_authority() -> None:
+    later = NOW + CERTIFICATE_LIFETIME - RENEW_BEFORE + timedelta(seconds=1)
+    assert renew(FIRST, HOSTS, later - timedelta(days=2)) is FIRST
+    second = renew(FIRST, HOSTS, later)
+    assert second.authority == FIRST.authority
+    assert second.certificate != FIRST.certificate
+    assert trusts(FIRST.authority, second.certificate)
+
+
+def test_another_name_takes_another_certificate() -> None:
+    second = renew(FIRST, [*HOSTS, "another"], NOW)
+    assert second.certificate != FIRST.certificate
+    assert trusts(FIRST.authority, second.certificate)
+
+
+def test_an_authority_that_ends_is_renewed_and_all_are_still_trusted() -> None:
+    late = NOW + AUTHORITY_LIFETIME - CERTIFICATE_LIFETIME
+    second = renew(FIRST, HOSTS, late)
+    assert second.authority != FIRST.authority
+    assert trusts(FIRST.authority, second.certificate)
+    assert trusts(second.authority, FIRST.certificate)
+    assert renew(second, HOSTS, late) is second
+
+
+STRANGE = {
+    "a key of another": Material(FIRST.authority, FIRST.authority_key, FIRST.certificate, renew(None, HOSTS, NOW).key),
+    "a certificate of another authority": Material(
+        FIRST.authority,
+        FIRST.authority_key,
+        *(getattr(renew(None, HOSTS, NOW), name) for name in ("certificate", "key")),
+    ),
+    "an authority without its key": Material(
+        FIRST.authority, renew(None, HOSTS, NOW).authority_key, FIRST.certificate, FIRST.key
+    ),
+    "nonsense": Material(b"a", b"b", b"c", b"d"),
+}
+
+
+@pytest.mark.parametrize("material", STRANGE.values(), ids=STRANGE.keys())
+def test_what_does_not_belong_together_is_made_anew(material: Material) -> None:
+    second = renew(material, HOSTS, NOW)
+    assert second != material
+    assert trusts(second.authority, second.certificate)

@@ -1,0 +1,217 @@
+"""Certificates in use: shared by processes, changed under a listening socket, trusted where they must be."""
+
+import asyncio
+import base64
+import json
+import os
+import ssl
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from tests.worlds import opened, run
+
+from virtshape.api.core.config import Secret
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.apiserver.auth.authentication import read_certificate
+from virtshape.apiserver.auth.certificates import Authority, make_key
+from virtshape.apiserver.http import Listener
+from virtshape.apiserver.message import Request, Response
+from virtshape.client.rest import RestClient
+from virtshape.client.transport import Reply
+from virtshape.cluster.tls.context import ChangingContext, build_context
+from virtshape.cluster.tls.sources import Certification, DirectorySource, SecretSource
+from virtshape.cluster.tls.trust import spread_trust, trust_api_service, trust_conversion, trust_webhooks
+
+HOSTS = ["localhost"]
+
+
+def test_several_processes_that_begin_at_once_serve_with_one_certificate(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened("in-process", tmp_path) as world:
+            sources = [SecretSource(world.client, "tls", "default", HOSTS) for _ in range(5)]
+            found = await asyncio.gather(*(source.find() for source in sources))
+            assert len(set(map(repr, found))) == 1
+            secret = await world.client.get(Secret, "tls", "default")
+            assert sorted(secret.data or {}) == ["ca.crt", "ca.key", "tls.crt", "tls.key"]
+
+    run(scenario())
+
+
+def test_an_empty_secret_is_filled_and_what_else_it_holds_is_kept(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened("in-process", tmp_path) as world:
+            await world.client.create(
+                Secret(api_version="v1", kind="Secret", metadata=_named("tls"), data={"x": "eQ=="})
+            )
+            found = await SecretSource(world.client, "tls", "default", HOSTS).find()
+            assert found.authority
+            secret = await world.client.get(Secret, "tls", "default")
+            assert (secret.data or {})["x"] == "eQ=="
+
+    run(scenario())
+
+
+def test_files_are_read_as_they_are_now(tmp_path: Path) -> None:
+    source = DirectorySource(tmp_path)
+    for text in (b"one", b"two"):
+        (tmp_path / "tls.crt").write_bytes(text)
+        (tmp_path / "tls.key").write_bytes(text)
+        found = asyncio.run(source.find())
+        assert (found.certificate, found.key, found.authority) == (text, text, b"")
+
+
+def test_a_component_is_certified_under_all_names_it_is_called_by() -> None:
+    settings = Certification(namespace="ns", hosts=("127.0.0.1",))
+    source = settings.find_source(cast("RestClient", None), "webhook")
+    assert isinstance(source, SecretSource)
+    assert source._hosts == [  # noqa: SLF001 - nobody else tells
+        "virtshape-webhook",
+        "virtshape-webhook.ns",
+        "virtshape-webhook.ns.svc",
+        "virtshape-webhook.ns.svc.cluster.local",
+        "127.0.0.1",
+    ]
+
+
+@pytest.mark.parametrize("name", ["localhost", None], ids=["by name", "by address, which names nobody"])
+def test_connections_have_the_settings_of_their_moment(name: str | None) -> None:
+    servers = [Authority.create(make_key(), f"ca{n}") for n in range(2)]
+    clients = Authority.create(make_key(), "clients")
+    contexts = [_build(server, clients.pem) for server in servers]
+    shown = clients.issue_client("proxy")
+
+    async def scenario() -> None:
+        changing = ChangingContext(contexts[0])
+        listener = Listener(_tell_who)
+        port = await listener.start("127.0.0.1", 0, changing.outer)
+        assert await _ask(port, servers[0], name) == "nobody"
+        assert await _ask(port, servers[0], name, shown.certificate + shown.key) == "proxy"
+        changing.change(_build(servers[1], Authority.create(make_key(), "others").pem))
+        assert await _ask(port, servers[1], name) == "nobody"
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            await _ask(port, servers[1], name, shown.certificate + shown.key)
+        with pytest.raises(ssl.SSLError):
+            await _ask(port, servers[0], name)
+        await listener.stop()
+
+    run(scenario())
+
+
+def _build(authority: Authority, clients: bytes) -> ssl.SSLContext:
+    credential = authority.issue_server(["localhost", "127.0.0.1"])
+    return build_context(credential.certificate, credential.key, clients)
+
+
+def _tell_who(request: Request) -> Response:
+    shown = read_certificate(request.certificate)
+    return Response(200, (shown.user.name if shown else "nobody").encode(), "text/plain")
+
+
+async def _ask(port: int, authority: Authority, name: str | None, identity: bytes = b"") -> str:
+    context = ssl.create_default_context(cadata=authority.pem.decode())
+    if identity:
+        path = Path(f"/proc/self/fd/{_write(identity)}")
+        context.load_cert_chain(path)
+    host = name or "127.0.0.1"
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname=host)
+    try:
+        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        answer = await reader.read()
+    finally:
+        writer.close()
+    if not answer:
+        raise ConnectionResetError
+    return answer.rpartition(b"\r\n\r\n")[2].decode()
+
+
+def _write(identity: bytes) -> int:
+    handle = os.memfd_create("identity")
+    os.write(handle, identity)
+    return handle
+
+
+class Recorded:
+    """A client of a server that has these objects, and notes what is patched."""
+
+    def __init__(self, objects: dict[str, Any]) -> None:
+        self._objects = objects
+        self.patched: dict[str, Any] = {}
+
+    async def ask(self, method: str, target: str, body: bytes = b"", content_type: str = "") -> Reply:
+        if target not in self._objects:
+            raise StatusError(404, "NotFound", target)
+        if method == "PATCH":
+            self.patched[target] = (content_type.partition("+")[0].removeprefix("application/"), json.loads(body))
+        return Reply(200, {}, json.dumps(self._objects[target]).encode())
+
+
+CA = b"authority"
+BUNDLE = base64.b64encode(CA).decode()
+HOOKS = trust_webhooks("mutatingwebhookconfigurations", "virtshape")
+CRD = trust_conversion("things.example.com")
+API = trust_api_service("v1.example.com")
+
+TRUSTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
+    "nobody, where nobody calls": ({}, {}, 3),
+    "webhooks that do not yet": (
+        {
+            HOOKS.path: {
+                "webhooks": [
+                    {"name": "a", "clientConfig": {}},
+                    {"name": "b", "clientConfig": {"caBundle": BUNDLE}},
+                    {"name": "c", "clientConfig": {"caBundle": "b2xk"}},
+                ]
+            }
+        },
+        {
+            HOOKS.path: (
+                "strategic-merge-patch",
+                {"webhooks": [{"name": name, "clientConfig": {"caBundle": BUNDLE}} for name in "ac"]},
+            )
+        },
+        2,
+    ),
+    "a definition that is converted": (
+        {CRD.path: {"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": {"service": {}}}}}}},
+        {
+            CRD.path: (
+                "merge-patch",
+                {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": BUNDLE}}}}},
+            )
+        },
+        2,
+    ),
+    "no definition that is not": ({CRD.path: {"spec": {"conversion": {"strategy": "None"}}}}, {}, 2),
+    "a part of the API": (
+        {API.path: {"spec": {"service": {"name": "a"}}}},
+        {API.path: ("merge-patch", {"spec": {"caBundle": BUNDLE}})},
+        2,
+    ),
+    "what is right already": ({API.path: {"spec": {"service": {"name": "a"}, "caBundle": BUNDLE}}}, {}, 2),
+}
+
+
+@pytest.mark.parametrize(("objects", "patched", "absent"), TRUSTS.values(), ids=TRUSTS.keys())
+def test_our_authority_is_trusted_by(objects: dict[str, Any], patched: dict[str, Any], absent: int) -> None:
+    client = Recorded(objects)
+    missing = asyncio.run(spread_trust(cast("RestClient", client), [HOOKS, CRD, API], CA))
+    assert (client.patched, len(missing)) == (patched, absent)
+
+
+def _named(name: str) -> ObjectMeta:
+    return ObjectMeta(name=name, namespace="default")
+
+
+def test_the_clock_decides_when_to_renew(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened("in-process", tmp_path) as world:
+            first = await SecretSource(world.client, "tls", "default", HOSTS).find()
+            late = SecretSource(world.client, "tls", "default", HOSTS, lambda: datetime(2035, 1, 1, tzinfo=UTC))
+            second = await late.find()
+            assert second.certificate != first.certificate
+            assert (await late.find()) == second
+
+    run(scenario())

@@ -1,0 +1,227 @@
+"""The pod of an instance, as a whole and in its parts."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.lives import build_vmi
+
+from virtshape.api.codec import decode, to_tree
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.controllers.pods.build import build_launcher_pod
+from virtshape.controllers.pods.naming import name_pod, shorten_label
+from virtshape.controllers.pods.provisioning import build_first_consumer
+from virtshape.controllers.pods.refusal import explain_refusal
+from virtshape.launcher.pod.paths import INSTANCE_VARIABLE
+
+GI = {"memory": {"guest": "1Gi"}}
+TEMPORARY = "/tmp"  # noqa: S108 - a directory of the container's own
+
+
+def build(**spec: Any) -> Tree:
+    tree: Tree = to_tree(build_launcher_pod(build_vmi(**{"domain": GI, **spec}), None, "virtshape-launcher:1"))
+    return tree
+
+
+def test_a_small_guest_has_this_pod() -> None:
+    pod = build()
+    environment = pod["spec"]["containers"][0].pop("env")
+    assert [one["name"] for one in environment] == [INSTANCE_VARIABLE]
+    assert pod == {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "virt-launcher-vm1-4cd9b7672d",
+            "namespace": "default",
+            "labels": {"kubevirt.io": "virt-launcher", "kubevirt.io/created-by": "i1", "vm.kubevirt.io/name": "vm1"},
+            "annotations": {"kubevirt.io/domain": "vm1", "kubectl.kubernetes.io/default-container": "compute"},
+            "ownerReferences": [
+                {
+                    "apiVersion": "kubevirt.io/v1",
+                    "kind": "VirtualMachineInstance",
+                    "name": "vm1",
+                    "uid": "i1",
+                    "controller": True,
+                    "blockOwnerDeletion": True,
+                }
+            ],
+        },
+        "spec": {
+            "containers": [
+                {
+                    "name": "compute",
+                    "image": "virtshape-launcher:1",
+                    "command": ["virtshape", "launcher", "--pod"],
+                    "readinessProbe": {
+                        "exec": {"command": ["test", "-e", "/run/virtshape/running"]},
+                        "periodSeconds": 2,
+                        "timeoutSeconds": 5,
+                        "failureThreshold": 3,
+                    },
+                    "resources": {
+                        "requests": {
+                            "cpu": "100m",
+                            "memory": "1294Mi",
+                            "ephemeral-storage": "50M",
+                            "devices.kubevirt.io/kvm": "1",
+                        },
+                        "limits": {"devices.kubevirt.io/kvm": "1"},
+                    },
+                    "securityContext": {
+                        "allowPrivilegeEscalation": False,
+                        "capabilities": {"drop": ["ALL"]},
+                        "readOnlyRootFilesystem": True,
+                    },
+                    "volumeMounts": [
+                        {"name": "virtshape-run", "mountPath": "/run/virtshape"},
+                        {"name": "virtshape-tmp", "mountPath": TEMPORARY},
+                    ],
+                }
+            ],
+            "volumes": [{"name": "virtshape-run", "emptyDir": {}}, {"name": "virtshape-tmp", "emptyDir": {}}],
+            "restartPolicy": "Never",
+            "hostname": "vm1",
+            "nodeSelector": {"kubernetes.io/arch": "amd64"},
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "terminationGracePeriodSeconds": 45,
+            "securityContext": {
+                "runAsUser": 107,
+                "runAsGroup": 107,
+                "runAsNonRoot": True,
+                "fsGroup": 107,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+        },
+    }
+
+
+AFFINITY = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}
+SPREAD = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
+
+PARTS: dict[str, tuple[dict[str, Any], Tree]] = {
+    "where it may be": (
+        {"nodeSelector": {"disk": "ssd"}, "architecture": "arm64"},
+        {"nodeSelector": {"disk": "ssd", "kubernetes.io/arch": "arm64"}},
+    ),
+    "nodes that give CPUs away": (
+        {"domain": {**GI, "cpu": {"dedicatedCpuPlacement": True}}},
+        {"nodeSelector": {"kubernetes.io/arch": "amd64", "cpumanager": "true"}},
+    ),
+    "affinity": ({"affinity": AFFINITY}, {"affinity": AFFINITY}),
+    "tolerations": (
+        {"tolerations": [{"key": "gpu", "operator": "Exists"}]},
+        {"tolerations": [{"key": "gpu", "operator": "Exists"}]},
+    ),
+    "spreading": ({"topologySpreadConstraints": SPREAD}, {"topologySpreadConstraints": SPREAD}),
+    "who places it": ({"schedulerName": "mine"}, {"schedulerName": "mine"}),
+    "how important it is": ({"priorityClassName": "high"}, {"priorityClassName": "high"}),
+    "its time to end": ({"terminationGracePeriodSeconds": 180}, {"terminationGracePeriodSeconds": 195}),
+    "no time to end": ({"terminationGracePeriodSeconds": 0}, {"terminationGracePeriodSeconds": 15}),
+    "its names": (
+        {"hostname": "www", "subdomain": "web", "dnsPolicy": "Default"},
+        {"hostname": "www", "subdomain": "web", "dnsPolicy": "Default"},
+    ),
+    "a token for the guest": (
+        {"volumes": [{"name": "t", "serviceAccount": {"serviceAccountName": "robot"}}]},
+        {"serviceAccountName": "robot", "automountServiceAccountToken": True},
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "part"), PARTS.values(), ids=PARTS.keys())
+def test_the_pod_says(spec: dict[str, Any], part: Tree) -> None:
+    built = build(**spec)["spec"]
+    assert {key: built.get(key) for key in part} == part
+
+
+def test_the_ports_of_interfaces_are_the_containers() -> None:
+    ports = [{"port": 80, "name": "http"}, {"port": 53, "protocol": "UDP"}]
+    built = build(domain={**GI, "devices": {"interfaces": [{"name": "default", "masquerade": {}, "ports": ports}]}})
+    assert built["spec"]["containers"][0]["ports"] == [
+        {"containerPort": 80, "name": "http"},
+        {"containerPort": 53, "protocol": "UDP"},
+    ]
+
+
+def test_the_launcher_is_told_the_whole_instance() -> None:
+    vmi = build_vmi("Running", domain=GI, annotations={"a": "b"})
+    pod = build_launcher_pod(vmi, None, "i")
+    assert pod.spec is not None
+    (variable,) = pod.spec.containers[0].env or []
+    told = decode((variable.value or "").encode(), VirtualMachineInstance)
+    assert (told.spec, told.status) == (vmi.spec, None)
+    assert told.metadata is not None
+    assert (told.metadata.uid, told.metadata.annotations) == ("i1", {"a": "b"})
+
+
+def test_what_kubectl_keeps_for_itself_is_not_the_pods() -> None:
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "team": "a"}
+    assert build(annotations=annotations)["metadata"]["annotations"] == {
+        "team": "a",
+        "kubevirt.io/domain": "vm1",
+        "kubectl.kubernetes.io/default-container": "compute",
+    }
+
+
+def test_annotations_of_an_instance_do_not_loosen_the_confinement_of_its_pod() -> None:
+    annotations = {
+        "container.apparmor.security.beta.kubernetes.io/compute": "unconfined",
+        "container.seccomp.security.alpha.kubernetes.io/compute": "unconfined",
+        "seccomp.security.alpha.kubernetes.io/pod": "unconfined",
+    }
+    assert build(annotations=annotations)["metadata"]["annotations"].keys().isdisjoint(annotations)
+
+
+def test_names_follow_from_instances_and_fit() -> None:
+    names = {name_pod(build_vmi(name="n" * 253, uid=uid)) for uid in ("a", "b")}
+    assert len(names) == 2
+    assert {len(name) for name in names} == {253}
+    assert len(shorten_label("n" * 64)) == 63
+    assert shorten_label("short") == "short"
+
+
+def test_the_first_to_use_volumes_has_those_and_goes_where_the_guest_may_be() -> None:
+    vmi = build_vmi(
+        domain=GI,
+        nodeSelector={"disk": "ssd"},
+        volumes=[{"name": "d", "dataVolume": {"name": "d"}}, {"name": "s", "secret": {"secretName": "s"}}],
+    )
+    tree = to_tree(build_first_consumer(vmi, "i", ["d"]))
+    assert tree["metadata"]["labels"]["kubevirt.io"] == "virt-provision"
+    assert tree["spec"]["volumes"] == [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]
+    assert tree["spec"]["containers"][0]["volumeDevices"] == [{"name": "d", "devicePath": "/dev/virtshape-d"}]
+    assert tree["spec"]["nodeSelector"] == {"kubernetes.io/arch": "amd64", "disk": "ssd"}
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing": ({"networks": [{"name": "default", "pod": {}}]}, ""),
+    "a TPM for good": ({"domain": {"devices": {"tpm": {"persistent": True}}}}, ""),
+    "a directory": (
+        {"domain": {"devices": {"filesystems": [{"name": "f", "virtiofs": {}}]}}},
+        "spec.domain.devices.filesystems[0]: f cannot be shared with a guest in a pod",
+    ),
+    "a disk of the node without the feature gate": (
+        {"volumes": [{"name": "d", "hostDisk": {"path": "/etc/shadow", "type": "Disk"}}]},
+        (
+            "spec.volumes[0].hostDisk: HostDisk feature gate is not enabled: an administrator adds HostDisk to "
+            "spec.configuration.developerConfiguration.featureGates"
+        ),
+    ),
+    "a device that is not permitted": (
+        {"domain": {"devices": {"gpus": [{"name": "g", "deviceName": "nvidia.com/T4"}]}}},
+        (
+            "spec.domain.devices.gpus[0].deviceName: GPU nvidia.com/T4 is not permitted in permittedHostDevices "
+            "configuration: no device is permitted"
+        ),
+    ),
+    "another network": (
+        {"networks": [{"name": "other", "multus": {"networkName": "lan"}}]},
+        "spec.networks[0]: only the pod's own network reaches a guest in a pod",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "words"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_pod_cannot_give(spec: dict[str, Any], words: str) -> None:
+    assert explain_refusal(build_vmi(**spec).spec, None) == words

@@ -1,0 +1,51 @@
+"""What a guest costs beyond its memory."""
+
+from typing import Any
+
+import pytest
+from tests.lives import build_vmi
+
+from virtshape.api.codec import from_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.controllers.pods.overhead import MI, measure_overhead
+
+GI = {"memory": {"guest": "1Gi"}}
+PLAIN = (2 + 220 + 8 + 8 + 32) * MI
+
+COSTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
+    "a gigabyte and one vCPU": (GI, {}, PLAIN),
+    "by the request, where memory is overcommitted": (
+        {**GI, "resources": {"requests": {"memory": "512Mi"}}},
+        {},
+        PLAIN - MI,
+    ),
+    "each vCPU": ({**GI, "cpu": {"sockets": 2, "cores": 2}}, {}, PLAIN + 24 * MI),
+    "without a screen": ({**GI, "devices": {"autoattachGraphicsDevice": False}}, {}, PLAIN - 32 * MI),
+    "firmware of arm64": (GI, {"architecture": "arm64"}, PLAIN + 128 * MI),
+    "a GPU": ({**GI, "devices": {"gpus": [{"name": "g", "deviceName": "x/y"}]}}, {}, PLAIN + 1024 * MI),
+    "a TPM": ({**GI, "devices": {"tpm": {}}}, {}, PLAIN + 53 * MI),
+    "a TPM that is switched off": ({**GI, "devices": {"tpm": {"enabled": False}}}, {}, PLAIN),
+    "encrypted memory": ({**GI, "launchSecurity": {"sev": {}}}, {}, PLAIN + 256 * MI),
+    "CPUs of its own": ({**GI, "cpu": {"dedicatedCpuPlacement": True}}, {}, PLAIN + 100 * MI),
+    "a guarantee": (
+        {**GI, "resources": {k: {"cpu": "1", "memory": "1Gi"} for k in ("requests", "limits")}},
+        {},
+        PLAIN + 100 * MI,
+    ),
+    "probes that run commands": (
+        GI,
+        {"livenessProbe": {"exec": {"command": ["true"]}}, "readinessProbe": {"exec": {"command": ["true"]}}},
+        PLAIN + 120 * MI,
+    ),
+    "metrics of the host": (GI, {"volumes": [{"name": "m", "downwardMetrics": {}}]}, PLAIN + MI),
+}
+
+
+@pytest.mark.parametrize(("domain", "spec", "cost"), COSTS.values(), ids=COSTS.keys())
+def test_a_guest_costs_more_than_its_memory(domain: dict[str, Any], spec: dict[str, Any], cost: int) -> None:
+    assert measure_overhead(build_vmi(domain=domain, **spec).spec) == cost
+
+
+def test_the_administrator_can_raise_it() -> None:
+    configuration = from_tree({"additionalGuestMemoryOverheadRatio": "1.5"}, KubeVirtConfiguration)
+    assert measure_overhead(build_vmi(domain=GI).spec, configuration) == PLAIN * 3 // 2

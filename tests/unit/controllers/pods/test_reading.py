@@ -1,0 +1,161 @@
+"""What a pod tells of its guest."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.lives import build_vmi
+from tests.unit.controllers.pods.build import READY, RUNNING, build_pod, ended, waiting
+
+from virtshape.api.core.podspec import Pod
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.controllers.pods.reading import read_absence, read_pod
+
+EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "drained"}
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
+LOST = {"type": "Ready", "status": "False", "reason": "NodeLost", "message": "Kubelet stopped posting"}
+FAREWELL = '{"reason":"GuestPanicked","message":"the guest has panicked"}'
+NEW = build_vmi("Pending")
+UP = build_vmi("Pending", "Scheduled", "Running")
+
+STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
+    "new": (build_pod(), NEW, ("placing", "", "", "")),
+    "too large": (build_pod(conditions=[UNSCHEDULABLE]), NEW, ("placing", "Unschedulable", "0/3 nodes", "")),
+    "placed": (build_pod(node="n1", state=waiting("ContainerCreating")), NEW, ("starting", "", "", "")),
+    "without an image": (
+        build_pod(node="n1", state=waiting("ErrImagePull", "no such image")),
+        NEW,
+        ("waiting", "ErrImagePull", "no such image", ""),
+    ),
+    "starting": (build_pod("Running", node="n1", state=RUNNING), NEW, ("starting", "", "", "")),
+    "running": (
+        build_pod("Running", node="n1", state=RUNNING, ready=True, conditions=[READY]),
+        NEW,
+        ("running", "", "", ""),
+    ),
+    "paused by somebody": (
+        build_pod("Running", node="n1", state=RUNNING, ready=True, annotations={"virtshape.io/paused": "true"}),
+        UP,
+        ("paused", "PausedByUser", "", ""),
+    ),
+    "paused from the start": (
+        build_pod("Running", node="n1", state=RUNNING, ready=True),
+        build_vmi("Running", startStrategy="Paused"),
+        ("paused", "PausedByUser", "", ""),
+    ),
+    "going on after that": (
+        build_pod("Running", node="n1", state=RUNNING, ready=True, annotations={"virtshape.io/paused": "false"}),
+        build_vmi("Running", startStrategy="Paused"),
+        ("running", "", "", ""),
+    ),
+    "no longer ready": (
+        build_pod("Running", node="n1", state=RUNNING),
+        UP,
+        ("running", "", "", "the guest's container is not ready"),
+    ),
+    "on a node that does not answer": (
+        build_pod("Running", node="n1", state=RUNNING, ready=True, conditions=[LOST]),
+        UP,
+        ("running", "", "", "node n1 does not answer"),
+    ),
+    "on its way out": (
+        build_pod("Running", node="n1", state=RUNNING, ready=True, going=True),
+        UP,
+        ("running", "", "", "the guest's pod is being deleted"),
+    ),
+    "shut down": (
+        build_pod("Succeeded", node="n1", state=ended(0)),
+        UP,
+        ("succeeded", "", "the guest has shut down", ""),
+    ),
+    "shut down since it was evicted": (
+        build_pod("Succeeded", node="n1", state=ended(0), conditions=[EVICTED]),
+        UP,
+        ("failed", "Evicted", "pod virt-launcher-vm1-1 was evicted: drained", ""),
+    ),
+    "shut down since it was deleted": (
+        build_pod("Succeeded", node="n1", state=ended(0), going=True),
+        UP,
+        ("failed", "PodDeleted", "pod virt-launcher-vm1-1 was deleted", ""),
+    ),
+    "failed with words": (
+        build_pod("Failed", node="n1", state=ended(1, message=FAREWELL)),
+        UP,
+        ("failed", "GuestPanicked", "the guest has panicked", ""),
+    ),
+    "failed with other words": (
+        build_pod("Failed", node="n1", state=ended(1, message="exec: not found\n")),
+        UP,
+        ("failed", "Failed", "exec: not found", ""),
+    ),
+    "failed without a word": (
+        build_pod("Failed", node="n1", state=ended(137, reason="Error")),
+        UP,
+        ("failed", "Error", "the launcher has ended with status 137", ""),
+    ),
+    "out of memory": (
+        build_pod("Failed", node="n1", state=ended(137, reason="OOMKilled", message=FAREWELL)),
+        UP,
+        ("failed", "OOMKilled", "the guest's pod took more memory than it may, and was killed", ""),
+    ),
+    "evicted by its node": (
+        build_pod("Failed", node="n1", reason="Evicted", message="The node was low on resource: memory."),
+        UP,
+        ("failed", "Evicted", "The node was low on resource: memory.", ""),
+    ),
+}
+
+
+@pytest.mark.parametrize(("pod", "vmi", "told"), STATES.values(), ids=STATES.keys())
+def test_a_guest_is(pod: Pod, vmi: VirtualMachineInstance, told: tuple[str, ...]) -> None:
+    guest = read_pod(pod, vmi)
+    assert (guest.state, guest.reason, guest.message, guest.unready) == told
+    assert guest.pods == {"p1": (pod.spec.node_name if pod.spec else None) or ""}
+
+
+GONE: dict[str, tuple[Pod | None, tuple[str, str, str]]] = {
+    "unseen": (None, ("failed", "PodLost", "the guest's pod is gone")),
+    "deleted": (
+        build_pod("Running", node="n1", state=RUNNING, ready=True, going=True),
+        ("failed", "PodDeleted", "pod virt-launcher-vm1-1 was deleted"),
+    ),
+    "deleted without time to end": (
+        build_pod("Running", node="n1", state=RUNNING, ready=True),
+        ("failed", "PodDeleted", "pod virt-launcher-vm1-1 was deleted"),
+    ),
+    "evicted": (
+        build_pod("Running", node="n1", state=RUNNING, ready=True, going=True, conditions=[EVICTED]),
+        ("failed", "Evicted", "pod virt-launcher-vm1-1 was evicted: drained"),
+    ),
+    "failed before": (
+        build_pod("Failed", node="n1", state=ended(137, reason="OOMKilled")),
+        ("failed", "OOMKilled", "the guest's pod took more memory than it may, and was killed"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("last", "told"), GONE.values(), ids=GONE.keys())
+def test_a_guest_whose_pod_is_gone_has_failed(last: Pod | None, told: tuple[str, str, str]) -> None:
+    guest = read_absence(UP, last)
+    assert (guest.state, guest.reason, guest.message, guest.pods) == (*told, {})
+
+
+ADDRESSES: dict[str, tuple[dict[str, Any], list[str] | None]] = {
+    "both families": (
+        {"podIP": "10.1.2.3", "podIPs": [{"ip": "10.1.2.3"}, {"ip": "fd00::3"}]},
+        ["10.1.2.3", "fd00::3"],
+    ),
+    "one": ({"podIP": "10.1.2.3"}, ["10.1.2.3"]),
+    "none yet": ({}, None),
+}
+
+
+@pytest.mark.parametrize(("status", "addresses"), ADDRESSES.values(), ids=ADDRESSES.keys())
+def test_the_interface_on_the_pods_network_has_its_addresses(status: Tree, addresses: list[str] | None) -> None:
+    vmi = build_vmi(
+        "Running",
+        networks=[{"name": "default", "pod": {}}],
+        domain={"devices": {"interfaces": [{"name": "default", "masquerade": {}}]}},
+    )
+    guest = read_pod(build_pod("Running", node="n1", state=RUNNING, ready=True, **status), vmi)
+    assert [one.ip_addresses for one in guest.interfaces] == ([addresses] if addresses else [])

@@ -1,0 +1,121 @@
+"""What a guest's container asks of its node."""
+
+from typing import Any
+
+import pytest
+from tests.lives import build_vmi
+
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.controllers.pods.resources import build_resources
+
+GI = {"memory": {"guest": "1Gi"}}
+KVM = {"devices.kubevirt.io/kvm": "1"}
+DISK = {"ephemeral-storage": "50M"}
+PLAIN = {"requests": {"cpu": "100m", "memory": "1294Mi", **DISK, **KVM}, "limits": KVM}
+
+ASKED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "a tenth of a CPU for each vCPU, and memory with all that it costs": (GI, PLAIN),
+    "the memory that an instance type's overcommitment asks for": (
+        {**GI, "resources": {"requests": {"memory": "512Mi"}}},
+        {**PLAIN, "requests": {**PLAIN["requests"], "memory": "781Mi"}},
+    ),
+    "no cost, where that is overcommitted": (
+        {**GI, "resources": {"requests": {"memory": "1Gi"}, "overcommitGuestOverhead": True}},
+        {**PLAIN, "requests": {**PLAIN["requests"], "memory": "1Gi"}},
+    ),
+    "limits, with what it costs": (
+        {**GI, "resources": {"requests": {"memory": "1Gi", "cpu": "1"}, "limits": {"memory": "2Gi", "cpu": "2"}}},
+        {
+            "requests": {"cpu": "1", "memory": "1294Mi", **DISK, **KVM},
+            "limits": {"cpu": "2", "memory": "2318Mi", **KVM},
+        },
+    ),
+    "huge pages for the guest, memory for the rest": (
+        {"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}},
+        {
+            "requests": {"cpu": "100m", "memory": "270Mi", "hugepages-2Mi": "1Gi", **DISK, **KVM},
+            "limits": {"hugepages-2Mi": "1Gi", **KVM},
+        },
+    ),
+    "CPUs of its own": (
+        {**GI, "cpu": {"cores": 2, "dedicatedCpuPlacement": True}},
+        {
+            "requests": {"cpu": "2", "memory": "1402Mi", **DISK, **KVM},
+            "limits": {"cpu": "2", "memory": "1402Mi", **KVM},
+        },
+    ),
+    "one more for the emulator": (
+        {**GI, "cpu": {"cores": 2, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}},
+        {
+            "requests": {"cpu": "3", "memory": "1402Mi", **DISK, **KVM},
+            "limits": {"cpu": "3", "memory": "1402Mi", **KVM},
+        },
+    ),
+    "devices, as often as they are named": (
+        {
+            **GI,
+            "devices": {
+                "autoattachVSOCK": True,
+                "gpus": [
+                    {"name": "a", "deviceName": "example.com/gpu"},
+                    {"name": "b", "deviceName": "example.com/gpu"},
+                ],
+                "hostDevices": [{"name": "c", "deviceName": "example.com/card"}],
+            },
+        },
+        {
+            "requests": {
+                "cpu": "100m",
+                "memory": "2318Mi",
+                **DISK,
+                **KVM,
+                "devices.kubevirt.io/vhost-vsock": "1",
+                "example.com/gpu": "2",
+                "example.com/card": "1",
+            },
+            "limits": {
+                **KVM,
+                "devices.kubevirt.io/vhost-vsock": "1",
+                "example.com/gpu": "2",
+                "example.com/card": "1",
+            },
+        },
+    ),
+    "encryption": (
+        {**GI, "launchSecurity": {"snp": {}}},
+        {
+            "requests": {"cpu": "100m", "memory": "1550Mi", **DISK, **KVM, "devices.kubevirt.io/sev": "1"},
+            "limits": {**KVM, "devices.kubevirt.io/sev": "1"},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("domain", "asked"), ASKED.values(), ids=ASKED.keys())
+def test_a_container_asks_for(domain: dict[str, Any], asked: dict[str, Any]) -> None:
+    assert to_tree(build_resources(build_vmi(domain=domain).spec, None)) == asked
+
+
+CONFIGURED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "another share of a CPU": (
+        {"developerConfiguration": {"cpuAllocationRatio": 3}},
+        {**PLAIN, "requests": {**PLAIN["requests"], "cpu": "334m"}},
+    ),
+    "no KVM where guests may be emulated": (
+        {"developerConfiguration": {"useEmulation": True}},
+        {"requests": {"cpu": "100m", "memory": "1294Mi", **DISK}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("configuration", "asked"), CONFIGURED.values(), ids=CONFIGURED.keys())
+def test_the_administrator_has_a_say_in(configuration: dict[str, Any], asked: dict[str, Any]) -> None:
+    told = from_tree(configuration, KubeVirtConfiguration)
+    assert to_tree(build_resources(build_vmi(domain=GI).spec, told)) == asked
+
+
+def test_an_even_number_of_cpus_can_be_asked_for() -> None:
+    cpu = {"cores": 2, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}
+    built = build_resources(build_vmi(domain={**GI, "cpu": cpu}).spec, None, even_parity=True)
+    assert (built.requests or {})["cpu"] == "4"

@@ -1,0 +1,84 @@
+"""The claim that keeps a VM's TPM and firmware variables."""
+
+import pytest
+from msgspec.structs import replace
+from tests.build import Tree
+from tests.lives import build_vmi
+
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.meta import ObjectMeta, OwnerReference
+from virtshape.controllers.pods.state import build_state_claim, has_state, is_state_claim_of, name_state_claim
+
+TPM: Tree = {"devices": {"tpm": {"persistent": True}}}
+OWNER = OwnerReference(
+    name="vm1",
+    api_version="kubevirt.io/v1",
+    kind="VirtualMachine",
+    uid="v1",
+    controller=True,
+    block_owner_deletion=True,
+)
+
+DOMAINS = {
+    "nothing": ({}, False),
+    "a TPM": ({"devices": {"tpm": {}}}, False),
+    "a TPM for good": (TPM, True),
+    "EFI": ({"firmware": {"bootloader": {"efi": {}}}}, False),
+    "EFI for good": ({"firmware": {"bootloader": {"efi": {"persistent": True}}}}, True),
+}
+
+
+@pytest.mark.parametrize(("domain", "kept"), DOMAINS.values(), ids=DOMAINS)
+def test_what_is_kept(domain: Tree, kept: bool) -> None:
+    assert has_state(build_vmi(domain=domain).spec) == kept
+
+
+def build(uid: str, *owners: OwnerReference) -> VirtualMachineInstance:
+    vmi = build_vmi(uid=uid, domain=TPM)
+    return replace(vmi, metadata=replace(vmi.metadata or ObjectMeta(), owner_references=list(owners)))
+
+
+def test_the_claim_is_the_vms_and_all_its_instances_have_the_same() -> None:
+    first, second = build("i1", OWNER), build("i2", OWNER)
+    claim = build_state_claim(first, from_tree({"vmStateStorageClass": "fast"}, KubeVirtConfiguration))
+    assert to_tree(claim) == {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": "persistent-state-for-vm1-3bfc269594",
+            "namespace": "default",
+            "labels": {"persistent-state-for": "vm1"},
+            "ownerReferences": [to_tree(OWNER)],
+        },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "10Mi"}},
+            "storageClassName": "fast",
+        },
+    }
+    assert name_state_claim(second) == name_state_claim(first)
+    assert is_state_claim_of(claim, second)
+
+
+def test_a_vm_of_the_same_name_that_comes_after_it_has_another() -> None:
+    claim, later = build_state_claim(build("i1", OWNER), None), build("i2", replace(OWNER, uid="v2"))
+    assert claim.metadata is not None
+    assert name_state_claim(later) != claim.metadata.name
+    assert not is_state_claim_of(claim, later)
+
+
+def test_an_instance_without_a_vm_has_its_own_of_the_default_class() -> None:
+    claim = build_state_claim(build("i1"), None)
+    assert claim.metadata is not None
+    assert [(one.kind, one.uid) for one in claim.metadata.owner_references or ()] == [("VirtualMachineInstance", "i1")]
+    assert claim.spec is not None
+    assert claim.spec.storage_class_name is None
+
+
+def test_a_long_name_is_cut() -> None:
+    long = build("i1", replace(OWNER, name="v" * 253))
+    assert len(name_state_claim(long)) == 253
+    labels = (build_state_claim(long, None).metadata or ObjectMeta()).labels or {}
+    assert len(labels["persistent-state-for"]) == 63

@@ -1,0 +1,141 @@
+"""What each volume of an instance becomes in its pod, and where the launcher finds it."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.lives import build_vmi
+
+from virtshape.api.codec import to_tree
+from virtshape.controllers.pods.volumes import furnish, list_pull_secrets
+
+AT = "/run/virtshape/mounts/v"
+TEMPORARY = "/tmp"  # noqa: S108 - a directory of the container's own
+
+
+def mounted(source: Tree, *, read_only: bool = True, at: str = AT) -> Tree:
+    mount: Tree = {"name": "v", "mountPath": at}
+    return {"volume": {"name": "v", **source}, "mount": {**mount, "readOnly": True} if read_only else mount}
+
+
+SOURCES: dict[str, tuple[Tree, list[Tree]]] = {
+    "a claim": (
+        {"persistentVolumeClaim": {"claimName": "c"}},
+        [mounted({"persistentVolumeClaim": {"claimName": "c"}}, read_only=False)],
+    ),
+    "a claim to read": (
+        {"persistentVolumeClaim": {"claimName": "c", "readOnly": True}},
+        [mounted({"persistentVolumeClaim": {"claimName": "c", "readOnly": True}})],
+    ),
+    "a DataVolume, which is the claim of its name": (
+        {"dataVolume": {"name": "d"}},
+        [mounted({"persistentVolumeClaim": {"claimName": "d"}}, read_only=False)],
+    ),
+    "a claim that stays as it is": (
+        {"ephemeral": {"persistentVolumeClaim": {"claimName": "c"}}},
+        [mounted({"persistentVolumeClaim": {"claimName": "c", "readOnly": True}})],
+    ),
+    "a block device": (
+        {"persistentVolumeClaim": {"claimName": "raw"}},
+        [
+            {
+                "volume": {"name": "v", "persistentVolumeClaim": {"claimName": "raw"}},
+                "device": {"name": "v", "devicePath": "/dev/virtshape-v"},
+            }
+        ],
+    ),
+    "a container disk": (
+        {"containerDisk": {"image": "demo:1", "imagePullPolicy": "Always"}},
+        [mounted({"image": {"pullPolicy": "Always", "reference": "demo:1"}})],
+    ),
+    "a config map": (
+        {"configMap": {"name": "m", "optional": True, "volumeLabel": "cfg"}},
+        [mounted({"configMap": {"name": "m", "optional": True}})],
+    ),
+    "a secret": ({"secret": {"secretName": "s"}}, [mounted({"secret": {"secretName": "s"}})]),
+    "answers of Windows' setup, from a config map": (
+        {"sysprep": {"configMap": {"name": "m"}}},
+        [mounted({"configMap": {"name": "m"}})],
+    ),
+    "answers of Windows' setup, from a secret": (
+        {"sysprep": {"secret": {"name": "s"}}},
+        [mounted({"secret": {"secretName": "s"}})],
+    ),
+    "facts": (
+        {"downwardAPI": {"fields": [{"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+        [mounted({"downwardAPI": {"items": [{"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}]}})],
+    ),
+    "cloud-init that says it all": ({"cloudInitNoCloud": {"userData": "#cloud-config"}}, []),
+    "cloud-init in a secret": (
+        {"cloudInitNoCloud": {"secretRef": {"name": "s"}, "networkDataSecretRef": {"name": "s"}}},
+        [mounted({"secret": {"secretName": "s"}})],
+    ),
+    "cloud-init in two secrets": (
+        {"cloudInitConfigDrive": {"secretRef": {"name": "u"}, "networkDataSecretRef": {"name": "n"}}},
+        [mounted({"projected": {"sources": [{"secret": {"name": "n"}}, {"secret": {"name": "u"}}]}})],
+    ),
+    "a disk of the node": (
+        {"hostDisk": {"path": "/data/a.img", "type": "DiskOrCreate", "capacity": "1Gi"}},
+        [mounted({"hostPath": {"path": "/data", "type": "DirectoryOrCreate"}}, read_only=False, at="/data")],
+    ),
+    "an empty disk, which needs nothing": ({"emptyDisk": {"capacity": "1Gi"}}, []),
+    "a token, which every pod gets in its own place": ({"serviceAccount": {"serviceAccountName": "a"}}, []),
+}
+
+
+@pytest.mark.parametrize(("source", "furnished"), SOURCES.values(), ids=SOURCES.keys())
+def test_a_volume_becomes(source: Tree, furnished: list[Tree]) -> None:
+    vmi = build_vmi(volumes=[{"name": "v", **source}])
+    found = [one for one in furnish(vmi, ["raw"]) if not one.volume.name.startswith("virtshape-")]
+    assert [{key: to_tree(value) for key, value in one._asdict().items() if value is not None} for one in found] == (
+        furnished
+    )
+
+
+WORKPLACES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "always": ({}, {"virtshape-run": "/run/virtshape", "virtshape-tmp": TEMPORARY}),
+    "with huge pages": (
+        {"domain": {"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}}},
+        {"virtshape-run": "/run/virtshape", "virtshape-tmp": TEMPORARY, "virtshape-hugepages": "/dev/hugepages"},
+    ),
+    "with what the VM keeps": (
+        {"domain": {"devices": {"tpm": {"persistent": True}}}},
+        {
+            "virtshape-run": "/run/virtshape",
+            "virtshape-tmp": TEMPORARY,
+            "virtshape-state": "/run/virtshape/state",
+        },
+    ),
+    "with keys from secrets, each once": (
+        {
+            "accessCredentials": [
+                {"sshPublicKey": {"source": {"secret": {"secretName": "k"}}, "propagationMethod": {"noCloud": {}}}},
+                {"sshPublicKey": {"source": {"secret": {"secretName": "k"}}, "propagationMethod": {"noCloud": {}}}},
+            ]
+        },
+        {
+            "virtshape-run": "/run/virtshape",
+            "virtshape-tmp": TEMPORARY,
+            "virtshape-credential-0": "/run/virtshape/mounts/k-access-cred",
+        },
+    ),
+    "with a kernel from an image": (
+        {"domain": {"firmware": {"kernelBoot": {"container": {"image": "k:1", "kernelPath": "/vmlinuz"}}}}},
+        {
+            "virtshape-run": "/run/virtshape",
+            "virtshape-tmp": TEMPORARY,
+            "virtshape-kernel": "/run/virtshape/mounts/kernelBoot",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "mounts"), WORKPLACES.values(), ids=WORKPLACES.keys())
+def test_a_launcher_has_its_own_places(spec: dict[str, Any], mounts: dict[str, str]) -> None:
+    found = furnish(build_vmi(**spec))
+    assert {one.volume.name: one.mount.mount_path for one in found if one.mount is not None} == mounts
+
+
+def test_images_are_fetched_with_the_secrets_that_their_volumes_name() -> None:
+    disks = [{"name": name, "containerDisk": {"image": "i", "imagePullSecret": "login"}} for name in ("a", "b")]
+    assert to_tree(list_pull_secrets(build_vmi(volumes=disks).spec)) == [{"name": "login"}]

@@ -1,0 +1,34 @@
+"""Conditions change in place, and say since when."""
+
+import pytest
+
+from virtshape.api.kubevirt.machine import VirtualMachineCondition as Condition
+from virtshape.controllers.runtime.conditions import drop_condition, find_condition, is_condition_true, put_condition
+
+READY = Condition("Ready", "True", last_transition_time="then")
+PAUSED = Condition("Paused", "True", last_transition_time="then")
+
+
+@pytest.mark.parametrize(
+    ("status", "since"), [("True", "then"), ("False", "now")], ids=["the same keeps its time", "a change is of now"]
+)
+def test_a_condition_is_put_where_it_was(status: str, since: str) -> None:
+    given = [READY, PAUSED]
+    put = put_condition(given, Condition("Ready", status, "Why"), "now")
+    assert put == [Condition("Ready", status, "Why", last_transition_time=since), PAUSED]
+    assert given == [READY, PAUSED]
+
+
+def test_a_new_condition_comes_last() -> None:
+    assert put_condition([READY], Condition("Paused", "True"), "now") == [
+        READY,
+        Condition("Paused", "True", last_transition_time="now"),
+    ]
+
+
+def test_conditions_are_found_and_dropped_by_type() -> None:
+    assert find_condition([READY, PAUSED], "Paused") is PAUSED
+    assert find_condition([READY], "Paused") is None
+    assert is_condition_true([READY], "Ready")
+    assert not is_condition_true(None, "Ready")
+    assert drop_condition([READY, PAUSED], "Ready") == [PAUSED]

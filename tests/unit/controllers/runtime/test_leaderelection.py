@@ -1,0 +1,194 @@
+"""Who may have a lease, and when."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.worlds import opened, run
+
+from virtshape.api.coordination import Lease, LeaseSpec
+from virtshape.api.status import StatusError
+from virtshape.client.errors import UnreachableError
+from virtshape.client.protocol import Client
+from virtshape.controllers.runtime.fencing import FencedClient
+from virtshape.controllers.runtime.leaderelection import Elector, Sight, Terms, format_micro_time, judge
+
+HELD = LeaseSpec(holder_identity="other", lease_duration_seconds=15)
+
+CASES: dict[str, tuple[Sight | None, float, str]] = {
+    "nobody's": (None, 0, "take"),
+    "given back": (Sight(LeaseSpec(holder_identity="", lease_duration_seconds=1), 100), 100, "take"),
+    "ours": (Sight(LeaseSpec(holder_identity="me", lease_duration_seconds=15), 0), 1000, "renew"),
+    "another's, renewed just now": (Sight(HELD, 100), 100, "wait"),
+    "another's, nearly run out": (Sight(HELD, 100), 114.9, "wait"),
+    "another's, run out": (Sight(HELD, 100), 115, "take"),
+}
+
+
+@pytest.mark.parametrize(("sight", "now", "verdict"), CASES.values(), ids=CASES.keys())
+def test_a_lease_is(sight: Sight | None, now: float, verdict: str) -> None:
+    assert judge(sight, "me", now) == verdict
+
+
+@pytest.mark.parametrize("terms", [(10, 10, 2), (15, 2, 2), (15, 10, 0)], ids=["no margin", "one try", "no pause"])
+def test_terms_that_could_make_two_leaders_are_refused(terms: tuple[float, float, float]) -> None:
+    with pytest.raises(ValueError, match="outlast"):
+        Terms(*terms)
+
+
+def test_moments_have_all_their_digits() -> None:
+    assert format_micro_time(1_800_000_000) == "2027-01-15T08:00:00.000000Z"
+
+
+QUICK = Terms(duration=2.0, deadline=1.5, retry=0.05)
+
+
+class Hands:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Cut:
+    """A client whose line can be cut."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.is_cut = False
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._client, name)
+
+        async def call(*given: Any, **named: Any) -> Any:
+            if self.is_cut:
+                raise UnreachableError("the line is cut")
+            return await method(*given, **named)
+
+        return call
+
+
+class Candidate:
+    """Somebody who stands for election, and notes when they are at work."""
+
+    def __init__(self, client: Client, name: str, at_work: set[str], clock: Hands) -> None:
+        self.line = Cut(client)
+        self.elector = Elector(self.line, "leader", "default", name, QUICK, clock=clock)
+        self._name = name
+        self._at_work = at_work
+        self.began = asyncio.Event()
+        self.task = asyncio.create_task(self.elector.lead(self._work))
+
+    async def _work(self) -> None:
+        assert not self._at_work, "two are at work"
+        self._at_work.add(self._name)
+        self.began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._at_work.discard(self._name)
+
+    async def stop(self) -> None:
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+
+async def wait_until(holds: Callable[[], bool]) -> None:
+    while not holds():
+        await asyncio.sleep(0.01)
+
+
+async def wait_for_renewal(client: Client) -> None:
+    """Wait until the lease is written anew, from beginning to end: one that is under way may be of before."""
+    before = None
+    for _ in range(3):
+        while (lease := await client.get(Lease, "leader", "default")).spec == before:
+            await asyncio.sleep(0.01)
+        before = lease.spec
+
+
+def stage(scenario: Callable[[Client, set[str]], Awaitable[None]], directory: Path) -> None:
+    async def play() -> None:
+        async with opened("in-process", directory) as world:
+            await scenario(world.client, set())
+
+    run(play())
+
+
+def test_only_one_is_at_work_and_the_next_begins_at_once_when_it_stops(tmp_path: Path) -> None:
+    async def scenario(client: Client, at_work: set[str]) -> None:
+        clock = Hands()
+        first = Candidate(client, "a", at_work, clock)
+        await first.began.wait()
+        second = Candidate(client, "b", at_work, clock)
+        for _ in range(8):  # longer than the lease lasts
+            clock.now += QUICK.duration / 4
+            await wait_for_renewal(client)
+        await wait_until(lambda: second.elector.holder == "a")
+        assert (at_work, second.elector.is_leading) == ({"a"}, False)
+        await first.stop()
+        lease = await client.get(Lease, "leader", "default")
+        assert lease.spec is not None
+        assert lease.spec.holder_identity in ("", None, "b")
+        await second.began.wait()  # by the clock, the lease would have lasted on
+        assert at_work == {"b"}
+        lease = await client.get(Lease, "leader", "default")
+        assert lease.spec is not None
+        assert (lease.spec.holder_identity, lease.spec.lease_transitions) == ("b", 1)
+        await second.stop()
+
+    stage(scenario, tmp_path)
+
+
+def test_a_leader_that_cannot_renew_stops_before_another_begins(tmp_path: Path) -> None:
+    async def scenario(client: Client, at_work: set[str]) -> None:
+        clock = Hands()
+        first = Candidate(client, "a", at_work, clock)
+        await first.began.wait()
+        second = Candidate(client, "b", at_work, clock)
+        await wait_until(lambda: second.elector.holder == "a")
+        first.line.is_cut = True
+        clock.now += (QUICK.deadline + QUICK.duration) / 2
+        await wait_until(first.task.done)
+        await asyncio.sleep(5 * QUICK.retry)
+        assert (at_work, second.began.is_set()) == (set(), False)
+        clock.now += QUICK.duration
+        await second.began.wait()
+        assert at_work == {"b"}
+        await second.stop()
+
+    stage(scenario, tmp_path)
+
+
+def test_work_that_fails_is_told_and_the_lease_given_back(tmp_path: Path) -> None:
+    async def scenario(client: Client, at_work: set[str]) -> None:
+        del at_work
+
+        async def fail() -> None:
+            raise StatusError(403, "Forbidden", "no")
+
+        with pytest.raises(StatusError, match="no"):
+            await Elector(client, "leader", "default", "a", QUICK).lead(fail)
+        lease = await client.get(Lease, "leader", "default")
+        assert lease.spec is not None
+        assert not lease.spec.holder_identity
+
+    stage(scenario, tmp_path)
+
+
+def test_who_may_not_write_reads_on(tmp_path: Path) -> None:
+    async def scenario(client: Client, at_work: set[str]) -> None:
+        fenced: Any = FencedClient(client, lambda: bool(at_work))
+        assert (await fenced.list(Lease)).items == []
+        with pytest.raises(UnreachableError, match="another process"):
+            await fenced.delete(Lease, "leader", "default")
+        at_work.add("me")
+        with pytest.raises(StatusError, match="not found"):
+            await fenced.delete(Lease, "leader", "default")
+
+    stage(scenario, tmp_path)

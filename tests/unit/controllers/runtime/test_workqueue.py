@@ -1,0 +1,81 @@
+"""A queue of names: each once, never by two at a time, later after failures."""
+
+import asyncio
+
+import pytest
+from tests.worlds import run
+
+from virtshape.controllers.runtime.workqueue import Queue
+
+
+def test_a_name_added_twice_is_taken_once() -> None:
+    async def scenario() -> None:
+        queue: Queue[str] = Queue()
+        for key in "aba":
+            queue.add(key)
+        assert len(queue) == 2
+        assert [await queue.take(), await queue.take()] == ["a", "b"]
+        assert not queue.is_idle
+        queue.done("a")
+        queue.done("b")
+        assert queue.is_idle
+
+    run(scenario())
+
+
+def test_a_name_added_while_it_is_taken_comes_again_only_when_it_is_done() -> None:
+    async def scenario() -> None:
+        queue: Queue[str] = Queue()
+        queue.add("a")
+        assert await queue.take() == "a"
+        queue.add("a")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(queue.take(), 0.01)
+        queue.done("a")
+        assert await queue.take() == "a"
+
+    run(scenario())
+
+
+def test_whoever_waits_is_woken() -> None:
+    async def scenario() -> None:
+        queue: Queue[str] = Queue()
+        waiting = asyncio.create_task(queue.take())
+        await asyncio.sleep(0)
+        queue.add("a")
+        assert await waiting == "a"
+
+    run(scenario())
+
+
+def test_delayed_names_come_in_time_and_at_the_earliest_of_several() -> None:
+    async def scenario() -> None:
+        queue: Queue[str] = Queue()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        queue.add_after("late", 0.05)
+        queue.add_after("early", 500.0)
+        queue.add_after("early", 0.01)
+        queue.add_after("early", 300.0)
+        queue.add_after("now", 0)
+        assert queue.is_idle is False
+        assert [await queue.take() for _ in range(3)] == ["now", "early", "late"]
+        assert 0.045 < loop.time() - began < 200
+        queue.close()
+
+    run(scenario())
+
+
+def test_each_failure_waits_longer_until_it_is_forgotten() -> None:
+    async def scenario() -> None:
+        queue: Queue[str] = Queue()
+        waits = [queue.retry("a") for _ in range(4)]
+        assert waits == [0.005, 0.01, 0.02, 0.04]
+        for _ in range(40):
+            longest = queue.retry("a")
+        assert longest == 60.0
+        queue.forget("a")
+        assert queue.retry("a") == 0.005
+        queue.close()
+
+    run(scenario())

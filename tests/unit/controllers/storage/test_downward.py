@@ -1,0 +1,40 @@
+"""Facts about an instance as its guest reads them."""
+
+import pytest
+from tests.build import Tree
+from tests.lives import build_vmi
+
+from virtshape.api.codec import from_tree
+from virtshape.api.core.pod import DownwardAPIVolumeFile
+from virtshape.controllers.storage.downward import read_fact
+
+VMI = build_vmi(
+    annotations={"note": 'a "b"', "z": "1"},
+    domain={"resources": {"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"memory": "3Gi"}}},
+)
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ({"fieldRef": {"fieldPath": "metadata.name"}}, "vm1"),
+        ({"fieldRef": {"fieldPath": "metadata.namespace"}}, "default"),
+        ({"fieldRef": {"fieldPath": "metadata.uid"}}, "i1"),
+        ({"fieldRef": {"fieldPath": "metadata.labels"}}, ""),
+        ({"fieldRef": {"fieldPath": "metadata.annotations"}}, 'note="a \\"b\\""\nz="1"'),
+        ({"fieldRef": {"fieldPath": "metadata.annotations['z']"}}, "1"),
+        ({"fieldRef": {"fieldPath": "metadata.labels['none']"}}, ""),
+        ({"fieldRef": {"fieldPath": "spec.nodeName"}}, ""),
+        ({"fieldRef": {"fieldPath": "spec.serviceAccountName"}}, "default"),
+        ({"fieldRef": {"fieldPath": "status.podIP"}}, None),
+        ({"resourceFieldRef": {"resource": "requests.cpu"}}, "2"),
+        ({"resourceFieldRef": {"resource": "requests.cpu", "divisor": "1m"}}, "1500"),
+        ({"resourceFieldRef": {"resource": "requests.memory", "divisor": "1Mi"}}, "1024"),
+        ({"resourceFieldRef": {"resource": "limits.memory"}}, str(3 << 30)),
+        ({"resourceFieldRef": {"resource": "limits.cpu"}}, None),
+        ({"resourceFieldRef": {"resource": "other.cpu"}}, None),
+        ({}, None),
+    ],
+)
+def test_a_file_shows_a_fact(field: Tree, text: str | None) -> None:
+    assert read_fact(VMI, from_tree({"path": "file", **field}, DownwardAPIVolumeFile)) == text

@@ -1,0 +1,236 @@
+"""Where content comes from, followed to its end."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.knowing import Known
+from tests.lives import STAMP, build_vmi
+from tests.unit.controllers.storage.build import build_bound, build_claim, build_data_volume, build_volume
+
+from virtshape.api.cdi import DataSource, DataSourceSource, DataVolumeSource
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.snapshot import VolumeSnapshot
+from virtshape.controllers.storage.datasources import describe_data_source
+from virtshape.controllers.storage.orders import complete_order, parse_header, refuse_source
+from virtshape.controllers.storage.origins import (
+    Found,
+    NotYet,
+    find_claim_origin,
+    find_copied,
+    find_writers,
+    follow_source,
+)
+from virtshape.controllers.storage.protocol import Blank, Copy, Order, Restore, Volume
+
+GIB = 1 << 30
+FILLING = {"cdi.kubevirt.io/storage.pod.phase": "Pending"}
+
+
+def build_source(name: str, **source: Any) -> DataSource:
+    tree = {
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataSource",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"source": source},
+    }
+    return from_tree(tree, DataSource)
+
+
+def build_snapshot(status: Tree | None) -> VolumeSnapshot:
+    tree = {
+        "apiVersion": "snapshot.storage.k8s.io/v1",
+        "kind": "VolumeSnapshot",
+        "metadata": {"name": "s1", "namespace": "default"},
+        "spec": {"source": {"persistentVolumeClaimName": "c1"}},
+        "status": status,
+    }
+    return from_tree(tree, VolumeSnapshot)
+
+
+READY = build_snapshot({"readyToUse": True, "boundVolumeSnapshotContentName": "content", "restoreSize": "1Gi"})
+PVC = {"pvc": {"name": "c1", "namespace": "default"}}
+SNAPSHOT = {"snapshot": {"name": "s1", "namespace": "default"}}
+KNOWN = Known(
+    build_bound(),
+    build_volume(claim="c1", uid="u1"),
+    READY,
+    build_source("image", **PVC),
+    build_source("alias", dataSource={"name": "image", "namespace": "default"}),
+    build_source("loop", dataSource={"name": "loop", "namespace": "default"}),
+    build_source("lost", dataSource={"name": "gone", "namespace": "default"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "found"),
+    [
+        ({"source": {"blank": {}}}, {"blank": {}}),
+        ({"sourceRef": {"kind": "DataSource", "name": "image"}}, PVC),
+        ({"sourceRef": {"kind": "DataSource", "name": "alias", "namespace": "default"}}, PVC),
+    ],
+    ids=["said", "named", "named twice"],
+)
+def test_a_source_is_followed(spec: Tree, found: Tree) -> None:
+    assert to_tree(follow_source(build_data_volume(**spec).spec, "default", KNOWN)) == found
+
+
+@pytest.mark.parametrize(
+    ("spec", "trouble"),
+    [
+        ({}, NotYet("NoSource", "the DataVolume says neither source nor sourceRef", final=True)),
+        (
+            {"sourceRef": {"kind": "Other", "name": "a"}},
+            NotYet("NotSupported", "sourceRef is to a Other, and only a DataSource can be", final=True),
+        ),
+        (
+            {"sourceRef": {"kind": "DataSource", "name": "lost"}},
+            NotYet("NotFound", "DataSource default/gone is not there"),
+        ),
+        (
+            {"sourceRef": {"kind": "DataSource", "name": "loop"}},
+            NotYet("MaxReferenceDepth", "DataSources refer to each other more than 8 times, up to loop"),
+        ),
+    ],
+    ids=["nothing", "another kind", "missing", "endless"],
+)
+def test_a_source_that_leads_nowhere_is_told(spec: Tree, trouble: NotYet) -> None:
+    assert follow_source(build_data_volume(**spec).spec, "default", KNOWN) == trouble
+
+
+def find(source: Tree, *items: Any) -> Found | NotYet | None:
+    return find_copied(from_tree(source, DataVolumeSource), "default", Known(*items) if items else KNOWN)
+
+
+def test_claims_and_snapshots_can_be_copied() -> None:
+    claim = build_bound()
+    assert claim.metadata is not None
+    assert READY.metadata is not None
+    assert find(PVC) == Found(Copy(Volume("pv-c1", GIB)), GIB, claim.metadata)
+    assert find(SNAPSHOT) == Found(Restore("content"), GIB, READY.metadata)
+    assert find({"blank": {}}) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "item", "words"),
+    [
+        (PVC, build_claim("other"), "is not there"),
+        (PVC, build_claim(), "is not bound yet"),
+        (PVC, build_bound(annotations=FILLING), "is not filled yet"),
+        (SNAPSHOT, build_claim(), "is not there"),
+        (SNAPSHOT, build_snapshot(None), "is not ready to use yet"),
+        (SNAPSHOT, build_snapshot({"readyToUse": False}), "is not ready to use yet"),
+    ],
+    ids=["no claim", "unbound", "unfilled", "no snapshot", "new snapshot", "failed snapshot"],
+)
+def test_what_is_not_there_yet_is_waited_for(source: Tree, item: Any, words: str) -> None:
+    trouble = find(source, item, build_volume(claim="c1", uid="u1"))
+    assert isinstance(trouble, NotYet)
+    assert words in trouble.message
+    assert not trouble.final
+
+
+def test_those_who_may_write_to_a_source_are_named() -> None:
+    volumes = [{"name": "a", "persistentVolumeClaim": {"claimName": "c1"}}]
+    reading = [{"name": "a", "persistentVolumeClaim": {"claimName": "c1", "readOnly": True}}]
+    writer, reader = build_vmi(volumes=volumes), build_vmi(uid="2", name="reader", volumes=reading)
+    origin = Copy(Volume("pv-c1", GIB))
+    assert find_writers(origin, Known(*KNOWN.items, writer, reader)) == "VirtualMachineInstance vm1"
+    assert find_writers(origin, Known(*KNOWN.items, reader)) == ""
+    assert find_writers(origin, Known()) == ""
+
+
+@pytest.mark.parametrize(
+    ("spec", "origin"),
+    [
+        ({}, None),
+        ({"dataSource": {"kind": "PersistentVolumeClaim", "name": "c1"}}, Copy(Volume("pv-c1", GIB))),
+        ({"dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "c1"}}, Copy(Volume("pv-c1", GIB))),
+        (
+            {"dataSource": {"kind": "VolumeSnapshot", "apiGroup": "snapshot.storage.k8s.io", "name": "s1"}},
+            Restore("content"),
+        ),
+        (
+            {"dataSource": {"kind": "PersistentVolumeClaim", "name": "no"}},
+            NotYet("ProvisioningFailed", "PersistentVolumeClaim default/no is not there"),
+        ),
+        (
+            {"dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "c1", "namespace": "other"}},
+            NotYet(
+                "ProvisioningFailed",
+                "a claim cannot be filled from another namespace (other): use a DataVolume",
+                final=True,
+            ),
+        ),
+        (
+            {"dataSourceRef": {"kind": "VolumeImportSource", "apiGroup": "cdi.kubevirt.io", "name": "a"}},
+            NotYet(
+                "ProvisioningFailed", "nothing here fills claims from a VolumeImportSource.cdi.kubevirt.io", final=True
+            ),
+        ),
+    ],
+    ids=["none", "claim", "reference", "snapshot", "missing", "elsewhere", "unknown"],
+)
+def test_a_claim_may_say_what_it_is_filled_from(spec: Tree, origin: Any) -> None:
+    claim: PersistentVolumeClaim = build_claim("new", **spec)
+    assert find_claim_origin(claim, KNOWN) == origin
+
+
+@pytest.mark.parametrize(
+    ("source", "items", "ready", "reason"),
+    [
+        (PVC, [build_claim()], "True", "Ready"),
+        (PVC, [build_claim(annotations=FILLING)], "False", "NotReady"),
+        (PVC, [], "False", "NotFound"),
+        (SNAPSHOT, [READY], "True", "Ready"),
+        (SNAPSHOT, [build_snapshot({"readyToUse": False})], "False", "NotReady"),
+        (SNAPSHOT, [], "False", "NotFound"),
+        ({"dataSource": {"name": "image", "namespace": "default"}}, [build_claim()], "True", "Ready"),
+        ({}, [], "False", "NotFound"),
+    ],
+)
+def test_a_data_source_is_ready_when_what_it_stands_for_is(
+    source: Tree, items: list[Any], ready: str, reason: str
+) -> None:
+    asked = build_source("asked", **source)
+    status = describe_data_source(asked, Known(asked, build_source("image", **PVC), *items), STAMP)
+    (condition,) = status.conditions or []
+    assert (condition.status, condition.reason, condition.last_transition_time) == (ready, reason, STAMP)
+    end = PVC if "dataSource" in source else source
+    assert status.source == from_tree(end, DataSourceSource)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ({"blank": {}}, None),
+        ({"http": {"url": "http://a"}}, None),
+        ({"upload": {}}, None),
+        ({"s3": {"url": "s3://a"}}, "nothing here reads from an S3 store"),
+        ({"gcs": {"url": "gs://a"}}, "nothing here reads from Google Cloud Storage"),
+        ({"vddk": {}}, "nothing here reads from a VMware server"),
+        ({"imageio": {"url": "https://a", "diskId": "1"}}, "nothing here reads from an oVirt server"),
+        ({"registry": {"imageStream": "a"}}, "needs a url"),
+        ({}, "says nothing"),
+    ],
+)
+def test_sources_that_nothing_here_reads_are_refused(source: Tree, words: str | None) -> None:
+    refusal = refuse_source(build_data_volume(), from_tree(source, DataVolumeSource))
+    assert (refusal is None) == (words is None)
+    if refusal is not None:
+        assert words is not None
+        assert words in refusal.message
+        assert refusal.final
+
+
+def test_an_order_says_how_it_is_to_be_filled() -> None:
+    volume = build_data_volume(contentType="archive", preallocation=True)
+    assert complete_order(volume, Blank()) == Order(origin=Blank(), content="archive", preallocated=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "header"), [("X-A: 1", ("X-A", "1")), (" X-A:b:c\n", ("X-A", "b:c")), ("X-A", ("X-A", ""))]
+)
+def test_headers_are_names_and_values(line: str, header: tuple[str, str]) -> None:
+    assert parse_header(line) == header

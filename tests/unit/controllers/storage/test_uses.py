@@ -1,0 +1,89 @@
+"""Who uses which claim, and who may have it beside whom."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.knowing import Known
+from tests.lives import build_vmi
+from tests.unit.controllers.storage.build import build_claim
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.controllers.storage.holds import Holds
+from virtshape.controllers.storage.uses import Use, list_claim_keys, list_users, list_uses, name_users
+
+CLAIM: Tree = {"name": "a", "persistentVolumeClaim": {"claimName": "c1"}}
+SHARED: Tree = {"devices": {"disks": [{"name": "a", "disk": {}, "shareable": True}]}}
+READ: Tree = {"name": "a", "persistentVolumeClaim": {"claimName": "c1", "readOnly": True}}
+
+
+def test_claims_stand_behind_several_kinds_of_volumes() -> None:
+    volumes = [
+        {"name": "a", "persistentVolumeClaim": {"claimName": "c1"}},
+        {"name": "b", "dataVolume": {"name": "c2"}},
+        {"name": "c", "ephemeral": {"persistentVolumeClaim": {"claimName": "c3"}}},
+        {"name": "d", "memoryDump": {"claimName": "c4"}},
+        {"name": "e", "persistentVolumeClaim": {"claimName": "c5", "readOnly": True}},
+        {"name": "f", "emptyDisk": {"capacity": "1Gi"}},
+    ]
+    utility = [{"name": "g", "claimName": "c6", "type": "Backup"}]
+    vmi = build_vmi(domain=SHARED, volumes=volumes, utilityVolumes=utility)
+    assert list_uses(vmi) == [
+        Use("a", "c1", reads=False, shares=True),
+        Use("b", "c2", reads=False, shares=False),
+        Use("c", "c3", reads=True, shares=False),
+        Use("d", "c4", reads=False, shares=False),
+        Use("e", "c5", reads=True, shares=False),
+        Use("g", "c6", reads=False, shares=True),
+    ]
+    assert list_claim_keys(vmi)[:2] == ["default/c1", "default/c2"]
+
+
+def test_whoever_has_ended_or_was_refused_uses_nothing() -> None:
+    running = build_vmi("Running", uid="1", name="running", volumes=[CLAIM])
+    ended = build_vmi("Succeeded", uid="2", name="ended", volumes=[CLAIM])
+    words = {"type": "Synchronized", "status": "False", "reason": "NotPossibleHere"}
+    refused = build_vmi("Scheduled", uid="3", name="refused", volumes=[CLAIM], conditions=[words])
+    users = list_users(Known(running, ended, refused), build_claim())
+    assert users == [running]
+    assert name_users(users) == "VirtualMachineInstance running"
+
+
+def build(uid: str, *phases: str, volume: Tree = CLAIM, **more: Any) -> VirtualMachineInstance:
+    return build_vmi(*phases, uid=uid, name=f"vm{uid}", volumes=[volume], **more)
+
+
+@pytest.mark.parametrize(
+    ("modes", "first", "second", "together"),
+    [
+        (["ReadWriteOnce"], build("1"), build("2"), False),
+        (["ReadWriteOnce"], build("1", domain=SHARED), build("2", domain=SHARED), True),
+        (["ReadWriteOnce"], build("1", domain=SHARED), build("2"), False),
+        (["ReadWriteOnce"], build("1", volume=READ), build("2", volume=READ), True),
+        (["ReadWriteOnce"], build("1"), build("2", volume=READ), False),
+        (["ReadWriteMany"], build("1"), build("2"), True),
+        (["ReadWriteOnce", "ReadWriteMany"], build("1"), build("2"), True),
+        (["ReadWriteOncePod"], build("1", domain=SHARED), build("2", domain=SHARED), False),
+    ],
+    ids=["two writers", "both share", "one shares", "two readers", "a reader beside", "for many", "both", "for one"],
+)
+def test_claims_are_held_as_their_modes_say(
+    modes: list[str], first: VirtualMachineInstance, second: VirtualMachineInstance, together: bool
+) -> None:
+    claim, holds, users = build_claim(accessModes=modes), Holds(), [first, second]
+    assert holds.take(claim, list_uses(first)[0], first, users) is None
+    assert holds.take(claim, list_uses(first)[0], first, users) is None
+    assert holds.take(claim, list_uses(second)[0], second, users) == (None if together else first)
+
+
+def test_what_runs_holds_its_claims_also_after_a_restart() -> None:
+    running, new = build("1", "Running"), build("2")
+    assert Holds().take(build_claim(), list_uses(new)[0], new, [new, running]) == running
+
+
+def test_a_claim_is_free_again_when_its_holder_is_gone_or_gives_up() -> None:
+    claim, holds, first, second = build_claim(), Holds(), build("1"), build("2")
+    holds.take(claim, list_uses(first)[0], first, [first, second])
+    assert holds.take(claim, list_uses(second)[0], second, [second]) is None
+    holds.release(second)
+    assert holds.take(claim, list_uses(first)[0], first, [first, second]) is None

@@ -1,0 +1,112 @@
+"""Volumes made for claims, and what becomes of them."""
+
+import pytest
+from tests.lives import EARLIER, STAMP
+from tests.unit.controllers.storage.build import build_bound, build_claim, build_class, build_volume
+
+from virtshape.api.codec import to_tree
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.core.persistentvolume import PersistentVolume, PersistentVolumeStatus
+from virtshape.controllers.storage.claimstatus import describe_bound, enlarge, is_bound, is_filled, is_too_small
+from virtshape.controllers.storage.protocol import Volume
+from virtshape.controllers.storage.volumes import (
+    build_volume as build_new,
+)
+from virtshape.controllers.storage.volumes import (
+    decide_phase,
+    describe_volume,
+    find_path,
+    is_deleted_with_claim,
+    list_reservations,
+    plan_volume,
+    read_volume,
+)
+
+
+def test_a_volume_is_made_for_one_claim() -> None:
+    made = build_new(build_claim(volumeMode="Block"), build_class(reclaimPolicy="Retain"), "/data/disk.img")
+    assert to_tree(made) == {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {
+            "name": "pvc-u1",
+            "annotations": {"pv.kubernetes.io/provisioned-by": "virtshape.io/local"},
+            "finalizers": ["kubernetes.io/pv-protection", "virtshape.io/bytes"],
+        },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "1Gi"},
+            "claimRef": {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "name": "c1",
+                "namespace": "default",
+                "uid": "u1",
+            },
+            "local": {"path": "/data/disk.img"},
+            "persistentVolumeReclaimPolicy": "Retain",
+            "storageClassName": "local",
+            "volumeMode": "Block",
+        },
+    }
+    assert read_volume(made) == plan_volume(build_claim(volumeMode="Block")) == Volume("pvc-u1", 1 << 30, "Block")
+    assert find_path(made) == "/data/disk.img"
+    assert list_reservations(made) == ["default/c1"]
+    assert not is_deleted_with_claim(made)
+
+
+@pytest.mark.parametrize(
+    ("volume", "claim", "phase"),
+    [
+        (build_volume(), None, "Available"),
+        (build_volume(claim="c1"), None, "Available"),
+        (build_volume(claim="c1"), build_claim(), "Available"),
+        (build_volume(claim="c1", uid="u1"), build_claim(), "Pending"),
+        (build_volume(claim="c1", uid="u1"), build_bound(), "Bound"),
+        (build_volume(claim="c1", uid="u1"), None, "Released"),
+        (build_volume(claim="c1", uid="u0"), build_bound(), "Released"),
+        (build_volume("other", claim="c1", uid="u1"), build_bound(), "Released"),
+    ],
+    ids=["free", "reserved", "awaited", "on its way", "bound", "left", "left by an earlier one", "not chosen"],
+)
+def test_a_volume_is_as_far_as_its_claim(
+    volume: PersistentVolume, claim: PersistentVolumeClaim | None, phase: str
+) -> None:
+    assert decide_phase(volume, claim) == phase
+
+
+def test_a_phase_has_the_time_it_began() -> None:
+    volume = build_volume()
+    assert describe_volume(volume, "Bound", STAMP) == PersistentVolumeStatus(STAMP, phase="Bound")
+    volume.status = PersistentVolumeStatus(EARLIER, phase="Bound")
+    assert describe_volume(volume, "Bound", STAMP) == volume.status
+
+
+def test_a_bound_claim_has_what_its_volume_offers() -> None:
+    claim, volume = build_claim(), build_volume(size="2Gi", accessModes=["ReadWriteOnce", "ReadWriteMany"])
+    status = describe_bound(claim, volume)
+    assert (status.phase, status.capacity) == ("Bound", {"storage": "2Gi"})
+    assert status.access_modes == ["ReadWriteOnce", "ReadWriteMany"]
+
+
+def test_a_claim_that_asks_for_more_makes_its_volume_larger() -> None:
+    claim, volume = build_bound(size="3Gi"), build_volume()
+    assert is_too_small(claim, volume)
+    larger = enlarge(claim, volume)
+    assert larger.spec is not None
+    assert larger.spec.capacity == {"storage": "3Gi"}
+    assert not is_too_small(claim, larger)
+
+
+@pytest.mark.parametrize(
+    ("phase", "filled"), [(None, True), ("Pending", False), ("Running", False), ("Succeeded", True)]
+)
+def test_a_claim_is_filled_once_nothing_is_to_come(phase: str | None, filled: bool) -> None:
+    annotations = {"cdi.kubevirt.io/storage.pod.phase": phase} if phase else {}
+    assert is_filled(build_bound(annotations=annotations)) is filled
+
+
+def test_a_claim_is_bound_only_with_a_volume() -> None:
+    assert is_bound(build_bound())
+    assert not is_bound(build_claim(phase="Bound"))
+    assert not is_bound(build_claim(volumeName="v"))

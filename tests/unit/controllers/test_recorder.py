@@ -1,0 +1,38 @@
+"""How events are told: a few at a time, so that the work that they tell of does not wait for them."""
+
+import asyncio
+from typing import Any
+
+from virtshape.api.core.namespace import Namespace
+from virtshape.api.meta import ObjectMeta
+from virtshape.controllers.runtime.events import Recorder
+from virtshape.supervise.supervisor import Supervisor
+
+
+class Slow:
+    """A server that takes a moment for each event."""
+
+    def __init__(self) -> None:
+        self.told = self.under_way = self.most = 0
+
+    async def create(self, item: Any) -> Any:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        await asyncio.sleep(0)
+        self.under_way -= 1
+        self.told += 1
+        return item
+
+
+def test_no_more_are_told_at_once_than_may_be() -> None:
+    server: Any = Slow()
+    about = Namespace(api_version="v1", kind="Namespace", metadata=ObjectMeta(name="home"))
+
+    async def scenario() -> None:
+        recorder = Recorder(server, "test", lambda: 0.0, at_once=3)
+        async with recorder.running(Supervisor()):
+            for number in range(10):
+                recorder.tell(about, "Tested", f"number {number}")
+
+    asyncio.run(scenario())
+    assert (server.told, server.most) == (10, 3)

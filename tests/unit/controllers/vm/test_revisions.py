@@ -1,0 +1,254 @@
+"""Revisions: their names and content, which one a VM means, and what its references become."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.build import Tree, build_instancetype, build_revision, build_vm
+
+from virtshape.api.codec import to_tree
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.meta import ManagedFieldsEntry
+from virtshape.api.status import StatusError
+from virtshape.controllers.vm import revisions
+from virtshape.controllers.vm.revisions import (
+    Origin,
+    build_start_revision,
+    build_upgrade,
+    check_same_content,
+    find_origin,
+    find_superseded,
+    has_changed_since,
+    is_removable,
+    is_same,
+    name_revision,
+    needs_upgrade,
+    pin,
+    refer_to_revisions,
+    wants_expansion,
+)
+
+KIND = "VirtualMachineClusterInstancetype"
+CAPTURED: Tree = {"name": "small", "kind": KIND, "controllerRevisionRef": {"name": "vm1-small-u-1"}}
+
+
+def build_small(**spec: Any) -> Any:
+    small = build_instancetype("small", **spec)
+    assert small.metadata is not None
+    small.metadata.uid, small.metadata.generation = "abc", 4
+    return small
+
+
+def build_owner(generation: int = 1, annotations: dict[str, str] | None = None, **vm: Any) -> VirtualMachine:
+    owner = build_vm(namespace="ns", **vm)
+    assert owner.metadata is not None
+    owner.metadata.uid, owner.metadata.generation, owner.metadata.annotations = "vm-uid", generation, annotations
+    return owner
+
+
+def test_a_revision_is_named_after_vm_object_uid_and_generation() -> None:
+    assert name_revision("vm1", build_small()) == "vm1-small-abc-4"
+    assert name_revision("vm1", build_small(), "v1beta2") == "vm1-small-v1beta2-abc-4"
+
+
+def test_a_revision_holds_the_whole_object_and_is_the_vms() -> None:
+    small = build_small()
+    small.metadata.managed_fields = [ManagedFieldsEntry(manager="kubectl")]
+    revision = revisions.build_revision(build_owner(), small, "vm1-small-abc-4")
+    assert to_tree(revision) == {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {
+            "name": "vm1-small-abc-4",
+            "namespace": "ns",
+            "labels": {
+                "instancetype.kubevirt.io/object-name": "small",
+                "instancetype.kubevirt.io/object-kind": KIND,
+                "instancetype.kubevirt.io/object-uid": "abc",
+                "instancetype.kubevirt.io/object-generation": "4",
+                "instancetype.kubevirt.io/object-version": "v1beta2",
+            },
+            "ownerReferences": [
+                {
+                    "apiVersion": "kubevirt.io/v1",
+                    "kind": "VirtualMachine",
+                    "name": "vm1",
+                    "uid": "vm-uid",
+                    "controller": True,
+                    "blockOwnerDeletion": True,
+                }
+            ],
+        },
+        "data": {
+            "apiVersion": "instancetype.kubevirt.io/v1beta2",
+            "kind": KIND,
+            "metadata": {"name": "small", "uid": "abc", "generation": 4},
+            "spec": {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}},
+        },
+        "revision": 0,
+    }
+    assert small.metadata.managed_fields
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({}, {}, True),
+        ({"memory": {"guest": "2048Mi"}}, {"memory": {"guest": "2147483648"}}, True),
+        ({"annotations": {}}, {"gpus": []}, True),
+        ({"cpu": {"guest": 2}}, {"cpu": {"guest": 3}}, False),
+        ({"gpus": [{"name": "a"}]}, {"gpus": [{"name": "b"}]}, False),
+    ],
+    ids=["equal", "quantities by amount", "empty like absent", "number", "list"],
+)
+def test_content_is_compared_by_meaning(one: Tree, other: Tree, same: bool) -> None:
+    assert is_same(build_small(**one).spec, build_small(**other).spec) is same
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2", "v1beta1", "v1beta2"])
+def test_a_stored_copy_of_any_version_passes_if_it_means_the_same(version: str) -> None:
+    wanted = revisions.build_revision(build_owner(), build_small(), "r")
+    data = {**wanted.data, "apiVersion": f"instancetype.kubevirt.io/{version}"}
+    check_same_content(build_revision("r", data), wanted, KIND)
+
+
+def test_a_stored_copy_of_something_else_is_refused() -> None:
+    owner = build_owner()
+    stored = revisions.build_revision(owner, build_small(cpu={"guest": 8}), "r")
+    with pytest.raises(StatusError, match="found existing ControllerRevision with unexpected data: r is not"):
+        check_same_content(stored, revisions.build_revision(owner, build_small(), "r"), KIND)
+
+
+@pytest.mark.parametrize(
+    ("vm", "origin"),
+    [
+        ({"instancetype": "small"}, Origin("live")),
+        ({"instancetype": {"name": "small", "revisionName": "r"}}, Origin("spec", "r")),
+        ({"instancetype": "small", "status": {"instancetypeRef": CAPTURED}}, Origin("status", "vm1-small-u-1")),
+        (
+            {
+                "instancetype": {"name": "small", "revisionName": "r"},
+                "status": {"instancetypeRef": CAPTURED, "desiredGeneration": 4},
+            },
+            Origin("spec", "r"),
+        ),
+        (
+            {
+                "instancetype": {"name": "small", "revisionName": "r"},
+                "status": {"instancetypeRef": CAPTURED, "desiredGeneration": 5},
+            },
+            Origin("status", "vm1-small-u-1"),
+        ),
+        ({"instancetype": "large", "status": {"instancetypeRef": CAPTURED}}, Origin("live")),
+        ({"instancetype": "virtualmachineinstancetype/small", "status": {"instancetypeRef": CAPTURED}}, Origin("live")),
+        (
+            {
+                "instancetype": "small",
+                "status": {"instancetypeRef": CAPTURED},
+                "annotations": {"virtshape.io/recapture": "preference, instancetype"},
+            },
+            Origin("live"),
+        ),
+    ],
+    ids=[
+        "never captured",
+        "spec",
+        "status alone",
+        "spec is newer",
+        "status is newer",
+        "another object",
+        "another kind",
+        "marked",
+    ],
+)
+def test_where_the_object_comes_from(vm: Tree, origin: Origin) -> None:
+    owner = build_owner(5, vm.pop("annotations", None), **vm)
+    assert owner.spec.instancetype is not None
+    assert find_origin(owner, "instancetype", owner.spec.instancetype) == origin
+
+
+@pytest.mark.parametrize(
+    ("data", "old"),
+    [
+        ({"apiVersion": "instancetype.kubevirt.io/v1beta2", "kind": KIND}, False),
+        ({"apiVersion": "instancetype.kubevirt.io/v1beta1", "kind": KIND}, True),
+        ({"apiVersion": "flavor.kubevirt.io/v1alpha1", "kind": "VirtualMachineFlavor"}, False),
+        ({"apiVersion": "", "spec": "e30="}, True),
+        ("text", True),
+    ],
+    ids=["current", "older", "flavor", "spec alone", "no object"],
+)
+def test_which_payloads_are_upgraded(data: Any, old: bool) -> None:
+    assert needs_upgrade(build_revision("r", data)) is old
+
+
+def test_an_upgrade_keeps_the_content_under_a_name_of_its_own() -> None:
+    owner = build_owner(instancetype="small")
+    assert owner.spec.instancetype is not None
+    encoded = base64.b64encode(json.dumps({"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}}).encode()).decode()
+    old = build_revision("old", {"apiVersion": "", "spec": encoded})
+    assert old.metadata is not None
+    old.metadata.uid = "r-uid"
+    upgraded = build_upgrade(owner, old, owner.spec.instancetype, "instancetype")
+    assert upgraded.metadata is not None
+    assert upgraded.metadata.name == "vm1-small-v1beta2-r-uid-1"
+    assert upgraded.data["spec"] == {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}}
+    assert find_superseded(upgraded) == "old"
+    assert not needs_upgrade(upgraded)
+
+
+def test_only_revisions_of_the_vm_itself_are_removed() -> None:
+    owner = build_owner()
+    assert is_removable(revisions.build_revision(owner, build_small(), "r"), owner)
+    assert not is_removable(build_revision("r", {}), owner)
+
+
+def test_pinning_names_revisions_and_takes_the_mark_off() -> None:
+    owner = build_owner(
+        instancetype="small", preference="linux", annotations={"virtshape.io/recapture": "instancetype", "own": "1"}
+    )
+    pinned = pin(owner, {"instancetype": "r"})
+    assert to_tree(pinned.spec.instancetype) == {"name": "small", "revisionName": "r"}
+    assert to_tree(pinned.spec.preference) == {"name": "linux"}
+    assert pinned.metadata is not None
+    assert pinned.metadata.annotations == {"own": "1"}
+    assert owner.spec.instancetype is not None
+    assert owner.spec.instancetype.revision_name is None
+    assert pin(pinned, {"instancetype": "r"}) is pinned
+
+
+def test_the_status_refers_to_revisions_of_what_the_vm_names_and_to_no_others() -> None:
+    owner = build_owner(instancetype="small", status={"preferenceRef": {"name": "gone"}, "created": True})
+    assert to_tree(refer_to_revisions(owner, {"instancetype": "r"})) == {
+        "created": True,
+        "instancetypeRef": {"name": "small", "kind": KIND, "controllerRevisionRef": {"name": "r"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("policy", "vm", "expands"),
+    [
+        (None, {"instancetype": "small"}, False),
+        ("reference", {"instancetype": "small"}, False),
+        ("expand", {"instancetype": "small"}, True),
+        ("expand", {"preference": "linux"}, True),
+        ("expand", {"instancetype": "small", "status": {"instancetypeRef": CAPTURED}}, False),
+        ("expandAll", {"instancetype": "small", "status": {"instancetypeRef": CAPTURED}}, True),
+        ("expandAll", {}, False),
+    ],
+)
+def test_policies_expand_vms(policy: str | None, vm: Tree, expands: bool) -> None:
+    assert wants_expansion(build_owner(**vm), policy) is expands
+
+
+def test_a_change_of_template_or_revision_is_one_since_the_start() -> None:
+    vm = build_owner(7, instancetype={"name": "small", "revisionName": "r"}, memory="1Gi")
+    start = build_start_revision(vm)
+    assert start.metadata is not None
+    assert (start.metadata.name, start.revision) == ("revision-start-vm-vm-uid-7", 7)
+    assert not has_changed_since(vm, start)
+    assert not has_changed_since(replace(vm, spec=replace(vm.spec, run_strategy="Halted")), start)
+    assert has_changed_since(build_owner(8, instancetype="small", memory="1Gi"), start)
+    assert has_changed_since(build_owner(8, instancetype={"name": "small", "revisionName": "r"}, memory="2Gi"), start)

@@ -1,0 +1,166 @@
+"""What each run strategy asks for, whatever the instance is doing."""
+
+import pytest
+from tests.build import Tree, build_vm
+from tests.lives import EARLIER, LATER, NOW, build_vmi
+
+from virtshape.api.codec import from_tree, to_tree
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.machine import VirtualMachineStateChangeRequest
+from virtshape.controllers.vm.runstrategy import decide_run, drop_done_requests, needs_rerun, run_strategy
+
+START: Tree = {"action": "Start"}
+PAUSED: Tree = {"action": "Start", "data": {"paused": "true"}}
+STOP: Tree = {"action": "Stop", "uid": "i1"}
+STARTING = build_vmi("Pending", "Scheduling")
+RUNNING = build_vmi("Running")
+ENDED = build_vmi("Running", "Succeeded")
+FAILED = build_vmi("Running", "Failed")
+GOING = build_vmi("Running", going=True)
+
+
+def requests(*trees: Tree) -> list[VirtualMachineStateChangeRequest]:
+    return [from_tree(tree, VirtualMachineStateChangeRequest) for tree in trees]
+
+
+@pytest.mark.parametrize(
+    ("spec", "strategy"),
+    [
+        ({"runStrategy": "Manual"}, "Manual"),
+        ({"runStrategy": None, "running": True}, "Always"),
+        ({"runStrategy": None, "running": False}, "Halted"),
+        ({"runStrategy": None}, "Halted"),
+    ],
+    ids=["stated", "running", "not running", "neither"],
+)
+def test_a_vm_states_its_strategy_in_either_form(spec: Tree, strategy: str) -> None:
+    assert run_strategy(build_vm(**spec).spec) == strategy
+
+
+@pytest.mark.parametrize(
+    ("strategy", "vmi", "asked", "action"),
+    [
+        ("Always", None, [], "start"),
+        ("Always", STARTING, [], "nothing"),
+        ("Always", RUNNING, [], "nothing"),
+        ("Always", ENDED, [], "stop"),
+        ("Always", FAILED, [], "stop"),
+        ("Always", GOING, [], "nothing"),
+        ("Always", RUNNING, [STOP, START], "stop"),
+        ("Always", None, [START], "start"),
+        ("Halted", None, [], "nothing"),
+        ("Halted", None, [PAUSED], "switch on"),
+        ("Halted", RUNNING, [], "stop"),
+        ("Halted", ENDED, [], "stop"),
+        ("Halted", GOING, [], "nothing"),
+        ("Manual", None, [], "nothing"),
+        ("Manual", None, [START], "start"),
+        ("Manual", RUNNING, [], "nothing"),
+        ("Manual", RUNNING, [STOP], "stop"),
+        ("Manual", ENDED, [], "nothing"),
+        ("Manual", ENDED, [STOP, START], "stop"),
+        ("RerunOnFailure", None, [], "start"),
+        ("RerunOnFailure", RUNNING, [], "nothing"),
+        ("RerunOnFailure", RUNNING, [STOP], "stop"),
+        ("RerunOnFailure", FAILED, [], "stop"),
+        ("RerunOnFailure", ENDED, [], "stop"),
+        ("Once", None, [], "start"),
+        ("Once", RUNNING, [], "nothing"),
+        ("Once", ENDED, [], "nothing"),
+        ("Once", FAILED, [], "nothing"),
+        ("WaitAsReceiver", None, [], "nothing"),
+    ],
+)
+def test_a_strategy_says_what_to_do(
+    strategy: str, vmi: VirtualMachineInstance | None, asked: list[Tree], action: str
+) -> None:
+    vm = build_vm(runStrategy=strategy)
+    assert decide_run(vm, vmi, requests(*asked), NOW).action == action
+
+
+@pytest.mark.parametrize(
+    ("strategy", "asked", "action"),
+    [
+        ("RerunOnFailure", [], "nothing"),
+        ("RerunOnFailure", [START], "start"),
+        ("Once", [], "nothing"),
+        ("Once", [START], "nothing"),
+        ("Always", [], "start"),
+    ],
+)
+def test_what_was_acted_upon_is_not_started_again_unasked(strategy: str, asked: list[Tree], action: str) -> None:
+    vm = build_vm(runStrategy=strategy, status={"runStrategy": strategy})
+    assert decide_run(vm, None, requests(*asked), NOW).action == action
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "action", "seconds"), [(LATER, "wait", 60.0), (EARLIER, "start", 0.0)], ids=["early", "due"]
+)
+def test_a_start_waits_for_its_time_after_failures(retry_after: str, action: str, seconds: float) -> None:
+    vm = build_vm(status={"startFailure": {"retryAfterTimestamp": retry_after}})
+    decision = decide_run(vm, None, [], NOW)
+    assert (decision.action, decision.seconds) == (action, seconds)
+
+
+def test_a_vm_being_deleted_stops_and_never_starts() -> None:
+    vm = build_vm()
+    assert vm.metadata is not None
+    vm.metadata.deletion_timestamp = EARLIER
+    assert decide_run(vm, RUNNING, [], NOW).action == "stop"
+    assert decide_run(vm, None, [], NOW).action == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("asked", "vmi", "left"),
+    [
+        ([STOP, START], RUNNING, [STOP, START]),
+        ([STOP, START], None, [START]),
+        ([STOP, START], build_vmi("Running", uid="i2"), []),
+        ([START], RUNNING, []),
+        ([START], None, [START]),
+        ([{"action": "Stop"}], RUNNING, [{"action": "Stop"}]),
+        ([{"action": "Stop"}], None, []),
+        ([{"action": "Sing"}, START], None, [START]),
+    ],
+    ids=["to do", "stopped", "restarted", "started", "to start", "stop of whatever runs", "nothing runs", "no request"],
+)
+def test_requests_are_dropped_once_carried_out(
+    asked: list[Tree], vmi: VirtualMachineInstance | None, left: list[Tree]
+) -> None:
+    assert to_tree(drop_done_requests(requests(*asked), vmi, "Manual")) == left
+
+
+@pytest.mark.parametrize(
+    ("asked", "vmi", "left"),
+    [([STOP, START], GOING, [STOP]), ([START], None, []), ([PAUSED], None, [PAUSED])],
+    ids=["while it ends", "once it has ended", "a start that pauses it"],
+)
+def test_a_vm_that_is_halted_while_it_restarts_stays_so(
+    asked: list[Tree], vmi: VirtualMachineInstance | None, left: list[Tree]
+) -> None:
+    assert to_tree(drop_done_requests(requests(*asked), vmi, "Halted")) == left
+
+
+@pytest.mark.parametrize(
+    ("strategy", "vmi", "again"),
+    [("RerunOnFailure", FAILED, True), ("RerunOnFailure", ENDED, False), ("Always", FAILED, False)],
+    ids=["failed", "succeeded", "started anyway"],
+)
+def test_only_a_failure_is_rerun(strategy: str, vmi: VirtualMachineInstance, again: bool) -> None:
+    assert needs_rerun(build_vm(runStrategy=strategy), vmi) is again
+
+
+WORDS: Tree = {"type": "Ready", "status": "False", "reason": "PodTerminating", "message": "QEMU was killed by SIGKILL"}
+ENDS = {
+    "failed, with words": (
+        build_vmi("Failed", conditions=[WORDS]),
+        "the instance has failed: QEMU was killed by SIGKILL",
+    ),
+    "failed": (FAILED, "the instance has failed"),
+    "ended": (ENDED, "the instance has ended"),
+}
+
+
+@pytest.mark.parametrize(("vmi", "reason"), ENDS.values(), ids=ENDS)
+def test_why_an_instance_is_replaced_is_told(vmi: VirtualMachineInstance, reason: str) -> None:
+    assert decide_run(build_vm(runStrategy="Always"), vmi, [], NOW).reason == reason

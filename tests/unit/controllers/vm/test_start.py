@@ -1,0 +1,185 @@
+"""The VMI that starts a VM: shaped, named after what shaped it, and nobody else's."""
+
+import re
+from typing import Any
+
+import pytest
+from tests.build import Tree, build_instancetype_spec, build_preference_spec, build_vm
+
+from virtshape.api.codec import encode, from_tree, to_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.api.meta import ObjectMeta
+from virtshape.api.status import StatusError
+from virtshape.controllers.vm.start import annotate_names, make_instance, shape_instance
+from virtshape.engine.expand import Shape
+
+UUID = "5d307ca9-b3ef-428c-8861-06e72d69f223"
+SMALL = build_instancetype_spec(gpus=[{"name": "g"}], annotations={"from": "type"})
+LINUX = build_preference_spec(
+    devices={"preferredDiskBus": "virtio", "preferredVirtualGPUOptions": {}, "preferredRng": {}},
+    features={"preferredSmm": {}, "preferredHyperv": {"vapic": {}}},
+    clock={"preferredTimer": {"hpet": {}}},
+)
+VOLUMES: Tree = {"volumes": [{"name": "root", "containerDisk": {"image": "fedora:40"}}]}
+
+
+@pytest.mark.parametrize(
+    ("vm", "annotations"),
+    [
+        ({}, None),
+        ({"instancetype": "a"}, {"cluster-instancetype-name": "a"}),
+        ({"instancetype": "virtualmachineinstancetypes/a"}, {"instancetype-name": "a"}),
+        ({"preference": "p"}, {"cluster-preference-name": "p"}),
+        ({"preference": "VirtualMachinePreference/p"}, {"preference-name": "p"}),
+        ({"flavor": "f"}, {"cluster-flavor-name": "f"}),
+        ({"flavor": "VirtualMachineFlavor/f"}, {"flavor-name": "f"}),
+        (
+            {"flavor": "VirtualMachineFlavor/f", "preference": "VirtualMachinePreference/p"},
+            {"flavor-name": "f", "preference-name": "p"},
+        ),
+        ({"instancetype": "Pod/a", "preference": "p"}, {"cluster-preference-name": "p"}),
+    ],
+    ids=[
+        "nothing",
+        "instance type",
+        "instance type of a namespace",
+        "preference",
+        "preference of a namespace",
+        "flavor",
+        "flavor of a namespace",
+        "flavor and preference",
+        "no such kind",
+    ],
+)
+def test_an_instance_is_annotated_with_what_its_vm_names(vm: Tree, annotations: Tree | None) -> None:
+    metadata = ObjectMeta()
+    annotate_names(build_vm(**vm), metadata)
+    expected = None if annotations is None else {f"kubevirt.io/{key}": name for key, name in annotations.items()}
+    assert metadata.annotations == expected
+
+
+def test_names_join_the_annotations_that_are_there() -> None:
+    metadata = ObjectMeta(annotations={"own": "1"})
+    annotate_names(build_vm(instancetype="a"), metadata)
+    assert metadata.annotations == {"own": "1", "kubevirt.io/cluster-instancetype-name": "a"}
+
+
+def test_shaping_alone_adds_no_disks_no_network_and_no_defaults() -> None:
+    vm = build_vm(instancetype="a", template=VOLUMES)
+    metadata, spec = shape_instance(vm, Shape(build_instancetype_spec()))
+    assert to_tree(metadata) == {"annotations": {"kubevirt.io/cluster-instancetype-name": "a"}}
+    assert to_tree(spec) == {
+        "domain": {
+            "cpu": {"sockets": 2, "cores": 1, "threads": 1},
+            "memory": {"guest": "2Gi"},
+            "devices": {},
+        },
+        **VOLUMES,
+    }
+
+
+def test_a_whole_instance() -> None:
+    vm = build_vm(instancetype="a", preference="p", template=VOLUMES, annotations={"own": "1"})
+    metadata, spec = make_instance(vm, Shape(SMALL, LINUX), firmware_uuid=UUID)
+    assert to_tree(metadata) == {
+        "annotations": {
+            "own": "1",
+            "kubevirt.io/cluster-instancetype-name": "a",
+            "kubevirt.io/cluster-preference-name": "p",
+            "from": "type",
+        }
+    }
+    assert to_tree(spec) == {
+        "architecture": "amd64",
+        "evictionStrategy": "None",
+        "domain": {
+            "cpu": {"sockets": 2, "cores": 1, "threads": 1, "model": "host-model"},
+            "memory": {"guest": "2Gi"},
+            "resources": {"requests": {"memory": "2Gi"}},
+            "machine": {"type": "q35"},
+            "firmware": {"uuid": UUID},
+            "features": {
+                "acpi": {"enabled": True},
+                "smm": {"enabled": True},
+                "hyperv": {"vapic": {"enabled": True}},
+            },
+            "clock": {"timer": {"hpet": {"present": True}}},
+            "devices": {
+                "disks": [{"name": "root", "disk": {"bus": "virtio"}}],
+                "interfaces": [{"name": "default", "bridge": {}}],
+                "gpus": [{"name": "g", "virtualGPUOptions": {}}],
+                "rng": {},
+            },
+        },
+        "networks": [{"name": "default", "pod": {}}],
+        "volumes": [{"name": "root", "containerDisk": {"image": "fedora:40", "imagePullPolicy": "IfNotPresent"}}],
+    }
+
+
+def test_configuration_and_architecture_reach_an_instance() -> None:
+    configuration = from_tree({"cpuModel": "Haswell", "evictionStrategy": "LiveMigrate"}, KubeVirtConfiguration)
+    _, spec = make_instance(build_vm(memory="1Gi"), Shape(), configuration, "arm64", firmware_uuid=UUID)
+    assert (spec.architecture, spec.eviction_strategy) == ("arm64", "LiveMigrate")
+    assert to_tree(spec.domain.cpu) == {"sockets": 1, "cores": 1, "threads": 1, "model": "Haswell"}
+
+
+@pytest.mark.parametrize("start", [make_instance, shape_instance])
+def test_a_vm_without_instance_type_has_its_own_vcpus_laid_out(start: Any) -> None:
+    more = {"firmware_uuid": UUID} if start is make_instance else {}
+    _, spec = start(build_vm(cpu_guest=4, memory="1Gi"), Shape(), **more)
+    assert (spec.domain.cpu.sockets, spec.domain.cpu.guest) == (4, None)
+
+
+@pytest.mark.parametrize(
+    ("shape", "vm", "words", "fields"),
+    [
+        pytest.param(
+            Shape(build_instancetype_spec()),
+            {"domain": {"cpu": {"cores": 2}}, "memory": "1Gi"},
+            "VMI conflicts with instancetype spec in fields: [spec.domain.cpu.cores, spec.domain.memory.guest]",
+            ["spec.domain.cpu.cores", "spec.domain.memory.guest"],
+            id="conflicts",
+        ),
+        pytest.param(
+            Shape(build_instancetype_spec(memory=None)),
+            {},
+            "no memory: set spec.domain.memory.guest in the VM, or choose an instance type that sets spec.memory.guest",
+            ["spec.domain.memory.guest"],
+            id="no memory",
+        ),
+        pytest.param(
+            Shape(build_instancetype_spec(memory=None)),
+            {"domain": {"cpu": {"cores": 2}}},
+            "VMI conflicts with instancetype spec in fields: [spec.domain.cpu.cores]; "
+            "no memory: set spec.domain.memory.guest in the VM, "
+            "or choose an instance type that sets spec.memory.guest",
+            ["spec.domain.cpu.cores", "spec.domain.memory.guest"],
+            id="both",
+        ),
+    ],
+)
+def test_what_cannot_be_shaped_is_refused_with_paths_of_the_instance(
+    shape: Shape, vm: Tree, words: str, fields: list[str]
+) -> None:
+    with pytest.raises(StatusError) as refused:
+        shape_instance(build_vm(**vm), shape)
+    assert (refused.value.code, refused.value.message) == (422, words)
+    assert [cause.field for cause in refused.value.causes] == fields
+    with pytest.raises(StatusError, match=re.escape(words)):
+        make_instance(build_vm(**vm), shape, firmware_uuid=UUID)
+
+
+def test_an_instance_shares_nothing_with_what_it_was_made_from() -> None:
+    vm = build_vm(instancetype="a", preference="p", template=VOLUMES)
+    shape = Shape(SMALL, LINUX)
+    before = encode(vm), encode(SMALL), encode(LINUX)
+    for _, made in (shape_instance(vm, shape), make_instance(vm, shape, firmware_uuid=UUID)):
+        spec: Any = made
+        domain = spec.domain
+        domain.features.smm.enabled = False
+        domain.features.hyperv.vapic.enabled = False
+        domain.clock.timer.hpet.present = False
+        domain.devices.gpus[0].name = "changed"
+        domain.devices.gpus[0].virtual_gpu_options.display = object()
+        spec.volumes[0].name = "changed"
+    assert (encode(vm), encode(SMALL), encode(LINUX)) == before

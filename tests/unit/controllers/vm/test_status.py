@@ -1,0 +1,161 @@
+"""The status of a VM, from what is seen of it."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree, build_spec, build_vm
+from tests.lives import EARLIER, LATER, NOW, STAMP, build_vmi
+
+from virtshape.api.codec import to_tree
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.controllers.vm.status import (
+    Observation,
+    Trouble,
+    make_status,
+    measure,
+    print_status,
+    started_generation,
+)
+
+READY: Tree = {"type": "Ready", "status": "True"}
+FAILING: Tree = {"startFailure": {"consecutiveFailCount": 1, "retryAfterTimestamp": LATER}}
+
+
+def build_held(reason: str) -> VirtualMachineInstance:
+    """An instance that something keeps from running on its node."""
+    return build_vmi("Scheduled", conditions=[{"type": "Synchronized", "status": "False", "reason": reason}])
+
+
+@pytest.mark.parametrize(
+    ("vm", "seen", "word"),
+    [
+        ({"runStrategy": "Halted"}, {}, "Stopped"),
+        ({"runStrategy": "Halted"}, {"volume_phases": ["Succeeded"]}, "Stopped"),
+        ({"runStrategy": "Halted"}, {"volume_phases": ["ImportInProgress"]}, "Provisioning"),
+        ({}, {"starting": True}, "Starting"),
+        ({}, {"starting": True, "volume_phases": ["Pending"]}, "Provisioning"),
+        ({}, {"vmi": build_vmi()}, "Starting"),
+        ({}, {"vmi": build_vmi("Scheduling")}, "Starting"),
+        ({}, {"vmi": build_vmi("Scheduling"), "volume_phases": ["Missing"]}, "ErrorPvcNotFound"),
+        ({}, {"vmi": build_vmi("Scheduling"), "volume_phases": ["Failed"]}, "DataVolumeError"),
+        ({}, {"vmi": build_vmi("Scheduling"), "volume_phases": ["WaitForFirstConsumer"]}, "WaitingForVolumeBinding"),
+        (
+            {},
+            {
+                "vmi": build_vmi(
+                    "Scheduling", conditions=[{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
+                )
+            },
+            "ErrorUnschedulable",
+        ),
+        ({}, {"vmi": build_held("ErrImagePull")}, "ErrImagePull"),
+        ({}, {"vmi": build_held("ImagePullBackOff")}, "ImagePullBackOff"),
+        ({}, {"vmi": build_held("NotPossibleHere")}, "ErrorUnschedulable"),
+        ({}, {"vmi": build_held("ClaimNotFound")}, "ErrorPvcNotFound"),
+        ({}, {"vmi": build_held("SecretNotFound")}, "Starting"),
+        ({}, {"vmi": build_vmi("Running")}, "Running"),
+        ({}, {"vmi": build_vmi("Running", conditions=[{"type": "Paused", "status": "True"}])}, "Paused"),
+        ({}, {"vmi": build_vmi("Running", going=True)}, "Stopping"),
+        ({"runStrategy": "Manual"}, {"vmi": build_vmi("Succeeded")}, "Stopped"),
+        ({"status": FAILING}, {"vmi": build_vmi("Failed")}, "CrashLoopBackOff"),
+        ({"status": FAILING}, {}, "CrashLoopBackOff"),
+    ],
+)
+def test_the_state_in_one_word(vm: Tree, seen: Tree, word: str) -> None:
+    assert print_status(build_vm(**vm), Observation(**seen)) == word
+
+
+def test_a_vm_that_goes_is_terminating() -> None:
+    vm = build_vm()
+    assert vm.metadata is not None
+    vm.metadata.deletion_timestamp = EARLIER
+    assert print_status(vm, Observation(vmi=build_vmi("Running"))) == "Terminating"
+
+
+def status_of(vmi: VirtualMachineInstance | None, *, before: Tree | None = None, **seen: Any) -> Tree:
+    vm = build_vm(status=before)
+    assert vm.metadata is not None
+    vm.metadata.generation = 3
+    tree: Tree = to_tree(make_status(vm, Observation(vmi=vmi, **seen), NOW, STAMP))
+    return tree
+
+
+def test_a_vm_without_an_instance() -> None:
+    assert status_of(None) == {
+        "printableStatus": "Stopped",
+        "conditions": [
+            {
+                "type": "Ready",
+                "status": "False",
+                "reason": "VMINotExists",
+                "message": "VMI does not exist",
+                "lastTransitionTime": STAMP,
+            }
+        ],
+        "desiredGeneration": 3,
+    }
+
+
+def test_a_vm_that_runs() -> None:
+    vmi = build_vmi("Running", conditions=[READY], annotations={"kubevirt.io/vm-generation": "2"})
+    assert status_of(vmi, run_strategy="Always", effective=measure(build_spec({"memory": {"guest": "1Gi"}}))) == {
+        "printableStatus": "Running",
+        "created": True,
+        "ready": True,
+        "runStrategy": "Always",
+        "effective": {"vcpus": 1, "memory": "1Gi", "topology": "1x1x1"},
+        "conditions": [{**READY, "lastTransitionTime": STAMP}],
+        "observedGeneration": 2,
+        "desiredGeneration": 3,
+    }
+
+
+def test_trouble_is_a_condition_that_goes_with_it() -> None:
+    troubled = status_of(None, trouble=Trouble("FailedFindInstancetype", "not there"))
+    assert troubled["conditions"][1] == {
+        "type": "Failure",
+        "status": "True",
+        "reason": "FailedFindInstancetype",
+        "message": "not there",
+        "lastTransitionTime": STAMP,
+    }
+    assert [one["type"] for one in status_of(None, before=troubled)["conditions"]] == ["Ready"]
+
+
+def test_what_is_wrong_with_its_disks_is_said_until_it_has_an_instance() -> None:
+    waiting = Trouble("FailedPvcNotFound", "PersistentVolumeClaim c is not there")
+    told = [
+        {one["type"]: one.get("message") for one in status_of(vmi, waiting=waiting)["conditions"]}
+        for vmi in (None, build_vmi("Running"))
+    ]
+    assert told[0] == {"Ready": "VMI does not exist", "DataVolumesReady": "PersistentVolumeClaim c is not there"}
+    assert "DataVolumesReady" not in told[1]
+
+
+@pytest.mark.parametrize(
+    ("vmi", "types"),
+    [(build_vmi("Running"), ["Ready", "RestartRequired"]), (None, ["Ready"])],
+    ids=["running", "the next start has it all"],
+)
+def test_a_change_asks_a_running_vm_for_a_restart(vmi: VirtualMachineInstance | None, types: list[str]) -> None:
+    assert [one["type"] for one in status_of(vmi, changed_since_start=True)["conditions"]] == types
+
+
+def test_what_others_wrote_into_the_status_stays() -> None:
+    others = {"volumeSnapshotStatuses": [{"name": "root", "enabled": True}], "instancetypeRef": {"name": "u1"}}
+    status = status_of(None, before=others)
+    assert {key: status[key] for key in others} == others
+
+
+def test_size_is_of_all_sockets_cores_and_threads() -> None:
+    spec = build_spec({"cpu": {"sockets": 2, "threads": 2}, "memory": {"guest": "2Gi"}})
+    assert to_tree(measure(spec)) == {"vcpus": 4, "memory": "2Gi", "topology": "2x1x2"}
+
+
+@pytest.mark.parametrize(
+    ("stated", "generation"),
+    [("7", 7), ("", None), ("-7", None), ("seven", None), ("9" * 5000, None)],
+    ids=["a number", "nothing", "less than nothing", "a word", "more than can be read"],
+)
+def test_the_generation_that_an_instance_was_started_from(stated: str, generation: int | None) -> None:
+    assert started_generation(build_vmi("Running", annotations={"kubevirt.io/vm-generation": stated})) == generation

@@ -1,0 +1,106 @@
+"""What a VM gets when it takes its instance type and preference as they are now."""
+
+from typing import Any
+
+import pytest
+from tests.build import build_instancetype, build_preference, build_revision, build_vm
+
+from virtshape.api.codec import to_tree
+from virtshape.api.kubevirt.machine import VirtualMachine
+from virtshape.api.model import Model
+from virtshape.api.status import StatusError
+from virtshape.controllers.vm.upgrade import Upgrade, plan_upgrade, release, write_release, write_status_release
+from virtshape.resolve.drift import Change
+from virtshape.resolve.reference import Reference
+
+Tree = dict[str, Any]
+GROUP = "instancetype.kubevirt.io"
+SIZE = Reference(GROUP, "VirtualMachineClusterInstancetype", "", "small")
+TASTE = Reference(GROUP, "VirtualMachineClusterPreference", "", "linux")
+MATCHERS: Tree = {
+    "instancetype": {"name": "small", "revisionName": "kept-size"},
+    "preference": {"name": "linux", "revisionName": "kept-taste"},
+}
+
+
+def keep(name: str, model: Model) -> tuple[Reference, Model]:
+    return Reference("apps", "ControllerRevision", "default", name), build_revision(name, to_tree(model))
+
+
+def build_world(size: Model | None, taste: Model | None) -> dict[Reference, Model]:
+    live = {SIZE: size, TASTE: taste}
+    return {
+        **dict([keep("kept-size", SMALL), keep("kept-taste", ON_SOCKETS)]),
+        **{reference: model for reference, model in live.items() if model is not None},
+    }
+
+
+def plan(size: Model | None, taste: Model | None, vm: VirtualMachine | None = None) -> Upgrade:
+    return plan_upgrade(vm or build_vm(**MATCHERS), build_world(size, taste).get)
+
+
+SMALL = build_instancetype()
+LARGE = build_instancetype(cpu={"guest": 4}, memory={"guest": "4Gi"}, annotations={"size": "large"})
+ON_SOCKETS = build_preference(cpu={"preferredCPUTopology": "sockets"})
+ON_CORES = build_preference(cpu={"preferredCPUTopology": "cores"})
+GROWN = [
+    Change("metadata.annotations[size]", None, "large"),
+    Change("spec.domain.cpu.sockets", 2, 4),
+    Change("spec.domain.memory.guest", "2Gi", "4Gi"),
+    Change("spec.domain.resources.requests[memory]", "2Gi", "4Gi"),
+]
+TURNED = [Change("spec.domain.cpu.sockets", 2, 1), Change("spec.domain.cpu.cores", 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("size", "taste", "roles", "gone", "changes"),
+    [
+        pytest.param(SMALL, ON_SOCKETS, [], [], [], id="nothing is newer"),
+        pytest.param(LARGE, ON_SOCKETS, ["instancetype"], [], GROWN, id="a larger size"),
+        pytest.param(SMALL, ON_CORES, ["preference"], [], TURNED, id="another topology"),
+        pytest.param(None, ON_CORES, ["preference"], ["instancetype"], TURNED, id="a size that is gone is kept"),
+        pytest.param(None, None, [], ["instancetype", "preference"], [], id="all is gone"),
+    ],
+)
+def test_what_is_live_now_takes_the_place_of_what_was_kept(
+    size: Model | None, taste: Model | None, roles: list[str], gone: list[str], changes: list[Change]
+) -> None:
+    found = plan(size, taste)
+    assert (found.roles, [drift.role for drift in found.gone], found.changes) == (roles, gone, changes)
+
+
+def test_a_copy_of_an_older_version_is_behind_and_changes_nothing() -> None:
+    older = dict([keep("kept-size", build_instancetype(version="v1beta1"))])
+    found = plan_upgrade(build_vm(**MATCHERS), {**build_world(SMALL, ON_SOCKETS), **older}.get)
+    assert (found.roles, found.changes) == (["instancetype"], [])
+
+
+def test_what_does_not_go_with_the_vm_is_refused() -> None:
+    vm = build_vm(**MATCHERS, template={"nodeSelector": {"disk": "ssd"}})
+    picky = build_instancetype(nodeSelector={"disk": "nvme"})
+    with pytest.raises(StatusError, match=r"VMI conflicts with instancetype spec in fields: \[spec.nodeSelector\]"):
+        plan(picky, ON_SOCKETS, vm)
+
+
+def test_a_vm_that_holds_nothing_gets_nothing() -> None:
+    assert plan(LARGE, ON_CORES, build_vm(memory="1Gi")) == Upgrade([], [], [])
+
+
+def test_a_vm_is_released_in_spec_and_status_and_only_where_asked() -> None:
+    refs = {"instancetypeRef": {"name": "small"}, "preferenceRef": {"name": "linux"}}
+    vm = build_vm(**MATCHERS, status=refs)
+    tree = to_tree(release(vm, ["instancetype"]))
+    assert (tree["spec"]["instancetype"], tree["spec"]["preference"]) == ({"name": "small"}, MATCHERS["preference"])
+    assert tree["status"] == {"preferenceRef": {"name": "linux"}}
+    assert to_tree(vm)["status"] == refs
+
+
+def test_the_patch_clears_names_and_the_status_only_where_the_server_left_no_mark() -> None:
+    assert write_release(["instancetype"]) == {"spec": {"instancetype": {"revisionName": None}}}
+    refs = {"instancetypeRef": {"name": "small"}}
+    marked = build_vm(**MATCHERS, status=refs)
+    assert marked.metadata is not None
+    assert write_status_release(marked, ["instancetype"]) == {"status": {"instancetypeRef": None}}
+    marked.metadata.annotations = {"virtshape.io/recapture": "instancetype"}
+    assert write_status_release(marked, ["instancetype"]) is None
+    assert write_status_release(build_vm(**MATCHERS), ["instancetype"]) is None

@@ -1,0 +1,133 @@
+"""The instance controller, by itself: what it writes, and what it leaves for later."""
+
+import asyncio
+from typing import Any
+
+from msgspec.structs import replace
+
+from virtshape.api.kubevirt.devices import Devices
+from virtshape.api.kubevirt.domain import DomainSpec
+from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
+from virtshape.api.meta import ObjectMeta
+from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.loop import Name
+from virtshape.controllers.vm.newvmi import INSTANCE_FINALIZER
+from virtshape.controllers.vmi.controller import VmiReconciler
+from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.vmi.scheduling import Roaming, Spot
+
+NAME = Name("default", "vm1")
+
+
+class Stored:
+    """A server and what is seen of it, which lags behind."""
+
+    def __init__(self) -> None:
+        metadata = ObjectMeta(name=NAME.name, namespace=NAME.namespace, uid="u", resource_version="1")
+        spec = VirtualMachineInstanceSpec(domain=DomainSpec(devices=Devices()))
+        self.kept = self.seen = VirtualMachineInstance(
+            api_version="kubevirt.io/v1", kind="VirtualMachineInstance", metadata=metadata, spec=spec
+        )
+        self.writes = 0
+
+    async def update(self, item: VirtualMachineInstance) -> VirtualMachineInstance:
+        assert item.metadata is not None
+        assert self.kept.metadata is not None
+        assert item.metadata.resource_version == self.kept.metadata.resource_version
+        self.writes += 1
+        self.kept = replace(item, metadata=replace(item.metadata, resource_version=str(1 + self.writes)))
+        return self.kept
+
+    def find(self, kind: Any, name: str, namespace: str = "") -> VirtualMachineInstance:
+        del kind, name, namespace
+        return self.seen
+
+
+def test_an_instance_that_was_just_written_is_left_alone_until_that_is_seen() -> None:
+    stored: Any = Stored()
+
+    async def scenario() -> None:
+        recorder = Recorder(stored, "test", lambda: 0.0)
+        vmis = VmiReconciler(stored, stored, recorder, lambda: 0.0, Roaming(None, "nothing runs"), lambda _: None)
+        await vmis.reconcile(NAME)
+        written = stored.writes
+        assert written > 0
+        await vmis.reconcile(NAME)
+        assert stored.writes == written
+        stored.seen = replace(stored.kept, status=None)  # somebody else's change
+        await vmis.reconcile(NAME)
+        assert stored.writes > written
+
+    asyncio.run(scenario())
+
+
+class OneSpot:
+    """A placement with one spot, on which everything is refused."""
+
+    patience = 1.0
+
+    def __init__(self) -> None:
+        self.released: list[Name] = []
+        self.unready = False
+        self.stopped = 0
+
+    def find_spot(self, name: Name, vmi: VirtualMachineInstance) -> Spot:
+        del name, vmi
+        return Spot("node1")
+
+    def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Any:
+        del name, vmi
+        return self
+
+    async def launch(self, vmi: VirtualMachineInstance) -> Guest:
+        del vmi
+        return Guest("refused", "spec.architecture: it is another one", "NotPossibleHere")
+
+    async def stop(self, vmi: VirtualMachineInstance) -> bool:
+        del vmi
+        self.stopped += 1
+        return True
+
+    def is_lost(self, vmi: VirtualMachineInstance) -> bool:
+        del vmi
+        return False
+
+    def is_unready(self, vmi: VirtualMachineInstance) -> bool:
+        del vmi
+        return self.unready
+
+    def release(self, name: Name) -> set[Name]:
+        self.released.append(name)
+        return {Name("default", "vm2")}
+
+
+def test_an_instance_that_is_refused_makes_room_for_others() -> None:
+    stored: Any = Stored()
+    placement, woken = OneSpot(), list[Name]()
+
+    async def scenario() -> None:
+        recorder = Recorder(stored, "test", lambda: 0.0)
+        await VmiReconciler(stored, stored, recorder, lambda: 0.0, placement, woken.append).reconcile(NAME)
+
+    asyncio.run(scenario())
+    assert placement.released == [NAME]
+    assert woken == [Name("default", "vm2")]
+
+
+def test_deleted_instance_keeps_its_finalizer_until_the_launcher_can_stop_the_guest() -> None:
+    stored: Any = Stored()
+    placement = OneSpot()
+    metadata = replace(stored.seen.metadata, finalizers=[INSTANCE_FINALIZER], deletion_timestamp="2026-01-01T00:00:00Z")
+    stored.kept = stored.seen = replace(stored.seen, metadata=metadata)
+
+    async def scenario() -> None:
+        recorder = Recorder(stored, "test", lambda: 0.0)
+        vmis = VmiReconciler(stored, stored, recorder, lambda: 0.0, placement, lambda _: None)
+        placement.unready = True
+        await vmis.reconcile(NAME)
+        assert (placement.stopped, stored.writes) == (0, 0)
+        placement.unready = False
+        await vmis.reconcile(NAME)
+        assert (placement.stopped, stored.kept.metadata.finalizers) == (1, None)
+
+    asyncio.run(scenario())

@@ -1,0 +1,79 @@
+"""What instances say of nodes, and nodes of instances."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree
+from tests.lives import build_node
+
+from virtshape.api.codec import from_tree
+from virtshape.api.core.scheduling import Affinity, Toleration
+from virtshape.controllers.vmi.nodeaffinity import find_objections
+
+LABELS = {"arch": "amd64", "age": "5"}
+OUTSIDE = ["is none of those that the node affinity asks for"]
+
+
+def need(*terms: Tree) -> Affinity:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}
+    return from_tree({"nodeAffinity": required}, Affinity)
+
+
+def label(key: str, operator: str, *values: str) -> Tree:
+    return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values) or None}]}
+
+
+AFFINITIES = {
+    "none": (None, []),
+    "merely preferred": (
+        from_tree({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}, Affinity),
+        [],
+    ),
+    "in": (need(label("arch", "In", "amd64", "arm64")), []),
+    "in others": (need(label("arch", "In", "arm64")), OUTSIDE),
+    "not in": (need(label("arch", "NotIn", "amd64")), OUTSIDE),
+    "not in, and absent": (need(label("zone", "NotIn", "a")), []),
+    "exists": (need(label("arch", "Exists")), []),
+    "exists not": (need(label("zone", "Exists")), OUTSIDE),
+    "is absent": (need(label("zone", "DoesNotExist")), []),
+    "is there": (need(label("arch", "DoesNotExist")), OUTSIDE),
+    "greater": (need(label("age", "Gt", "4")), []),
+    "not greater": (need(label("age", "Gt", "5")), OUTSIDE),
+    "less": (need(label("age", "Lt", "6")), []),
+    "no number": (need(label("arch", "Lt", "6")), OUTSIDE),
+    "one of two terms": (need(label("arch", "In", "arm64"), label("age", "Exists")), []),
+    "a term without tests": (need({}), OUTSIDE),
+    "by name": (need({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node1"]}]}), []),
+    "by another name": (need({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}), OUTSIDE),
+}
+
+
+@pytest.mark.parametrize(("affinity", "objections"), AFFINITIES.values(), ids=AFFINITIES)
+def test_an_instance_chooses_its_nodes(affinity: Affinity | None, objections: list[str]) -> None:
+    assert list(find_objections(build_node(labels=LABELS), affinity, ())) == objections
+
+
+TAINT = {"key": "only", "value": "db", "effect": "NoSchedule"}
+REFUSED = ["has the taint only=db, which is not tolerated"]
+TOLERATIONS: dict[str, tuple[Tree, Tree, list[str]]] = {
+    "none": (TAINT, {"key": "other", "operator": "Exists"}, REFUSED),
+    "the same": (TAINT, {"key": "only", "value": "db"}, []),
+    "another value": (TAINT, {"key": "only", "value": "web"}, REFUSED),
+    "any value": (TAINT, {"key": "only", "operator": "Exists"}, []),
+    "anything": (TAINT, {"operator": "Exists"}, []),
+    "another effect": (TAINT, {"key": "only", "value": "db", "effect": "NoExecute"}, REFUSED),
+    "a mere wish": ({**TAINT, "effect": "PreferNoSchedule"}, {"key": "other", "operator": "Exists"}, []),
+    "no value": (
+        {"key": "only", "effect": "NoExecute"},
+        {"key": "x"},
+        ["has the taint only, which is not tolerated"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("taint", "toleration", "objections"), TOLERATIONS.values(), ids=TOLERATIONS)
+def test_a_node_keeps_instances_away_that_do_not_tolerate_it(
+    taint: Tree, toleration: Any, objections: list[str]
+) -> None:
+    node = build_node(spec={"taints": [taint]})
+    assert list(find_objections(node, None, [from_tree(toleration, Toleration)])) == objections

@@ -1,0 +1,125 @@
+"""What an instance takes of a node, and why a node cannot give it."""
+
+from typing import Any
+
+import pytest
+from tests.build import Tree, build_spec
+from tests.lives import build_node
+
+from virtshape.api.codec import from_tree
+from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
+from virtshape.controllers.vmi.nodefit import Demand, Ledger, check_fit, explain_lacks, measure_demand
+
+GI = 2**30
+
+
+@pytest.mark.parametrize(
+    ("domain", "amounts"),
+    [
+        ({"memory": {"guest": "1Gi"}}, {"cpu": 100, "memory": GI}),
+        ({"cpu": {"sockets": 2, "cores": 2}, "memory": {"guest": "1Gi"}}, {"cpu": 400, "memory": GI}),
+        (
+            {"memory": {"guest": "2Gi"}, "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}}},
+            {"cpu": 500, "memory": GI},
+        ),
+        (
+            {"cpu": {"sockets": 2, "dedicatedCpuPlacement": True}, "memory": {"guest": "1Gi"}},
+            {"cpu": 2000, "memory": GI},
+        ),
+        (
+            {"cpu": {"cores": 2, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}},
+            {"cpu": 3000, "memory": 0},
+        ),
+        ({"memory": {"guest": "2Gi", "hugepages": {"pageSize": "1Gi"}}}, {"cpu": 100, "hugepages-1Gi": 2 * GI}),
+        (
+            {
+                "devices": {
+                    "gpus": [{"name": "a", "deviceName": "x/gpu"}, {"name": "b", "deviceName": "x/gpu"}],
+                    "hostDevices": [{"name": "c", "deviceName": "x/nic"}],
+                }
+            },
+            {"cpu": 100, "memory": 0, "x/gpu": 2, "x/nic": 1},
+        ),
+    ],
+    ids=["small", "vCPUs share", "requests", "own CPUs", "and one for the emulator", "huge pages", "devices"],
+)
+def test_what_an_instance_takes(domain: Tree, amounts: dict[str, int]) -> None:
+    assert measure_demand(build_spec(domain)).amounts == amounts
+
+
+def test_what_not_every_instance_takes_is_traced_to_its_field() -> None:
+    domain = {
+        "cpu": {"cores": 1, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True},
+        "memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}},
+        "devices": {
+            "gpus": [{"name": "a", "deviceName": "x/gpu"}],
+            "hostDevices": [{"name": "c", "deviceName": "x/nic"}],
+        },
+    }
+    assert measure_demand(build_spec(domain)).because == {
+        "cpu": "spec.domain.cpu.dedicatedCpuPlacement and isolateEmulatorThread",
+        "hugepages-2Mi": "spec.domain.memory.hugepages",
+        "x/gpu": "spec.domain.devices.gpus",
+        "x/nic": "spec.domain.devices.hostDevices",
+    }
+
+
+def test_how_many_vcpus_share_a_cpu_is_configured() -> None:
+    configuration = from_tree({"developerConfiguration": {"cpuAllocationRatio": 1}}, KubeVirtConfiguration)
+    assert measure_demand(build_spec({"cpu": {"cores": 3}}), configuration).amounts["cpu"] == 3000
+
+
+@pytest.mark.parametrize(
+    ("demand", "node", "used", "lacks"),
+    [
+        (Demand({"cpu": 4000, "memory": 8 * GI}), {}, {}, []),
+        (Demand({"cpu": 1500}), {}, {"cpu": 3000}, ["has 1 of cpu left, 1500m needed"]),
+        (Demand({"memory": 4 * GI}), {}, {"memory": 5 * GI}, ["has 3Gi of memory left, 4Gi needed"]),
+        (Demand({"hugepages-2Mi": GI}), {}, {}, ["has 0 of hugepages-2Mi left, 1Gi needed"]),
+        (Demand({"hugepages-2Mi": GI}), {"hugepages-2Mi": "1Gi"}, {}, []),
+        (Demand({"x/gpu": 2}), {"x/gpu": "1"}, {}, ["has 1 of x/gpu left, 2 needed"]),
+        (Demand({}, dedicated=True), {}, {}, ["gives no CPUs to one instance alone (no label cpumanager=true)"]),
+        (Demand({}, dedicated=True), {"labels": {"cpumanager": "true"}}, {}, []),
+        (
+            Demand({}, node_selector={"disk": "ssd"}),
+            {"labels": {"disk": "hdd"}},
+            {},
+            ["lacks the label disk=ssd that the node selector asks for"],
+        ),
+        (
+            Demand({"cpu": 5000}, because={"cpu": "spec.domain.cpu.dedicatedCpuPlacement"}),
+            {},
+            {},
+            ["has 4 of cpu left, 5 needed by spec.domain.cpu.dedicatedCpuPlacement"],
+        ),
+        (
+            Demand({}),
+            {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}},
+            {},
+            ["has the taint a, which is not tolerated"],
+        ),
+        (Demand({}), {"spec": {"unschedulable": True}}, {}, ["takes no new instances (unschedulable)"]),
+    ],
+)
+def test_why_a_node_cannot_take_an_instance(demand: Demand, node: Any, used: dict[str, int], lacks: list[str]) -> None:
+    assert check_fit(demand, build_node(**node), used) == lacks
+
+
+def test_all_nodes_are_named_with_their_reasons() -> None:
+    assert explain_lacks({"a": ["is full"], "b": ["is slow", "is far"]}) == (
+        "0/2 nodes are available: a is full; b is slow, is far"
+    )
+    assert explain_lacks({}) == "no node runs instances: no launcher is at work"
+
+
+def test_the_ledger_counts_each_instance_once_and_where_it_is() -> None:
+    ledger, demand = Ledger(), Demand({"cpu": 100})
+    ledger.place("a", "n1", demand)
+    ledger.place("a", "n1", demand)
+    ledger.place("b", "n1", Demand({"cpu": 200}))
+    assert ledger.used("n1") == {"cpu": 300}
+    ledger.place("a", "n2", demand)
+    assert (ledger.used("n1"), ledger.used("n2")) == ({"cpu": 200}, {"cpu": 100})
+    ledger.release("b")
+    ledger.release("never placed")
+    assert ledger.used("n1") == {"cpu": 0}

@@ -1,0 +1,135 @@
+"""The phases of an instance: forward only, with the time of each."""
+
+from typing import get_args
+
+import pytest
+from tests.build import Tree
+from tests.lives import EARLIER, STAMP, build_vmi
+
+from virtshape.api.codec import to_tree
+from virtshape.api.kubevirt.domain import CPUTopology
+from virtshape.api.quantity import Quantity
+from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.vmi.phases import Phase, Progress, advance, phase_of
+
+NOT_READY: Tree = {
+    "type": "Ready",
+    "status": "False",
+    "reason": "GuestNotRunning",
+    "message": "Guest VM is not reported as running",
+    "lastTransitionTime": STAMP,
+}
+
+
+def test_the_first_phase() -> None:
+    assert phase_of(build_vmi()) == ""
+    assert to_tree(advance(build_vmi(), Progress(phase="Pending"), STAMP)) == {
+        "phase": "Pending",
+        "conditions": [NOT_READY],
+        "phaseTransitionTimestamps": [{"phase": "Pending", "phaseTransitionTimestamp": STAMP}],
+    }
+
+
+def test_an_instance_that_fits_nowhere_says_why() -> None:
+    progress = Progress(phase="Scheduling", reason="Unschedulable", message="no room")
+    status = to_tree(advance(build_vmi("Pending", "Scheduling"), progress, STAMP))
+    assert status["conditions"][1] == {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "no room",
+        "lastTransitionTime": STAMP,
+    }
+    assert [stamp["phase"] for stamp in status["phaseTransitionTimestamps"]] == ["Pending", "Scheduling"]
+
+
+def test_a_running_instance_says_what_it_was_started_with() -> None:
+    domain = {"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"guest": "1Gi"}, "machine": {"type": "q35"}}
+    vmi = build_vmi("Scheduled", conditions=[{"type": "PodScheduled", "status": "False"}], domain=domain)
+    assert to_tree(advance(vmi, Progress(phase="Running", node="n1"), STAMP)) == {
+        "phase": "Running",
+        "nodeName": "n1",
+        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": STAMP}],
+        "phaseTransitionTimestamps": [
+            {"phase": "Scheduled", "phaseTransitionTimestamp": EARLIER},
+            {"phase": "Running", "phaseTransitionTimestamp": STAMP},
+        ],
+        "currentCPUTopology": {"sockets": 2, "cores": 1, "threads": 1},
+        "memory": {"guestAtBoot": "1Gi", "guestRequested": "1Gi", "guestCurrent": "1Gi"},
+        "machine": {"type": "q35"},
+    }
+
+
+def test_a_paused_instance_runs_and_is_not_ready() -> None:
+    status = advance(build_vmi("Running"), Progress(phase="Running", guest=Guest("paused")), STAMP)
+    assert {one.type: one.status for one in status.conditions or ()} == {"Ready": "False", "Paused": "True"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("Running", "Scheduling"), ("Scheduled", "Pending"), ("Succeeded", "Running"), ("Failed", "Succeeded")],
+)
+def test_phases_never_go_back(before: Phase, after: Phase) -> None:
+    vmi = build_vmi(before)
+    assert advance(vmi, Progress(phase=after), STAMP) is vmi.status
+
+
+@pytest.mark.parametrize("before", ["Unknown", "Dreaming"])
+def test_a_phase_that_nobody_knows_gives_way_to_what_is_seen(before: str) -> None:
+    assert advance(build_vmi("Scheduled", before), Progress(phase="Running"), STAMP).phase == "Running"
+
+
+@pytest.mark.parametrize("phase", get_args(Phase))
+def test_the_same_again_changes_nothing(phase: Phase) -> None:
+    vmi = build_vmi()
+    vmi.status = advance(vmi, Progress(phase=phase), EARLIER)
+    assert advance(vmi, Progress(phase=phase), STAMP) == vmi.status
+
+
+GUESTS: dict[str, tuple[Phase, Guest, Tree]] = {
+    "paused by its user": ("Running", Guest("paused"), {"Paused": ("True", "VMI was paused by user")}),
+    "paused by its disk": (
+        "Running",
+        Guest("paused", "the disk is full", reason="IOError"),
+        {"Paused": ("True", "the disk is full")},
+    ),
+    "with an agent": ("Running", Guest("running", agent=True), {"AgentConnected": ("True", None)}),
+    "refused": (
+        "Scheduled",
+        Guest("refused", "spec.domain.launchSecurity: no SEV here", reason="NotPossibleHere"),
+        {"Synchronized": ("False", "spec.domain.launchSecurity: no SEV here")},
+    ),
+    "waiting": ("Scheduled", Guest("waiting", "no claim c1"), {"Synchronized": ("False", "no claim c1")}),
+    "with stand-ins": ("Running", Guest("running", stand_ins=("a: b", "c: d")), {"StandIn": ("True", "a: b; c: d")}),
+    "with open ports": ("Running", Guest("running", ports=("a", "b")), {"PortsOpen": ("True", "a; b")}),
+    "with logins": ("Running", Guest("running", logins=""), {"AccessCredentialsSynchronized": ("True", None)}),
+    "without logins": (
+        "Running",
+        Guest("running", logins="no user x"),
+        {"AccessCredentialsSynchronized": ("False", "no user x")},
+    ),
+    "of another size": ("Running", Guest("running", misfit="no room"), {"RestartRequired": ("True", "no room")}),
+}
+
+
+@pytest.mark.parametrize(("phase", "guest", "conditions"), GUESTS.values(), ids=GUESTS.keys())
+def test_what_a_guest_says_becomes_conditions_and_goes_with_it(phase: Phase, guest: Guest, conditions: Tree) -> None:
+    vmi = build_vmi("Scheduled")
+    vmi.status = advance(vmi, Progress(phase=phase, guest=guest), STAMP)
+    told = {one.type: (one.status, one.message) for one in vmi.status.conditions or () if one.type != "Ready"}
+    assert told == conditions
+    later = advance(vmi, Progress(phase="Running", guest=Guest("running")), STAMP)
+    assert [one.type for one in later.conditions or ()] == ["Ready"]
+
+
+def test_an_instance_says_what_its_guest_has_by_now() -> None:
+    domain = {"cpu": {"sockets": 2}, "memory": {"guest": "2Gi"}}
+    vmi = build_vmi("Scheduled", domain={"cpu": {"sockets": 1}, "memory": {"guest": "1Gi"}})
+    vmi.status = advance(vmi, Progress(phase="Running", guest=Guest("running")), STAMP)
+    grown = build_vmi("Running", domain=domain)
+    grown.status = vmi.status
+    guest = Guest("running", topology=CPUTopology(sockets=2), memory=Quantity("1536Mi"), machine="pc-q35-7.2")
+    status = to_tree(advance(grown, Progress(phase="Running", guest=guest), STAMP))
+    assert status["currentCPUTopology"] == {"sockets": 2}
+    assert status["memory"] == {"guestAtBoot": "1Gi", "guestRequested": "2Gi", "guestCurrent": "1536Mi"}
+    assert status["machine"] == {"type": "pc-q35-7.2"}

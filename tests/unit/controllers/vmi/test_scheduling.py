@@ -1,0 +1,128 @@
+"""Where instances may be: on nodes that are counted, or wherever a launcher finds a place."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.lives import build_node, build_vmi
+
+from virtshape.api.core.node import Node
+from virtshape.api.kubevirt.configuration import KubeVirt
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.client.resources import metadata_of
+from virtshape.controllers.runtime.loop import Name
+from virtshape.controllers.vmi.launcher import SCHEDULABLE_LABEL, SimulatedLauncher
+from virtshape.controllers.vmi.scheduling import LAUNCHER_STARTING, NodePlacement, Roaming, Spot, Unready
+
+NAME = Name("default", "vm1")
+OTHER = Name("default", "vm2")
+LABELS = {SCHEDULABLE_LABEL: "true"}
+HALF: dict[str, Any] = {"domain": {"memory": {"guest": "5Gi"}}}
+REFUSED = {"type": "Synchronized", "status": "False", "reason": "NotPossibleHere"}
+
+
+class Shelf:
+    """A cache of some nodes and instances."""
+
+    def __init__(self, *items: Node | VirtualMachineInstance) -> None:
+        self._items = items
+
+    def find(self, kind: type[Any], name: str, namespace: str = "") -> Any:
+        del namespace
+        if kind is KubeVirt:
+            return None
+        return next((one for one in self.list(kind) if one.metadata is not None and one.metadata.name == name), None)
+
+    def list(self, kind: type[Any], namespace: str = "") -> Sequence[Any]:
+        del namespace
+        return [one for one in self._items if isinstance(one, kind)]
+
+    def find_by(self, kind: type[Any], index: str, value: str) -> Sequence[Any]:
+        raise NotImplementedError
+
+
+def test_a_node_takes_instances_until_it_is_full_and_again_when_one_has_gone() -> None:
+    placement = NodePlacement(Shelf(build_node(labels=LABELS)), {"node1": SimulatedLauncher()})
+    assert placement.find_spot(NAME, build_vmi(**HALF)) == Spot("node1")
+    lacks = placement.find_spot(OTHER, build_vmi(name="vm2", **HALF)).lacks
+    assert lacks == "0/1 nodes are available: node1 has 3Gi of memory left, 5Gi needed"
+    assert placement.release(NAME) == {OTHER}
+    assert placement.find_spot(OTHER, build_vmi(name="vm2", **HALF)) == Spot("node1")
+    assert placement.release(OTHER) == set()
+
+
+def test_instances_that_were_there_before_count() -> None:
+    there = build_vmi("Running", name="vm2", **HALF)
+    assert there.status is not None
+    there.status.node_name = "node1"
+    placement = NodePlacement(Shelf(build_node(labels=LABELS), there), {})
+    assert placement.find_spot(NAME, build_vmi(**HALF)).lacks
+
+
+def test_a_node_that_is_gone_is_lost() -> None:
+    there = build_vmi("Running")
+    assert there.status is not None
+    there.status.node_name = "node1"
+    assert NodePlacement(Shelf(), {}).is_lost(there)
+    assert not NodePlacement(Shelf(build_node()), {}).is_lost(there)
+
+
+def test_a_launcher_that_roams_needs_no_node() -> None:
+    launcher = SimulatedLauncher()
+    placement = Roaming(launcher)
+    assert placement.find_spot(NAME, build_vmi()) == Spot()
+    assert placement.find_launcher(NAME, build_vmi()) is launcher
+    assert not placement.is_lost(build_vmi("Running"))
+    assert placement.release(NAME) == set()
+
+
+def test_without_a_launcher_instances_wait_and_are_told_why() -> None:
+    placement = Roaming(None, "nobody runs guests")
+    assert placement.find_spot(NAME, build_vmi()).lacks == "no node runs instances: nobody runs guests"
+    assert not placement.is_lost(build_vmi("Running"))
+
+
+def test_an_instance_that_is_refused_takes_no_room() -> None:
+    refused = build_vmi("Scheduled", name="vm2", conditions=[REFUSED], **HALF)
+    assert refused.status is not None
+    refused.status.node_name = "node1"
+    launcher = SimulatedLauncher()
+    placement = NodePlacement(Shelf(build_node(labels=LABELS), refused), {"node1": launcher})
+    assert placement.find_launcher(OTHER, refused) is launcher
+    assert placement.find_spot(NAME, build_vmi(**HALF)) == Spot("node1")
+
+
+def test_the_simulated_node_has_the_labels_that_every_node_has() -> None:
+    labels = metadata_of(SimulatedLauncher().describe_node("2026-01-01T00:00:00Z")).labels or {}
+    well_known = {name: value for name, value in labels.items() if name.startswith("kubernetes.io/")}
+    assert well_known == {
+        "kubernetes.io/hostname": "simulated",
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/os": "linux",
+    }
+
+
+def test_node_whose_launcher_fails_takes_no_instances_and_says_why() -> None:
+    unready = {"node1": LAUNCHER_STARTING}
+    there = build_vmi("Running", name="vm2")
+    assert there.status is not None
+    there.status.node_name = "node1"
+    placement = NodePlacement(Shelf(build_node(labels=LABELS)), {}, unready=unready)
+    starting = placement.find_spot(NAME, build_vmi())
+    assert starting == Spot(
+        lacks="0/1 nodes are available: node1 is not ready: the launcher is starting", is_starting=True
+    )
+    unready["node1"] = Unready("no QEMU", is_failure=True)
+    assert placement.find_spot(NAME, build_vmi()) == Spot(lacks="0/1 nodes are available: node1 is not ready: no QEMU")
+    assert placement.is_unready(there)
+    assert not placement.is_unready(build_vmi())
+    del unready["node1"]
+    assert placement.find_spot(NAME, build_vmi()) == Spot("node1")
+    assert not placement.is_unready(there)
+
+
+def test_instance_is_not_lost_while_the_launcher_of_its_node_is_starting() -> None:
+    there = build_vmi("Running")
+    assert there.status is not None
+    there.status.node_name = "node1"
+    assert not NodePlacement(Shelf(), {}, unready={"node1": LAUNCHER_STARTING}).is_lost(there)
+    assert NodePlacement(Shelf(), {}).is_lost(there)

@@ -1,0 +1,107 @@
+from virtshape.launcher.guest.agent import (
+    LONGEST_TEXT,
+    MOST_ITEMS,
+    join_interfaces,
+    read_filesystems,
+    read_interfaces,
+    read_os,
+    read_users,
+)
+from virtshape.launcher.report import GuestOs, Interface
+from virtshape.launcher.request import Filesystem, User
+
+
+def test_what_the_agent_says_of_its_system_is_read() -> None:
+    told = {
+        "os.id": "debian",
+        "os.name": "Debian GNU/Linux",
+        "os.pretty-name": "Debian GNU/Linux 12 (bookworm)",
+        "os.version": "12 (bookworm)",
+        "os.version-id": "12",
+        "os.kernel-release": "6.1.0",
+        "os.kernel-version": "#1 SMP",
+        "os.machine": "x86_64",
+        "hostname": "web",
+        "timezone.name": "UTC",
+        "timezone.offset": 0,
+    }
+    assert read_os(told) == GuestOs(
+        id="debian",
+        name="Debian GNU/Linux",
+        pretty_name="Debian GNU/Linux 12 (bookworm)",
+        version="12 (bookworm)",
+        version_id="12",
+        kernel_release="6.1.0",
+        kernel_version="#1 SMP",
+        machine="x86_64",
+        hostname="web",
+        timezone="UTC",
+    )
+
+
+def test_what_a_guest_makes_up_is_nothing() -> None:
+    assert read_os({"os.id": 7, "hostname": None}) == GuestOs()
+    assert read_users({"user.count": "many"}) == ()
+    assert len(read_filesystems({"fs.count": 10**9})) == MOST_ITEMS
+
+
+def test_users_and_filesystems_are_read() -> None:
+    assert read_users({"user.count": 1, "user.0.name": "eva", "user.0.login-time": 1500}) == (
+        User(name="eva", login_time=1.5),
+    )
+    told = {
+        "fs.count": 1,
+        "fs.0.name": "vda1",
+        "fs.0.mountpoint": "/",
+        "fs.0.fstype": "ext4",
+        "fs.0.total-bytes": 2000,
+        "fs.0.used-bytes": 1000,
+        "fs.0.disk.count": 1,
+        "fs.0.disk.0.alias": "vda",
+        "fs.0.disk.0.device": "/dev/vda1",
+    }
+    assert read_filesystems(told) == (
+        Filesystem(
+            name="vda1",
+            mount_point="/",
+            type="ext4",
+            total=2000,
+            used=1000,
+            disks=({"device": "/dev/vda1", "target": "vda"},),
+        ),
+    )
+
+
+def test_interfaces_are_matched_by_their_mac_addresses() -> None:
+    told = read_interfaces(
+        {
+            "if.count": 3,
+            "if.0.name": "lo",
+            "if.0.hwaddr": "00:00:00:00:00:00",
+            "if.1.name": "eth0",
+            "if.1.hwaddr": "52:54:00:AA:BB:CC",
+            "if.1.addr.count": 2,
+            "if.1.addr.0.addr": "10.0.2.15",
+            "if.1.addr.1.addr": "fe80::1",
+            "if.2.name": "docker0",
+            "if.2.hwaddr": "02:42:00:00:00:01",
+        }
+    )
+    known = [Interface(name="default", mac="52:54:00:aa:bb:cc", addresses=("10.0.2.15",)), Interface(name="other")]
+    assert join_interfaces(known, told) == (
+        Interface(
+            name="default",
+            guest_name="eth0",
+            mac="52:54:00:aa:bb:cc",
+            addresses=("10.0.2.15", "fe80::1"),
+            from_agent=True,
+        ),
+        Interface(name="other"),
+        Interface(guest_name="docker0", mac="02:42:00:00:00:01", from_agent=True),
+    )
+
+
+def test_texts_and_lists_without_end_are_cut() -> None:
+    told = {"user.count": 10_000_000} | {f"user.{number}.name": "x" * 5000 for number in range(300)}
+    users = read_users(told)
+    assert (len(users), len(users[0].name)) == (MOST_ITEMS, LONGEST_TEXT)

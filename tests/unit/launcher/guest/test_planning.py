@@ -1,0 +1,84 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.domains import EMULATING
+from tests.guests import Tree, build_guest
+
+from virtshape.api.codec import encode
+from virtshape.launcher.guest.plan import Plan
+from virtshape.launcher.guest.planning import find_logins, make_plan
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.login import Login
+from virtshape.launcher.order import Order
+from virtshape.launcher.refusal import Refusal
+from virtshape.launcher.report import Report
+
+
+def plan(directory: Path, domain: Tree | None = None, *, state: str | None = None, **spec: Any) -> Plan | Report:
+    vmi = build_guest("b7f1a0de-0000-4000-8000-000000000001", domain, **spec)
+    order = Order(vmi=vmi, host=EMULATING, state_directory=state)
+    Layout(directory).order.write_bytes(encode(order))
+    return make_plan(directory)
+
+
+def test_an_order_becomes_a_plan(tmp_path: Path) -> None:
+    made = plan(tmp_path, startStrategy="Paused", terminationGracePeriodSeconds=5)
+    assert isinstance(made, Plan)
+    assert (made.name, made.paused, made.grace, made.accelerator) == ("default_tested", True, 5, "tcg")
+    assert (made.addresses, made.netdevs) == ({"default": ("10.0.2.15",)}, {"default": "hostua-default"})
+    assert [note.field for note in made.notes][:1] == ["spec.domain"]
+    assert made.xml.startswith('<domain type="qemu">')
+
+
+def test_a_guest_has_half_a_minute_unless_it_says_otherwise(tmp_path: Path) -> None:
+    made = plan(tmp_path)
+    assert isinstance(made, Plan)
+    assert (made.paused, made.grace) == (False, 30)
+
+
+def test_all_that_cannot_be_honoured_is_told_at_once(tmp_path: Path) -> None:
+    report = plan(tmp_path, {"cpu": {"model": "Nothing"}, "machine": {"type": "nothing"}})
+    assert isinstance(report, Report)
+    assert (report.state, report.reason) == ("failed", "NotPossibleHere")
+    assert [refusal.field for refusal in report.refusals] == ["spec.domain.machine.type", "spec.domain.cpu.model"]
+    assert report.message == "; ".join(f"{one.field}: {one.reason}" for one in report.refusals)
+
+
+def test_volumes_that_are_not_there_are_told_with_their_fields(tmp_path: Path) -> None:
+    report = plan(
+        tmp_path,
+        {"devices": {"disks": [{"name": "root", "disk": {}}]}},
+        volumes=[{"name": "root", "dataVolume": {"name": "nothing"}}],
+    )
+    assert isinstance(report, Report)
+    assert (report.state, report.reason) == ("failed", "VolumesNotReady")
+    assert [type(refusal) for refusal in report.refusals] == [Refusal]
+    assert report.message.startswith("spec.volumes[0].dataVolume: ")
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_only_a_persistent_tpm_is_kept_where_it_outlives_the_instance(tmp_path: Path, persistent: bool) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    for _ in range(2):
+        made = plan(tmp_path, {"devices": {"tpm": {"persistent": persistent}}}, state=str(state))
+        assert isinstance(made, Plan)
+    link = Layout(tmp_path).tpm
+    assert link.is_symlink() == persistent
+    assert (state / "tpm").exists() == persistent
+
+
+BY_AGENT: Tree = {"propagationMethod": {"qemuGuestAgent": {}}, "source": {"secret": {"secretName": "s"}}}
+KEYS: Tree = {"propagationMethod": {"qemuGuestAgent": {"users": ["u"]}}, "source": {"secret": {"secretName": "k"}}}
+BY_DISK: Tree = {"propagationMethod": {"noCloud": {}}, "source": {"secret": {"secretName": "k"}}}
+
+
+def test_logins_that_an_agent_brings_in_are_found_and_those_that_are_not_here_refused(tmp_path: Path) -> None:
+    credentials = [{"userPassword": BY_AGENT}, {"sshPublicKey": KEYS}, {"sshPublicKey": BY_DISK}]
+    vmi = build_guest("b7f1a0de-0000-4000-8000-000000000001", accessCredentials=credentials)
+    order = Order(vmi=vmi, host=EMULATING, mounts={"s-access-cred": "/s", "k-access-cred": "/k"})
+    assert find_logins(order) == [Login(directory="/s"), Login(directory="/k", users=("u",))]
+    report = plan(tmp_path, accessCredentials=credentials[:1])
+    assert isinstance(report, Report)
+    assert report.message == "spec.accessCredentials[0]: the secret s is not here"

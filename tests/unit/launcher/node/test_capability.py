@@ -1,0 +1,66 @@
+from virtshape.launcher.node.asking import Answer, write_cpu
+from virtshape.launcher.node.capability import Capability, read_answer
+
+CAPABILITIES = """
+<capabilities>
+  <guest>
+    <arch name="i686"><machine maxCpus="255">pc-i440fx-6.2</machine></arch>
+  </guest>
+  <guest>
+    <arch name="x86_64">
+      <machine maxCpus="288">pc-q35-7.2</machine>
+      <machine canonical="pc-q35-7.2" maxCpus="288">q35</machine>
+    </arch>
+  </guest>
+</capabilities>
+"""
+DOMAIN = """
+<domainCapabilities>
+  <cpu>
+    <mode name="host-model" supported="yes">
+      <model fallback="forbid">EPYC</model><feature policy="require" name="aes"/>
+    </mode>
+    <mode name="custom" supported="yes">
+      <model usable="yes">Westmere</model><model usable="no">Haswell</model><model usable="unknown">Odd</model>
+    </mode>
+  </cpu>
+  <devices>
+    <video supported="yes"><enum name="modelType"><value>vga</value><value>virtio</value></enum></video>
+    <redirdev supported="yes"><enum name="bus"><value>usb</value></enum></redirdev>
+  </devices>
+  <features><sev supported="yes"><maxESGuests>4</maxESGuests></sev></features>
+</domainCapabilities>
+"""
+CPU = '<cpu><model>EPYC</model><feature policy="require" name="aes"/><feature policy="disable" name="vme"/></cpu>'
+
+
+def test_libvirts_words_are_read() -> None:
+    answer = Answer(kvm=True, libvirt=9_000_000, qemu=7_002_000, capabilities=CAPABILITIES, domains=(DOMAIN,), cpu=CPU)
+    assert read_answer(answer, "amd64") == Capability(
+        kvm=True,
+        libvirt=9_000_000,
+        qemu=7_002_000,
+        machine_types=frozenset({"pc-q35-7.2", "q35"}),
+        machine_aliases={"q35": "pc-q35-7.2"},
+        most_vcpus={"pc-q35-7.2": 288, "q35": 288},
+        cpu_models=frozenset({"Westmere"}),
+        partial_cpu_models=frozenset({"Haswell", "Odd"}),
+        cpu_features=frozenset({"aes"}),
+        video_models=frozenset({"vga", "virtio"}),
+        usb_redirection=True,
+        sev=True,
+        sev_es=True,
+    )
+
+
+def test_what_libvirt_does_not_say_is_not_there() -> None:
+    bare = "<domainCapabilities><features><sev supported='no'/></features></domainCapabilities>"
+    answer = Answer(kvm=False, libvirt=1, qemu=2, capabilities="<capabilities/>", domains=(bare,))
+    assert read_answer(answer, "amd64") == Capability(libvirt=1, qemu=2)
+
+
+def test_the_most_capable_cpu_is_asked_about_in_libvirts_form() -> None:
+    assert "".join(write_cpu(DOMAIN).split()) == (
+        '<cpu><modelfallback="forbid">EPYC</model><featurepolicy="require"name="aes"/></cpu>'
+    )
+    assert write_cpu("<domainCapabilities/>") == ""

@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import pytest
+
+from virtshape.launcher.host import NumaCell
+from virtshape.launcher.node.hardware import (
+    count_hugepages,
+    find_architecture,
+    list_cpus,
+    list_numa_cells,
+    measure_memory,
+    parse_list,
+)
+
+
+def write(root: Path, name: str, text: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_cpus_lie_near_memory_and_share_cores(tmp_path: Path) -> None:
+    write(tmp_path, "devices/system/node/node0/cpulist", "0-1,4-5\n")
+    write(tmp_path, "devices/system/node/node1/cpulist", "2-3\n")
+    write(tmp_path, "devices/system/node/node2/cpulist", "\n")
+    for cpu, siblings in {0: "0,4", 4: "0,4", 1: "1,5", 5: "1,5", 2: "2-3", 3: "2-3"}.items():
+        write(tmp_path, f"devices/system/cpu/cpu{cpu}/topology/thread_siblings_list", f"{siblings}\n")
+    assert list_numa_cells((0, 1, 2, 3, 4), tmp_path) == (
+        NumaCell(0, ((0, 4), (1,))),
+        NumaCell(1, ((2, 3),)),
+    )
+    assert list_numa_cells((0,), tmp_path / "nothing") == ()
+
+
+@pytest.mark.parametrize(
+    ("limit", "memory"),
+    [
+        pytest.param("", 4096, id="no limit"),
+        pytest.param("max\n", 4096, id="a limit that is none"),
+        pytest.param("2048\n", 2048, id="a lower limit"),
+        pytest.param("1048576\n", 4096, id="a limit above all there is"),
+    ],
+)
+def test_memory_is_what_there_is_and_may_be_used(tmp_path: Path, limit: str, memory: int) -> None:
+    write(tmp_path, "meminfo", "MemTotal:              4 kB\nMemFree:               1 kB\n")
+    if limit:
+        write(tmp_path, "fs/cgroup/memory.max", limit)
+    assert measure_memory(tmp_path, tmp_path) == memory
+
+
+def test_only_huge_pages_that_are_there_count(tmp_path: Path) -> None:
+    write(tmp_path, "kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "16\n")
+    write(tmp_path, "kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "0\n")
+    assert count_hugepages(tmp_path) == {"2Mi": 16}
+
+
+def test_this_machine_has_cpus_and_memory() -> None:
+    assert list_cpus()
+    assert measure_memory() > 0
+    assert find_architecture() in ("amd64", "arm64", "s390x")
+
+
+def test_an_empty_list_has_no_numbers() -> None:
+    assert list(parse_list("\n")) == []

@@ -1,0 +1,61 @@
+"""Tap devices that are not needed any more go, or it is told that they stay."""
+
+import errno
+import socket
+import struct
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from virtshape.launcher.node import taps
+
+
+class Kernel:
+    """Answers a request with an error code, and remembers it."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+        self.asked: list[bytes] = []
+
+    def __call__(self, family: int, kind: int) -> "Kernel":
+        assert (family, kind) == (socket.AF_NETLINK, socket.SOCK_RAW)
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def send(self, request: bytes) -> None:
+        self.asked.append(request)
+
+    def recv(self, size: int) -> bytes:
+        return (struct.pack("=IHHII", 36, 2, 0, 0, 0) + struct.pack("=i", -self.code)).ljust(size, b"\0")
+
+
+ANSWERS = {
+    "done": (0, []),
+    "gone already": (errno.ENODEV, []),
+    "not allowed": (
+        errno.EPERM,
+        ["the tap device vs1 is not needed any more and cannot be removed: Operation not permitted"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "words"), ANSWERS.values(), ids=ANSWERS)
+def test_a_device_that_stays_is_told_of(
+    code: int, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "vs1").mkdir()
+    (tmp_path / "vs1" / "tun_flags").touch()
+    kernel = Kernel(code)
+    monkeypatch.setattr(taps, "NETWORKS", tmp_path)
+    monkeypatch.setattr(socket, "socket", kernel)
+    monkeypatch.setattr(socket, "if_nametoindex", lambda _: 7)
+    taps.remove_tap("vs1")
+    taps.remove_tap("vs2")
+    assert len(kernel.asked) == 1
+    assert caplog.messages == words

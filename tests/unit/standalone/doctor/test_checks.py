@@ -1,0 +1,187 @@
+"""Each fact that keeps guests from running, or from running well, is reported with its fix."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from virtshape.standalone.doctor.checks import (
+    Check,
+    can_run_guests,
+    check_guests,
+    check_machine,
+    explain_failures,
+    list_fixes,
+)
+from virtshape.standalone.doctor.facts import BUILD_PACKAGES, Facts
+
+PACKAGES = Path(__file__).parents[4] / "packages.txt"
+
+
+def find_check(name: str, **facts: Any) -> Check:
+    (check,) = [check for check in check_machine(Facts(**facts)) if check.name == name]
+    return check
+
+
+def test_a_machine_with_everything_passes_all_checks() -> None:
+    checks = check_machine(Facts())
+    assert {check.status for check in checks} == {"ok"}
+    assert can_run_guests(checks)
+    assert explain_failures(checks, Facts()) == ""
+    assert list_fixes(checks, Facts()) == []
+
+
+PROBLEMS: dict[str, tuple[str, dict[str, Any], str, str, str]] = {
+    "old Python": ("Python", {"python": (3, 10, 4)}, "failure", "Python 3.10.4 is too old", "PYTHON=python3.11"),
+    "directory of another user": (
+        "data directory",
+        {"directory_owner": 0},
+        "failure",
+        "belongs to user 0, not to 1000",
+        "sudo chown -R 1000 /var/lib/virtshape",
+    ),
+    "directory that cannot be written to": (
+        "data directory",
+        {"directory_writable": False},
+        "failure",
+        "cannot be written to",
+        "chmod u+rwx /var/lib/virtshape",
+    ),
+    "directory that cannot be made": (
+        "data directory",
+        {"directory_owner": None, "directory_writable": False},
+        "failure",
+        "cannot be created",
+        "--data-dir",
+    ),
+    "directory open to others": (
+        "data directory",
+        {"directory_mode": 0o755},
+        "warning",
+        "open to other users (mode 0755)",
+        "chmod 700 /var/lib/virtshape",
+    ),
+    "little disk space": ("disk space", {"free_bytes": 1 << 30}, "warning", "1.0 GiB free", "--data-dir"),
+    "no disk space": ("disk space", {"free_bytes": 1 << 20}, "failure", "0.0 GiB free", "--data-dir"),
+    "port in use": (
+        "port",
+        {"port_error": "Address already in use"},
+        "failure",
+        "cannot listen on 127.0.0.1:6443: Address already in use",
+        "virtshape up --listen 127.0.0.1:0",
+    ),
+    "no kubectl": (
+        "kubectl",
+        {"kubectl": None},
+        "warning",
+        "kubectl is not installed",
+        "sudo apt-get install -y kubernetes-client",
+    ),
+    "no QEMU": (
+        "QEMU",
+        {"lacks": ("qemu-system-x86",)},
+        "failure",
+        "the emulator is missing",
+        "sudo apt-get install -y qemu-system-x86",
+    ),
+    "no QEMU, as root": (
+        "QEMU",
+        {"lacks": ("qemu-system-x86",), "user": 0, "directory_owner": 0},
+        "failure",
+        "the emulator is missing",
+        "apt-get install -y qemu-system-x86",
+    ),
+    "no qemu-img": ("qemu-img", {"lacks": ("qemu-utils",)}, "failure", "disk tool is missing", "qemu-utils"),
+    "no libvirt driver": (
+        "libvirt",
+        {"lacks": ("libvirt-daemon-driver-qemu",)},
+        "failure",
+        "libvirt's QEMU driver is missing",
+        "sudo apt-get install -y libvirt-daemon-driver-qemu",
+    ),
+    "no binding": (
+        "libvirt-python",
+        {"lacks": ("virtshape[guests]",)},
+        "failure",
+        "libvirt's Python binding is missing",
+        "pip install 'virtshape[guests]'",
+    ),
+    "no binding, in a checkout without headers": (
+        "libvirt-python",
+        {"lacks": ("virtshape[guests]",), "missing_build_packages": ("libvirt-dev", "gcc"), "checkout": "/src"},
+        "failure",
+        "libvirt's Python binding is missing",
+        (
+            "sudo apt-get install -y libvirt-dev gcc"
+            " && /src/.venv/bin/uv sync --project /src --frozen --inexact --extra guests"
+        ),
+    ),
+    "a binding that cannot be loaded": (
+        "libvirt-python",
+        {"binding_error": "ImportError: libvirt.so.0"},
+        "failure",
+        "cannot be loaded: ImportError: libvirt.so.0",
+        "pip install 'virtshape[guests]'",
+    ),
+    "no virtualization": ("KVM", {"kvm": "no CPU support"}, "warning", "ten times slower", "nested virtualization"),
+    "no /dev/kvm": ("KVM", {"kvm": "no device"}, "warning", "there is no /dev/kvm", "sudo modprobe kvm_intel"),
+    "/dev/kvm of others": ("KVM", {"kvm": "denied"}, "warning", "user 1000 may not open", "usermod -aG kvm"),
+    "no mount namespaces": (
+        "confinement",
+        {"user": 0, "guest_user": 61107, "mount_obstacle": "Operation not permitted"},
+        "warning",
+        "guests run without a mount namespace (Operation not permitted)",
+        "CAP_SYS_ADMIN",
+    ),
+    "no UEFI": ("UEFI", {"uefi": False}, "warning", "no UEFI firmware", "sudo apt-get install -y ovmf"),
+    "no TPM": ("TPM", {"tpm": False}, "warning", "no swtpm", "sudo apt-get install -y swtpm swtpm-tools"),
+}
+
+
+@pytest.mark.parametrize(("name", "facts", "status", "message", "fix"), PROBLEMS.values(), ids=PROBLEMS)
+def test_a_problem_is_reported_with_its_fix(
+    name: str, facts: dict[str, Any], status: str, message: str, fix: str
+) -> None:
+    check = find_check(name, **facts)
+    assert check.status == status
+    assert message in check.message
+    assert fix in check.fix
+    assert can_run_guests([check]) is (status != "failure")
+
+
+def test_a_server_that_runs_has_its_port_by_right() -> None:
+    check = find_check("port", server_pid=17, port_error="")
+    assert (check.status, check.message) == ("ok", "virtshape runs (process 17)")
+
+
+def test_everything_that_is_missing_is_installed_by_one_command() -> None:
+    facts = Facts(
+        lacks=("qemu-system-x86", "qemu-utils", "virtshape[guests]"),
+        missing_build_packages=("libvirt-dev",),
+        checkout="/src",
+        uefi=False,
+        kvm="no device",
+    )
+    checks = check_guests(facts)
+    assert list_fixes(checks, facts) == [
+        (
+            "sudo apt-get install -y qemu-system-x86 qemu-utils libvirt-dev ovmf"
+            " && /src/.venv/bin/uv sync --project /src --frozen --inexact --extra guests"
+        ),
+        "sudo modprobe kvm_intel || sudo modprobe kvm_amd",
+    ]
+    assert explain_failures(checks, facts) == (
+        "no guest can run here: the emulator is missing (qemu-system-x86); QEMU's disk tool is missing (qemu-utils);"
+        " libvirt's Python binding is missing (fix: sudo apt-get install -y qemu-system-x86 qemu-utils libvirt-dev"
+        " && /src/.venv/bin/uv sync --project /src --frozen --inexact --extra guests)"
+    )
+
+
+def test_every_package_that_a_check_names_is_one_that_the_setup_installs() -> None:
+    listed = set(re.sub(r"#.*", "", PACKAGES.read_text()).split())
+    lacks = ("qemu-system-x86", "qemu-utils", "libvirt-daemon-driver-qemu", "virtshape[guests]")
+    facts = Facts(lacks=lacks, missing_build_packages=BUILD_PACKAGES, uefi=False, tpm=False, kubectl=None)
+    named = {name for check in check_machine(facts) for name in check.packages}
+    assert len(named) > 8
+    assert named <= listed

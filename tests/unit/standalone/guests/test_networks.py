@@ -1,0 +1,24 @@
+"""Bridges for the networks of instances."""
+
+from pathlib import Path
+
+import pytest
+from tests.equipment import POD, build_instance, card
+
+from virtshape.controllers.storage.files import NotReadyError
+from virtshape.standalone.guests.networks import find_bridges
+
+PLUGGED = build_instance(card(bridge={}), **POD)
+
+
+def test_bridges_are_those_of_the_configuration(tmp_path: Path) -> None:
+    assert find_bridges(PLUGGED, tmp_path) == {}
+    (tmp_path / "config.yaml").write_text("networks: {pod: br0, dev/office: br1}")
+    assert find_bridges(PLUGGED, tmp_path) == {"pod": "br0", "dev/office": "br1"}
+
+
+def test_who_wants_none_is_not_bothered_with_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("networks: 7")
+    assert find_bridges(build_instance(card(masquerade={}), **POD), tmp_path) == {}
+    with pytest.raises(NotReadyError, match="networks"):
+        find_bridges(PLUGGED, tmp_path)

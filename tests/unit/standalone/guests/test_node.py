@@ -1,0 +1,108 @@
+"""The node that a machine is."""
+
+import pytest
+from tests.lives import STAMP
+
+from virtshape.api.codec import to_tree
+from virtshape.launcher.host import Host, Isolation
+from virtshape.standalone.guests.node import describe_node
+
+
+def test_a_machine_offers_what_it_has() -> None:
+    host = Host(
+        kvm=True,
+        cpus=(0, 1, 2, 3),
+        memory=8 * 1024**3,
+        hugepages={"2Mi": 512, "1Gi": 2},
+        machine_types=frozenset({"pc-q35-7.2"}),
+        machine_aliases={"q35": "pc-q35-7.2"},
+        cpu_models=frozenset({"Westmere"}),
+        devices={"vendor.com/gpu": ("0000:01:00.0", "0000:02:00.0")},
+    )
+    offered = {
+        "cpu": "4",
+        "memory": "8Gi",
+        "hugepages-2Mi": "1Gi",
+        "hugepages-1Gi": "2Gi",
+        "vendor.com/gpu": "2",
+        "devices.kubevirt.io/kvm": "1k",
+    }
+    words = "guests run in hardware, by KVM"
+    assert to_tree(describe_node(host, "here", STAMP)) == {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": "here",
+            "labels": {
+                "kubernetes.io/hostname": "here",
+                "kubernetes.io/arch": "amd64",
+                "kubernetes.io/os": "linux",
+                "kubevirt.io/schedulable": "true",
+                "cpumanager": "true",
+                "cpu-model.node.kubevirt.io/Westmere": "true",
+                "machine-type.node.kubevirt.io/pc-q35-7.2": "true",
+                "machine-type.node.kubevirt.io/q35": "true",
+            },
+            "annotations": {"virtshape.io/description": words},
+        },
+        "status": {
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}, {"type": "Hostname", "address": "here"}],
+            "allocatable": offered,
+            "capacity": offered,
+            "conditions": [
+                {
+                    "type": "Ready",
+                    "status": "True",
+                    "lastHeartbeatTime": STAMP,
+                    "lastTransitionTime": STAMP,
+                    "reason": "LauncherReady",
+                    "message": words,
+                },
+                {
+                    "type": "GuestNetworkReady",
+                    "status": "True",
+                    "lastHeartbeatTime": STAMP,
+                    "lastTransitionTime": STAMP,
+                    "reason": "NotIsolated",
+                    "message": "guests share the machine's network namespace",
+                },
+            ],
+        },
+    }
+
+
+def test_a_machine_without_kvm_says_so_and_offers_the_models_that_it_can_emulate() -> None:
+    node = describe_node(Host(cpus=(0,), cpu_models=frozenset({"Westmere"})), "here", STAMP)
+    assert node.metadata is not None
+    assert node.metadata.annotations == {"virtshape.io/description": "guests are emulated: KVM does not work here"}
+    assert "cpu-model.node.kubevirt.io/Westmere" in (node.metadata.labels or {})
+    assert "devices.kubevirt.io/kvm" not in ((node.status and node.status.capacity) or {})
+
+
+def test_a_node_whose_guests_have_no_mount_namespace_says_so_in_a_condition() -> None:
+    node = describe_node(Host(mount_obstacle="unshare: Operation not permitted"), "here", STAMP)
+    conditions = (node.status and node.status.conditions) or []
+    assert [(condition.type, condition.status, condition.reason) for condition in conditions] == [
+        ("Ready", "True", "LauncherReady"),
+        ("GuestsIsolated", "False", "NoMountNamespace"),
+        ("GuestNetworkReady", "True", "NotIsolated"),
+    ]
+    assert "without a mount namespace (unshare: Operation not permitted)" in (conditions[1].message or "")
+    assert "CAP_SYS_ADMIN" in (conditions[1].message or "")
+
+
+@pytest.mark.parametrize(
+    ("isolation", "reason", "expected"),
+    [
+        ("namespace", "", ("True", "NetworkNamespaces", "with a way to the internet")),
+        ("restricted", "pasta is missing", ("False", "NoNetworkNamespaces", "forwarded ports: pasta is missing")),
+    ],
+)
+def test_a_node_says_whether_its_guests_reach_the_internet(
+    isolation: Isolation, reason: str, expected: tuple[str, str, str]
+) -> None:
+    node = describe_node(Host(isolation=isolation, isolation_reason=reason), "here", STAMP)
+    assert node.status is not None
+    found = {one.type: one for one in node.status.conditions or ()}["GuestNetworkReady"]
+    assert (found.status, found.reason) == expected[:2]
+    assert expected[2] in (found.message or "")

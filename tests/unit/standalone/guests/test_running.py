@@ -1,0 +1,54 @@
+"""Guests that outlive their server are found by their processes and stopped through their launchers."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.launchers import run_guest
+
+from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.places import Places
+from virtshape.standalone.guests import running
+from virtshape.standalone.guests.running import count_guests, list_running_guests, name_guests, stop_guests
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path / "data", choose_account())
+
+
+def test_a_directory_without_guests_has_none_running(tmp_path: Path) -> None:
+    assert list_running_guests(tmp_path) == []
+    assert list_running_guests(tmp_path / "missing") == []
+
+
+def test_only_guests_with_living_processes_run(places: Places) -> None:
+    with run_guest(places, "b"), run_guest(places, "a"):
+        guests = list_running_guests(places.data)
+        assert name_guests(guests) == "default/a, default/b"
+        assert count_guests(guests) == "2 guests"
+        assert [guest.grace_seconds for guest in guests] == [7, 7]
+    assert list_running_guests(places.data) == []
+
+
+def test_a_guest_is_asked_to_shut_down_within_its_grace_period(places: Places) -> None:
+    with run_guest(places, "a", grace=9) as process:
+        assert asyncio.run(stop_guests(list_running_guests(places.data))) == []
+        assert process.wait(10) == 0
+        assert process.stdout is not None
+        assert msgspec.json.decode(process.stdout.readline()) == {"ask": "stop", "grace": 9.0}
+
+
+def test_a_guest_that_does_not_shut_down_is_killed(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "MARGIN_SECONDS", 0.5)
+    with run_guest(places, "stubborn", behaviour="ignores", grace=0) as process:
+        killed = asyncio.run(stop_guests(list_running_guests(places.data)))
+        assert name_guests(killed) == "default/stubborn"
+        assert process.wait(10) == -9
+
+
+def test_of_many_guests_the_first_are_named(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "_MOST_NAMED", 1)
+    with run_guest(places, "a"), run_guest(places, "b"), run_guest(places, "c"):
+        assert name_guests(list_running_guests(places.data)) == "default/a and 2 more"

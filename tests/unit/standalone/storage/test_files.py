@@ -1,0 +1,128 @@
+"""Disk images and directories of volumes as files."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from virtshape.launcher.images.errors import RefusedImageError
+from virtshape.launcher.images.progress import ignore
+from virtshape.standalone.storage.archives import unpack_archive
+from virtshape.standalone.storage.files import copy_volume, grow, make_blank, remove, remove_directory
+
+MIB = 1 << 20
+
+
+def test_an_empty_image_takes_no_room_unless_it_is_to(tmp_path: Path) -> None:
+    make_blank(tmp_path / "sparse", MIB)
+    make_blank(tmp_path / "taken", MIB, preallocated=True)
+    make_blank(tmp_path / "odd", 1000)
+    sizes = {path.name: (path.stat().st_size, path.stat().st_blocks) for path in tmp_path.iterdir()}
+    assert sizes["sparse"] == (MIB, 0)
+    assert sizes["taken"][0] == MIB
+    assert sizes["taken"][1] >= MIB // 512
+    assert sizes["odd"] == (4096, 0)
+
+
+def test_an_image_grows_and_never_shrinks(tmp_path: Path) -> None:
+    image = tmp_path / "image"
+    image.write_bytes(b"kept".ljust(1024, b"\0"))
+    grow(image, 4096)
+    grow(image, 512)
+    assert image.read_bytes() == b"kept".ljust(4096, b"\0")
+
+
+def make_volume(path: Path, **files: bytes) -> Path:
+    path.mkdir()
+    for name, content in files.items():
+        (path / name.replace("_", ".")).write_bytes(content)
+    return path
+
+
+def test_a_volume_with_an_image_is_copied_as_an_image(tmp_path: Path) -> None:
+    source, target = make_volume(tmp_path / "a", disk_img=b"x" * 512), make_volume(tmp_path / "b")
+    copy_volume(source, target, MIB, ignore)
+    assert (target / "disk.img").read_bytes() == (b"x" * 512).ljust(MIB, b"\0")
+
+
+def test_a_link_in_place_of_an_image_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"s" * 512)
+    source, target = make_volume(tmp_path / "a"), make_volume(tmp_path / "b")
+    (source / "disk.img").symlink_to(tmp_path / "secret")
+    with pytest.raises(RefusedImageError, match=r"a disk\.img that is not a file"):
+        copy_volume(source, target, MIB, ignore)
+    with pytest.raises(OSError, match="symbolic link"):
+        grow(source / "disk.img", MIB)
+    assert list(target.iterdir()) == []
+    assert (tmp_path / "secret").read_bytes() == b"s" * 512
+
+
+def test_a_volume_with_files_is_copied_file_by_file(tmp_path: Path) -> None:
+    source, target = make_volume(tmp_path / "a", one=b"1"), make_volume(tmp_path / "b")
+    (source / "below").mkdir()
+    (source / "below" / "two").write_bytes(b"22")
+    (source / "link").symlink_to("/etc/passwd")
+    copy_volume(source, target, MIB, ignore)
+    assert (target / "one").read_bytes() == b"1"
+    assert (target / "below" / "two").read_bytes() == b"22"
+    assert (target / "link").is_symlink()
+
+
+def test_an_empty_volume_becomes_an_empty_image(tmp_path: Path) -> None:
+    source, target = make_volume(tmp_path / "a"), make_volume(tmp_path / "b")
+    copy_volume(source, target, MIB, ignore)
+    assert (target / "disk.img").stat().st_size == MIB
+
+
+@pytest.mark.parametrize("name", ["disk_img", "file"])
+def test_what_does_not_fit_is_refused(tmp_path: Path, name: str) -> None:
+    source, target = make_volume(tmp_path / "a", **{name: b"x" * 8192}), make_volume(tmp_path / "b")
+    with pytest.raises(RefusedImageError, match="8192 bytes"):
+        copy_volume(source, target, 4096, ignore)
+    assert list(target.iterdir()) == []
+
+
+def test_a_directory_goes_even_if_an_earlier_attempt_was_broken_off(tmp_path: Path) -> None:
+    make_volume(tmp_path / "a", disk_img=b"x")
+    make_volume(tmp_path / ".a.going", disk_img=b"x")
+    remove_directory(tmp_path / "a")
+    remove_directory(tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_anything_can_be_removed(tmp_path: Path) -> None:
+    make_volume(tmp_path / "a", file=b"")
+    (tmp_path / "b").write_bytes(b"")
+    for name in ("a", "b", "c"):
+        remove(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def pack(path: Path, **files: bytes) -> Path:
+    with tarfile.open(path, "w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name.replace("__", "/"))
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def test_an_archive_is_unpacked_in_one_go(tmp_path: Path) -> None:
+    target, scratch = make_volume(tmp_path / "target"), make_volume(tmp_path / "scratch")
+    (target / "etc").mkdir()
+    (target / "etc" / "old").write_bytes(b"")
+    unpack_archive(pack(tmp_path / "tar", etc__name=b"guest"), target, MIB, scratch, ignore)
+    assert [path.name for path in (target / "etc").iterdir()] == ["name"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [("a", b"x" * 2048, "more than the 1024 bytes"), ("..__..__a", b"x", "leads out of the volume")],
+    ids=["too much", "outside"],
+)
+def test_an_archive_must_stay_within_its_volume(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+    target, scratch = make_volume(tmp_path / "target"), make_volume(tmp_path / "scratch")
+    with pytest.raises(RefusedImageError, match=words):
+        unpack_archive(pack(tmp_path / "tar", **{name: content}), target, 1024, scratch, ignore)
+    assert list(target.iterdir()) == []

@@ -1,0 +1,130 @@
+"""What is uploaded, on its way into the data directory: whole or not at all, and only what can be used."""
+
+import asyncio
+import gzip
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from virtshape.apiserver.uploads.inbox import Delivery, InboxError
+from virtshape.standalone.storage.inbox import DirectoryInbox
+from virtshape.standalone.storage.layout import Layout
+from virtshape.standalone.storage.room import MARGIN
+
+MIB = 1 << 20
+RAW = b"disk" * 1000
+
+
+class Box:
+    """An inbox, and what lies in it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.inbox = DirectoryInbox(Layout(directory))
+        self.directory = directory / "uploads"
+
+    async def send(self, *pieces: bytes, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:
+        delivery = Delivery(**{"key": "k1", "size": MIB, **more})
+        async with self.inbox.receive(delivery, is_wanted) as parcel:
+            for piece in pieces:
+                await parcel.write(piece)
+
+    def list(self) -> list[str]:
+        return sorted(path.name for path in self.directory.iterdir()) if self.directory.exists() else []
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Box:
+    return Box(tmp_path)
+
+
+def test_what_was_sent_appears_whole_and_for_its_owner_alone(box: Box) -> None:
+    asyncio.run(box.send(RAW[:10], b"", RAW[10:]))
+    (path,) = box.directory.iterdir()
+    assert (path.name, path.read_bytes(), path.stat().st_mode & 0o777) == ("k1", RAW, 0o600)
+
+
+UNUSABLE: dict[str, tuple[bytes, dict[str, Any], str]] = {
+    "empty": (b"", {}, "it is empty"),
+    "too large": (bytes(MIB + MARGIN + 1), {}, "do not fit into the claim"),
+    "a larger disk": (bytes(2 * MIB), {}, "the image holds a disk of 2097152 bytes; at most 1048576 are allowed"),
+    "said to be too large": (b"", {"length": 2 * MIB + MARGIN}, "make it larger"),
+    "said to be larger than the disk": (b"", {"length": 1 << 50, "size": 1 << 51}, "the disk is full"),
+    "larger than what has no size may be": (b"", {"length": 1 << 50, "size": None}, "more than the 107374182400"),
+    "an archive without a size": (b"", {"content": "archive", "size": None}, "an archive needs a claim with a size"),
+    "a key that leads elsewhere": (RAW, {"key": "../escaped"}, "is not the name of a volume"),
+    "half a qcow2": (b"QFI\xfb" + bytes(100), {}, "its qcow2 header is damaged"),
+    "an ELF program": (b"\x7fELF", {"size": 100}, "at most 100 are allowed"),
+}
+
+
+@pytest.mark.parametrize(("data", "more", "words"), UNUSABLE.values(), ids=UNUSABLE)
+def test_what_cannot_be_used_is_refused_and_leaves_nothing(
+    box: Box, data: bytes, more: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InboxError, match=words):
+        asyncio.run(box.send(data, **more))
+    assert box.list() == []
+
+
+@pytest.mark.parametrize("content", ["kubevirt", "archive"])
+def test_what_only_unpacking_shows_is_taken(box: Box, content: str) -> None:
+    asyncio.run(box.send(gzip.compress(bytes(3 * MIB)), content=content))
+    assert box.list() == ["k1"]
+
+
+def test_a_disk_of_unknown_size_may_have_any(box: Box) -> None:
+    asyncio.run(box.send(bytes(3 * MIB), size=None))
+    assert box.list() == ["k1"]
+
+
+def test_an_upload_that_would_touch_the_reserve_of_the_disk_is_stopped(tmp_path: Path) -> None:
+    box = Box(tmp_path)
+    (tmp_path / "config.yaml").write_text(f"storage: {{reserve: {shutil.disk_usage(tmp_path).free + (1 << 40)}}}")
+    with pytest.raises(InboxError, match=r"the disk is full: .* are kept for the database") as refused:
+        asyncio.run(box.send(RAW))
+    assert refused.value.is_passing
+    assert box.list() == []
+
+
+def test_one_thing_at_a_time_is_taken_for_a_claim(box: Box) -> None:
+    async def scenario() -> None:
+        async with box.inbox.receive(Delivery(key="k1"), lambda: True) as parcel:
+            await parcel.write(RAW)
+            with pytest.raises(InboxError, match="something else is being uploaded") as refused:
+                await box.send(RAW)
+            assert refused.value.is_passing
+            assert box.list() == [".k1.upload"]
+        with pytest.raises(InboxError, match="something else is being uploaded"):
+            await box.send(RAW)
+
+    asyncio.run(scenario())
+    assert box.list() == ["k1"]
+
+
+def test_what_nobody_waits_for_any_more_is_thrown_away(box: Box) -> None:
+    with pytest.raises(InboxError, match="nobody waits"):
+        asyncio.run(box.send(RAW, is_wanted=lambda: False))
+    assert box.list() == []
+
+
+def test_what_breaks_off_leaves_nothing_and_room_for_the_next(box: Box) -> None:
+    async def scenario() -> None:
+        async def send() -> None:
+            async with box.inbox.receive(Delivery(key="k1"), lambda: True) as parcel:
+                await parcel.write(RAW)
+                await asyncio.Event().wait()
+
+        sending = asyncio.create_task(send())
+        while not box.list():
+            await asyncio.sleep(0.01)
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+        assert box.list() == []
+        await box.send(RAW)
+
+    asyncio.run(scenario())
+    assert box.list() == ["k1"]

@@ -1,0 +1,118 @@
+"""Work in threads: begun once, asked after, stopped, a few at a time."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+import pytest
+from tests.worlds import run
+
+from virtshape.controllers.storage.protocol import Work
+from virtshape.launcher.images.errors import RefusedImageError, TransferError
+from virtshape.launcher.images.progress import Progress
+from virtshape.standalone.storage.jobs import Jobs
+from virtshape.supervise.supervisor import Supervisor
+
+
+def nobody() -> None:
+    """Wake nobody."""
+
+
+@pytest.fixture
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that ends by itself is quick, on a slow machine too."""
+    monkeypatch.setattr("virtshape.standalone.storage.jobs.QUICK_SECONDS", 60.0)
+
+
+@pytest.mark.usefixtures("_patient")
+def test_quick_work_is_done_at_once_and_wakes_whoever_waits() -> None:
+    async def scenario() -> None:
+        jobs, woken = Jobs(Supervisor()), asyncio.Event()
+        work = await jobs.begin("a", "fill", 0, lambda _: 7, woken.set)
+        assert work == Work(state="done", progress=100.0, size=7)
+        await woken.wait()
+        found = jobs.find("a", "fill", 0)
+        assert found is not None
+        assert found.work is work
+        assert jobs.find("a", "fill", 1) is None
+        assert jobs.find("a", "measure", 0) is None
+        assert jobs.find("b", "fill", 0) is None
+
+    run(scenario())
+
+
+@pytest.mark.usefixtures("_patient")
+@pytest.mark.parametrize(
+    ("error", "work"),
+    [
+        (RefusedImageError("bad"), Work(state="failed", message="bad", final=True)),
+        (TransferError("gone"), Work(state="failed", message="gone")),
+        (OSError(28, "No space left on device", "/a"), Work(state="failed", message="No space left on device: /a")),
+        (ValueError("a bug"), Work(state="failed", message="ValueError: a bug")),
+    ],
+    ids=["refused", "not arrived", "no room", "bug"],
+)
+def test_failures_are_told(error: Exception, work: Work) -> None:
+    def fail(_: Progress) -> int:
+        raise error
+
+    async def scenario() -> None:
+        assert await Jobs(Supervisor()).begin("a", "fill", 0, fail, nobody) == work
+
+    run(scenario())
+
+
+def hold(gate: threading.Event) -> Callable[[Progress], int]:
+    def work(progress: Progress) -> int:
+        while not gate.wait(0.01):
+            progress(1, 4)
+        return 1
+
+    return work
+
+
+def test_progress_is_told_and_work_can_be_stopped() -> None:
+    async def scenario() -> None:
+        jobs, gate = Jobs(Supervisor()), threading.Event()
+        await jobs.begin("a", "fill", 0, hold(gate), nobody, reads="v1")
+        job = jobs.find("a", "fill", 0)
+        assert job is not None
+        while job.work != Work(state="running", progress=25.0):
+            await asyncio.sleep(0.01)
+        assert jobs.is_reading("v1")
+        assert not jobs.is_reading("v2")
+        await jobs.end_of("v1")
+        assert jobs.find("a", "fill", 0) is None
+        assert not jobs.is_reading("v1")
+
+    run(scenario())
+
+
+def test_only_some_work_goes_on_at_once() -> None:
+    async def scenario() -> None:
+        jobs, gate = Jobs(Supervisor(), most_at_once=1), threading.Event()
+        await jobs.begin("a", "fill", 0, hold(gate), nobody)
+        done = asyncio.Event()
+        assert await jobs.begin("b", "fill", 0, lambda _: 2, done.set) == Work(state="waiting")
+        gate.set()
+        await done.wait()
+        await jobs.close()
+
+    run(scenario())
+
+
+def test_what_does_not_hear_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("virtshape.standalone.storage.jobs.PATIENCE_SECONDS", 0.05)
+    gate = threading.Event()
+
+    def deaf(_: Progress) -> int:
+        gate.wait()
+        return 1
+
+    async def scenario() -> None:
+        jobs = Jobs(Supervisor())
+        await jobs.begin("a", "fill", 0, deaf, nobody)
+        await jobs.close()
+        gate.set()
+
+    run(scenario())

@@ -1,0 +1,44 @@
+"""Logins for registries out of pull secrets."""
+
+import json
+from base64 import b64encode
+
+import pytest
+
+from virtshape.launcher.images.errors import RefusedImageError
+from virtshape.launcher.images.web import Access
+from virtshape.standalone.storage.logins import find_login
+
+LOGINS = json.dumps(
+    {
+        "auths": {
+            "quay.io": {"auth": b64encode(b"me:pass:word").decode()},
+            "https://index.docker.io/v1/": {"username": "hub", "password": "secret"},
+            "registry.example:5000/team": {"username": "team", "password": "x"},
+        }
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("image", "user", "password"),
+    [
+        ("quay.io/a/b", "me", "pass:word"),
+        ("docker://quay.io/a/b:1", "me", "pass:word"),
+        ("fedora", "hub", "secret"),
+        ("registry.example:5000/team/disk", "team", "x"),
+        ("other.example/a", "", ""),
+    ],
+)
+def test_a_login_is_found_by_its_registry(image: str, user: str, password: str) -> None:
+    assert find_login(LOGINS, image) == Access(user=user, password=password)
+
+
+def test_no_secret_is_no_login() -> None:
+    assert find_login("", "quay.io/a") == Access()
+
+
+@pytest.mark.parametrize("logins", ["{", '{"auths": 1}', '{"auths": {"quay.io": {"auth": "*"}}}'])
+def test_a_secret_that_is_none_is_refused(logins: str) -> None:
+    with pytest.raises(RefusedImageError, match="pull secret"):
+        find_login(logins, "quay.io/a")

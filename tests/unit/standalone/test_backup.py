@@ -1,0 +1,103 @@
+"""Copies of data directories, and checks of databases, without a server."""
+
+import asyncio
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from virtshape.standalone.backup import copy_system
+from virtshape.standalone.integrity import MOST_FAULTS, check_database
+from virtshape.standalone.server import Settings, assemble
+from virtshape.standalone.status import inspect
+from virtshape.store.errors import DatabaseError
+from virtshape.store.summary import summarize
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Path:
+    """A data directory with what every system begins with."""
+    directory = tmp_path / "data"
+    directory.mkdir(mode=0o700)
+
+    async def run() -> None:
+        async with assemble(Settings(directory=directory, catalog=False)):
+            pass
+
+    asyncio.run(run())
+    (directory / "kubeconfig").write_text("a kubeconfig")
+    return directory
+
+
+def _change(directory: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(directory / "virtshape.db")) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_a_copy_has_everything_that_makes_a_system(system: Path, tmp_path: Path) -> None:
+    (system / "pki" / "users.json.lock").touch()
+    copy = tmp_path / "copy"
+    summary = copy_system(system, copy)
+    assert summary == summarize(system / "virtshape.db")
+    assert summary.objects["namespaces"] == 5
+    assert {path.name for path in copy.iterdir()} >= {"kubeconfig", "pki", "virtshape.db"}
+    kept = {path.name for path in (system / "pki").iterdir()} - {"users.json.lock"}
+    assert {path.name for path in (copy / "pki").iterdir()} == kept
+    assert stat.S_IMODE(copy.stat().st_mode) == stat.S_IMODE((copy / "pki").stat().st_mode) == 0o700
+    assert stat.S_IMODE((copy / "virtshape.db").stat().st_mode) == 0o600
+
+
+def test_nothing_is_left_of_a_copy_that_failed(system: Path, tmp_path: Path) -> None:
+    _change(system, "DELETE FROM log WHERE resource = 'namespaces'")
+    with pytest.raises(DatabaseError, match=r"the copy of .* is broken: 5 of: current state without its revision"):
+        copy_system(system, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_directory_without_a_system_is_not_copied(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="there is no system in"):
+        copy_system(tmp_path, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        ("UPDATE log SET value = 'nonsense' WHERE name = 'default'", "is no object"),
+        ('UPDATE log SET value = replace(value, \'"name":"default"\', \'"name":"other"\')', "says it is"),
+        ("UPDATE current SET revision = 999 WHERE name = 'default'", "without its revision in the log"),
+    ],
+    ids=["no JSON", "another name", "lost"],
+)
+def test_a_fault_is_found(system: Path, statement: str, fault: str) -> None:
+    assert check_database(system / "virtshape.db") == []
+    _change(system, statement)
+    assert any(fault in each for each in check_database(system / "virtshape.db"))
+
+
+def test_of_many_faults_some_are_shown(system: Path) -> None:
+    _change(system, "UPDATE log SET value = 'nonsense'")
+    faults = check_database(system / "virtshape.db")
+    assert len(faults) == MOST_FAULTS + 1
+    assert faults[-1].startswith("and ")
+
+
+def test_a_system_at_rest_is_looked_at_without_being_touched(system: Path) -> None:
+    before = sorted(path.name for path in system.iterdir())
+    condition = inspect(system)
+    assert not condition.running
+    assert not condition.healthy
+    assert condition.objects["namespaces"] == 5
+    assert "is no kubeconfig" in condition.problem
+    assert [name for name in sorted(path.name for path in system.iterdir()) if "-" not in name] == before
+
+
+def test_a_database_of_a_newer_version_is_no_mystery(system: Path) -> None:
+    _change(system, "PRAGMA user_version = 99")
+    with pytest.raises(DatabaseError, match="was written by a newer virtshape"):
+        summarize(system / "virtshape.db")
+    (system / "kubeconfig").unlink()
+    assert "was written by a newer virtshape" in inspect(system).problem

@@ -1,0 +1,63 @@
+"""What belongs to one machine."""
+
+from pathlib import Path
+
+import pytest
+
+from virtshape.api.quantity import Quantity
+from virtshape.standalone.config import (
+    ConfigurationError,
+    HostDisks,
+    Imports,
+    MachineConfiguration,
+    Registries,
+    StorageLimits,
+    read_configuration,
+)
+
+
+@pytest.mark.parametrize("text", [None, "", "# nothing\n", "{}"], ids=["no file", "empty", "comment", "no settings"])
+def test_nothing_need_be_said(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "config.yaml").write_text(text)
+    assert read_configuration(tmp_path) in (MachineConfiguration(), MachineConfiguration(images={}))
+
+
+def test_images_registries_disks_and_networks_are_read(tmp_path: Path) -> None:
+    text = """
+images:
+  quay.io/a/b:1: /images/b.qcow2
+  demo: demo.img
+registries: {enabled: false, plain: ["registry.lan:5000"]}
+hostDisks: {roots: [/srv/disks, disks]}
+imports: {allowedNetworks: [127.0.0.0/8, "fd00::/8", 10.1.2.3]}
+storage: {reserve: 2Gi, maxImageSize: 10Gi}
+networks: {pod: br0}
+"""
+    (tmp_path / "config.yaml").write_text(text)
+    assert read_configuration(tmp_path) == MachineConfiguration(
+        images={"quay.io/a/b:1": "/images/b.qcow2", "demo": str(tmp_path / "demo.img")},
+        registries=Registries(enabled=False, plain=["registry.lan:5000"]),
+        host_disks=HostDisks(roots=["/srv/disks", str(tmp_path / "disks")]),
+        imports=Imports(allowed_networks=["127.0.0.0/8", "fd00::/8", "10.1.2.3"]),
+        storage=StorageLimits(reserve=Quantity("2Gi"), max_image_size=Quantity("10Gi")),
+        networks={"pod": "br0"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("images: [", "cannot be read"),
+        ("imags: {}", "imags"),
+        ("images: 1", "images"),
+        ("imports: {allowedNetworks: [127.0.0.1/8]}", r"imports.allowedNetworks\[0\]: 127.0.0.1/8 has host bits set"),
+        ("imports: {allowedNetworks: [localhost]}", "expected a network such as 10.1.0.0/16"),
+        ("storage: {reserve: much}", "reserve"),
+        ("a: 1\n---\nb: 2", "2 documents"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    with pytest.raises(ConfigurationError, match=words):
+        read_configuration(tmp_path)

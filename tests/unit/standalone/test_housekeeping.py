@@ -1,0 +1,139 @@
+"""What is missing or out of date is put in order; what is going is left alone."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from virtshape.apiserver.auth.authorization import Authorizer
+from virtshape.apiserver.objects import make_write
+from virtshape.apiserver.resource import read_tree
+from virtshape.standalone.housekeeping import Upkeep
+from virtshape.standalone.rbacsync import Access
+from virtshape.store.errors import StoreError
+from virtshape.store.record import Key
+from virtshape.store.store import Store
+from virtshape.store.writer import Outcome, Write
+from virtshape.supervise.supervisor import Backoff, Supervisor
+from virtshape.supervise.tasks import ACCOUNTS_AND_ROLES
+
+ROLES = "clusterroles.rbac.authorization.k8s.io"
+RULE = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
+
+
+class World:
+    """A store with its upkeep, which runs only when told to."""
+
+    def __init__(self, directory: Path) -> None:
+        self.store = Store(directory)
+        access = Access(self.store, Authorizer())
+        self.upkeep = Upkeep(self.store, access.authorizer)
+        self.store.observe(access.observe)
+        self.store.observe(self.upkeep.observe)
+
+    async def add_namespace(self, name: str, **metadata: Any) -> None:
+        tree = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, **metadata}}
+        await self.store.write(make_write(Key("namespaces", "", name), 0, tree))
+
+    async def put_role(self, name: str, labels: dict[str, str] | None = None, **rest: Any) -> None:
+        known = self.store.get(Key(ROLES, "", name))
+        metadata = {"name": name, "uid": name, "labels": labels or {}}
+        tree = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": metadata, **rest}
+        await self.store.write(make_write(Key(ROLES, "", name), known.revision if known else 0, tree))
+
+    def has_account(self, namespace: str) -> bool:
+        return self.store.get(Key("serviceaccounts", namespace, "default")) is not None
+
+    def read_role(self, name: str) -> dict[str, Any]:
+        record = self.store.get(Key(ROLES, "", name))
+        assert record is not None
+        return read_tree(record.value)
+
+
+def play(directory: Path, scenario: Callable[[World], Awaitable[None]]) -> None:
+    async def run() -> None:
+        world = World(directory)
+        try:
+            await scenario(world)
+        finally:
+            await world.store.close()
+
+    asyncio.run(run())
+
+
+GATHERING: dict[str, Any] = {"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}}
+
+
+def test_namespaces_get_their_account(tmp_path: Path) -> None:
+    async def scenario(world: World) -> None:
+        await world.add_namespace("a")
+        await world.add_namespace("going", deletionTimestamp="2030-01-01T00:00:00Z")
+        await world.upkeep.settle()
+        assert (world.has_account("a"), world.has_account("going")) == (True, False)
+        revision = world.store.revision
+        await world.upkeep.settle()
+        assert world.store.revision == revision
+
+    play(tmp_path, scenario)
+
+
+def test_an_account_that_is_deleted_comes_back(tmp_path: Path) -> None:
+    async def scenario(world: World) -> None:
+        await world.add_namespace("a")
+        await world.upkeep.settle()
+        running = asyncio.create_task(world.upkeep.run())
+        record = world.store.get(Key("serviceaccounts", "a", "default"))
+        assert record is not None
+        await world.store.write(make_write(record.key, record.revision, read_tree(record.value), removes=True))
+        async with asyncio.timeout(60):
+            while not world.has_account("a"):
+                await asyncio.sleep(0.01)
+        running.cancel()
+
+    play(tmp_path, scenario)
+
+
+def test_a_gathering_role_gets_the_rules_of_its_parts(tmp_path: Path) -> None:
+    async def scenario(world: World) -> None:
+        await world.put_role("part", {"part": "yes"}, rules=[RULE])
+        await world.put_role("other", rules=[RULE])
+        await world.put_role("whole", **GATHERING)
+        await world.upkeep.settle()
+        assert world.read_role("whole")["rules"] == [RULE]
+        await world.put_role("part", {"part": "no"}, rules=[RULE])
+        await world.upkeep.settle()
+        assert world.read_role("whole")["rules"] == []
+        assert world.read_role("other")["rules"] == [RULE]
+
+    play(tmp_path, scenario)
+
+
+def test_rules_that_somebody_writes_into_a_gathering_role_do_not_last(tmp_path: Path) -> None:
+    async def scenario(world: World) -> None:
+        await world.put_role("whole", rules=[RULE], **GATHERING)
+        await world.upkeep.settle()
+        assert world.read_role("whole")["rules"] == []
+
+    play(tmp_path, scenario)
+
+
+def test_writes_that_failed_are_tried_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(world: World) -> None:
+        write_all = world.store.write_all
+
+        async def fail(writes: Sequence[Write]) -> Sequence[Outcome]:
+            return [StoreError("the disk is full") for _ in writes]
+
+        await world.add_namespace("a")
+        world.store.write_all = fail  # type: ignore[method-assign]  # as a full disk would
+        supervisor = Supervisor(Backoff(first=0.01))
+        async with supervisor.running(ACCOUNTS_AND_ROLES, world.upkeep.run), asyncio.timeout(60):
+            while "the disk is full" not in caplog.text:
+                await asyncio.sleep(0.01)
+            world.store.write_all = write_all  # type: ignore[method-assign]  # as above
+            while not world.has_account("a"):
+                await asyncio.sleep(0.01)
+
+    play(tmp_path, scenario)
