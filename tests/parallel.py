@@ -17,8 +17,8 @@ SLOW: Final = (
     "tests/e2e/test_go_client.py",
     "tests/e2e/test_guest_",
     "tests/e2e/test_virtctl_guests.py",
-    "tests/integration/launcher/test_demo/py::test_the_full_flavour",
-    "tests/integration/launcher/test_lives/py",
+    "tests/integration/launcher/test_demo.py::test_the_full_flavour",
+    "tests/integration/launcher/test_lives.py",
 )
 """Beginnings of the ids of tests that `make test` leaves out: most guests, and all that needs a control plane."""
 
