@@ -26,7 +26,7 @@ up: $(READY)
 tour: $(READY)
 	@$(BIN)/python examples/tour.py
 
-# One worker for each CPU; tests/parallel.py says which tests are slow, and which share a worker.
+# One worker for each CPU; tests/support/parallel.py says which tests are slow, and which share a worker.
 PYTEST := $(BIN)/python -m pytest -n auto
 
 test: $(READY)

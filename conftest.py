@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 from hypothesis import settings
 
-pytest_plugins = ["tests.parallel", "tests.progress", "tests.skipping"]
+pytest_plugins = ["tests.support.parallel", "tests.support.progress", "tests.support.skipping"]
 
 _NEED_LIBVIRT = ("answering", "forwarding", "guest", "looking")
 

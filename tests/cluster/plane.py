@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tests.cluster.binaries import Binaries
-from tests.demo import find_port
+from tests.support.demo import find_port
 
 from virtshape.apiserver.auth.certificates import Authority, Credential, dump_key, make_key
 from virtshape.apiserver.auth.kubeconfig import ClientKey, Server, render_kubeconfig

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.build import build_vm
 from tests.cluster.installing import apply_kinds, retry
 from tests.cluster.plane import Plane
 from tests.e2e.kubectl import Kubectl
+from tests.support.build import build_vm
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import KINDS, Kind

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.loopback import Client, Reply, Serving
+from tests.support.loopback import Client, Reply, Serving
 
 from virtshape.api.kinds import find_kind
 

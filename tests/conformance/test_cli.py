@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.commands import call_virtctl
+from tests.support.commands import call_virtctl
 
 Tree = dict[str, Any]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.linting import lint
+from tests.support.linting import lint
 
 Tree = dict[str, Any]
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from tests.conformance.compare import compare
 from tests.conformance.live import Live, read_vectors
-from tests.loopback import Reply, Serving
+from tests.support.loopback import Reply, Serving
 
 Tree = dict[str, Any]
 FOLDER = os.environ.get("VIRTSHAPE_VECTORS")

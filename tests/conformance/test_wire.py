@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.loopback import Serving
+from tests.support.loopback import Serving
 
 FOLDER = os.environ.get("VIRTSHAPE_WIRE")
 FORGOTTEN = "forgotten"

@@ -7,7 +7,7 @@ import pytest
 from tests.cluster.binaries import require_binaries
 from tests.cluster.plane import Plane
 from tests.contract.servers import REAL, Serve, serve_own, teach, visit
-from tests.worlds import FORMS
+from tests.support.worlds import FORMS
 
 
 @pytest.fixture(scope="package")

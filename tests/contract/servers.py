@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.cluster.plane import Plane
-from tests.worlds import Form, opened
+from tests.support.worlds import Form, opened
 
 from virtshape.api.core.config import ConfigMap
 from virtshape.apiserver.discovery.definitions import write_definition

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.build import build_vm
 from tests.contract.servers import Serve, Served
-from tests.worlds import run
+from tests.support.build import build_vm
+from tests.support.worlds import run
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.config import ConfigMap, Secret

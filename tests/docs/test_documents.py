@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.documents import ROOT, list_documents, read_sessions
+from tests.support.documents import ROOT, list_documents, read_sessions
 
 COMMANDS = Path(sys.executable).parent
 OURS = ("virtctl", "virtshape", "cat")

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.documents import ROOT, list_documents, read_flags, read_sessions
 from tests.e2e.kubectl import drop_place_of_deletion, find_version, list_kubectls
 from tests.e2e.system import System
+from tests.support.documents import ROOT, list_documents, read_flags, read_sessions
 
 from virtshape.launcher.node.lacks import find_lacks
 

@@ -7,8 +7,8 @@ Debian's, with what it looks at in a guest: the name of the system, and a comman
 from pathlib import Path
 from typing import Final
 
-from tests.debian import unpack_packages
 from tests.e2e.luggage import Luggage
+from tests.support.debian import unpack_packages
 
 PACKAGES: Final = (
     "qemu-guest-agent",

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.demo import get_demo
 from tests.e2e.guests import Guests
 from tests.e2e.kubectl import Kubectl, list_kubectls
 from tests.e2e.system import System, wait_until
+from tests.support.demo import get_demo
 
 from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.node.lacks import find_lacks

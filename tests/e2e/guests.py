@@ -7,8 +7,8 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from tests.build import Tree
 from tests.e2e.system import System
+from tests.support.build import Tree
 
 PATIENCE: Final = 600.0
 KUBEVIRT: Final = "/apis/kubevirt.io/v1/namespaces/default"

@@ -7,8 +7,8 @@ Made from Debian packages, with a minimal server's end of the protocol that `scp
 from pathlib import Path
 from typing import Final
 
-from tests.debian import unpack_packages
 from tests.e2e.luggage import Luggage
+from tests.support.debian import unpack_packages
 
 PACKAGES: Final = ("dropbear-bin", "libc6", "libcrypt1", "libgmp10", "libtomcrypt1", "libtommath1", "zlib1g")
 START: Final = """#!/bin/sh

@@ -5,8 +5,8 @@ import json
 from typing import Any, NamedTuple
 
 import yaml
-from tests.build import Tree
 from tests.e2e.system import System, call_virtshape, wait_until
+from tests.support.build import Tree
 
 CDI = "cdi.kubevirt.io/storage"
 

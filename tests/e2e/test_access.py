@@ -13,7 +13,7 @@ import yaml
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.manifests import build_machine, build_size
 from tests.e2e.system import System, call_virtshape, wait_until
-from tests.manifests import write
+from tests.support.manifests import write
 
 from virtshape.apiserver.auth.certificates import Authority, make_key
 

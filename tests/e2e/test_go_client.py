@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.demo import PROMPT
 from tests.e2e.guests import ACTIONS, CORE, Guests, build_guest, eventually
 from tests.e2e.kubectl import CACHE, Ran
 from tests.e2e.system import call_virtshape
-from tests.terminals import Terminal
+from tests.support.demo import PROMPT
+from tests.support.terminals import Terminal
 
 VMS = f"{ACTIONS}/virtualmachines"
 VMIS = f"{ACTIONS}/virtualmachineinstances"

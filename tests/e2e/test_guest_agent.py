@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.build import Tree
 from tests.e2e.agent import START, build_agent
 from tests.e2e.guests import ACTIONS, Guests, build_guest, eventually
 from tests.e2e.system import call_virtshape
+from tests.support.build import Tree
 
 from virtshape.launcher.images.errors import ImageError
 

@@ -4,8 +4,8 @@ import urllib.error
 import urllib.request
 
 import pytest
-from tests.build import Tree
 from tests.e2e.guests import FULL_DEMO, KUBEVIRT, PATIENCE, Guests, build_guest, eventually
+from tests.support.build import Tree
 
 WEB: Tree = {"interfaces": [{"name": "default", "masquerade": {}, "ports": [{"port": 80}, {"port": 7}]}]}
 POD: list[Tree] = [{"name": "default", "pod": {}}]

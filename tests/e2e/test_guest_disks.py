@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.build import Tree
-from tests.containers import build_layer, build_layout, write_archive
 from tests.e2e.guests import CDI, Guests, build_guest, build_sizing, eventually
 from tests.e2e.system import call_virtshape
-from tests.webserver import serve, serve_file
+from tests.support.build import Tree
+from tests.support.containers import build_layer, build_layout, write_archive
+from tests.support.webserver import serve, serve_file
 
 from virtshape.launcher.images.demo.build import DemoGuest
 

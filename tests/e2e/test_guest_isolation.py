@@ -8,10 +8,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.build import Tree
 from tests.e2e.guests import Guests, build_guest
 from tests.e2e.system import System
-from tests.netns import INTERNET, MACHINE, OTHER_MACHINE, resolving, separate_network, serving
+from tests.support.build import Tree
+from tests.support.netns import INTERNET, MACHINE, OTHER_MACHINE, resolving, separate_network, serving
 
 from virtshape.launcher.images.demo.build import DemoGuest
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.bridges import bridging, list_plugged
-from tests.build import Tree
 from tests.e2e.guests import PATIENCE, Guests, build_guest, eventually
+from tests.support.bridges import bridging, list_plugged
+from tests.support.build import Tree
 
 BRIDGE = "vstest0"
 HERE, THERE = "10.213.7.1", "10.213.7.2"

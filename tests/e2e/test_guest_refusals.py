@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.build import Tree
 from tests.e2e.guests import Guests, build_guest, eventually
 from tests.e2e.system import System
+from tests.support.build import Tree
 
 MACHINES = "virtualmachines"
 INSTANCES = "virtualmachineinstances"

@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.build import Tree
-from tests.demo import PROMPT
 from tests.e2e.guests import FULL_DEMO, INSTANCETYPES, KUBEVIRT, Guests, build_guest, build_sizing
 from tests.e2e.system import COMMAND, System
-from tests.terminals import Terminal
+from tests.support.build import Tree
+from tests.support.demo import PROMPT
+from tests.support.terminals import Terminal
 
 from virtshape.api.quantity import Quantity
 from virtshape.launcher.node.hardware import measure_memory

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.build import Tree
 from tests.e2e.system import System, wait_until
 from tests.e2e.tenants import Tenant, read_message
 from tests.e2e.uploads import build_volume
-from tests.webserver import Answer, Request, serve, serve_file
+from tests.support.build import Tree
+from tests.support.webserver import Answer, Request, serve, serve_file
 
 MIB = 1 << 20
 SECRET = b"secret" * 1000

@@ -4,10 +4,10 @@ import signal
 from collections import defaultdict
 from pathlib import Path
 
-from tests.demo import find_port
 from tests.e2e.informer import PATH, Informer
 from tests.e2e.load import Load, Story
 from tests.e2e.system import System, wait_until
+from tests.support.demo import find_port
 
 
 def _check(informer: Informer, load: Load) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.e2e.guests import CORE, KUBEVIRT
 from tests.e2e.system import System, call_virtshape, wait_until
-from tests.guests import check_machine
+from tests.support.guests import check_machine
 
 VM = {
     "apiVersion": "kubevirt.io/v1",

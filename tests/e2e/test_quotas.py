@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from tests.build import Tree
 from tests.e2e.system import System, wait_until
 from tests.e2e.tenants import Tenant
 from tests.e2e.uploads import build_volume
-from tests.webserver import serve, serve_file
+from tests.support.build import Tree
+from tests.support.webserver import serve, serve_file
 
 MIB = 1 << 20
 

@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.load import Load
 from tests.e2e.manifests import build_machine, build_settings
 from tests.e2e.system import PATIENCE, System, call_virtshape, wait_until
-from tests.skipping import IMPOSSIBLE
+from tests.support.skipping import IMPOSSIBLE
 
 MACHINE_KINDS = ("virtualmachines", "virtualmachineinstances")
 SETTINGS = "/api/v1/namespaces/default/configmaps"

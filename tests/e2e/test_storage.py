@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.containers import build_layer, build_manifest, digest
-from tests.containers import pack as pack_layer
 from tests.e2e.system import PATIENCE, System, call_virtshape, wait_until
-from tests.webserver import Answer, Request, serve, serve_file
+from tests.support.containers import build_layer, build_manifest, digest
+from tests.support.containers import pack as pack_layer
+from tests.support.webserver import Answer, Request, serve, serve_file
 
 MIB = 1 << 20
 CONTENT = b"guest" * 1000 + bytes(4 * MIB)

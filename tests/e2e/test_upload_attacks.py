@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.archives import build_archive, build_entry_bomb, build_long_chain, build_pax_bomb
-from tests.build import Tree
 from tests.e2e.system import System, wait_until
 from tests.e2e.tenants import CDI, Tenant
 from tests.e2e.uploads import build_claim, build_volume
+from tests.support.archives import build_archive, build_entry_bomb, build_long_chain, build_pax_bomb
+from tests.support.build import Tree
 
 MIB = 1 << 20
 EVIL = b"evil" * 1024

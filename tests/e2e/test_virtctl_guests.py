@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.build import Tree
-from tests.demo import PROMPT
 from tests.e2e.guests import Guests, build_guest, eventually
 from tests.e2e.kubectl import Ran
 from tests.e2e.sshd import START, build_sshd
-from tests.terminals import Terminal
+from tests.support.build import Tree
+from tests.support.demo import PROMPT
+from tests.support.terminals import Terminal
 
 from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.images.errors import ImageError

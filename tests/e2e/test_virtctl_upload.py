@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.kubectl import Ran
 from tests.e2e.system import PATIENCE, System, call_virtshape, wait_until
 from tests.e2e.uploads import CLAIMS, VOLUMES, Uploader, build_claim, build_volume
-from tests.terminals import Terminal
+from tests.support.terminals import Terminal
 
 COMMAND = Path(sys.executable).parent / "virtctl"
 MIB = 1 << 20

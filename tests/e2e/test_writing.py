@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.manifests import build_machine, build_settings, build_size
-from tests.manifests import write
+from tests.support.manifests import write
 
 MACHINE = "virtualmachine.kubevirt.io/web"
 

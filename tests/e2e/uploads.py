@@ -6,8 +6,8 @@ import ssl
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from tests.build import Tree
 from tests.e2e.system import System, wait_until
+from tests.support.build import Tree
 
 CDI = "cdi.kubevirt.io/storage"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.integration.objects import Place
-from tests.loopback import PATIENCE, Client, Serving
+from tests.support.loopback import PATIENCE, Client, Serving
 
 _numbers = itertools.count(1)
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tests.loopback import Client
+from tests.support.loopback import Client
 
 Tree = dict[str, Any]
 GROUP = "instancetype.kubevirt.io"

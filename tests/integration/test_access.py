@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.integration.objects import Place, build_instancetype
-from tests.loopback import PATIENCE, Client, Reply, Serving
+from tests.support.loopback import PATIENCE, Client, Reply, Serving
 
 Tree = dict[str, Any]
 RBAC = "/apis/rbac.authorization.k8s.io/v1"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.integration.objects import Place
-from tests.loopback import Client, Reply, Tree
+from tests.support.loopback import Client, Reply, Tree
 
 SMALL: Tree = {
     "apiVersion": "instancetype.kubevirt.io/v1beta1",

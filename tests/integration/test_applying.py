@@ -5,7 +5,7 @@ import threading
 
 import pytest
 from tests.integration.objects import Place, build_config, build_instancetype, build_vm, create, revision
-from tests.loopback import Client, Serving, Tree
+from tests.support.loopback import Client, Serving, Tree
 
 
 def owners(tree: Tree) -> dict[tuple[str, str, str], Tree]:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.controlled import instancetype_tree, preference_tree, vm_tree
-from tests.demo import find_port
 from tests.e2e.system import call_virtshape
-from tests.faults import BACKOFF, FAULT, Fault
-from tests.guests import check_machine
-from tests.worlds import run
+from tests.support.controlled import instancetype_tree, preference_tree, vm_tree
+from tests.support.demo import find_port
+from tests.support.faults import BACKOFF, FAULT, Fault
+from tests.support.guests import check_machine
+from tests.support.worlds import run
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import object_from_tree

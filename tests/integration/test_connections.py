@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.integration.objects import Place, build_config, create
-from tests.loopback import HOST, PATIENCE, Client, Serving
+from tests.support.loopback import HOST, PATIENCE, Client, Serving
 
 from virtshape.apiserver.backlog import MOST_RECEIVED
 from virtshape.apiserver.parsing import LARGE_BODY

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.integration.objects import Place, build_config
-from tests.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client
+from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client
 
 YAML = "application/yaml"
 JSON = "application/json"

@@ -13,7 +13,7 @@ from tests.integration.objects import (
     names,
     revision,
 )
-from tests.loopback import Client, Reply, Tree
+from tests.support.loopback import Client, Reply, Tree
 
 
 def test_a_new_object_has_what_only_the_server_says(client: Client, place: Place) -> None:

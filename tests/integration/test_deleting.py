@@ -2,7 +2,7 @@
 
 import pytest
 from tests.integration.objects import CLUSTER_INSTANCETYPES, Place, build_instancetype, create, names, revision
-from tests.loopback import Client, Tree
+from tests.support.loopback import Client, Tree
 
 HELD = ["example.com/hold"]
 

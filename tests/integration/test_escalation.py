@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.integration.objects import Place, build_vm, create
 from tests.integration.test_access import RBAC, acting, grant, request_token, rule
-from tests.loopback import JSON_PATCH, Client, Serving
+from tests.support.loopback import JSON_PATCH, Client, Serving
 
 Tree = dict[str, Any]
 GROUP = "rbac.authorization.k8s.io"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.integration.objects import CLUSTER_INSTANCETYPES, Place, Tree, build_instancetype
 from tests.integration.test_access import RBAC, acting, grant, rule
-from tests.loopback import Client, Reply, Serving
+from tests.support.loopback import Client, Reply, Serving
 
 GROUP = "rbac.authorization.k8s.io"
 NAME = "instancetype.kubevirt.io/default-instancetype"

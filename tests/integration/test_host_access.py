@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.integration.objects import CLUSTER_INSTANCETYPES, Place, Tree, build_instancetype, build_vm
 from tests.integration.test_access import RBAC, acting
-from tests.loopback import Client, Reply, Serving
+from tests.support.loopback import Client, Reply, Serving
 
 CONFIGURATION = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
 DEV = Place("dev")

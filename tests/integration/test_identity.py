@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.worlds import World, listening, run
+from tests.support.worlds import World, listening, run
 
 from virtshape.api.authentication import SelfSubjectReview, UserInfo
 from virtshape.api.core.config import ConfigMap

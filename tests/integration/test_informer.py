@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
-from tests.worlds import FORMS, Form, World, opened, run
+from tests.support.worlds import FORMS, Form, World, opened, run
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.config import ConfigMap

@@ -13,7 +13,7 @@ from tests.integration.objects import (
     names,
     revision,
 )
-from tests.loopback import Client, Serving, Tree
+from tests.support.loopback import Client, Serving, Tree
 
 
 def fill(client: Client, place: Place, count: int = 5) -> list[Tree]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.integration.objects import CLUSTER_INSTANCETYPES, Place, build_config, build_instancetype, build_vm
-from tests.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client, Reply, Tree
+from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client, Reply, Tree
 
 PLACE = Place("default")
 SETTINGS = settings(

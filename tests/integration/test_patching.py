@@ -2,7 +2,7 @@
 
 import pytest
 from tests.integration.objects import Place, build_config, build_instancetype, build_vm, create, revision
-from tests.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client, Tree
+from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client, Tree
 
 
 @pytest.mark.parametrize(

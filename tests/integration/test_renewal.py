@@ -10,8 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.loopback import PATIENCE
-from tests.worlds import run
+from tests.support.loopback import PATIENCE
+from tests.support.worlds import run
 
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.standalone.server import Ready, Settings, serve

@@ -13,7 +13,7 @@ from tests.integration.objects import (
     create,
     names,
 )
-from tests.loopback import Client, Serving
+from tests.support.loopback import Client, Serving
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.objects import build_config, create, names, revision
-from tests.loopback import Client, Serving, Tree
+from tests.support.loopback import Client, Serving, Tree
 
 from virtshape.standalone.backup import copy_system
 

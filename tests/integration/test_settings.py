@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.loopback import Client, Reply, Tree
+from tests.support.loopback import Client, Reply, Tree
 
 PATH = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
 OLDER = "/apis/kubevirt.io/v1alpha3/namespaces/kubevirt/kubevirts/kubevirt"

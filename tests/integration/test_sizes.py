@@ -6,7 +6,16 @@ import time
 
 import pytest
 from tests.integration.objects import Place, build_config, build_vm, create, revision
-from tests.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, PATIENCE, STRATEGIC_PATCH, Client, Reply, Serving
+from tests.support.loopback import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    MERGE_PATCH,
+    PATIENCE,
+    STRATEGIC_PATCH,
+    Client,
+    Reply,
+    Serving,
+)
 
 from virtshape.apiserver.limits import LARGEST_OBJECT
 from virtshape.apiserver.objects import make_write

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 from tests.integration.objects import GROUP, Place, build_config, build_instancetype, build_vm, create, revision
-from tests.loopback import Client, Serving, Tree
+from tests.support.loopback import Client, Serving, Tree
 
 
 def with_metadata(tree: Tree, **metadata: object) -> Tree:

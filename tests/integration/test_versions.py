@@ -2,7 +2,7 @@
 
 import pytest
 from tests.integration.objects import GROUP, Place, build_instancetype, build_vm, create, names, revision
-from tests.loopback import Client, Tree
+from tests.support.loopback import Client, Tree
 
 VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
 DEPRECATED = ("v1alpha1", "v1alpha2")

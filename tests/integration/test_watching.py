@@ -4,7 +4,7 @@ import time
 
 import pytest
 from tests.integration.objects import Place, build_config, build_instancetype, build_vm, create, names, revision
-from tests.loopback import PATIENCE, Client, Serving, Tree
+from tests.support.loopback import PATIENCE, Client, Serving, Tree
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree, build_instancetype, build_preference, build_vm
+from tests.support.build import Tree, build_instancetype, build_preference, build_vm
 
 from virtshape.admission.instancetype import check_instancetype
 from virtshape.admission.vm import check_vm

@@ -2,7 +2,7 @@
 
 import copy
 
-from tests.build import Tree, build_flavor, build_flavor_preference, build_vm
+from tests.support.build import Tree, build_flavor, build_flavor_preference, build_vm
 
 from virtshape.admission.mutate import mutate_vm
 from virtshape.admission.vm import check_vm

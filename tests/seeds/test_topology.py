@@ -1,8 +1,8 @@
 """The topology design's two examples: vCPUs laid out by a preference, and by the instance type itself."""
 
 import pytest
-from tests.build import Tree, build_instancetype, build_preference
-from tests.commands import call_virtctl
+from tests.support.build import Tree, build_instancetype, build_preference
+from tests.support.commands import call_virtctl
 
 from virtshape.admission.instancetype import check_instancetype
 from virtshape.admission.vm import check_vm

@@ -6,8 +6,15 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.build import Tree, build_flavor, build_flavor_preference, build_instancetype, build_preference, build_vm
-from tests.strategies import structs
+from tests.support.build import (
+    Tree,
+    build_flavor,
+    build_flavor_preference,
+    build_instancetype,
+    build_preference,
+    build_vm,
+)
+from tests.support.strategies import structs
 
 from virtshape.admission.mutate import mutate_vm
 from virtshape.admission.vm import check_vm

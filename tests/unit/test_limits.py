@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
-from tests.containers import build_index, build_layer, build_layout, digest, write_tree
+from tests.support.containers import build_index, build_layer, build_layout, digest, write_tree
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.diagnosis import MAX_PROBLEMS

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.documents import ROOT
-from tests.parallel import APART, HEAVY, SLOW, TOGETHER, find_group
-from tests.skipping import IMPOSSIBLE
+from tests.support.documents import ROOT
+from tests.support.parallel import APART, HEAVY, SLOW, TOGETHER, find_group
+from tests.support.skipping import IMPOSSIBLE
 
 SKIPPED = f"""
 import pytest
@@ -35,7 +35,7 @@ def run_pytest(folder: Path, **environment: str) -> str:
     path = folder / "test_sample.py"
     path.write_text(SKIPPED)
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.skipping", path],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.support.skipping", path],
         capture_output=True,
         text=True,
         check=False,

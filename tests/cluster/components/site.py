@@ -18,8 +18,8 @@ from typing import Any
 
 from tests.cluster.installing import retry
 from tests.cluster.plane import Plane
-from tests.demo import find_port
 from tests.e2e.kubectl import Kubectl
+from tests.support.demo import find_port
 
 from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
 from virtshape.cluster.manifests.naming import Component

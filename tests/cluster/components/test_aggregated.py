@@ -14,7 +14,7 @@ from tests.cluster.components.kubelet import PlayedKubelet, played_kubelet
 from tests.cluster.components.site import Site, Worker
 from tests.cluster.installing import retry
 from tests.e2e.kubectl import Kubectl
-from tests.podlives import NODE, Stage
+from tests.support.podlives import NODE, Stage
 
 from virtshape.api.core.node import Node
 from virtshape.client.actions import act

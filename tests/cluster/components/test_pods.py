@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from tests.cluster.components.site import SYSTEM, Site, Worker
-from tests.podlives import PLAYS, Stage, controlled_pods
+from tests.support.podlives import PLAYS, Stage, controlled_pods
 
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.build import Tree
 from tests.cluster.components.cdi import STORAGE, StandIn, TokenRequest, standing_in
 from tests.cluster.components.node import Node, running_node
 from tests.cluster.components.site import Site, Worker
 from tests.cluster.components.virtctl import PATIENCE, Virtctl
-from tests.demo import PROMPT, get_demo
 from tests.e2e import agent, sshd
 from tests.e2e.guests import eventually
 from tests.e2e.kubectl import Kubectl
+from tests.support.build import Tree
+from tests.support.demo import PROMPT, get_demo
 
 from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.images.errors import ImageError

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.cluster.components.site import PATIENCE, SYSTEM, Site, Worker
 from tests.cluster.installing import retry, wait_for_kinds
-from tests.demo import find_port
 from tests.e2e.kubectl import Kubectl
+from tests.support.demo import find_port
 
 from virtshape.cluster.manifests.crds import build_definitions
 from virtshape.cluster.manifests.options import Options

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.e2e.kubectl import Ran
-from tests.terminals import Terminal
+from tests.support.terminals import Terminal
 
 PROGRAM = Path(sys.executable).parent / "virtctl"
 PATIENCE = 300.0

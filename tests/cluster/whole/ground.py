@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.build import Tree
 from tests.cluster.components.kubelet import played_kubelet
 from tests.cluster.components.nodes import NODE, played_nodes
 from tests.cluster.components.site import SYSTEM, Site
 from tests.cluster.plane import Plane
-from tests.controlled import Place, Wrap
-from tests.podlives import controlled_pods
+from tests.support.build import Tree
+from tests.support.controlled import Place, Wrap
+from tests.support.podlives import controlled_pods
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.node import Node

@@ -12,7 +12,6 @@ from types import ModuleType
 import pytest
 from tests.cluster.components.site import Site
 from tests.cluster.whole.ground import placed
-from tests.controlled import Place, instancetype_tree
 from tests.integration.controllers import (
     test_collecting,
     test_crash,
@@ -25,6 +24,7 @@ from tests.integration.controllers import (
     test_slim,
     test_volumes,
 )
+from tests.support.controlled import Place, instancetype_tree
 
 MODULES: tuple[ModuleType, ...] = (
     test_collecting,

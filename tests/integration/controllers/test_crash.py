@@ -9,8 +9,8 @@ import itertools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tests.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
-from tests.worlds import run
+from tests.support.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
+from tests.support.worlds import run
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.cdi import DataVolume

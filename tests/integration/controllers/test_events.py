@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from tests.build import build_vm
-from tests.controlled import Place, placed
-from tests.lives import NOW, STAMP
-from tests.worlds import run
+from tests.support.build import build_vm
+from tests.support.controlled import Place, placed
+from tests.support.lives import NOW, STAMP
+from tests.support.worlds import run
 
 from virtshape.api.codec import to_tree
 from virtshape.controllers.eventexpiry import EventExpiry

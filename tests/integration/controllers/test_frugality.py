@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.controlled import instancetype_tree, placed, preference_tree, vm_tree
-from tests.worlds import run
+from tests.support.controlled import instancetype_tree, placed, preference_tree, vm_tree
+from tests.support.worlds import run
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.kubevirt.machine import VirtualMachine

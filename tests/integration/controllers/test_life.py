@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
-from tests.worlds import run
+from tests.support.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
+from tests.support.worlds import run
 
 from virtshape.api.codec import to_tree
 from virtshape.api.core.node import Node

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.build import Tree
-from tests.controlled import Place, eventually, placed, vm_tree
-from tests.worlds import run
+from tests.support.build import Tree
+from tests.support.controlled import Place, eventually, placed, vm_tree
+from tests.support.worlds import run
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine

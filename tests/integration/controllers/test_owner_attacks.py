@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.build import Tree
-from tests.controlled import Place, eventually, placed
-from tests.worlds import run
+from tests.support.build import Tree
+from tests.support.controlled import Place, eventually, placed
+from tests.support.worlds import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.core.config import ConfigMap

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.podlives import PLAYS, Stage, controlled_pods
-from tests.worlds import opened, run
+from tests.support.podlives import PLAYS, Stage, controlled_pods
+from tests.support.worlds import opened, run
 
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tests.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
 from tests.integration.controllers.test_references import configure
-from tests.worlds import run
+from tests.support.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
+from tests.support.worlds import run
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.build import Tree
-from tests.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
-from tests.worlds import run
+from tests.support.build import Tree
+from tests.support.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
+from tests.support.worlds import run
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype

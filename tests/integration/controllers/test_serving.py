@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.controlled import Place, instancetype_tree, preference_tree, vm_tree
-from tests.worlds import run
+from tests.support.controlled import Place, instancetype_tree, preference_tree, vm_tree
+from tests.support.worlds import run
 
 from virtshape.api.core.node import Node
 from virtshape.client.http import HttpTransport

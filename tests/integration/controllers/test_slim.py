@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.controlled import instancetype_tree, placed
-from tests.worlds import run
+from tests.support.controlled import instancetype_tree, placed
+from tests.support.worlds import run
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.client.resources import metadata_of

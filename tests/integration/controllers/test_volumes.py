@@ -6,9 +6,9 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from tests.build import Tree
-from tests.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
-from tests.worlds import run
+from tests.support.build import Tree
+from tests.support.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
+from tests.support.worlds import run
 
 from virtshape.api.cdi import DataSource, DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.guests import PATIENCE, adopt, check_machine, keeping
+from tests.support.guests import PATIENCE, adopt, check_machine, keeping
 
 from virtshape.launcher.node.remains import find_report
 from virtshape.launcher.report import Report
@@ -24,7 +24,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def start_and_kill_supervisor(data: Path) -> str:
     """Have another process start a guest, and kill it; the guest's uid."""
-    command = [sys.executable, "-m", "tests.supervisor", str(data)]
+    command = [sys.executable, "-m", "tests.support.supervisor", str(data)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as process:
         assert process.stdout is not None
         uid = process.stdout.readline().strip()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.demo import PATIENCE, Machine, find_port, get_demo
+from tests.support.demo import PATIENCE, Machine, find_port, get_demo
 
 from virtshape.launcher.images.demo.build import ensure_demo_image
 from virtshape.launcher.images.demo.disk import ARGUMENTS

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.guests import Tree, check_machine, keeping
+from tests.support.guests import Tree, check_machine, keeping
 
 from virtshape.launcher.node.remains import is_alive
 from virtshape.launcher.request import AskOs, Connect, Kill, Pause, Reset, SetMemory, SetVcpus, Status, Unpause

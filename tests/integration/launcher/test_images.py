@@ -9,9 +9,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.containers import MANIFEST, build_index, build_layer, build_manifest, digest, pack
-from tests.debian import ensure_program
-from tests.demo import PATIENCE, find_port
+from tests.support.containers import MANIFEST, build_index, build_layer, build_manifest, digest, pack
+from tests.support.debian import ensure_program
+from tests.support.demo import PATIENCE, find_port
 
 from virtshape.launcher.images.clone import clone_image
 from virtshape.launcher.images.containers import ContainerImages

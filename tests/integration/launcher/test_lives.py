@@ -7,9 +7,9 @@ from http.client import HTTPResponse
 from pathlib import Path
 
 import pytest
-from tests.build import Tree
-from tests.demo import get_demo
-from tests.guests import BOOT_PATIENCE, PATIENCE, PROMPT, check_machine, keeping
+from tests.support.build import Tree
+from tests.support.demo import get_demo
+from tests.support.guests import BOOT_PATIENCE, PATIENCE, PROMPT, check_machine, keeping
 
 from virtshape.launcher.request import Connect, SoftReboot
 

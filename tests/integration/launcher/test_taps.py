@@ -7,8 +7,8 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from tests.bridges import bridging, list_plugged
-from tests.equipment import POD, build_instance, card
+from tests.support.bridges import bridging, list_plugged
+from tests.support.equipment import POD, build_instance, card
 
 from virtshape.launcher.host import Host
 from virtshape.launcher.node.account import choose_account

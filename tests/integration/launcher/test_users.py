@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.guests import build_guest, check_machine, keeping
+from tests.support.guests import build_guest, check_machine, keeping
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can run guests as users of their own")
 PHRASE = "correct-horse-battery-staple"

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from tests.build import Tree
-from tests.controlled import Place, eventually, placed
-from tests.stored import (
+from tests.support.build import Tree
+from tests.support.controlled import Place, eventually, placed
+from tests.support.stored import (
     MIB,
     claim_tree,
     class_tree,
@@ -17,7 +17,7 @@ from tests.stored import (
     wait_for_event,
     wait_until,
 )
-from tests.worlds import run
+from tests.support.worlds import run
 
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import LocalVolumeSource, PersistentVolume, PersistentVolumeSpec

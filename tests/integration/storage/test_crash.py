@@ -5,9 +5,9 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from tests.controlled import Mortal, Place, eventually, placed, settle
-from tests.stored import claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
-from tests.worlds import run
+from tests.support.controlled import Mortal, Place, eventually, placed, settle
+from tests.support.stored import claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
+from tests.support.worlds import run
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from tests.build import Tree
-from tests.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
-from tests.stored import (
+from tests.support.build import Tree
+from tests.support.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
+from tests.support.stored import (
     MIB,
     claim_tree,
     find_image,
@@ -17,7 +17,7 @@ from tests.stored import (
     wait_for_volume,
     wait_until,
 )
-from tests.worlds import run
+from tests.support.worlds import run
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree

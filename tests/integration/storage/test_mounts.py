@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.build import Tree
-from tests.controlled import Place, eventually, placed
-from tests.stored import MIB, claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
-from tests.worlds import run
+from tests.support.build import Tree
+from tests.support.controlled import Place, eventually, placed
+from tests.support.stored import MIB, claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
+from tests.support.worlds import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.build import Tree
-from tests.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
-from tests.stored import claim_tree, volume_tree, wait_for_volume
-from tests.worlds import run
+from tests.support.build import Tree
+from tests.support.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
+from tests.support.stored import claim_tree, volume_tree, wait_for_volume
+from tests.support.worlds import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.core.persistentvolume import PersistentVolume

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.build import Tree
-from tests.controlled import Place, placed
-from tests.stored import MIB, find_image, volume_tree, wait_for_event, wait_for_volume, wait_until
-from tests.worlds import SECONDS, run
+from tests.support.build import Tree
+from tests.support.controlled import Place, placed
+from tests.support.stored import MIB, find_image, volume_tree, wait_for_event, wait_for_volume, wait_until
+from tests.support.worlds import SECONDS, run
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.terminals import Terminal
+from tests.support.terminals import Terminal
 
 ROOT = Path(__file__).parents[3]
 VIRTCTL = Path(sys.executable).parent / "virtctl"
@@ -25,7 +25,7 @@ class Guests:
 
     def __init__(self, folder: Path, *names: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.echoserver", folder, *names],
+            [sys.executable, "-m", "tests.support.echoserver", folder, *names],
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.doors import ANSWER, ECHO, GREETING
 from tests.integration.streams.conftest import PATIENCE, Guests
+from tests.support.doors import ANSWER, ECHO, GREETING
 
 SAID = [
     (["pause", "vm", "web"], "VMI web was scheduled to pause\n"),

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 import uvloop
-from tests.doors import ECHO, GREETING, HELLO, POUR
-from tests.visits import PLACE, Visit, until, visiting
-from tests.worlds import SECONDS
+from tests.support.doors import ECHO, GREETING, HELLO, POUR
+from tests.support.visits import PLACE, Visit, until, visiting
+from tests.support.worlds import SECONDS
 
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.apiserver.auth.users import create_user

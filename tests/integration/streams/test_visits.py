@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.doors import ECHO, GREETING, HELLO, IGNORE, MANY, POUR
-from tests.visits import PLACE, Visit, until, visiting
-from tests.worlds import run
+from tests.support.doors import ECHO, GREETING, HELLO, IGNORE, MANY, POUR
+from tests.support.visits import PLACE, Visit, until, visiting
+from tests.support.worlds import run
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.machine import VirtualMachine

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree, build_flavor, build_instancetype, build_preference, build_revision, build_vm
+from tests.support.build import Tree, build_flavor, build_instancetype, build_preference, build_revision, build_vm
 from tests.unit.admission.worlds import NOW, SmallWorld
 
 from virtshape.admission.admit import admit

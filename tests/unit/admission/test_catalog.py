@@ -1,7 +1,7 @@
 """Whatever the catalogue makes of a VM is a guest that no rule has anything against."""
 
 import pytest
-from tests.build import Tree, build_vm
+from tests.support.build import Tree, build_vm
 from tests.unit.admission.worlds import SmallWorld
 
 from virtshape.admission.admit import admit

@@ -1,7 +1,7 @@
 """From which other namespaces content is taken."""
 
 import pytest
-from tests.build import Tree, build_vm
+from tests.support.build import Tree, build_vm
 from tests.unit.controllers.storage.build import build_data_volume
 
 from virtshape.admission.clones import (

@@ -1,7 +1,7 @@
 """What becomes of the configuration before it is stored."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 
 from virtshape.admission.configuration import admit_configuration
 from virtshape.api.status import StatusError

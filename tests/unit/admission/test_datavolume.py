@@ -1,7 +1,7 @@
 """DataVolumes that contradict themselves."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 
 from virtshape.admission.datavolume import check_data_volume
 from virtshape.admission.violation import split

@@ -1,7 +1,7 @@
 """Whether instance types, flavors and preferences may be stored."""
 
 import pytest
-from tests.build import Tree, build_flavor, build_instancetype_spec, build_preference_spec
+from tests.support.build import Tree, build_flavor, build_instancetype_spec, build_preference_spec
 
 from virtshape.admission.instancetype import check_instancetype, check_preference
 from virtshape.api.codec import from_tree

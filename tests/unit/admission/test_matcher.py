@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree, build_vm
+from tests.support.build import Tree, build_vm
 
 from virtshape.admission.matcher import check_matchers, clear_captured_revisions
 from virtshape.api.codec import to_tree

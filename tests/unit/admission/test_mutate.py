@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree, build_flavor_preference, build_preference, build_revision, build_source, build_vm
+from tests.support.build import Tree, build_flavor_preference, build_preference, build_revision, build_source, build_vm
 
 from virtshape.admission.mutate import mutate_vm
 from virtshape.api.codec import to_tree

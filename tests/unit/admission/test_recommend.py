@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.build import build_instancetype_spec, build_preference_spec
+from tests.support.build import build_instancetype_spec, build_preference_spec
 
 from virtshape.admission.recommend import Need, Offer, recommend
 from virtshape.api.quantity import Quantity

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import (
+from tests.support.build import (
     Tree,
     build_flavor,
     build_instancetype,

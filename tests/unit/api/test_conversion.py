@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.strategies import structs
+from tests.support.strategies import structs
 
 from virtshape.api import codec
 from virtshape.api.conversion import VERSIONS, PayloadError, convert, convert_bytes, read_revision_payload

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from msgspec import Struct
-from tests.kinds import find_kinds
+from tests.support.kinds import find_kinds
 
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.flavor import v1alpha1 as flavor

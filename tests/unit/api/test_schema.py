@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from msgspec import Meta, Struct
-from tests.kinds import find_kinds
+from tests.support.kinds import find_kinds
 
 from virtshape.api.description import describe
 from virtshape.api.instancetype import v1beta1, v1beta2

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree, build_vm
+from tests.support.build import Tree, build_vm
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

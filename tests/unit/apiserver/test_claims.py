@@ -1,7 +1,7 @@
 """What of claims and storage classes may be changed."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 
 from virtshape.apiserver.claims import asks_for_more, check_claim, check_class
 

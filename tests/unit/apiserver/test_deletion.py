@@ -4,7 +4,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.status import StatusError

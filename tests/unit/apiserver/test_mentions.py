@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.build import Tree, build_vm
+from tests.support.build import Tree, build_vm
 
 from virtshape.api.codec import to_tree
 from virtshape.apiserver.mentions import MACHINES, Mentions

@@ -5,7 +5,7 @@ import sys
 
 import click
 import pytest
-from tests.commands import call_virtctl
+from tests.support.commands import call_virtctl
 
 from virtshape.cli import completion
 from virtshape.cli.virtshape import virtshape

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 import pytest
-from tests.commands import call_virtctl
-from tests.webserver import Answer, Request, serve
+from tests.support.commands import call_virtctl
+from tests.support.webserver import Answer, Request, serve
 
 from virtshape.api.yaml import write_yaml
 from virtshape.cli.connection import NoServer, Target, complete_vm, current_target, find_server

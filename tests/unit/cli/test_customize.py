@@ -7,8 +7,8 @@ from typing import Any
 import click
 import pytest
 import yaml
-from tests.commands import call_virtctl
-from tests.manifests import write
+from tests.support.commands import call_virtctl
+from tests.support.manifests import write
 
 from virtshape.cli.customize import command, complete_source
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.commands import Outcome, call_virtctl
-from tests.manifests import write
+from tests.support.commands import Outcome, call_virtctl
+from tests.support.manifests import write
 
 Tree = dict[str, Any]
 LABEL = "instancetype.kubevirt.io/default-instancetype"

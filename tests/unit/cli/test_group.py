@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from tests.commands import call_virtctl
+from tests.support.commands import call_virtctl
 
 from virtshape.cli import create, virtctl, virtshape
 from virtshape.cli.command import Command

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.guests import build_guest
+from tests.support.guests import build_guest
 
 from virtshape.api.codec import encode
 from virtshape.cli.errors import run

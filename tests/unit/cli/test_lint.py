@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.linting import documents, instancetype, vm
+from tests.support.linting import documents, instancetype, vm
 
 from virtshape.cli import lint
 from virtshape.cli.errors import run

@@ -1,5 +1,5 @@
 import pytest
-from tests.commands import call_virtctl
+from tests.support.commands import call_virtctl
 
 from virtshape.cli.errors import NotUnderstood
 from virtshape.cli.machine import read_machine

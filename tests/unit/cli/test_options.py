@@ -1,4 +1,4 @@
-from tests.commands import call_virtctl
+from tests.support.commands import call_virtctl
 
 
 def test_the_flags_of_every_command_are_listed() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 import click
 import pytest
 import yaml
-from tests.commands import call_virtctl
-from tests.manifests import write
+from tests.support.commands import call_virtctl
+from tests.support.manifests import write
 
 from virtshape.cli.recommend import command, complete_preference
 

@@ -2,7 +2,7 @@ import re
 from importlib.metadata import version
 
 import pytest
-from tests.commands import call_virtctl
+from tests.support.commands import call_virtctl
 
 
 def test_its_own_version_is_one_line_for_people() -> None:

@@ -6,7 +6,7 @@ import re
 from typing import Any, cast
 
 import pytest
-from tests.commands import Outcome, call_virtctl
+from tests.support.commands import Outcome, call_virtctl
 
 from virtshape.cli.connection import Session
 from virtshape.client.access import Access

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.controlled import instancetype_tree
-from tests.worlds import opened, run
+from tests.support.controlled import instancetype_tree
+from tests.support.worlds import opened, run
 
 from virtshape.admission.world import World
 from virtshape.api.apps import ControllerRevision

@@ -1,7 +1,7 @@
 """Annotations: an instance type's may not be changed, a preference's may."""
 
 import pytest
-from tests.shaping import list_clashes, shape
+from tests.support.shaping import list_clashes, shape
 
 Annotations = dict[str, str]
 

@@ -1,8 +1,8 @@
 """The order in which things apply, and that nothing applies beside a conflict."""
 
 import pytest
-from tests.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
-from tests.shaping import list_clashes, shape, shape_spec
+from tests.support.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
+from tests.support.shaping import list_clashes, shape, shape_spec
 
 from virtshape.api.codec import encode
 from virtshape.api.meta import ObjectMeta

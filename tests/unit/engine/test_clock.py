@@ -1,8 +1,8 @@
 """The clock's offset and its timers, each as a whole."""
 
 import pytest
-from tests.build import Tree
-from tests.shaping import shape_domain
+from tests.support.build import Tree
+from tests.support.shaping import shape_domain
 
 UTC: Tree = {"utc": {"offsetSeconds": 60}}
 ROME: Tree = {"timezone": "Europe/Rome"}

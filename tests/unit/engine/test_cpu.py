@@ -1,8 +1,8 @@
 """vCPUs: an instance type's number, its exact topology, and the number that a VM names by itself."""
 
 import pytest
-from tests.build import Tree, build_preference_spec, build_spec
-from tests.shaping import SIZELESS, list_clashes, shape, shape_domain
+from tests.support.build import Tree, build_preference_spec, build_spec
+from tests.support.shaping import SIZELESS, list_clashes, shape, shape_domain
 
 from virtshape.api.codec import from_tree
 from virtshape.api.instancetype.v1beta2 import CPUInstancetype

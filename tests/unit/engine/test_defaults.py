@@ -1,7 +1,7 @@
 """What stands in a VMI where nobody said anything."""
 
 import pytest
-from tests.build import Tree, build_spec
+from tests.support.build import Tree, build_spec
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration

@@ -1,8 +1,8 @@
 """GPUs and host devices of an instance type; inputs, sound, video and panic devices of a preference."""
 
 import pytest
-from tests.build import Tree
-from tests.shaping import list_clashes, shape_domain
+from tests.support.build import Tree
+from tests.support.shaping import list_clashes, shape_domain
 
 GPUS = [{"name": "a", "deviceName": "nvidia.com/A100"}, {"name": "b", "deviceName": "nvidia.com/A100"}]
 DISPLAY = {"display": {"enabled": True}}

@@ -1,8 +1,8 @@
 """Disks: one for each volume, and what a preference says of them."""
 
 import pytest
-from tests.build import Tree, build_spec
-from tests.shaping import shape_domain
+from tests.support.build import Tree, build_spec
+from tests.support.shaping import shape_domain
 
 from virtshape.api.codec import to_tree
 from virtshape.engine.disks import apply_default_disks

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree, build_instancetype_spec, build_preference_spec, build_vm
+from tests.support.build import Tree, build_instancetype_spec, build_preference_spec, build_vm
 
 from virtshape.engine.draft import Trace
 from virtshape.engine.expand import Shape, expand_vm

@@ -7,9 +7,9 @@ The table is held against the structs: a field added without saying what it give
 from dataclasses import dataclass, field
 
 import pytest
-from tests.build import Tree, build_flavor, build_spec
-from tests.fields import list_fields
-from tests.shaping import SIZED, list_clashes, shape, shape_spec
+from tests.support.build import Tree, build_flavor, build_spec
+from tests.support.fields import list_fields
+from tests.support.shaping import SIZED, list_clashes, shape, shape_spec
 
 from virtshape.api.codec import to_tree
 from virtshape.api.flavor.v1alpha1 import VirtualMachineFlavorSpec

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.build import Tree, build_flavor_preference, build_preference_spec, build_spec, build_vm
-from tests.fields import list_fields
-from tests.shaping import shape, shape_spec
+from tests.support.build import Tree, build_flavor_preference, build_preference_spec, build_spec, build_vm
+from tests.support.fields import list_fields
+from tests.support.shaping import shape, shape_spec
 
 from virtshape.api.codec import to_tree
 from virtshape.api.flavor import v1alpha1 as flavor

@@ -1,8 +1,8 @@
 """Guest features: each its own, Hyper-V feature by feature."""
 
 import pytest
-from tests.build import Tree
-from tests.shaping import shape_domain
+from tests.support.build import Tree
+from tests.support.shaping import shape_domain
 
 from virtshape.api.kubevirt.features import FeatureHyperv
 

@@ -1,8 +1,8 @@
 """BIOS or EFI, with or without Secure Boot."""
 
 import pytest
-from tests.build import Tree
-from tests.shaping import shape_domain
+from tests.support.build import Tree
+from tests.support.shaping import shape_domain
 
 BIOS: Tree = {"bios": {}}
 EFI: Tree = {"efi": {}}

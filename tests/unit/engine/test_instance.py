@@ -1,7 +1,7 @@
 """What a VMI gets at its admission, beyond what an expanded VM shows."""
 
 import pytest
-from tests.build import Tree, build_preference_spec, build_spec
+from tests.support.build import Tree, build_preference_spec, build_spec
 
 from virtshape.api.codec import encode, from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration

@@ -1,8 +1,8 @@
 """The machine type: the VM's, the preferred one, the configured one, the architecture's."""
 
 import pytest
-from tests.build import Tree
-from tests.shaping import shape_domain
+from tests.support.build import Tree
+from tests.support.shaping import shape_domain
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration

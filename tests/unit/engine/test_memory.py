@@ -1,8 +1,8 @@
 """Guest memory: an instance type's, the VM's own, and what is requested for it."""
 
 import pytest
-from tests.build import Tree, build_spec
-from tests.shaping import SIZELESS, list_clashes, shape, shape_domain
+from tests.support.build import Tree, build_spec
+from tests.support.shaping import SIZELESS, list_clashes, shape, shape_domain
 
 from virtshape.api.quantity import Quantity
 from virtshape.engine.conflict import Conflict

@@ -1,8 +1,8 @@
 """Interfaces: the default one, and what a preference says of model and binding."""
 
 import pytest
-from tests.build import Tree, build_spec
-from tests.shaping import shape_domain
+from tests.support.build import Tree, build_spec
+from tests.support.shaping import shape_domain
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration

@@ -1,8 +1,8 @@
 """Node selector and scheduler of an instance type."""
 
 import pytest
-from tests.build import Tree, build_instancetype_spec, build_spec
-from tests.shaping import list_clashes, shape_spec
+from tests.support.build import Tree, build_instancetype_spec, build_spec
+from tests.support.shaping import list_clashes, shape_spec
 
 from virtshape.engine.placement import apply_placement
 

@@ -1,7 +1,7 @@
 """What a preference requires: vCPUs, memory and architecture, whoever gives them."""
 
 import pytest
-from tests.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
+from tests.support.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
 
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.engine.conflict import Conflict

@@ -1,8 +1,8 @@
 """I/O threads and launch security: taken whole from the instance type, or left to the VM."""
 
 import pytest
-from tests.build import Tree
-from tests.shaping import list_clashes, shape_domain
+from tests.support.build import Tree
+from tests.support.shaping import list_clashes, shape_domain
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.build import Tree, build_preference_spec
+from tests.support.build import Tree, build_preference_spec
 
 from virtshape.api.codec import from_tree
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec

@@ -1,7 +1,7 @@
 """The storage class for volumes that a VM has made for it."""
 
 import pytest
-from tests.build import Tree, build_vm
+from tests.support.build import Tree, build_vm
 
 from virtshape.api.codec import to_tree
 from virtshape.api.instancetype.preference import VolumePreferences

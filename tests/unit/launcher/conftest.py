@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from lxml.etree import RelaxNG, parse
-from tests.driver import SCHEMA, Driver, find_absence, open_driver
+from tests.support.driver import SCHEMA, Driver, find_absence, open_driver
 
 
 @pytest.fixture(scope="session")

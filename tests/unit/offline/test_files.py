@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.manifests import write
+from tests.support.manifests import write
 
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.machine import VirtualMachine

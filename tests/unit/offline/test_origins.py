@@ -2,7 +2,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.build import (
+from tests.support.build import (
     Tree,
     build_flavor,
     build_instancetype,

@@ -3,7 +3,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.build import (
+from tests.support.build import (
     build_flavor,
     build_instancetype,
     build_preference,

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.build import (
+from tests.support.build import (
     Tree,
     build_flavor,
     build_flavor_preference,

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
-from tests.build import SourceKind, Tree, build_source, build_vm
+from tests.support.build import SourceKind, Tree, build_source, build_vm
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.machine import InstancetypeMatcher, PreferenceMatcher, VirtualMachine

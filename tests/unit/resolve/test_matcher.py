@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from tests.build import build_vm
+from tests.support.build import build_vm
 
 from virtshape.api.kubevirt.machine import FlavorMatcher, InstancetypeMatcher, PreferenceMatcher
 from virtshape.api.status import Cause, StatusError

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.documents import ROOT
+from tests.support.documents import ROOT
 
 from virtshape.supervise.tasks import TASKS
 

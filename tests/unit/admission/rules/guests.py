@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tests.build import Tree, build_spec
+from tests.support.build import Tree, build_spec
 
 from virtshape.admission.violation import Violation, split
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.admission.rules.guests import Told, expect, guest
 
 from virtshape.admission.rules.rare import check_rare

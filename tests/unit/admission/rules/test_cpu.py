@@ -1,7 +1,7 @@
 """What vCPUs may be asked for."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, domain, expect
 
 from virtshape.admission.rules.instance import check_guest

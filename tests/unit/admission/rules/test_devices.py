@@ -1,7 +1,7 @@
 """What other devices may say, and in which order they boot."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.admission.rules.guests import POD, VOLUMES, D, Told, devices, disk, expect
 
 from virtshape.admission.rules.instance import check_guest

@@ -1,7 +1,7 @@
 """What disks and filesystems may say, and what is behind them."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.admission.rules.guests import VOLUMES, D, Told, devices, disk, expect, guest, volume
 
 from virtshape.admission.rules.instance import check_guest

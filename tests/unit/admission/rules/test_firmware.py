@@ -1,7 +1,7 @@
 """How a guest may boot."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, domain, expect
 
 from virtshape.admission.rules.instance import check_guest

@@ -1,7 +1,7 @@
 """What a guest may say as a whole: rules that have no topic of their own, and guests that keep them all."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.admission.rules.guests import POD, VOLUMES, D, devices, domain, guest, refuse
 
 from virtshape.admission.rules.instance import check_guest

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree, build_vm
+from tests.support.build import Tree, build_vm
 
 from virtshape.admission.rules.machine import check_machine
 from virtshape.admission.violation import split

@@ -1,7 +1,7 @@
 """Which volumes may be which disks, licence tables and volumes of the system's own."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, devices, disk, domain, expect, guest
 
 from virtshape.admission.rules.rare import check_rare

@@ -1,7 +1,7 @@
 """What names a guest may have, and how it may look for others."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.admission.rules.guests import Told, expect, guest
 
 from virtshape.admission.rules.instance import check_guest

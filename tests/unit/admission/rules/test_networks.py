@@ -1,7 +1,7 @@
 """What networks and the interfaces on them may say."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.admission.rules.guests import POD, D, Told, devices, expect, guest, interface
 
 from virtshape.admission.rules.instance import check_guest

@@ -1,7 +1,7 @@
 """Where and when a guest may run, and how it may be asked how it is."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.admission.rules.guests import Told, expect, guest, interface
 
 from virtshape.admission.rules.instance import check_guest

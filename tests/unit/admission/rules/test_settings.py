@@ -1,7 +1,7 @@
 """What an administrator may set, and what there is to know about it."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 
 from virtshape.admission.rules.gates import ACTIVE, describe_gate
 from virtshape.admission.rules.settings import check_settings

@@ -1,7 +1,7 @@
 """What volumes may say of their sources."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.admission.rules.guests import Told, expect, guest, volume
 
 from virtshape.admission.rules.instance import check_guest

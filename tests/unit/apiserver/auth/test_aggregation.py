@@ -1,5 +1,5 @@
 import pytest
-from tests.access import BOB, build_binding, build_gathering, build_role, build_rule, want
+from tests.support.access import BOB, build_binding, build_gathering, build_role, build_rule, want
 
 from virtshape.api.codec import from_tree
 from virtshape.api.rbac import PolicyRule

@@ -1,5 +1,5 @@
 import pytest
-from tests.access import ADMIN, BOB, RBAC, ROBOT, Tree, build_binding, build_role, build_rule, may, want
+from tests.support.access import ADMIN, BOB, RBAC, ROBOT, Tree, build_binding, build_role, build_rule, may, want
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User

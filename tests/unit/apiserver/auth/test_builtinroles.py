@@ -1,5 +1,5 @@
 import pytest
-from tests.access import BOB, RBAC, build_binding, may, want
+from tests.support.access import BOB, RBAC, build_binding, may, want
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.apiserver.auth.authorization import Attributes

@@ -1,5 +1,5 @@
 import pytest
-from tests.access import ADMIN, BOB, RBAC, Tree, build_binding, build_gathering, build_role, build_rule
+from tests.support.access import ADMIN, BOB, RBAC, Tree, build_binding, build_gathering, build_role, build_rule
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authorization import Authorizer

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.access import RBAC, Tree, build_binding, build_gathering, build_role, build_rule
+from tests.support.access import RBAC, Tree, build_binding, build_gathering, build_role, build_rule
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.rbac import ClusterRoleBinding

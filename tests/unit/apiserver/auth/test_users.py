@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import pytest
 from cryptography import x509
-from tests.access import want
+from tests.support.access import want
 
 from virtshape.api.codec import to_tree
 from virtshape.api.status import StatusError

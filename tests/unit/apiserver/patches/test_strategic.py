@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from msgspec import inspect
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.apiserver.trees import TREES
 
 from virtshape.api.apps import Deployment

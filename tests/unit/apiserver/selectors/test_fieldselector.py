@@ -1,7 +1,7 @@
 """Field selectors find objects by the fields that Kubernetes finds them by, and by no others."""
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.status import StatusError

@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.build import Tree
+from tests.support.build import Tree
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.selectors.selector import (

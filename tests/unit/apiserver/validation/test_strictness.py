@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.build import Tree
-from tests.strategies import structs
+from tests.support.build import Tree
+from tests.support.strategies import structs
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.commands import call_virtctl
+from tests.support.commands import call_virtctl
 
 from virtshape.cli.create.cloudinit import CloudInit, build_cloud_init, read_keys, render_user_data
 from virtshape.cli.create.parameters import ParameterError

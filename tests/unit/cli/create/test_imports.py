@@ -2,7 +2,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from tests.commands import call_virtctl
+from tests.support.commands import call_virtctl
 
 from virtshape.cli.create.sources import TYPES
 

@@ -2,7 +2,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.commands import call_virtctl
+from tests.support.commands import call_virtctl
 
 Tree = dict[str, Any]
 

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.commands import call_virtctl
+from tests.support.commands import call_virtctl
 
 Tree = dict[str, Any]
 

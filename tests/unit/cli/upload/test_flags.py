@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.commands import call_virtctl
+from tests.support.commands import call_virtctl
 
 from virtshape.cli.upload.flags import read_wanted
 from virtshape.cli.upload.objects import Wanted

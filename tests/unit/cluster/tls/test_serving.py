@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.worlds import opened, run
+from tests.support.worlds import opened, run
 
 from virtshape.api.core.config import Secret
 from virtshape.api.meta import ObjectMeta

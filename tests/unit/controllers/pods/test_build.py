@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree
-from tests.lives import build_vmi
+from tests.support.build import Tree
+from tests.support.lives import build_vmi
 
 from virtshape.api.codec import decode, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree
-from tests.lives import build_vmi
+from tests.support.build import Tree
+from tests.support.lives import build_vmi
 from tests.unit.controllers.pods.build import READY, RUNNING, build_pod, ended, waiting
 
 from virtshape.api.core.podspec import Pod

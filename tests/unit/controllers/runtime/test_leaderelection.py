@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.worlds import opened, run
+from tests.support.worlds import opened, run
 
 from virtshape.api.coordination import Lease, LeaseSpec
 from virtshape.api.status import StatusError

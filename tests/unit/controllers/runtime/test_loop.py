@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 import pytest
-from tests.worlds import run
+from tests.support.worlds import run
 
 from virtshape.api.status import StatusError
 from virtshape.client.errors import UnreachableError

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.build import Tree
+from tests.support.build import Tree
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import from_tree

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 from tests.unit.controllers.storage.build import build_claim, build_data_volume
 
 from virtshape.api.cdi import DataVolume

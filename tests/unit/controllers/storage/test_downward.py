@@ -1,8 +1,8 @@
 """Facts about an instance as its guest reads them."""
 
 import pytest
-from tests.build import Tree
-from tests.lives import build_vmi
+from tests.support.build import Tree
+from tests.support.lives import build_vmi
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.pod import DownwardAPIVolumeFile

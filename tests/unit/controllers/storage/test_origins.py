@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree
-from tests.knowing import Known
-from tests.lives import STAMP, build_vmi
+from tests.support.build import Tree
+from tests.support.knowing import Known
+from tests.support.lives import STAMP, build_vmi
 from tests.unit.controllers.storage.build import build_bound, build_claim, build_data_volume, build_volume
 
 from virtshape.api.cdi import DataSource, DataSourceSource, DataVolumeSource

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree
-from tests.knowing import Known
-from tests.lives import build_vmi
+from tests.support.build import Tree
+from tests.support.knowing import Known
+from tests.support.lives import build_vmi
 from tests.unit.controllers.storage.build import build_claim
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree
+from tests.support.build import Tree
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration

@@ -1,6 +1,6 @@
 """The instance that starts a VM: named, labelled, owned, and the same machine every time."""
 
-from tests.build import build_instancetype_spec, build_vm
+from tests.support.build import build_instancetype_spec, build_vm
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStateChangeRequest

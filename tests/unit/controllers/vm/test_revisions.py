@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.build import Tree, build_instancetype, build_revision, build_vm
+from tests.support.build import Tree, build_instancetype, build_revision, build_vm
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine

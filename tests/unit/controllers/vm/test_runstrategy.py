@@ -1,8 +1,8 @@
 """What each run strategy asks for, whatever the instance is doing."""
 
 import pytest
-from tests.build import Tree, build_vm
-from tests.lives import EARLIER, LATER, NOW, build_vmi
+from tests.support.build import Tree, build_vm
+from tests.support.lives import EARLIER, LATER, NOW, build_vmi
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

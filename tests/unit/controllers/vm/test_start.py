@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.build import Tree, build_instancetype_spec, build_preference_spec, build_vm
+from tests.support.build import Tree, build_instancetype_spec, build_preference_spec, build_vm
 
 from virtshape.api.codec import encode, from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration

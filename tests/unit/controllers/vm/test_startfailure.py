@@ -1,8 +1,8 @@
 """Failed starts are counted once each, and make the next one wait."""
 
 import pytest
-from tests.build import Tree, build_vm
-from tests.lives import LATER, NOW, build_vmi
+from tests.support.build import Tree, build_vm
+from tests.support.lives import LATER, NOW, build_vmi
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree, build_spec, build_vm
-from tests.lives import EARLIER, LATER, NOW, STAMP, build_vmi
+from tests.support.build import Tree, build_spec, build_vm
+from tests.support.lives import EARLIER, LATER, NOW, STAMP, build_vmi
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.build import build_instancetype, build_preference, build_revision, build_vm
+from tests.support.build import build_instancetype, build_preference, build_revision, build_vm
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine

@@ -1,8 +1,8 @@
 """Why VMs wait for their disks."""
 
 import pytest
-from tests.build import Tree, build_vm
-from tests.knowing import Known
+from tests.support.build import Tree, build_vm
+from tests.support.knowing import Known
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.model import Model

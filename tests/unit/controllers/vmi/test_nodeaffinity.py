@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.build import Tree
-from tests.lives import build_node
+from tests.support.build import Tree
+from tests.support.lives import build_node
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.scheduling import Affinity, Toleration

@@ -1,7 +1,7 @@
 """What libvirt has no element for."""
 
 import pytest
-from tests.domains import design_guest, list_refusals
+from tests.support.domains import design_guest, list_refusals
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.domains import Tree, design_guest
+from tests.support.domains import Tree, design_guest
 
 from virtshape.launcher.check import Check, Checks
 

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.domains import ACCELERATED, EMULATING, Tree, design_guest, list_notes, list_refusals
+from tests.support.domains import ACCELERATED, EMULATING, Tree, design_guest, list_notes, list_refusals
 
 from virtshape.launcher.domain.clock import Clock, Timer
 

@@ -5,7 +5,7 @@ from typing import Any, Union, get_args, get_origin
 
 import pytest
 from msgspec import structs
-from tests.domains import ACCELERATED, GIB, Tree, design_guest
+from tests.support.domains import ACCELERATED, GIB, Tree, design_guest
 
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.model import Model

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.domains import (
+from tests.support.domains import (
     ACCELERATED,
     OVMF,
     OVMF_SECURE,

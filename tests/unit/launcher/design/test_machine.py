@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.domains import ACCELERATED, design_guest, list_refusals
+from tests.support.domains import ACCELERATED, design_guest, list_refusals
 
 from virtshape.launcher.host import Architecture
 

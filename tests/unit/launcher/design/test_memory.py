@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.domains import ACCELERATED, EMULATING, GIB, Tree, design_guest, list_refusals
+from tests.support.domains import ACCELERATED, EMULATING, GIB, Tree, design_guest, list_refusals
 
 from virtshape.launcher.domain.cpu import Cell
 from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.domains import ACCELERATED, GIB, Tree, design_guest, list_refusals
+from tests.support.domains import ACCELERATED, GIB, Tree, design_guest, list_refusals
 
 from virtshape.launcher.domain.cpu import Cell
 from virtshape.launcher.domain.memory import HugePages, MemoryBacking

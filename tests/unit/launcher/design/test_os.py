@@ -1,7 +1,7 @@
 """Everything between power-on and the guest's own boot loader."""
 
 import pytest
-from tests.domains import Tree, design_guest, list_refusals
+from tests.support.domains import Tree, design_guest, list_refusals
 
 from virtshape.launcher.domain.os import AcpiTable, Kernel, Os
 from virtshape.launcher.source import Source

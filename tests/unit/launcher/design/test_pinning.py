@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.domains import ACCELERATED
+from tests.support.domains import ACCELERATED
 
 from virtshape.launcher.design.pinning import Allotment, allot_cpus, find_cells, spread_iothreads
 from virtshape.launcher.domain.cpu import Topology

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.domains import ACCELERATED, GIB, Tree, design_guest, list_notes, list_refusals
+from tests.support.domains import ACCELERATED, GIB, Tree, design_guest, list_notes, list_refusals
 
 SMALL = replace(ACCELERATED, cpus=(0, 1), memory=8 * GIB, devices={"vendor.com/card": ("0000:01:00.0",)})
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.domains import ACCELERATED, EMULATING, Tree, design_guest, list_refusals
+from tests.support.domains import ACCELERATED, EMULATING, Tree, design_guest, list_refusals
 
 from virtshape.launcher.domain.security import LaunchSecurity
 

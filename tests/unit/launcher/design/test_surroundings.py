@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 from msgspec import structs
 from msgspec.structs import replace
-from tests.domains import EMULATING, Tree, design_guest
+from tests.support.domains import EMULATING, Tree, design_guest
 from tests.unit.launcher.design.devices.test_every_field import STRUCTS
 
 from virtshape.api.kubevirt.devices import Devices

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.domains import ACCELERATED, UUID, Tree, design_guest, list_refusals
+from tests.support.domains import ACCELERATED, UUID, Tree, design_guest, list_refusals
 
 from virtshape.launcher.domain.sysinfo import Entry, SysInfo
 from virtshape.launcher.domain.whole import Metadata

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.domains import ACCELERATED, Tree, build_guest, design_guest, list_notes, list_refusals
+from tests.support.domains import ACCELERATED, Tree, build_guest, design_guest, list_notes, list_refusals
 
 from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.domains import (
+from tests.support.domains import (
     ACCELERATED,
     DIRECTORY,
     EMULATING,

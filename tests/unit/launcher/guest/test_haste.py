@@ -1,5 +1,5 @@
 import pytest
-from tests.guests import Tree, build_guest
+from tests.support.guests import Tree, build_guest
 
 from virtshape.api.codec import encode
 from virtshape.launcher.guest.haste import is_in_haste

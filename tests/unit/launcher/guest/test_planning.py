@@ -2,8 +2,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.domains import EMULATING
-from tests.guests import Tree, build_guest
+from tests.support.domains import EMULATING
+from tests.support.guests import Tree, build_guest
 
 from virtshape.api.codec import encode
 from virtshape.launcher.guest.plan import Plan

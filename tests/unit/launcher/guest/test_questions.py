@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.webserver import Answer, serve
+from tests.support.webserver import Answer, serve
 
 from virtshape.launcher.check import Check
 from virtshape.launcher.guest.questions import Questions

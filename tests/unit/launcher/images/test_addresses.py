@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from typing import Any
 
 import pytest
-from tests.webserver import Answer, Request, serve, serve_file
+from tests.support.webserver import Answer, Request, serve, serve_file
 
 from virtshape.launcher.images.addresses import ForbiddenAddressError, is_permitted
 from virtshape.launcher.images.web import Access, request

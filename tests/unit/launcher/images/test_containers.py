@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from tests.containers import (
+from tests.support.containers import (
     build_docker_save,
     build_layer,
     build_layout,

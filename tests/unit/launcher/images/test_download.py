@@ -6,7 +6,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from tests.webserver import Answer, Request, in_turn, serve, serve_file
+from tests.support.webserver import Answer, Request, in_turn, serve, serve_file
 
 from virtshape.launcher.images import download as downloading
 from virtshape.launcher.images.download import download as download_from

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.containers import build_index, build_layer, build_manifest, digest, pack
-from tests.webserver import Answer, Request, Respond, Server, serve
+from tests.support.containers import build_index, build_layer, build_manifest, digest, pack
+from tests.support.webserver import Answer, Request, Respond, Server, serve
 
 from virtshape.launcher.images import download as downloading
 from virtshape.launcher.images.containers import ContainerImages

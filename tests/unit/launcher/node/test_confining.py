@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.skipping import IMPOSSIBLE
+from tests.support.skipping import IMPOSSIBLE
 
 from virtshape.launcher.node.account import GUEST_USER, Account
 from virtshape.launcher.node.confining import Confinement, find_gate

@@ -3,7 +3,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.guests import build_guest
+from tests.support.guests import build_guest
 
 from virtshape.launcher.node.account import GUEST_USER, Account
 from virtshape.launcher.node.handing import hand_over, list_reach, take_back

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.build import Tree
-from tests.lives import build_vmi
+from tests.support.build import Tree
+from tests.support.lives import build_vmi
 
 from virtshape.launcher.pod.gathering import gather_mounts, list_host_disk_roots, read_devices
 

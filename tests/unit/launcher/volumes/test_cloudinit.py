@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.discs import Disc
-from tests.domains import UUID, Tree, build_guest
+from tests.support.discs import Disc
+from tests.support.domains import UUID, Tree, build_guest
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.volumes.cloudinit import find_hostname

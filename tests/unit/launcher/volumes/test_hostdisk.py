@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.domains import build_guest
+from tests.support.domains import build_guest
 
 from virtshape.launcher.source import Source
 from virtshape.launcher.volumes.errors import VolumeError

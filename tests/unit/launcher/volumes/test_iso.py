@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.discs import Disc
+from tests.support.discs import Disc
 
 from virtshape.launcher.volumes.iso import render_iso
 

@@ -4,7 +4,7 @@ import itertools
 from typing import Any
 
 import pytest
-from tests.build import build_vm
+from tests.support.build import build_vm
 
 from virtshape import Expander
 from virtshape.admission.vm import check_vm

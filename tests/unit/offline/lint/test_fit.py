@@ -1,7 +1,7 @@
 """VMs that do not fit what they refer to."""
 
 import pytest
-from tests.linting import Case, documents, expect, instancetype, lint, preference, vm
+from tests.support.linting import Case, documents, expect, instancetype, lint, preference, vm
 
 SMALL = "instancetype: {name: small}"
 LIKED = "preference: {name: liked}"

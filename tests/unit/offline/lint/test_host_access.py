@@ -1,7 +1,7 @@
 """Lint knows the rules for host access where the configuration is among the files, and only there."""
 
 import pytest
-from tests.linting import Case, documents, expect, instancetype, lint, read_marks, vm
+from tests.support.linting import Case, documents, expect, instancetype, lint, read_marks, vm
 
 GPU = "gpus: [{name: g, §deviceName: nvidia.com/T4}]"
 HOST_DISK = "volumes: [{name: d, §hostDisk: {path: /srv/d.img, type: Disk}}]"

@@ -1,7 +1,7 @@
 """VMs that are wrong by themselves."""
 
 import pytest
-from tests.linting import Case, documents, expect, instancetype, lint, read_marks, vm
+from tests.support.linting import Case, documents, expect, instancetype, lint, read_marks, vm
 
 SMALL = "instancetype: {name: small}"
 SIZELESS = instancetype("{}", name="small")

@@ -1,7 +1,7 @@
 """Texts, kinds, fields and names that cannot be meant so."""
 
 import pytest
-from tests.linting import Case, claim, documents, expect, instancetype, preference, shaping, vm
+from tests.support.linting import Case, claim, documents, expect, instancetype, preference, shaping, vm
 
 VM_HEAD = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\n"
 

@@ -1,7 +1,7 @@
 """What VMs refer to, by name or through a volume."""
 
 import pytest
-from tests.linting import Case, claim, documents, expect, instancetype, shaping, vm
+from tests.support.linting import Case, claim, documents, expect, instancetype, shaping, vm
 
 PVC = "volumes:\n- name: root\n  persistentVolumeClaim: {claimName: disk}"
 INFER = "instancetype:\n  §inferFromVolume: root"

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.linting import claim, documents, instancetype, lint, shaping, vm
+from tests.support.linting import claim, documents, instancetype, lint, shaping, vm
 from tests.unit.offline.lint import test_fit, test_host_access, test_machine, test_reading, test_references, test_sizing
 
 from virtshape.offline.lint import LEVELS, RULES

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.linting import claim, documents, instancetype, preference, shaping, vm
+from tests.support.linting import claim, documents, instancetype, preference, shaping, vm
 
 from virtshape.offline.lint import Finding, Run
 from virtshape.offline.lint import skim as skimming

@@ -1,7 +1,7 @@
 """Instance types, flavors and preferences that are wrong by themselves."""
 
 import pytest
-from tests.linting import Case, expect, instancetype, preference, shaping
+from tests.support.linting import Case, expect, instancetype, preference, shaping
 
 CASES = {
     "an instance type of no vCPUs": Case("invalid-instancetype", instancetype("cpu: {§guest: 0}"), "must be 1 or more"),

@@ -1,8 +1,8 @@
 """CPUs that guests have for themselves."""
 
 import pytest
-from tests.build import Tree
-from tests.lives import build_vmi
+from tests.support.build import Tree
+from tests.support.lives import build_vmi
 
 from virtshape.standalone.guests.cpus import choose_cpus, count_cpus
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.equipment import POD, build_instance, card
+from tests.support.equipment import POD, build_instance, card
 
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.standalone.guests.networks import find_bridges

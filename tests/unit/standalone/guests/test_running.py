@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.launchers import run_guest
+from tests.support.launchers import run_guest
 
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.places import Places

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.archives import build_archive, build_entry_bomb, build_long_chain, build_member, build_pax_bomb
+from tests.support.archives import build_archive, build_entry_bomb, build_long_chain, build_member, build_pax_bomb
 
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.progress import ignore

@@ -1,7 +1,7 @@
 """Controllers: what devices hang on, and places that are kept free."""
 
 import pytest
-from tests.equipment import Tree, card, disk, equip, volumes
+from tests.support.equipment import Tree, card, disk, equip, volumes
 
 from virtshape.launcher.domain.devices.controller import Controller
 from virtshape.launcher.host import Host

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.equipment import Tree, disk, equip, list_refusals, volumes
+from tests.support.equipment import Tree, disk, equip, list_refusals, volumes
 
 from virtshape.launcher.domain.devices.address import DriveAddress, PciAddress
 from virtshape.launcher.domain.devices.disk import BlockSizes, Disk

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import fields
-from tests.equipment import MEDIATED, POD, Tree, card, disk, equip, volumes
+from tests.support.equipment import MEDIATED, POD, Tree, card, disk, equip, volumes
 
 from virtshape.api.kubevirt import devices as api
 from virtshape.api.kubevirt import network

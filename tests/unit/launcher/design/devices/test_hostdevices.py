@@ -1,7 +1,7 @@
 """Devices of the host that are handed through."""
 
 import pytest
-from tests.equipment import MEDIATED, Tree, card, equip, list_refusals
+from tests.support.equipment import MEDIATED, Tree, card, equip, list_refusals
 
 from virtshape.launcher.domain.devices.address import PciAddress, UsbAddress
 from virtshape.launcher.domain.devices.hostdevice import HostDevice, MediatedHostDevice, PciHostDevice, UsbHostDevice

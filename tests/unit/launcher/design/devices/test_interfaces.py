@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.equipment import POD, Tree, build_instance, card, equip, list_refusals
+from tests.support.equipment import POD, Tree, build_instance, card, equip, list_refusals
 
 from virtshape.launcher.design.devices.bindings import name_tap
 from virtshape.launcher.domain.devices.address import PciAddress

@@ -1,7 +1,7 @@
 """Lines into the guest: console, agent, metrics, a client's USB devices; and directories that are shared."""
 
 import pytest
-from tests.equipment import Tree, equip, list_refusals
+from tests.support.equipment import Tree, equip, list_refusals
 
 from virtshape.launcher.domain.devices.console import Channel, Redirection, Serial
 from virtshape.launcher.domain.devices.filesystem import Filesystem

@@ -1,7 +1,7 @@
 """TPM, random numbers, watchdog, panic devices, balloon and vsock."""
 
 import pytest
-from tests.equipment import Tree, equip, list_refusals
+from tests.support.equipment import Tree, equip, list_refusals
 
 from virtshape.launcher.domain.devices.platform import Balloon, Panic, Rng, Tpm, Vsock, Watchdog
 from virtshape.launcher.host import Host

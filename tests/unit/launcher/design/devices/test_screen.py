@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.equipment import Tree, equip, list_refusals
+from tests.support.equipment import Tree, equip, list_refusals
 
 from virtshape.launcher.domain.devices.console import Graphics, Input, Sound, Video
 from virtshape.launcher.host import Host

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.equipment import Tree, equip
+from tests.support.equipment import Tree, equip
 
 from virtshape.launcher.domain.devices.controller import Controller
 from virtshape.launcher.host import Host

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.equipment import POD, Tree, card, disk, equip, volumes
+from tests.support.equipment import POD, Tree, card, disk, equip, volumes
 
 from virtshape.launcher.design.devices.whole import DeviceDesign
 from virtshape.launcher.domain.devices.console import Channel, Graphics, Serial, Video

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from lxml.etree import RelaxNG, fromstring
-from tests.driver import Driver
-from tests.equipment import MEDIATED, POD, Tree, card, disk, equip, volumes, write_domain
+from tests.support.driver import Driver
+from tests.support.equipment import MEDIATED, POD, Tree, card, disk, equip, volumes, write_domain
 
 from virtshape.launcher.host import Host
 from virtshape.launcher.source import Source

@@ -6,7 +6,7 @@ An instance type has 2 vCPUs and 2Gi unless its tree says otherwise, as in `buil
 
 from typing import Any, NamedTuple
 
-from tests.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
+from tests.support.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
 
 from virtshape.api.codec import to_tree
 from virtshape.api.meta import ObjectMeta

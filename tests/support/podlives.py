@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
-from tests.build import Tree
-from tests.controlled import instancetype_tree, preference_tree, vm_tree
+from tests.support.build import Tree
+from tests.support.controlled import instancetype_tree, preference_tree, vm_tree
 
 from virtshape.api.codec import from_tree, object_from_tree, to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.skipping import IMPOSSIBLE
+from tests.support.skipping import IMPOSSIBLE
 
 _SIOCBRADDBR, _SIOCBRDELBR = 0x89A0, 0x89A1
 _SIOCSIFFLAGS, _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8914, 0x8916, 0x891C

@@ -1,7 +1,7 @@
 """
 A supervisor for tests to kill: starts a guest in a data directory, prints its uid, and waits.
 
-Run as a program: `python -m tests.supervisor DIRECTORY`.
+Run as a program: `python -m tests.support.supervisor DIRECTORY`.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import sys
 import uuid
 from pathlib import Path
 
-from tests.guests import build_guest
+from tests.support.guests import build_guest
 
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.guests import Guests

@@ -1,5 +1,5 @@
 """
-A system with guests to visit, as a process of its own: `python -m tests.echoserver FOLDER GUEST...`.
+A system with guests to visit, as a process of its own: `python -m tests.support.echoserver FOLDER GUEST...`.
 
 Says where its kubeconfig is and that it is ready, and ends when it is told to. A guest `late` begins to run after a
 second, one `never` does not; `vm-NAME` is the VM of the guest NAME.
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import uvloop
-from tests.visits import PLACE, Visit, visiting
+from tests.support.visits import PLACE, Visit, visiting
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

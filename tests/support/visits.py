@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.doors import EchoDoor, open_echo_door
-from tests.worlds import World, listening
+from tests.support.doors import EchoDoor, open_echo_door
+from tests.support.worlds import World, listening
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

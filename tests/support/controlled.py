@@ -10,8 +10,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.build import Tree
-from tests.worlds import opened
+from tests.support.build import Tree
+from tests.support.worlds import opened
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.cdi import DataSource, DataVolume

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.build import Tree
-from tests.controlled import Place, eventually
+from tests.support.build import Tree
+from tests.support.controlled import Place, eventually
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim

@@ -6,7 +6,7 @@ Trees are plain JSON; phases that an instance went through are given in order.
 
 from typing import Any
 
-from tests.build import Tree
+from tests.support.build import Tree
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.node import Node
