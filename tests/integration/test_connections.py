@@ -9,7 +9,7 @@ import pytest
 from tests.integration.objects import Place, build_config, create
 from tests.support.loopback import HOST, PATIENCE, Client, Serving
 
-from virtshape.apiserver.backlog import MOST_RECEIVED
+from virtshape.apiserver.memorybudget import MOST_RECEIVED
 from virtshape.apiserver.parsing import LARGE_BODY
 from virtshape.store.errors import StoreError
 

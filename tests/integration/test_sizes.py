@@ -19,7 +19,7 @@ from tests.support.loopback import (
 
 from virtshape.apiserver.limits import LARGEST_OBJECT
 from virtshape.apiserver.objects import make_write
-from virtshape.apiserver.validation.settings import MOST_DATA_BYTES
+from virtshape.apiserver.validation.configdata import MOST_DATA_BYTES
 from virtshape.store.record import Key
 
 KIB = 1024

@@ -25,8 +25,8 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
+from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.apiserver.server import Server
-from virtshape.apiserver.shaping import CONTROLLER_USER
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.door import AgentQuestion, GuestAction, PortProtocol
+from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
 from virtshape.stream.datagrams import open_udp
 from virtshape.stream.duplex import Duplex, open_tcp, open_unix
 
@@ -27,7 +27,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 class EchoDoor:
     """Reaches the servers; `acted` is what was done with guests."""
 
-    tells_agents = True
+    reports_agents = True
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -53,7 +53,7 @@ class EchoDoor:
         number = self.ports.get((port, protocol), 1)
         return await (open_udp("127.0.0.1", number) if protocol == "udp" else open_tcp("127.0.0.1", number))
 
-    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuestion) -> bytes:
+    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
         return json.dumps({"hostname": _name(vmi), "asked": question}).encode()
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:

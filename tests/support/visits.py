@@ -11,7 +11,7 @@ from tests.support.worlds import World, listening
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.apiserver.shaping import CONTROLLER_USER
+from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
 from virtshape.client.rest import RestClient

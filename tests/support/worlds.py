@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from virtshape.apiserver.auth.users import ensure_admin
 from virtshape.apiserver.http import Connection, Listener
-from virtshape.apiserver.subresources.door import GuestDoor
+from virtshape.apiserver.subresources.gueststreams import GuestStreams
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
 from virtshape.client.rest import RestClient
@@ -39,7 +39,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
 
 
 @asynccontextmanager
-async def listening(directory: Path, door: GuestDoor | None = None) -> AsyncIterator[World]:
+async def listening(directory: Path, door: GuestStreams | None = None) -> AsyncIterator[World]:
     """A system that listens on a port of loopback; `door` leads to its guests."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with assemble(Settings(directory=directory, port=0, catalog=False), door) as system:
@@ -56,7 +56,7 @@ async def listening(directory: Path, door: GuestDoor | None = None) -> AsyncIter
 
 
 @asynccontextmanager
-async def opened(form: Form, directory: Path, door: GuestDoor | None = None) -> AsyncIterator[World]:
+async def opened(form: Form, directory: Path, door: GuestStreams | None = None) -> AsyncIterator[World]:
     """A system and a client that reaches it in this way; `door` leads to its guests."""
     if form == "http":
         async with listening(directory, door) as world:

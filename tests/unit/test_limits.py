@@ -13,7 +13,7 @@ from virtshape.api.problems import DecodeError
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.apiserver.patches.jsonpatch import MOST_COPIED_BYTES, patch_json
-from virtshape.apiserver.subresources.foreign import MOST_READS, ForeignReadError, read_as_caller
+from virtshape.apiserver.subresources.crossnamespace import MOST_READS, CrossNamespaceReadError, read_as_caller
 from virtshape.launcher.images import layers
 from virtshape.launcher.images.containers import ContainerImages
 from virtshape.launcher.images.errors import RefusedImageError
@@ -92,7 +92,7 @@ def test_indexes_of_images_are_followed_to_a_limited_depth(tmp_path: Path) -> No
 
 def test_a_vm_refers_to_a_limited_number_of_objects_in_other_namespaces() -> None:
     async def decide(permitted: Collection[Reference]) -> None:
-        raise ForeignReadError(Reference("", "PersistentVolumeClaim", "other", f"claim-{len(permitted)}"))
+        raise CrossNamespaceReadError(Reference("", "PersistentVolumeClaim", "other", f"claim-{len(permitted)}"))
 
     async def allow(_: Attributes) -> Decision:
         return Decision(allowed=True)

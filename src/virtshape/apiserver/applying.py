@@ -3,7 +3,6 @@
 import msgspec
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import answer_bytes
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_yaml
 from virtshape.apiserver.encoding.negotiation import choose_form
@@ -13,16 +12,19 @@ from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, begin, metadata_of
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import resource_of
+from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.metadata import check_address
 from virtshape.apiserver.validation.strictness import admit_fields, check_part, find_duplicates, limit_warnings
 from virtshape.apiserver.validation.violation import invalid_value, refuse_object
 from virtshape.apiserver.writeoptions import WriteOptions
-from virtshape.apiserver.writing import Desk, authorship_of, change_object, conflict, store_new
+from virtshape.apiserver.writing import WriteContext, authorship_of, change_object, conflict, store_new
 from virtshape.store.record import Record
 
 
-async def apply_object(desk: Desk, request: Request, route: Route, user: User, options: WriteOptions) -> Response:
+async def apply_object(
+    desk: WriteContext, request: Request, route: Route, user: User, options: WriteOptions
+) -> Response:
     """Apply the object in the body."""
     applied, warnings = _read_applied(request.body, options.validation)
     _check_head(applied)
@@ -53,7 +55,7 @@ async def apply_object(desk: Desk, request: Request, route: Route, user: User, o
 
 
 async def _create(
-    desk: Desk,
+    desk: WriteContext,
     request: Request,
     route: Route,
     user: User,
@@ -76,7 +78,7 @@ async def _create(
     record, more = await store_new(desk, route, user, new, options, lambda _: entries)
     if record is None:
         return None
-    return answer_bytes(request, form, render_object(resource, form, record, request), 201, warnings + more)
+    return build_response(request, form, render_object(resource, form, record, request), 201, warnings + more)
 
 
 def _read_applied(body: bytes, validation: str) -> tuple[Tree, list[str]]:

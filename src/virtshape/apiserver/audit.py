@@ -22,7 +22,7 @@ LONGEST_TEXT = 512
 _log = logging.getLogger(__name__)
 
 
-class Audited(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One write: who, what, to which object, with what result."""
 
     time: datetime
@@ -71,7 +71,7 @@ class AuditLog:
         self._descriptor = self._open()
         self._size = os.fstat(self._descriptor).st_size
 
-    def record(self, entry: Audited) -> None:
+    def record(self, entry: AuditEntry) -> None:
         """Write one line."""
         line = _encoder.encode(entry) + b"\n"
         try:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from virtshape.apiserver.audit import Audited, shorten
+from virtshape.apiserver.audit import AuditEntry, shorten
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.message import JSON, Request, Response
 from virtshape.apiserver.route import Route
@@ -18,7 +18,7 @@ CLIENT_LEFT = 499
 """The code of a write whose client did not wait for the answer; it may have been made."""
 
 
-class Asker(msgspec.Struct, frozen=True):
+class Caller(msgspec.Struct, frozen=True):
     """Who asks, and who stands behind that name if it was taken on."""
 
     user: User
@@ -41,10 +41,12 @@ _NOTHING = _Answered()
 _read_answer = msgspec.json.Decoder(_Answered).decode
 
 
-def describe_write(request: Request, route: Route, asker: Asker, answer: Response | int, began: float) -> Audited:
+def build_audit_entry(
+    request: Request, route: Route, asker: Caller, answer: Response | int, began: float
+) -> AuditEntry:
     """The line about a write; the answer is only a code where there was none. `began` is in seconds since 1970."""
     said = _NOTHING if route.name and _has_worked(answer) else _read(answer)
-    return Audited(
+    return AuditEntry(
         time=datetime.fromtimestamp(began, UTC),
         user=asker.user.name,
         groups=asker.user.groups,

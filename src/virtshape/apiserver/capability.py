@@ -114,14 +114,14 @@ def is_defined(kind: Kind) -> bool:
     return kind.group in _DEFINED_GROUPS
 
 
-def is_question(kind: Kind) -> bool:
+def is_create_only(kind: Kind) -> bool:
     """Whether objects of the kind are only answered, never stored."""
     return kind.group in _QUESTION_GROUPS
 
 
 def list_verbs(kind: Kind) -> tuple[str, ...]:
     """The verbs that clients can use on the kind, in the order that Kubernetes lists them."""
-    if is_question(kind):
+    if is_create_only(kind):
         return ("create",)
     return _VERBS.get((kind.group, kind.kind), _DEFINED_VERBS if is_defined(kind) else _ALL_VERBS)
 

@@ -4,7 +4,6 @@ import re
 from typing import Final
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import answer_bytes
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.bodies import read_object
 from virtshape.apiserver.encoding.negotiation import choose_form
@@ -14,11 +13,12 @@ from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, begin, metadata_of
 from virtshape.apiserver.reading import render_object
 from virtshape.apiserver.resource import resource_of
+from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.metadata import check_address
 from virtshape.apiserver.validation.names import generate_name
 from virtshape.apiserver.writeoptions import read_write_options
-from virtshape.apiserver.writing import Desk, authorship_of, store_new
+from virtshape.apiserver.writing import WriteContext, authorship_of, store_new
 
 MOST_NAME_TRIES: Final = 8
 _MOMENT: Final = re.compile(
@@ -26,7 +26,7 @@ _MOMENT: Final = re.compile(
 )
 
 
-async def create_object(desk: Desk, request: Request, route: Route, user: User) -> Response:
+async def create_object(desk: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Store a new object."""
     options = read_write_options(request, "CreateOptions")
     form = choose_form(request.headers.get("accept", ""))
@@ -48,7 +48,7 @@ async def create_object(desk: Desk, request: Request, route: Route, user: User) 
             refusal.warnings = (*warnings, *refusal.warnings)
             raise
         if record is not None:
-            return answer_bytes(request, form, render_object(resource, form, record, request), 201, warnings + more)
+            return build_response(request, form, render_object(resource, form, record, request), 201, warnings + more)
     error = StatusError(409, "AlreadyExists", f'{resource.name} "{name}" already exists')
     error.warnings = tuple(warnings)
     raise error.about(route.kind.group, route.kind.plural, name)

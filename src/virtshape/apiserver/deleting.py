@@ -4,24 +4,24 @@ from virtshape.api.codec import encode
 from virtshape.api.meta import ListMeta
 from virtshape.api.moment import now
 from virtshape.api.status import Status, StatusDetails
-from virtshape.apiserver.answers import answer_bytes
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.capability import returns_deleted
-from virtshape.apiserver.deletion import DeleteOptions, decide_deletion, read_delete_options
+from virtshape.apiserver.deleteoptions import DeleteOptions, decide_deletion, read_delete_options
 from virtshape.apiserver.encoding.negotiation import choose_form
+from virtshape.apiserver.listoptions import read_options
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, encode_tree, make_write
-from virtshape.apiserver.options import read_options
 from virtshape.apiserver.reading import describe_rest, find_page, not_found, render_list, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
+from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.selectors.selection import compile_selection
-from virtshape.apiserver.writing import MOST_TRIES, Desk, conflict
+from virtshape.apiserver.writing import MOST_TRIES, WriteContext, conflict
 from virtshape.store.errors import StaleError
 from virtshape.store.record import Event, Record
 
 
-async def delete_object(desk: Desk, request: Request, route: Route, user: User) -> Response:
+async def delete_object(desk: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Delete one object."""
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
     form = choose_form(request.headers.get("accept", ""))
@@ -37,14 +37,14 @@ async def delete_object(desk: Desk, request: Request, route: Route, user: User) 
             continue
         if left is not None:
             status = 202 if options.orphan_dependents is False and not gone else 200
-            return answer_bytes(request, form, render_object(resource, form, left, request), status)
+            return build_response(request, form, render_object(resource, form, left, request), status)
         tree = read_tree(record.value)
-        return answer_bytes(request, form, _success(route, tree["metadata"]["uid"]))
+        return build_response(request, form, _success(route, tree["metadata"]["uid"]))
     raise conflict(resource, route.name)
 
 
 async def _delete(
-    desk: Desk, resource: Resource, route: Route, user: User, options: DeleteOptions, record: Record
+    desk: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, record: Record
 ) -> tuple[Record | None, bool]:
     """What is left of the object, or is shown of it once more, if anything is; and whether it is gone."""
     old = read_tree(record.value)
@@ -66,7 +66,7 @@ def _success(route: Route, uid: str) -> bytes:
     return encode(Status(api_version="v1", kind="Status", metadata=ListMeta(), status="Success", details=details))
 
 
-async def delete_collection(desk: Desk, request: Request, route: Route, user: User) -> Response:
+async def delete_collection(desk: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Delete all objects that match, in one commit; whatever changes meanwhile is tried once more."""
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
     form = choose_form(request.headers.get("accept", ""))
@@ -78,11 +78,11 @@ async def delete_collection(desk: Desk, request: Request, route: Route, user: Us
         await _delete_all(desk, resource, route, user, options, page.records)
     values = [resource.outward(record.value) for record in page.records]
     rest = describe_rest(page, listing, selection, route)
-    return answer_bytes(request, form, render_list(resource, form, values, request, str(page.revision), *rest))
+    return build_response(request, form, render_list(resource, form, values, request, str(page.revision), *rest))
 
 
 async def _delete_all(
-    desk: Desk, resource: Resource, route: Route, user: User, options: DeleteOptions, records: list[Record]
+    desk: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, records: list[Record]
 ) -> None:
     writes = []
     for record in records:

@@ -19,11 +19,11 @@ from typing import Any, Final, NamedTuple
 from websockets.protocol import Side
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import answer_error
-from virtshape.apiserver.backlog import Backlog
 from virtshape.apiserver.limits import LARGEST_BODY, too_many_requests
+from virtshape.apiserver.memorybudget import MemoryBudget
 from virtshape.apiserver.message import Request, Response, Stream, Upgrade
 from virtshape.apiserver.parsing import Client, RequestReader
+from virtshape.apiserver.responses import build_error_response
 from virtshape.apiserver.upgrading import carry
 from virtshape.stream.websocket import WebSocket
 
@@ -41,8 +41,8 @@ FAREWELL_SECONDS: Final = 1.0
 STALL_SECONDS: Final = 300.0
 """How long a client may go without reading anything of what it is sent."""
 
-Answer = Response | Stream | Upgrade
-Handler = Callable[[Request], Answer | Awaitable[Answer]]
+AnyResponse = Response | Stream | Upgrade
+Handler = Callable[[Request], AnyResponse | Awaitable[AnyResponse]]
 Authenticate = Callable[[Request], object]
 """Raises StatusError for a request that no handler would accept, from its head alone."""
 
@@ -170,7 +170,7 @@ class Connection(asyncio.Protocol):
             self._stall_timer = None
 
     def _take(self, request: Request, keep_alive: bool) -> None:
-        """Answer the request, or let it wait for its turn."""
+        """AnyResponse the request, or let it wait for its turn."""
         if not self._closing:
             self._enqueue(_Turn(request, keep_alive))
 
@@ -216,7 +216,7 @@ class Connection(asyncio.Protocol):
             self._serve_next()
 
     def _serve_next(self) -> None:
-        """Answer requests for as long as their responses are there at once and the client reads them."""
+        """AnyResponse requests for as long as their responses are there at once and the client reads them."""
         self._busy = True
         while not self._closing and self._writable.is_set() and self._unsent is None and self._has_next():
             turn = self._waiting.popleft()
@@ -247,7 +247,9 @@ class Connection(asyncio.Protocol):
             self._reader.release()
         return bool(self._waiting)
 
-    async def _finish(self, request: Request, answer: Stream | Upgrade | Awaitable[Answer], keep_alive: bool) -> None:
+    async def _finish(
+        self, request: Request, answer: Stream | Upgrade | Awaitable[AnyResponse], keep_alive: bool
+    ) -> None:
         try:
             found = await answer if isinstance(answer, Awaitable) else answer
             if isinstance(found, Response):
@@ -345,10 +347,10 @@ class Connection(asyncio.Protocol):
             self._closing = True
 
     def _refuse(self, error: StatusError) -> None:
-        """Answer what cannot be read as a request, in its turn, and read no more."""
+        """AnyResponse what cannot be read as a request, in its turn, and read no more."""
         if not self._closing and not self._refused:
             self._refused = True
-            self._enqueue(_Turn(Request("GET", "/", {}), keep_alive=False, refusal=answer_error(error)))
+            self._enqueue(_Turn(Request("GET", "/", {}), keep_alive=False, refusal=build_error_response(error)))
 
     def _linger(self) -> None:
         """Hang up once the client could read the refusal: one that is still sending might not see it otherwise."""
@@ -417,7 +419,9 @@ class Connection(asyncio.Protocol):
 
 
 def _answer_failure() -> Response:
-    return answer_error(StatusError(500, "InternalError", "Internal error occurred: the server's log says which"))
+    return build_error_response(
+        StatusError(500, "InternalError", "Internal error occurred: the server's log says which")
+    )
 
 
 class Listener:
@@ -439,7 +443,7 @@ class Listener:
         self.handler = handler
         self.largest_body = largest_body
         self.authenticate = authenticate
-        self.backlog = Backlog()
+        self.backlog = MemoryBudget()
         self.connections: set[Connection] = set()
         self._most_connections = most_connections
         self._server: asyncio.Server | None = None

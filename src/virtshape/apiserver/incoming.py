@@ -12,7 +12,7 @@ from typing import Final
 MOST_UNREAD: Final = 4 << 20
 
 
-class Incoming:
+class IncomingBody:
     """
     The pieces of a body; fed by a connection, read by one handler.
 

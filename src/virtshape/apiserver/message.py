@@ -7,7 +7,7 @@ No sockets here.
 from collections.abc import AsyncIterator, Mapping
 from urllib.parse import parse_qs, unquote
 
-from virtshape.apiserver.incoming import Incoming
+from virtshape.apiserver.incoming import IncomingBody
 from virtshape.stream.duplex import Duplex
 
 JSON = "application/json"
@@ -33,7 +33,7 @@ class Request:
         *,
         peer: str = "",
         certificate: Mapping[str, object] | None = None,
-        incoming: Incoming | None = None,
+        incoming: IncomingBody | None = None,
     ) -> None:
         self.method = method
         path, _, self.query_text = target.partition("?")

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import httptools
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.incoming import Incoming
+from virtshape.apiserver.incoming import IncomingBody
 from virtshape.apiserver.limits import LARGEST_BODY, check_size
 from virtshape.apiserver.message import LINE, NAMING, Request
 from virtshape.apiserver.uploads.route import is_upload
@@ -127,7 +127,7 @@ class RequestReader:
         self._reserved = 0
         self._body: list[bytes] = []
         self._body_size = 0
-        self._incoming: Incoming | None = None
+        self._incoming: IncomingBody | None = None
 
     def on_message_begin(self) -> None:
         """Begin a request."""
@@ -166,7 +166,7 @@ class RequestReader:
             # Whose the bytes behind the head are then is not for us to guess.
             self._refuse(StatusError(501, "NotImplemented", "a request with a body cannot change the protocol"))
         if not self._refused and is_upload(self._read_method(), self._read_target()):
-            self._incoming = Incoming(self._invite_if_waiting, self._throttle)
+            self._incoming = IncomingBody(self._invite_if_waiting, self._throttle)
             self._pass_on()
             return
         self._check_size(int(length) if length.isdecimal() else 0)

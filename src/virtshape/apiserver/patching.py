@@ -16,11 +16,11 @@ from virtshape.apiserver.patches.mergepatch import patch_merge
 from virtshape.apiserver.patches.strategic import patch_strategic
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.unrouted import refuse_patch_type
+from virtshape.apiserver.routeerrors import refuse_patch_type
 from virtshape.apiserver.validation.metadata import check_address
 from virtshape.apiserver.validation.strictness import admit_fields, check_patch_text, limit_warnings
 from virtshape.apiserver.writeoptions import APPLY_PATCH, read_write_options
-from virtshape.apiserver.writing import Desk, change_object, check_seen
+from virtshape.apiserver.writing import WriteContext, change_object, check_seen
 from virtshape.store.record import Record
 
 JSON_PATCH: Final = "application/json-patch+json"
@@ -33,7 +33,7 @@ _PATCHERS: Final[dict[str, Callable[[Tree, Any, Kind], Tree]]] = {
 }
 
 
-async def patch_object(desk: Desk, request: Request, route: Route, user: User) -> Response:
+async def patch_object(desk: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Change an object as a patch says, or apply a part of one."""
     if not route.name:
         raise StatusError(400, "BadRequest", "name must be provided")

@@ -5,12 +5,10 @@ from typing import Final
 import msgspec
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import answer_bytes, refuse_future
 from virtshape.apiserver.encoding.negotiation import Form, choose_form
 from virtshape.apiserver.encoding.partial import partial_list, partial_object
 from virtshape.apiserver.encoding.table import DEFAULT_INCLUDE, render_table
-from virtshape.apiserver.message import Request, Response
-from virtshape.apiserver.options import (
+from virtshape.apiserver.listoptions import (
     ListOptions,
     format_continuation,
     parse_continuation,
@@ -18,10 +16,12 @@ from virtshape.apiserver.options import (
     read_revision,
     read_start,
 )
+from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.resource import Resource, resource_of
+from virtshape.apiserver.responses import build_response, future_revision_error
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.selectors.selection import Selection, compile_selection
-from virtshape.apiserver.source import Source
+from virtshape.apiserver.source import ObjectSource
 from virtshape.store.errors import CompactedError, FutureError
 from virtshape.store.record import Key, Page, Record
 
@@ -40,7 +40,7 @@ def not_found(resource: Resource, name: str) -> StatusError:
     return error.about(resource.kind.group, resource.kind.plural, name)
 
 
-def get_object(store: Source, request: Request, route: Route) -> Response:
+def get_object(store: ObjectSource, request: Request, route: Route) -> Response:
     """One object."""
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
@@ -49,7 +49,7 @@ def get_object(store: Source, request: Request, route: Route) -> Response:
     record = store.get(resource.key(route.namespace, route.name))
     if record is None:
         raise not_found(resource, route.name)
-    return answer_bytes(request, form, render_object(resource, form, record, request))
+    return build_response(request, form, render_object(resource, form, record, request))
 
 
 def render_object(resource: Resource, form: Form, record: Record, request: Request) -> bytes:
@@ -72,7 +72,7 @@ def _refuse_list_form(resource: Resource) -> StatusError:
     return StatusError(406, "NotAcceptable", words)
 
 
-def list_objects(store: Source, request: Request, route: Route) -> Response:
+def list_objects(store: ObjectSource, request: Request, route: Route) -> Response:
     """All objects that match, or a page of them."""
     form = choose_form(request.headers.get("accept", ""))
     options = read_options(request, watch=False)
@@ -82,7 +82,7 @@ def list_objects(store: Source, request: Request, route: Route) -> Response:
     values = [resource.outward(record.value) for record in page.records]
     rest = describe_rest(page, options, selection, route)
     body = render_list(resource, form, values, request, str(page.revision), *rest)
-    return answer_bytes(request, form, body)
+    return build_response(request, form, body)
 
 
 def describe_rest(page: Page, options: ListOptions, selection: Selection, route: Route) -> tuple[str, int]:
@@ -93,14 +93,14 @@ def describe_rest(page: Page, options: ListOptions, selection: Selection, route:
     return continuation, 0 if selection.selects else page.remaining
 
 
-def check_reached(store: Source, revision: int) -> None:
+def check_reached(store: ObjectSource, revision: int) -> None:
     """Refuse a revision that is still to come."""
     if revision > store.newest:
-        raise refuse_future(FutureError(revision, store.newest))
+        raise future_revision_error(FutureError(revision, store.newest))
 
 
 def find_page(
-    store: Source, resource: Resource, namespace: str | None, options: ListOptions, selection: Selection
+    store: ObjectSource, resource: Resource, namespace: str | None, options: ListOptions, selection: Selection
 ) -> Page:
     """The records of a list; with a selector and a limit, enough pages to fill one."""
     at, after = None, None
@@ -119,7 +119,7 @@ def find_page(
     try:
         return _select(store, resource, namespace, limit or -1, selection, at, after)
     except FutureError as error:
-        raise refuse_future(error) from None
+        raise future_revision_error(error) from None
     except CompactedError as error:
         if after is None:
             raise StatusError(410, "Expired", "The resourceVersion for the provided list is too old.") from None
@@ -129,7 +129,7 @@ def find_page(
 
 
 def _select(
-    store: Source,
+    store: ObjectSource,
     resource: Resource,
     namespace: str | None,
     limit: int,

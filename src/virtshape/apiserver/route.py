@@ -9,7 +9,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from virtshape.api.kinds import Kind, find_resource
-from virtshape.apiserver.capability import is_defined, is_question
+from virtshape.apiserver.capability import is_create_only, is_defined
 from virtshape.apiserver.message import Request
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
@@ -85,7 +85,7 @@ def find_route(request: Request) -> Route | None:
 
 def _find_builtin_route(request: Request, kind: Kind, namespace: str, name: str, subresource: str) -> Route | None:
     anywhere = kind.namespaced and not namespace
-    if "/" in subresource or (name and (anywhere or is_question(kind))):
+    if "/" in subresource or (name and (anywhere or is_create_only(kind))):
         return None
     verbs = _VERBS if subresource and request.method == "POST" else _BUILTIN_VERBS
     verb = verbs.get((request.method, bool(name)))

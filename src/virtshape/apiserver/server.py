@@ -15,44 +15,44 @@ from virtshape.api.cdi import UploadTokenRequest
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import TokenRequest
-from virtshape.apiserver.answers import add_warning, answer_bytes, answer_error, answer_not_found
 from virtshape.apiserver.audit import AuditLog
-from virtshape.apiserver.auditing import CLIENT_LEFT, Asker, describe_write
+from virtshape.apiserver.auditing import CLIENT_LEFT, Caller, build_audit_entry
 from virtshape.apiserver.auth.authentication import User, read_certificate
 from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.apiserver.auth.impersonation import impersonate
-from virtshape.apiserver.auth.reviews import Judge, answer_review, read_question
-from virtshape.apiserver.capability import find_deprecation, is_defined, is_question, list_verbs
+from virtshape.apiserver.auth.reviews import AuthContext, answer_review, read_review
+from virtshape.apiserver.capability import find_deprecation, is_create_only, is_defined, list_verbs
 from virtshape.apiserver.creating import create_object
 from virtshape.apiserver.deleting import delete_collection, delete_object
 from virtshape.apiserver.discovery.publishing import Publisher
 from virtshape.apiserver.encoding.negotiation import choose_form
 from virtshape.apiserver.encoding.protobuf import CONTENT_TYPE as PROTOBUF
 from virtshape.apiserver.encoding.protobuf import translate
-from virtshape.apiserver.http import Answer
+from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.limits import Slots, check_nesting, read_patience, too_slow
 from virtshape.apiserver.message import JSON, LINE, PERSONAL, Request, Response, Upgrade
 from virtshape.apiserver.patching import patch_object
 from virtshape.apiserver.reading import get_object, list_objects, not_found
 from virtshape.apiserver.resource import resource_of
+from virtshape.apiserver.responses import add_warning, build_error_response, build_not_found_response, build_response
 from virtshape.apiserver.route import Route, find_route
+from virtshape.apiserver.routeerrors import check_produced, is_builtin_path, refuse_method, refuse_path
 from virtshape.apiserver.selectors.fieldselector import NAME, parse_field_selector
-from virtshape.apiserver.source import Source
-from virtshape.apiserver.subresources.about import answer_about
+from virtshape.apiserver.source import ObjectSource
 from virtshape.apiserver.subresources.dispatch import Actions
+from virtshape.apiserver.subresources.info import find_info_response
 from virtshape.apiserver.subresources.route import PREFIX as ACTION_PREFIX
 from virtshape.apiserver.subresources.route import ActionRoute, find_action
-from virtshape.apiserver.subresources.visiting import STREAMS
-from virtshape.apiserver.unrouted import check_produced, is_builtin_path, refuse_method, refuse_path
+from virtshape.apiserver.subresources.streams import STREAMS
 from virtshape.apiserver.updating import update_object
 from virtshape.apiserver.uploads.receiving import Uploads
 from virtshape.apiserver.uploads.route import find_upload
 from virtshape.apiserver.watching import watch_objects
-from virtshape.apiserver.writing import Desk
+from virtshape.apiserver.writing import WriteContext
 from virtshape.store.errors import StoreError
 from virtshape.stream.handshake import find_bearer, split_list
 
-Writer = Callable[[Desk, Request, Route, User], Awaitable[Response]]
+Writer = Callable[[WriteContext, Request, Route, User], Awaitable[Response]]
 Make = Callable[[], Awaitable[Response]]
 IssueToken = Callable[[TokenRequest, str, str], TokenRequest]
 """Answers a TokenRequest for the service account of a namespace and name."""
@@ -74,11 +74,11 @@ class Server:
 
     def __init__(
         self,
-        desk: Desk,
-        judge: Judge,
+        desk: WriteContext,
+        judge: AuthContext,
         *,
         publisher: Publisher,
-        definitions: Source,
+        definitions: ObjectSource,
         actions: Actions,
         issue_token: IssueToken,
         uploads: Uploads,
@@ -99,17 +99,17 @@ class Server:
         """Tell clients to come to this address."""
         self._publisher.settle(address)
 
-    def handle(self, request: Request) -> Answer | Awaitable[Answer]:
+    def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
         """The answer to a request, or the promise of one."""
         try:
             if request.path[1:].partition("/")[0] in _OPEN_TO_ALL:
                 reveal = partial(self._may_see_reasons, request)
-                return self._publisher.answer(request, reveal=reveal) or answer_not_found()
+                return self._publisher.answer(request, reveal=reveal) or build_not_found_response()
             if find_upload(request.path) is not None:
                 return self._uploads.answer(request)
             asker = self._identify(request)
         except StatusError as error:
-            return answer_error(error, request.headers.get("accept", ""))
+            return build_error_response(error, request.headers.get("accept", ""))
         return self.handle_as(request, asker)
 
     def authenticate(self, request: Request) -> None:
@@ -126,7 +126,7 @@ class Server:
             return False
         return True
 
-    def handle_as(self, request: Request, asker: Asker) -> Answer | Awaitable[Answer]:
+    def handle_as(self, request: Request, asker: Caller) -> AnyResponse | Awaitable[AnyResponse]:
         """The same, for someone who is known already."""
         try:
             if request.path.startswith(ACTION_PREFIX):
@@ -138,16 +138,16 @@ class Server:
                 return self._publisher.answer(request) or _refuse_path(request)
             answer = self._answer(request, route, asker)
         except StatusError as error:
-            return answer_error(error, request.headers.get("accept", ""))
+            return build_error_response(error, request.headers.get("accept", ""))
         deprecation = find_deprecation(route.kind)
         return answer if deprecation is None else _warn(answer, deprecation)
 
-    def _act(self, request: Request, asker: Asker) -> Answer | Awaitable[Answer]:
+    def _act(self, request: Request, asker: Caller) -> AnyResponse | Awaitable[AnyResponse]:
         """Carry out an action on a VM, or tell of the actions that there are."""
         route = find_action(request)
         if route is None:
             self._authorizer.require(asker.user, Attributes(verb=request.method.lower(), path=request.path))
-            return answer_about(request) or self._publisher.answer(request) or answer_not_found()
+            return find_info_response(request) or self._publisher.answer(request) or build_not_found_response()
         if route.verb is None:
             raise _not_supported(route.audited)
         self._authorizer.require(asker.user, _attributes(request, route.audited))
@@ -157,47 +157,47 @@ class Server:
             return self._ask(request, route, asker)
         return self._write(request, route.audited, asker, lambda: self._actions.write(request, route))
 
-    async def _open(self, request: Request, route: ActionRoute, asker: Asker) -> Answer:
+    async def _open(self, request: Request, route: ActionRoute, asker: Caller) -> AnyResponse:
         """Open a stream, and put on record who did."""
         began = time.time()
         answer: Response | Upgrade
         try:
             answer = await self._actions.open(request, route)
         except StatusError as error:
-            answer = answer_error(error, request.headers.get("accept", ""))
+            answer = build_error_response(error, request.headers.get("accept", ""))
         told = answer if isinstance(answer, Response) else answer.status
-        self._audit.record(describe_write(request, route.audited, asker, told, began))
+        self._audit.record(build_audit_entry(request, route.audited, asker, told, began))
         return answer
 
-    async def _ask(self, request: Request, route: ActionRoute, asker: Asker) -> Answer:
+    async def _ask(self, request: Request, route: ActionRoute, asker: Caller) -> AnyResponse:
         async def authorize(wanted: Attributes) -> Decision:
             return self._authorizer.authorize(asker.user, wanted)
 
         try:
             return await self._actions.answer(request, route, authorize)
         except StatusError as error:
-            return answer_error(error, request.headers.get("accept", ""))
+            return build_error_response(error, request.headers.get("accept", ""))
 
-    def _answer(self, request: Request, route: Route, asker: Asker) -> Answer | Awaitable[Answer]:
+    def _answer(self, request: Request, route: Route, asker: Caller) -> AnyResponse | Awaitable[AnyResponse]:
         if route.verb is None:
             raise _not_allowed(route)
-        if route.verb in _WRITERS and not is_question(route.kind):
+        if route.verb in _WRITERS and not is_create_only(route.kind):
             return self._write(request, route, asker, lambda: self._change(request, route, asker.user))
         self._authorizer.require(asker.user, _attributes(request, route))
         return self._read(request, route, asker.user)
 
-    def _identify(self, request: Request) -> Asker:
+    def _identify(self, request: Request) -> Caller:
         headers = request.headers
         shown = headers.get("authorization") or _find_offered_token(request)
         user = self._judge.authenticator.authenticate(shown, read_certificate(request.certificate))
         personal = {name: text.split(LINE) for name, text in headers.items() if name.startswith(PERSONAL)}
         if not personal:
-            return Asker(user)
-        return Asker(impersonate(user, personal, self._authorizer), user.name)
+            return Caller(user)
+        return Caller(impersonate(user, personal, self._authorizer), user.name)
 
-    def _read(self, request: Request, route: Route, user: User) -> Answer:
+    def _read(self, request: Request, route: Route, user: User) -> AnyResponse:
         _check_served(request, route)
-        if is_question(route.kind):
+        if is_create_only(route.kind):
             return self._review(request, route, user)
         source = self._definitions if route.kind.kind == "CustomResourceDefinition" else self._desk.store
         match route.verb:
@@ -208,15 +208,15 @@ class Server:
             case _:
                 return watch_objects(source, request, route)
 
-    async def _write(self, request: Request, route: Route, asker: Asker, make: Make) -> Response:
+    async def _write(self, request: Request, route: Route, asker: Caller, make: Make) -> Response:
         began = time.time()
         try:
             answer = await self._answer_write(request, make)
         except BaseException as error:
             code = CLIENT_LEFT if isinstance(error, asyncio.CancelledError) else 500
-            self._audit.record(describe_write(request, route, asker, code, began))
+            self._audit.record(build_audit_entry(request, route, asker, code, began))
             raise
-        self._audit.record(describe_write(request, route, asker, answer, began))
+        self._audit.record(build_audit_entry(request, route, asker, answer, began))
         return answer
 
     async def _answer_write(self, request: Request, make: Make) -> Response:
@@ -225,12 +225,12 @@ class Server:
                 async with asyncio.timeout(read_patience(request.parameter("timeout"))):
                     return await make()
         except TimeoutError:
-            return answer_error(too_slow())
+            return build_error_response(too_slow())
         except StoreError as error:
             _log.error("%s %s failed: %s", request.method, request.path, error)
-            return answer_error(StatusError(500, "InternalError", f"Internal error occurred: {error}"))
+            return build_error_response(StatusError(500, "InternalError", f"Internal error occurred: {error}"))
         except StatusError as error:
-            return answer_error(error, request.headers.get("accept", ""))
+            return build_error_response(error, request.headers.get("accept", ""))
 
     async def _change(self, request: Request, route: Route, user: User) -> Response:
         self._authorizer.require(user, _attributes(request, route))
@@ -244,30 +244,30 @@ class Server:
     def _answer_token_request(self, request: Request, route: Route) -> Response:
         form = choose_form(request.headers.get("accept", ""))
         answered = self._issue_token(
-            read_question(request.body, TokenRequest, _AUTHENTICATION), route.namespace, route.name
+            read_review(request.body, TokenRequest, _AUTHENTICATION), route.namespace, route.name
         )
-        return answer_bytes(request, form, encode(answered), 201)
+        return build_response(request, form, encode(answered), 201)
 
     def _review(self, request: Request, route: Route, user: User) -> Response:
         form = choose_form(request.headers.get("accept", ""))
         _accept_protobuf(request, route)
         check_nesting(request.body)
-        review = read_question(request.body, route.kind.struct, route.kind.api_version)
+        review = read_review(request.body, route.kind.struct, route.kind.api_version)
         if isinstance(review, UploadTokenRequest):
             granted = self._uploads.answer_token_request(review, route.namespace, user)
-            return answer_bytes(request, form, encode(granted), 201)
+            return build_response(request, form, encode(granted), 201)
         answered = answer_review(review, user, self._judge, route.namespace)  # type: ignore[arg-type]  # a review
-        return answer_bytes(request, form, encode(answered), 201)
+        return build_response(request, form, encode(answered), 201)
 
 
-def _warn(answer: Answer | Awaitable[Answer], warning: str) -> Answer | Awaitable[Answer]:
+def _warn(answer: AnyResponse | Awaitable[AnyResponse], warning: str) -> AnyResponse | Awaitable[AnyResponse]:
     if isinstance(answer, Awaitable):
         return _warn_later(answer, warning)
     add_warning(answer, warning)
     return answer
 
 
-async def _warn_later(answer: Awaitable[Answer], warning: str) -> Answer:
+async def _warn_later(answer: Awaitable[AnyResponse], warning: str) -> AnyResponse:
     awaited = await answer
     add_warning(awaited, warning)
     return awaited
@@ -291,8 +291,8 @@ def _accept_protobuf(request: Request, route: Route) -> None:
 
 def _refuse_path(request: Request) -> Response:
     if not is_builtin_path(request.path):
-        return answer_not_found()
-    return answer_error(refuse_path(), request.headers.get("accept", ""))
+        return build_not_found_response()
+    return build_error_response(refuse_path(), request.headers.get("accept", ""))
 
 
 def _check_served(request: Request, route: Route) -> None:

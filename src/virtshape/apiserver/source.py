@@ -14,7 +14,7 @@ from virtshape.store.watch import Subscription
 FIXED_REVISION: Final = 1
 
 
-class Source(Protocol):
+class ObjectSource(Protocol):
     """What reading needs of the store."""
 
     @property

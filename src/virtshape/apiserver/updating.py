@@ -9,11 +9,11 @@ from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.metadata import check_address
 from virtshape.apiserver.writeoptions import read_write_options
-from virtshape.apiserver.writing import Desk, change_object, check_seen, conflict
+from virtshape.apiserver.writing import WriteContext, change_object, check_seen, conflict
 from virtshape.store.record import Record
 
 
-async def update_object(desk: Desk, request: Request, route: Route, user: User) -> Response:
+async def update_object(desk: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Replace an object, or its status."""
     if not route.name:
         raise StatusError(400, "BadRequest", "name must be provided")

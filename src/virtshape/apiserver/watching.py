@@ -12,17 +12,17 @@ import msgspec
 
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import NO_CACHE, refuse_expired, refuse_replaced
 from virtshape.apiserver.encoding.negotiation import Form, choose_form
 from virtshape.apiserver.encoding.partial import partial_object
 from virtshape.apiserver.encoding.table import DEFAULT_INCLUDE, render_table
+from virtshape.apiserver.listoptions import ListOptions, read_options, read_start
 from virtshape.apiserver.message import JSON, Request, Stream
-from virtshape.apiserver.options import ListOptions, read_options, read_start
 from virtshape.apiserver.reading import check_reached
 from virtshape.apiserver.resource import Resource, resource_of, with_revision
+from virtshape.apiserver.responses import NO_CACHE, expired_revision_error, replaced_store_error
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.selectors.selection import Selection, compile_selection
-from virtshape.apiserver.source import Source
+from virtshape.apiserver.source import ObjectSource
 from virtshape.store.errors import CompactedError, FutureError
 from virtshape.store.record import Event
 from virtshape.store.watch import Subscription
@@ -33,7 +33,7 @@ CHUNK_BYTES: Final = 1024 * 1024
 """How much of the changes is rendered at a time, for clients that are far behind."""
 
 
-def watch_objects(store: Source, request: Request, route: Route) -> Stream:
+def watch_objects(store: ObjectSource, request: Request, route: Route) -> Stream:
     """A stream of changes, from a revision or from the present state."""
     form = choose_form(request.headers.get("accept", ""))
     if form.yaml:
@@ -50,7 +50,7 @@ class Watch:
 
     def __init__(
         self,
-        store: Source,
+        store: ObjectSource,
         request: Request,
         resource: Resource,
         namespace: str | None,
@@ -92,9 +92,9 @@ class Watch:
             async for chunk in self._follow(subscription):
                 yield chunk
         except CompactedError as error:
-            yield self._error(refuse_expired(error))
+            yield self._error(expired_revision_error(error))
         except FutureError as error:
-            yield self._error(refuse_replaced(error))
+            yield self._error(replaced_store_error(error))
         except StatusError as error:
             yield self._error(error)
         finally:

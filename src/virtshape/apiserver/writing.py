@@ -10,20 +10,20 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import answer_bytes
 from virtshape.apiserver.auth.authentication import User
-from virtshape.apiserver.completion import complete_new, restore_updated
-from virtshape.apiserver.deletion import is_finished
+from virtshape.apiserver.deleteoptions import is_finished
 from virtshape.apiserver.encoding.negotiation import choose_form
 from virtshape.apiserver.limits import LARGEST_OBJECT
+from virtshape.apiserver.listoptions import find_revision_problem
 from virtshape.apiserver.managedfields.fieldtypes import object_type
 from virtshape.apiserver.managedfields.managedfields import Write as Authorship
 from virtshape.apiserver.managedfields.managedfields import keep_times, record_update
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.objects import Tree, assemble, count_generation, encode_tree, make_write, metadata_of, replace
-from virtshape.apiserver.options import find_revision_problem
+from virtshape.apiserver.prepare import prepare_for_create, prepare_for_update
 from virtshape.apiserver.reading import not_found, render_object
 from virtshape.apiserver.resource import Resource, read_tree, resource_of
+from virtshape.apiserver.responses import build_response
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.metadata import (
     allows_blind_update,
@@ -55,7 +55,7 @@ class Admission(Protocol):
         """The object to store, and warnings for the client; raises StatusError to refuse."""
 
 
-class Desk(Struct):
+class WriteContext(Struct):
     """What writing needs: the store and who has a say."""
 
     store: Store
@@ -69,7 +69,7 @@ def authorship_of(route: Route, options: WriteOptions) -> Authorship:
 
 
 async def store_new(
-    desk: Desk, route: Route, user: User, new: Tree, options: WriteOptions, claim: Claim
+    desk: WriteContext, route: Route, user: User, new: Tree, options: WriteOptions, claim: Claim
 ) -> tuple[Record | None, list[str]]:
     """Check and store a new object; no record if there is one of its name already. Warnings beside it."""
     resource = resource_of(route.kind)
@@ -88,7 +88,7 @@ async def store_new(
     admitted, more = await desk.admission.admit("CREATE", route, user, new, None, dry_run=options.dry_run)
     new = admitted if admitted is not None else new
     new = _with_managed_fields(new, claim(sent if resource.custom else new))
-    stored = {**complete_new(route.kind, new), "apiVersion": resource.stored.api_version}
+    stored = {**prepare_for_create(route.kind, new), "apiVersion": resource.stored.api_version}
     write = make_write(key, 0, stored)
     if options.dry_run:
         return Record(key, 0, encode_tree(stored)), warnings + more
@@ -104,7 +104,7 @@ def _with_managed_fields(tree: Tree, entries: list[Tree]) -> Tree:
 
 
 async def change_object(
-    desk: Desk,
+    desk: WriteContext,
     request: Request,
     route: Route,
     user: User,
@@ -132,19 +132,26 @@ async def change_object(
         except StatusError as error:
             error.warnings = (*warnings, *error.warnings)
             raise
-        return answer_bytes(request, form, render_object(resource, form, written, request), 200, warnings + more)
+        return build_response(request, form, render_object(resource, form, written, request), 200, warnings + more)
     raise conflict(resource, route.name)
 
 
 async def _try_change(
-    desk: Desk, route: Route, user: User, options: WriteOptions, change: Changer, record: Record, *, applying: bool
+    desk: WriteContext,
+    route: Route,
+    user: User,
+    options: WriteOptions,
+    change: Changer,
+    record: Record,
+    *,
+    applying: bool,
 ) -> tuple[Record, list[str]]:
     resource = resource_of(route.kind)
     old = read_tree(resource.outward(record.value))
     wanted = change(old, record)
     if wanted is old:
         return record, []
-    new = restore_updated(route.kind, replace(resource, old, wanted, route.subresource), old, route.subresource)
+    new = prepare_for_update(route.kind, replace(resource, old, wanted, route.subresource), old, route.subresource)
     warnings: list[str] = []
     if not route.subresource:
         warnings = drop_repeated_owners(new["metadata"])
@@ -170,7 +177,7 @@ async def _try_change(
 
 
 async def _store_changed(
-    desk: Desk, resource: Resource, record: Record, old: Tree, new: Tree, *, dry_run: bool
+    desk: WriteContext, resource: Resource, record: Record, old: Tree, new: Tree, *, dry_run: bool
 ) -> Record:
     version = {"apiVersion": resource.stored.api_version}
     finished = is_finished(new, resource.kind)

@@ -183,7 +183,7 @@ def run_server(settings: "Settings") -> None:
     import uvloop
 
     from virtshape.apiserver.auth.pki import PkiError
-    from virtshape.apiserver.auth.register import RegisterError
+    from virtshape.apiserver.auth.userregistry import UserRegistryError
     from virtshape.standalone.server import run
     from virtshape.store.errors import LockedError, StoreError
 
@@ -192,7 +192,7 @@ def run_server(settings: "Settings") -> None:
         uvloop.run(run(settings, lambda ready: announce(ready, settings.directory)))
     except LockedError as error:
         raise Refusal(str(error), next_step=f"See `virtshape status{flag}`, or end it: virtshape down{flag}") from None
-    except (StoreError, PkiError, RegisterError) as error:
+    except (StoreError, PkiError, UserRegistryError) as error:
         raise Refusal(str(error)) from None
     except OSError as error:
         if error.filename is not None:

@@ -10,11 +10,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from virtshape.apiserver.answers import NO_CACHE, answer_not_found
 from virtshape.apiserver.discovery.health import CONTENT_TYPE as PLAIN_TEXT
 from virtshape.apiserver.discovery.health import answer_check, answer_health
 from virtshape.apiserver.http import Handler, Listener
 from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.responses import NO_CACHE, build_not_found_response
 from virtshape.daemon.metrics import CONTENT_TYPE, Family, render_metrics
 from virtshape.supervise.checks import PASSED, Checks
 
@@ -36,10 +36,10 @@ class Monitor(Struct, frozen=True):
         """Answer a probe."""
         endpoint, _, name = request.path.strip("/").partition("/")
         if request.method not in ("GET", "HEAD") or endpoint not in (*LIVENESS, READINESS):
-            return answer_not_found()
+            return build_not_found_response()
         checks = self.is_ready() if endpoint == READINESS else self.is_alive()
         if name and name not in checks:
-            return answer_not_found()
+            return build_not_found_response()
         excluded = request.query.get("exclude", [])
         verbose = "verbose" in request.query
         health = (
@@ -52,7 +52,7 @@ class Monitor(Struct, frozen=True):
     def answer_metrics(self, request: Request) -> Response:
         """Answer Prometheus."""
         if request.method not in ("GET", "HEAD") or request.path != "/metrics":
-            return answer_not_found()
+            return build_not_found_response()
         return Response(200, render_metrics(self.figures()), CONTENT_TYPE, NO_CACHE)
 
 

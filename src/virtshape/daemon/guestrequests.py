@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from virtshape.apiserver.subresources.door import AgentQuestion, GuestAction
+from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction
 from virtshape.launcher.request import (
     Answer,
     AskFilesystems,
@@ -27,14 +27,14 @@ ACTIONS: Final[dict[GuestAction, Request]] = {
     "softreboot": SoftReboot(),
     "reset": Reset(),
 }
-QUESTIONS: Final[dict[AgentQuestion, Request]] = {
+QUESTIONS: Final[dict[AgentQuery, Request]] = {
     "guestosinfo": AskOs(),
     "userlist": AskUsers(),
     "filesystemlist": AskFilesystems(),
 }
 
 
-def write_agent_answer(question: AgentQuestion, answer: Answer) -> bytes:
+def write_agent_answer(question: AgentQuery, answer: Answer) -> bytes:
     """What a guest's agent says, as the JSON that KubeVirt answers the same question with."""
     return msgspec.json.encode(_write_os(answer) if question == "guestosinfo" else {"items": _write_items(answer)})
 

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from virtshape.apiserver.http import Answer, Handler
+from virtshape.apiserver.http import AnyResponse, Handler
 from virtshape.apiserver.message import Request
 
 LEVELS: Final = ("debug", "info", "warning", "error")
@@ -65,10 +65,10 @@ def is_access_logged() -> bool:
 def log_requests(handle: Handler) -> Handler:
     """The same handler, with a record of each request and its answer."""
 
-    def handle_and_tell(request: Request) -> Answer | Awaitable[Answer]:
+    def handle_and_tell(request: Request) -> AnyResponse | Awaitable[AnyResponse]:
         began = time.perf_counter()
         answer = handle(request)
-        if isinstance(answer, Answer):
+        if isinstance(answer, AnyResponse):
             _tell(request, answer, began)
             return answer
         return _tell_later(request, answer, began)
@@ -76,13 +76,13 @@ def log_requests(handle: Handler) -> Handler:
     return handle_and_tell
 
 
-async def _tell_later(request: Request, promise: Awaitable[Answer], began: float) -> Answer:
+async def _tell_later(request: Request, promise: Awaitable[AnyResponse], began: float) -> AnyResponse:
     answer = await promise
     _tell(request, answer, began)
     return answer
 
 
-def _tell(request: Request, answer: Answer, began: float) -> None:
+def _tell(request: Request, answer: AnyResponse, began: float) -> None:
     milliseconds = round((time.perf_counter() - began) * 1000, 2)
     target = f"{request.path}?{request.query_text}" if request.query_text else request.path
     facts = {

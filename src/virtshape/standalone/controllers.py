@@ -16,9 +16,9 @@ from virtshape.api.core.event import Event
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.kinds import KINDS
 from virtshape.api.model import Model
-from virtshape.apiserver.capability import is_question, list_verbs
+from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
+from virtshape.apiserver.capability import is_create_only, list_verbs
 from virtshape.apiserver.server import Server
-from virtshape.apiserver.shaping import CONTROLLER_USER
 from virtshape.client.errors import read_refusal
 from virtshape.client.protocol import Client
 from virtshape.client.resources import format_target, kind_of, metadata_of
@@ -90,7 +90,7 @@ def list_stored(*, namespaced: bool = False) -> list[type[Model]]:
     """The structs of all kinds that objects are kept of, or only of those that namespaces have."""
     structs: dict[tuple[str, str], type[Model]] = {}
     for kind in KINDS:
-        stored = not is_question(kind) and {"list", "watch", "delete"} <= set(list_verbs(kind))
+        stored = not is_create_only(kind) and {"list", "watch", "delete"} <= set(list_verbs(kind))
         if stored and kind.kind != "CustomResourceDefinition" and (kind.namespaced or not namespaced):
             structs.setdefault((kind.group, kind.kind), kind.struct)
     return list(structs.values())

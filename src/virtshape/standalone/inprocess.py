@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Final
 
-from virtshape.apiserver.auditing import Asker
+from virtshape.apiserver.auditing import Caller
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, MASTERS, User
-from virtshape.apiserver.http import Answer
+from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import Request, Response, Stream
 from virtshape.apiserver.server import Server
 from virtshape.client.errors import UnreachableError, read_refusal
@@ -25,7 +25,7 @@ class InProcessTransport:
 
     def __init__(self, server: Server, user: User = SYSTEM) -> None:
         self._server = server
-        self._asker = Asker(user)
+        self._asker = Caller(user)
 
     async def call(self, call: Call) -> Reply:
         """The answer to a request."""
@@ -52,9 +52,9 @@ class InProcessTransport:
     async def close(self) -> None:
         """Do nothing: there is nothing to hang up."""
 
-    async def _ask(self, call: Call) -> Answer:
+    async def _ask(self, call: Call) -> AnyResponse:
         answer = self._server.handle_as(Request(call.method, call.target, call.headers, call.body), self._asker)
-        return await answer if not isinstance(answer, Answer) else answer
+        return await answer if not isinstance(answer, AnyResponse) else answer
 
 
 def connect(server: Server, user: User = SYSTEM, *, manager: str = "") -> RestClient:

@@ -11,7 +11,7 @@ from typing import Final, Literal, NoReturn, Protocol
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.door import AgentQuestion, GuestAction, GuestDoor, PortProtocol
+from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, GuestStreams, PortProtocol
 from virtshape.client.protocol import Client
 from virtshape.client.transport import Transport
 from virtshape.controllers.runtime.cache import Cache
@@ -30,7 +30,7 @@ class Runtime(Protocol):
     """What runs guests."""
 
     @property
-    def door(self) -> GuestDoor | None:
+    def door(self) -> GuestStreams | None:
         """What leads to the guests, if there are any."""
 
     @property
@@ -91,7 +91,7 @@ class PlayedRuntime:
 class PlayedDoor:
     """Pauses played guests; there is nothing in them to be connected to."""
 
-    tells_agents: Final = True
+    reports_agents: Final = True
 
     def __init__(self, launcher: SimulatedLauncher) -> None:
         self._launcher = launcher
@@ -114,7 +114,7 @@ class PlayedDoor:
         del port, protocol
         refuse(vmi)
 
-    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuestion) -> bytes:
+    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
         """Refuse."""
         del question
         refuse(vmi)

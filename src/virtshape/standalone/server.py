@@ -18,34 +18,34 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from virtshape.api.moment import now
-from virtshape.apiserver.admission import BasicAdmission, Chain
+from virtshape.apiserver.admission.claims import ClaimAdmission
+from virtshape.apiserver.admission.clones import CloneAdmission
+from virtshape.apiserver.admission.context import StoreContext
+from virtshape.apiserver.admission.core import BasicAdmission, Chain
+from virtshape.apiserver.admission.kubevirt import KubeVirtAdmission
+from virtshape.apiserver.admission.quotas import QuotaAdmission
+from virtshape.apiserver.admission.rbac import RbacAdmission
 from virtshape.apiserver.audit import AuditLog
 from virtshape.apiserver.auth.authentication import Authenticator
 from virtshape.apiserver.auth.authorization import Authorizer
 from virtshape.apiserver.auth.certificates import CERTIFICATE_LIFETIME
-from virtshape.apiserver.auth.granting import AccessAdmission
-from virtshape.apiserver.auth.reviews import Judge
+from virtshape.apiserver.auth.reviews import AuthContext
 from virtshape.apiserver.auth.tokenrequest import answer_token_request
 from virtshape.apiserver.auth.tokens import TokenSigner
 from virtshape.apiserver.auth.users import Directory, ensure_admin
-from virtshape.apiserver.claims import ClaimAdmission
-from virtshape.apiserver.cloning import CloneAdmission
 from virtshape.apiserver.discovery.definitions import list_definitions, write_served_definition
 from virtshape.apiserver.discovery.publishing import Publisher
 from virtshape.apiserver.http import Listener
 from virtshape.apiserver.objects import encode_tree, metadata_of
-from virtshape.apiserver.quotas import QuotaAdmission
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.server import Server
-from virtshape.apiserver.shaping import ShapingAdmission
 from virtshape.apiserver.source import FIXED_REVISION, FixedSource
 from virtshape.apiserver.subresources.dispatch import Actions
-from virtshape.apiserver.subresources.door import GuestDoor
-from virtshape.apiserver.subresources.shelf import StoreShelf
-from virtshape.apiserver.uploads.inbox import Inbox
+from virtshape.apiserver.subresources.gueststreams import GuestStreams
+from virtshape.apiserver.subresources.objects import EmbeddedObjects
 from virtshape.apiserver.uploads.receiving import Uploads
-from virtshape.apiserver.world import StoreWorld
-from virtshape.apiserver.writing import Desk
+from virtshape.apiserver.uploads.sink import UploadSink
+from virtshape.apiserver.writing import WriteContext
 from virtshape.daemon.garbagecollection import spare_collections
 from virtshape.daemon.logs import is_access_logged, log_requests
 from virtshape.daemon.metrics import render_metrics
@@ -159,8 +159,8 @@ async def serve(settings: Settings, supervisor: Supervisor | None = None) -> Asy
 @contextlib.asynccontextmanager
 async def assemble(
     settings: Settings,
-    door: GuestDoor | None = None,
-    inbox: Inbox | None = None,
+    door: GuestStreams | None = None,
+    inbox: UploadSink | None = None,
     *,
     supervisor: Supervisor | None = None,
 ) -> AsyncIterator[System]:
@@ -199,7 +199,7 @@ def format_url(host: str, port: int) -> str:
     return f"https://[{reachable}]:{port}" if ":" in reachable else f"https://{reachable}:{port}"
 
 
-def _open_inbox(settings: Settings, runtime: Runtime) -> Inbox | None:
+def _open_inbox(settings: Settings, runtime: Runtime) -> UploadSink | None:
     """What keeps uploads, where there are volumes for them."""
     keeps = settings.controllers and runtime.keeps_volumes
     return DirectoryInbox(Layout(settings.directory)) if keeps else None
@@ -211,33 +211,33 @@ def _build_server(
     access: Access,
     audit: AuditLog,
     settings: Settings,
-    door: GuestDoor | None,
+    door: GuestStreams | None,
     uploads: Uploads,
     supervisor: Supervisor,
 ) -> Server:
     signer = TokenSigner(directory.pki.ensure_signing_key())
     authenticator = Authenticator(directory.register, signer, access.find_uid)
     access.authenticator = authenticator
-    world = StoreWorld(store, lambda path: explain_host_disk(path, settings.directory))
+    world = StoreContext(store, lambda path: explain_host_disk(path, settings.directory))
     chain = Chain(
         BasicAdmission(store),
-        AccessAdmission(access.authorizer),
+        RbacAdmission(access.authorizer),
         ClaimAdmission(store),
         CloneAdmission(world, access.authorizer),
-        ShapingAdmission(world),
+        KubeVirtAdmission(world),
         QuotaAdmission(store),
     )
-    desk = Desk(store, chain)
+    desk = WriteContext(store, chain)
     return Server(
         desk,
-        Judge(authenticator, access.authorizer),
+        AuthContext(authenticator, access.authorizer),
         publisher=Publisher(
             f"{settings.host}:{settings.port}",
             lambda: {"store": Check(store.failure), **supervisor.list_checks()},
             write_metrics=lambda: render_metrics([*list_process_figures(COMPONENT), *list_task_figures(supervisor)]),
         ),
         definitions=_build_definitions(store),
-        actions=Actions(StoreShelf(desk, world), door),
+        actions=Actions(EmbeddedObjects(desk, world), door),
         issue_token=lambda request, namespace, name: answer_token_request(
             request, namespace=namespace, name=name, signer=signer, find_uid=access.find_uid, now=time.time()
         ),

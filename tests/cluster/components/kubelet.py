@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from virtshape.apiserver.auth.certificates import Authority, make_key
-from virtshape.apiserver.http import Answer, Handler, Listener
+from virtshape.apiserver.http import AnyResponse, Handler, Listener
 from virtshape.apiserver.message import Request, Response, Upgrade
 from virtshape.cluster.tls.context import build_context
 from virtshape.stream.handshake import accept_key, split_list
@@ -60,7 +60,7 @@ class PlayedKubelet:
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
 
-    def handle(self, request: Request) -> Answer:
+    def handle(self, request: Request) -> AnyResponse:
         consent = write_consent(request)
         if consent is None:
             return Response(404, request.path.encode(), "text/plain")

@@ -20,7 +20,7 @@ from tests.cluster.components.kubelet import SUCCESS, listening_kubelet, write_c
 from tests.cluster.components.sandbox import Sandbox
 from tests.cluster.plane import Plane
 
-from virtshape.apiserver.http import Answer
+from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import Request, Response, Upgrade
 
 Tree = dict[str, Any]
@@ -104,7 +104,7 @@ class Node:
         paths = [*self._directory.glob("pods/*/log"), *self._directory.glob("pods/*/run/guests/*/*.log")]
         return "\n".join(f"== {path}\n{path.read_text(errors='replace')[-4000:]}" for path in paths)
 
-    async def run_command(self, request: Request) -> Answer:
+    async def run_command(self, request: Request) -> AnyResponse:
         """Run a command in a pod, as the API server asks a kubelet to."""
         consent = write_consent(request)
         _, _, _, name, *_ = request.path.split("/")  # /exec/NAMESPACE/POD/CONTAINER

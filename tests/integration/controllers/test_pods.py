@@ -8,7 +8,7 @@ from tests.support.worlds import opened, run
 
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.apiserver.shaping import CONTROLLER_USER
+from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.standalone.inprocess import connect
 
 

@@ -18,7 +18,7 @@ from tests.support.worlds import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.apiserver.shaping import CONTROLLER_USER
+from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import PULLING, Mount, Mounts
 from virtshape.standalone.inprocess import InProcessTransport

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from virtshape.apiserver.audit import Audited, AuditLog, shorten
+from virtshape.apiserver.audit import AuditEntry, AuditLog, shorten
 
 
-def build_entry(name: str = "vm1", **rest: Any) -> Audited:
-    return Audited(
+def build_entry(name: str = "vm1", **rest: Any) -> AuditEntry:
+    return AuditEntry(
         time=datetime.fromtimestamp(1_800_000_000.25, UTC),
         user="bob",
         verb="create",

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from virtshape.apiserver.incoming import MOST_UNREAD, Incoming
+from virtshape.apiserver.incoming import MOST_UNREAD, IncomingBody
 
 
 class Sender:
@@ -11,7 +11,7 @@ class Sender:
     def __init__(self) -> None:
         self.invited = 0
         self.throttled: list[bool] = []
-        self.body = Incoming(self._invite, self.throttled.append)
+        self.body = IncomingBody(self._invite, self.throttled.append)
 
     def _invite(self) -> None:
         self.invited += 1

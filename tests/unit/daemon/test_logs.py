@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Iterator
 
 import pytest
 
-from virtshape.apiserver.http import Answer
+from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import Request, Response
 from virtshape.daemon.logs import is_access_logged, log_requests, set_up_logs
 
@@ -52,10 +52,10 @@ def test_requests_are_logged_with_their_answers(capsys: pytest.CaptureFixture[st
     set_up_logs("debug", "json")
     assert is_access_logged()
 
-    async def answer_later() -> Answer:
+    async def answer_later() -> AnyResponse:
         return Response(201, b"")
 
-    def handle(request: Request) -> Answer | Awaitable[Answer]:
+    def handle(request: Request) -> AnyResponse | Awaitable[AnyResponse]:
         return Response(200, b"") if request.method == "GET" else answer_later()
 
     logged = log_requests(handle)
@@ -64,7 +64,7 @@ def test_requests_are_logged_with_their_answers(capsys: pytest.CaptureFixture[st
     later = logged(Request("POST", "/api/v1/namespaces", {"authorization": "Bearer secret"}))
     assert isinstance(later, Awaitable)
 
-    async def wait() -> Answer:
+    async def wait() -> AnyResponse:
         return await later
 
     assert asyncio.run(wait()).status == 201

@@ -12,8 +12,8 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.auth.register import Entry, Register
 from virtshape.apiserver.auth.tokens import ISSUER, Claims, NamedObject, TokenError, TokenSigner, is_web_token
+from virtshape.apiserver.auth.userregistry import RegistryEntry, UserRegistry
 
 AUTHENTICATED = "system:authenticated"
 MASTERS = "system:masters"
@@ -57,7 +57,7 @@ class Authenticator:
 
     def __init__(
         self,
-        register: Register,
+        register: UserRegistry,
         signer: TokenSigner,
         find_uid: FindUid,
         *,
@@ -179,7 +179,7 @@ def _identity(certificate: ClientCertificate) -> Hashable:
     return certificate.serial, certificate.user.name, certificate.user.groups
 
 
-def _registered_user(entry: Entry) -> User:
+def _registered_user(entry: RegistryEntry) -> User:
     return User(entry.name, _with_everyone(entry.groups))
 
 

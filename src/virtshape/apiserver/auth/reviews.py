@@ -57,14 +57,14 @@ Review = (
 )
 
 
-class Judge(NamedTuple):
+class AuthContext(NamedTuple):
     """What decides who someone is and what they may do."""
 
     authenticator: Authenticator
     authorizer: Authorizer
 
 
-def read_question(body: bytes, struct: type[T], api_version: str) -> T:
+def read_review(body: bytes, struct: type[T], api_version: str) -> T:
     """
     The question in a body.
 
@@ -90,7 +90,7 @@ def read_question(body: bytes, struct: type[T], api_version: str) -> T:
         raise
 
 
-def answer_review(review: Review, user: User, judge: Judge, namespace: str = "") -> Review:
+def answer_review(review: Review, user: User, judge: AuthContext, namespace: str = "") -> Review:
     """The question, with its answer and metadata; the namespace is that of the path it was asked under."""
     metadata = replace(review.metadata or ObjectMeta(), namespace=namespace or None)
     if isinstance(review, SelfSubjectReview):
@@ -98,7 +98,7 @@ def answer_review(review: Review, user: User, judge: Judge, namespace: str = "")
     return replace(_answer(review, user, judge, namespace), metadata=metadata)
 
 
-def _answer(review: Review, user: User, judge: Judge, namespace: str) -> Review:
+def _answer(review: Review, user: User, judge: AuthContext, namespace: str) -> Review:
     match review:
         case SelfSubjectAccessReview():
             return answer_self_access(review, user, judge.authorizer)

@@ -29,7 +29,7 @@ from virtshape.apiserver.auth.kubeconfig import (
     write_kubeconfig,
 )
 from virtshape.apiserver.auth.pki import Pki
-from virtshape.apiserver.auth.register import Entry, Register, digest_token
+from virtshape.apiserver.auth.userregistry import RegistryEntry, UserRegistry, digest_token
 
 ADMIN = "admin"
 
@@ -57,7 +57,7 @@ class Directory:
     def __init__(self, path: Path, *, certificate_lifetime: timedelta = CERTIFICATE_LIFETIME) -> None:
         self.kubeconfig = path / "kubeconfig"
         self.pki = Pki(path / "pki", lifetime=certificate_lifetime)
-        self.register = Register(path / "pki" / "users.json")
+        self.register = UserRegistry(path / "pki" / "users.json")
 
     def server(self, url: str) -> Server:
         """The server at this address, as kubeconfigs name it."""
@@ -72,7 +72,7 @@ def ensure_admin(directory: Directory, url: str) -> Path:
     if token is None or known is None or known.name != ADMIN:
         register.remove(ADMIN)
         token = _make_token()
-        entry = Entry(name=ADMIN, kind="token", id=digest_token(token), groups=(MASTERS,), issued=time.time())
+        entry = RegistryEntry(name=ADMIN, kind="token", id=digest_token(token), groups=(MASTERS,), issued=time.time())
         register.add(entry)
     text = render_kubeconfig(directory.server(url), ADMIN, token)
     if not path.exists() or path.read_text() != text:
@@ -101,7 +101,7 @@ def create_user(
     else:
         shown = _make_token()
         identity, expires = digest_token(shown), issued + lifetime.total_seconds()
-    entry = Entry(
+    entry = RegistryEntry(
         name=name,
         kind=by,
         id=identity,
@@ -116,7 +116,7 @@ def create_user(
     return NewUser(text, [_build_binding(entry)] if role else [])
 
 
-def list_users(directory: Directory) -> list[Entry]:
+def list_users(directory: Directory) -> list[RegistryEntry]:
     """All that users were given and still get in with, by name."""
     return sorted(directory.register.entries(), key=lambda entry: (entry.name, entry.issued))
 
@@ -148,12 +148,12 @@ def _check_name(name: str) -> None:
     )
 
 
-def _name_binding(entry: Entry) -> BindingName:
+def _name_binding(entry: RegistryEntry) -> BindingName:
     kind = "RoleBinding" if entry.namespace else "ClusterRoleBinding"
     return BindingName(kind, entry.namespace or "", f"user:{entry.name}:{entry.role}")
 
 
-def _build_binding(entry: Entry) -> Binding:
+def _build_binding(entry: RegistryEntry) -> Binding:
     kind, namespace, name = _name_binding(entry)
     struct = RoleBinding if entry.namespace else ClusterRoleBinding
     return struct(

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import NO_CACHE
 from virtshape.apiserver.discovery.aggregated import GROUP, KIND, VERSION, write_aggregated_discovery
 from virtshape.apiserver.discovery.discovery import write_discovery
 from virtshape.apiserver.discovery.document import Document
@@ -14,7 +13,8 @@ from virtshape.apiserver.discovery.version import write_root, write_version
 from virtshape.apiserver.encoding.negotiation import ACCEPTED, choose_form
 from virtshape.apiserver.message import Request, Response
 from virtshape.apiserver.openapi.documents import write_v2, write_v2_protobuf, write_v3, write_v3_index
-from virtshape.apiserver.unrouted import refuse_method
+from virtshape.apiserver.responses import NO_CACHE
+from virtshape.apiserver.routeerrors import refuse_method
 from virtshape.supervise.checks import PASSED, Check, Checks
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

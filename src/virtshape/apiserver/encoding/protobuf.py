@@ -19,7 +19,7 @@ from virtshape.api.moment import format_moment
 from virtshape.api.quantity import Quantity
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import TokenRequest
-from virtshape.apiserver.deletion import DeleteOptions
+from virtshape.apiserver.deleteoptions import DeleteOptions
 from virtshape.apiserver.encoding.protonumbers import NUMBERS
 
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from virtshape.apiserver.options import ListOptions
+from virtshape.apiserver.listoptions import ListOptions
 from virtshape.apiserver.resource import Resource
 from virtshape.apiserver.selectors.fieldselector import NAME, compile_terms, parse_field_selector
 from virtshape.apiserver.selectors.selector import compile_label_selector

@@ -15,12 +15,13 @@ from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import NO_CACHE
 from virtshape.apiserver.message import JSON, PLAIN_TEXT, Request, Response, Upgrade
-from virtshape.apiserver.subresources.door import GuestAction, GuestDoor
-from virtshape.apiserver.subresources.expanding import expand_sent, expand_stored
-from virtshape.apiserver.subresources.foreign import Authorize, limit_lookup, read_as_caller
+from virtshape.apiserver.responses import NO_CACHE
+from virtshape.apiserver.subresources.crossnamespace import Authorize, limit_lookup, read_as_caller
+from virtshape.apiserver.subresources.expand import expand_sent, expand_stored
 from virtshape.apiserver.subresources.guests import GuestOptions, check_guest_action
+from virtshape.apiserver.subresources.gueststreams import GuestAction, GuestStreams
+from virtshape.apiserver.subresources.objects import ObjectStore
 from virtshape.apiserver.subresources.route import INSTANCES, KINDS, MACHINES, ActionRoute
 from virtshape.apiserver.subresources.running import (
     Change,
@@ -31,8 +32,7 @@ from virtshape.apiserver.subresources.running import (
     start,
     stop,
 )
-from virtshape.apiserver.subresources.shelf import Shelf
-from virtshape.apiserver.subresources.visiting import CONSOLE_LOG, QUESTIONS, STREAMS, Visits
+from virtshape.apiserver.subresources.streams import CONSOLE_LOG, QUESTIONS, STREAMS, GuestConnections
 from virtshape.resolve.reference import Reference
 
 _SNIFFED: Final = (*NO_CACHE, ("x-content-type-options", "nosniff"))
@@ -46,9 +46,9 @@ _RUNNING: Final[dict[str, Any]] = {
 class Actions:
     """Carries out actions on what is kept on a shelf."""
 
-    def __init__(self, shelf: Shelf, door: GuestDoor | None = None) -> None:
+    def __init__(self, shelf: ObjectStore, door: GuestStreams | None = None) -> None:
         self._shelf = shelf
-        self._visits = Visits(door)
+        self._visits = GuestConnections(door)
 
     async def answer(self, request: Request, route: ActionRoute, authorize: Authorize) -> Response | Upgrade:
         """Carry out any action, for a caller whose further rights `authorize` knows; StatusError if it cannot be."""

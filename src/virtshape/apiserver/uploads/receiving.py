@@ -18,15 +18,15 @@ from virtshape.api.kinds import find_resource
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.moment import format_moment
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import NO_CACHE
 from virtshape.apiserver.audit import AuditLog
-from virtshape.apiserver.auditing import CLIENT_LEFT, Asker, describe_write
+from virtshape.apiserver.auditing import CLIENT_LEFT, Caller, build_audit_entry
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.message import PLAIN_TEXT, Request, Response
+from virtshape.apiserver.responses import NO_CACHE
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.uploads.inbox import Delivery, Inbox, InboxError
 from virtshape.apiserver.uploads.multipart import FormError, read_file
 from virtshape.apiserver.uploads.route import UploadRoute, find_upload
+from virtshape.apiserver.uploads.sink import IncomingUpload, UploadSink, UploadSinkError
 from virtshape.apiserver.uploads.targets import CLAIMS, Target, find_target
 from virtshape.apiserver.uploads.tokens import SECONDS, Grant, TokenError, UploadTokens
 from virtshape.store.store import Store
@@ -42,7 +42,7 @@ _BEARER: Final = re.compile(r"Bearer\s+([A-Za-z0-9\-._~+/]+=*)", re.IGNORECASE)
 class Uploads:
     """Gives out tokens for uploads, and takes uploads; without an inbox, neither."""
 
-    def __init__(self, store: Store, inbox: Inbox | None, audit: AuditLog) -> None:
+    def __init__(self, store: Store, inbox: UploadSink | None, audit: AuditLog) -> None:
         self._store = store
         self._inbox = inbox
         self._audit = audit
@@ -80,8 +80,8 @@ class Uploads:
             code, words = error.code, error.message
         finally:
             if request.method == "POST":
-                asker = Asker(User(grant.user, grant.groups))
-                self._audit.record(describe_write(request, _audited(grant), asker, code, began))
+                asker = Caller(User(grant.user, grant.groups))
+                self._audit.record(build_audit_entry(request, _audited(grant), asker, code, began))
         return _answer(code, words)
 
     def _read(self, request: Request) -> tuple[UploadRoute, Grant]:
@@ -103,7 +103,7 @@ class Uploads:
         if request.incoming is None:
             return
         length = request.headers.get("content-length", "")
-        delivery = Delivery(
+        delivery = IncomingUpload(
             key=target.key,
             content=target.content,
             size=target.size,
@@ -116,7 +116,7 @@ class Uploads:
                     await parcel.write(piece)
         except FormError as error:
             raise StatusError(400, "BadRequest", str(error)) from None
-        except InboxError as error:
+        except UploadSinkError as error:
             code = 503 if error.is_passing else 400
             raise StatusError(code, "", f"Saving stream failed: {error}") from None
         if route.waits:
@@ -154,7 +154,7 @@ class Uploads:
         except StatusError:
             return False
 
-    def _require_inbox(self) -> Inbox:
+    def _require_inbox(self) -> UploadSink:
         if self._inbox is None:
             words = "nothing here keeps what is uploaded: run `virtshape up` with --launcher qemu, and with controllers"
             raise StatusError(501, "NotImplemented", words)

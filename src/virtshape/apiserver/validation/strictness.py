@@ -19,7 +19,7 @@ from virtshape.apiserver.patches.jsonpatch import find_unknown_members
 from virtshape.apiserver.validation.constraints import check_constraints
 from virtshape.apiserver.validation.metadata import check_created
 from virtshape.apiserver.validation.names import generate_name
-from virtshape.apiserver.validation.shape import Settled, settle_shape
+from virtshape.apiserver.validation.normalize import NormalizedObject, normalize_object
 from virtshape.apiserver.validation.violation import invalid_value, refuse_invalid, refuse_object
 
 Tree = dict[str, Any]
@@ -40,7 +40,7 @@ def admit_fields(
     """
     repeated = find_duplicates(text, tree) if text is not None and validation != "Ignore" else []
     problems = [f'duplicate field "{path}"' for path in repeated]
-    settled = Settled(tree, [], [], []) if _fits(tree, text, kind) else settle_shape(tree, kind)
+    settled = NormalizedObject(tree, [], [], []) if _fits(tree, text, kind) else normalize_object(tree, kind)
     problems += [f'unknown field "{path}"' for path in settled.unknown]
     if settled.misfits:
         raise _refuse_body(tree, kind, settled.misfits[0], patching=patching)
@@ -72,7 +72,7 @@ def check_part(tree: Tree, kind: Kind) -> None:
     """Refuse a part of an object that says what no object of the kind can say; it need not have what they must have."""
     if _fits(tree, None, kind):
         return
-    settled = settle_shape(tree, kind)
+    settled = normalize_object(tree, kind)
     if settled.unknown and (undeclared := find_undeclared(tree, kind)) is not None:
         raise undeclared
     mistyped = [f".{cause.field}: {cause.message}" for cause in settled.causes if cause.type == "FieldValueTypeInvalid"]

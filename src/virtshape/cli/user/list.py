@@ -15,7 +15,7 @@ from virtshape.cli.datadir import data_directory_option, name_flag
 from virtshape.cli.errors import Refusal
 
 if TYPE_CHECKING:
-    from virtshape.apiserver.auth.register import Entry
+    from virtshape.apiserver.auth.userregistry import RegistryEntry
 
 HEADERS = ("NAME", "BY", "ROLE", "NAMESPACE", "GROUPS", "ISSUED", "EXPIRES")
 NOTHING = "<none>"
@@ -48,7 +48,7 @@ def command(output: str, directory: Path) -> None:
         print_object({"users": [show(entry) for entry in entries]}, output)
 
 
-def describe(entry: "Entry") -> list[str]:
+def describe(entry: "RegistryEntry") -> list[str]:
     """The row of the table."""
     return [
         entry.name,
@@ -61,7 +61,7 @@ def describe(entry: "Entry") -> list[str]:
     ]
 
 
-def show(entry: "Entry") -> dict[str, object]:
+def show(entry: "RegistryEntry") -> dict[str, object]:
     """The object for programs; what they get in with is no part of it."""
     facts = {
         "name": entry.name,

@@ -18,7 +18,7 @@ def ask_system(directory: Path, errand: Callable[["Client"], Awaitable[T]]) -> T
     """Do something with a client of the system."""
     # Imported now, since reading help needs no server.
     from virtshape.apiserver.auth.pki import PkiError
-    from virtshape.apiserver.auth.register import RegisterError
+    from virtshape.apiserver.auth.userregistry import UserRegistryError
     from virtshape.client.errors import ConfigError, UnreachableError
     from virtshape.standalone.location import UnknownSystemError
     from virtshape.store.errors import StoreError
@@ -30,7 +30,7 @@ def ask_system(directory: Path, errand: Callable[["Client"], Awaitable[T]]) -> T
         raise Refusal(str(error), next_step=f"Start one first: virtshape up{flag}") from None
     except UnreachableError as error:
         raise Refusal(str(error), next_step=f"Look at it: virtshape status{flag}") from None
-    except (ConfigError, StoreError, PkiError, RegisterError) as error:
+    except (ConfigError, StoreError, PkiError, UserRegistryError) as error:
         raise Refusal(str(error)) from None
 
 

@@ -10,15 +10,15 @@ from functools import partial
 from typing import Final
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import answer_error, answer_not_found
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import Attributes, refuse
 from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.apiserver.discovery.publishing import Publisher
-from virtshape.apiserver.http import Answer
+from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import Request
-from virtshape.apiserver.subresources.about import answer_about
+from virtshape.apiserver.responses import build_error_response, build_not_found_response
 from virtshape.apiserver.subresources.dispatch import Actions
+from virtshape.apiserver.subresources.info import find_info_response
 from virtshape.apiserver.subresources.route import ActionRoute, find_action
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.cluster.aggregated.identity import FrontProxy, identify
@@ -44,36 +44,36 @@ class AggregatedServer:
         self._find_proxy = find_proxy
         self._publisher = publisher
 
-    def handle(self, request: Request) -> Answer | Awaitable[Answer]:
+    def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
         """The answer to a request, or the promise of one."""
         if request.path[1:].partition("/")[0] in _OPEN_TO_ALL:
-            return self._publisher.answer(request) or answer_not_found()
+            return self._publisher.answer(request) or build_not_found_response()
         try:
             user = identify(request, self._find_proxy())
         except StatusError as error:
-            return answer_error(error)
+            return build_error_response(error)
         return self._answer(request, user)
 
     def authenticate(self, request: Request) -> None:
         """Raise StatusError if the request does not come from the API server; large bodies are read for it only."""
         identify(request, self._find_proxy())
 
-    async def _answer(self, request: Request, user: User) -> Answer:
+    async def _answer(self, request: Request, user: User) -> AnyResponse:
         try:
             route = find_action(request)
             if route is None:  # documents, which are no secret
-                return answer_about(request) or self._publisher.answer(request) or answer_not_found()
+                return find_info_response(request) or self._publisher.answer(request) or build_not_found_response()
             if route.verb is None:
                 words = f'{request.method} is not supported on "{route.resource}/{route.action}"'
                 raise StatusError(405, "MethodNotAllowed", words).about(ACTION_GROUP, route.resource)
             await self._require(user, _attributes(route))
             return await self._actions.answer(request, route, partial(self._authorizer.authorize, user))
         except StatusError as error:
-            return answer_error(error)
+            return build_error_response(error)
         except (UnreachableError, ConfigError) as error:
             _log.error("%s %s: %s", request.method, request.path, error)
             words = f"the cluster's API server cannot be asked: {error}"
-            return answer_error(StatusError(503, "ServiceUnavailable", words).retry_after(1))
+            return build_error_response(StatusError(503, "ServiceUnavailable", words).retry_after(1))
 
     async def _require(self, user: User, wanted: Attributes) -> None:
         decision = await self._authorizer.authorize(user, wanted)

@@ -10,8 +10,8 @@ from virtshape.api.core.podspec import Pod
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.door import AgentQuestion, GuestAction, PortProtocol
 from virtshape.apiserver.subresources.guests import refuse_agent
+from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
 from virtshape.client.http import HttpTransport
 from virtshape.client.protocol import Client
 from virtshape.cluster.aggregated.exec import Command, run_command, start_command
@@ -27,7 +27,7 @@ _PAUSES: Final = {"pause": "true", "unpause": "false"}
 class PodDoor:
     """Leads to guests in pods of the cluster at the other end of a transport."""
 
-    tells_agents: Final = False
+    reports_agents: Final = False
 
     def __init__(self, transport: HttpTransport, client: Client) -> None:
         self._transport = transport
@@ -54,7 +54,7 @@ class PodDoor:
             raise StatusError(501, "NotImplemented", f"{protocol} cannot be forwarded to a guest in a pod: tcp can")
         return await self._visit(vmi, "port", str(port))
 
-    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuestion) -> bytes:
+    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
         """What the agent in the guest says; its launcher process knows whether there is one."""
         answer = await self._visit_launcher(vmi, QUESTIONS[question])
         if answer.error and answer.report is not None and not answer.report.agent:

@@ -16,12 +16,12 @@ from virtshape.admission.review import Question, allow, deny, read_question
 from virtshape.admission.world import Admitted, Tree, World
 from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
-from virtshape.apiserver.answers import NO_CACHE, answer_error, answer_not_found
+from virtshape.apiserver.admission.clones import act_as, make_attributes
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import refuse
-from virtshape.apiserver.cloning import act_as, make_attributes
-from virtshape.apiserver.http import Answer
+from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import JSON, Request, Response
+from virtshape.apiserver.responses import NO_CACHE, build_error_response, build_not_found_response
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.cluster.admissioncontext import Surroundings
 from virtshape.cluster.delegation import DelegatedAuthorizer
@@ -57,10 +57,10 @@ class Webhook:
         self._trusted = frozenset(trusted)
         self.counts = Counts()
 
-    def handle(self, request: Request) -> Answer | Awaitable[Answer]:
+    def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
         """The answer to a request, or the promise of one."""
         if request.method != "POST":
-            return answer_not_found()
+            return build_not_found_response()
         match request.path:
             case "/admit/mutate":
                 return self._review(request, self._mutate)
@@ -69,7 +69,7 @@ class Webhook:
             case "/convert":
                 return self._convert(request)
             case _:
-                return answer_not_found()
+                return build_not_found_response()
 
     def _convert(self, request: Request) -> Response:
         began = time.perf_counter()
@@ -77,7 +77,7 @@ class Webhook:
             body = answer_conversion(request.body)
         except StatusError as error:
             self.counts.add(CONVERT, "failed", time.perf_counter() - began)
-            return answer_error(error)
+            return build_error_response(error)
         self.counts.add(CONVERT, "done", time.perf_counter() - began)
         return Response(200, body, JSON, NO_CACHE)
 
@@ -87,7 +87,7 @@ class Webhook:
             question = read_question(request.body)
         except StatusError as error:
             self.counts.add(request.path, "failed", time.perf_counter() - began)
-            return answer_error(error)
+            return build_error_response(error)
         outcome, body = await self._answer(question, decide)
         self.counts.add(request.path, outcome, time.perf_counter() - began)
         return Response(200, body, JSON, NO_CACHE)

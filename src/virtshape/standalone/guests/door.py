@@ -11,7 +11,7 @@ from typing import Final
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
-from virtshape.apiserver.subresources.door import AgentQuestion, GuestAction, PortProtocol
+from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
 from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, write_agent_answer
 from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.node.line import hold_socket
@@ -25,7 +25,7 @@ from virtshape.stream.duplex import Duplex, open_unix, wrap_socket
 class QemuDoor:
     """Leads to guests of QEMU on this machine."""
 
-    tells_agents: Final = True
+    reports_agents: Final = True
 
     def __init__(self, guests: Callable[[], Guests], places: Places) -> None:
         self._find_guests = guests
@@ -54,7 +54,7 @@ class QemuDoor:
         found.setblocking(False)
         return await (wrap_datagrams(found) if protocol == "udp" else wrap_socket(found))
 
-    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuestion) -> bytes:
+    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
         """What the agent says, in KubeVirt's words."""
         answer = await self._ask(vmi, QUESTIONS[question])
         return write_agent_answer(question, answer)

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from virtshape.apiserver.uploads.inbox import Delivery, InboxError
+from virtshape.apiserver.uploads.sink import IncomingUpload, UploadSinkError
 from virtshape.controllers.storage.protocol import StorageError
 from virtshape.launcher.images.errors import ImageError, NoSpaceError
 from virtshape.launcher.images.inspection import COMPRESSED, inspect_image, look_at
@@ -33,15 +33,15 @@ class DirectoryInbox:
         self._open: set[str] = set()
 
     @asynccontextmanager
-    async def receive(self, delivery: Delivery, is_wanted: Callable[[], bool]) -> AsyncIterator["FileParcel"]:
+    async def receive(self, delivery: IncomingUpload, is_wanted: Callable[[], bool]) -> AsyncIterator["FileParcel"]:
         """Take something in for as long as the block lasts, and hand it over if it ends well."""
         try:
             target, room = self._layout.upload(delivery.key), read_room(self._layout.directory)
         except (StorageError, ImageError) as error:
-            raise InboxError(str(error)) from error
+            raise UploadSinkError(str(error)) from error
         limit = find_limit(delivery, room)
         if delivery.key in self._open or target.exists():
-            raise InboxError("something else is being uploaded to the same claim", is_passing=True)
+            raise UploadSinkError("something else is being uploaded to the same claim", is_passing=True)
         partial = target.with_name(f".{delivery.key}.upload")
         self._open.add(delivery.key)
         try:
@@ -54,10 +54,10 @@ class DirectoryInbox:
                 parcel.close()
             await asyncio.to_thread(judge, partial, delivery, room)
             if not is_wanted():
-                raise InboxError("nobody waits for it any more")
+                raise UploadSinkError("nobody waits for it any more")
             partial.rename(target)
         except NoSpaceError as error:
-            raise InboxError(str(error), is_passing=True) from error
+            raise UploadSinkError(str(error), is_passing=True) from error
         except OSError as error:
             raise _explain(error) from error
         finally:
@@ -79,7 +79,7 @@ class FileParcel:
     async def write(self, data: bytes) -> None:
         """Keep the next piece."""
         if self._size + len(data) > self._limit:
-            raise InboxError(f"more than {self._limit} bytes do not fit into the claim")
+            raise UploadSinkError(f"more than {self._limit} bytes do not fit into the claim")
         try:
             await asyncio.to_thread(self._write, data)
         except OSError as error:
@@ -99,37 +99,37 @@ class FileParcel:
         self._file.close()
 
 
-def find_limit(delivery: Delivery, room: Room) -> int:
-    """Return how many bytes may be sent at most; InboxError if nothing may."""
+def find_limit(delivery: IncomingUpload, room: Room) -> int:
+    """Return how many bytes may be sent at most; UploadSinkError if nothing may."""
     if delivery.size is not None:
         return delivery.size + MARGIN
     if delivery.content == "archive":
-        raise InboxError(UNSIZED_ARCHIVE)
+        raise UploadSinkError(UNSIZED_ARCHIVE)
     return room.largest
 
 
-def judge(path: Path, delivery: Delivery, room: Room) -> None:
+def judge(path: Path, delivery: IncomingUpload, room: Room) -> None:
     """Refuse what cannot be used, as far as a look at it shows; what passes is on the disk."""
     try:
         form, _, size = look_at(path)
         if size == 0:
-            raise InboxError("it is empty")
+            raise UploadSinkError("it is empty")
         if delivery.content != "archive" and form not in COMPRESSED:
             inspect_image(path, delivery.size if delivery.size is not None else room.largest)
     except ImageError as error:
-        raise InboxError(str(error)) from error
+        raise UploadSinkError(str(error)) from error
     sync(path)
 
 
-def _check_room(room: Room, delivery: Delivery, limit: int) -> None:
+def _check_room(room: Room, delivery: IncomingUpload, limit: int) -> None:
     length = delivery.length or 0
     if length > limit and delivery.size is not None:
-        raise InboxError(f"{length} bytes do not fit into a claim of {delivery.size}: make it larger")
+        raise UploadSinkError(f"{length} bytes do not fit into a claim of {delivery.size}: make it larger")
     if length > limit:
-        raise InboxError(f"{length} bytes are more than the {limit} that an upload without a size may have")
+        raise UploadSinkError(f"{length} bytes are more than the {limit} that an upload without a size may have")
     room.check(length)
 
 
-def _explain(error: OSError) -> InboxError:
+def _explain(error: OSError) -> UploadSinkError:
     is_full = error.errno in _FULL
-    return InboxError("the disk is full" if is_full else error.strerror or str(error), is_passing=True)
+    return UploadSinkError("the disk is full" if is_full else error.strerror or str(error), is_passing=True)

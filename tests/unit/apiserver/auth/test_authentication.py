@@ -16,9 +16,9 @@ from virtshape.apiserver.auth.authentication import (
     read_certificate,
 )
 from virtshape.apiserver.auth.certificates import make_key
-from virtshape.apiserver.auth.register import Entry, Register, RegisterError, digest_token
 from virtshape.apiserver.auth.tokenrequest import answer_token_request
 from virtshape.apiserver.auth.tokens import ISSUER, TokenError, TokenSigner
+from virtshape.apiserver.auth.userregistry import RegistryEntry, UserRegistry, UserRegistryError, digest_token
 
 START = 1_800_000_000.0
 ADMIN_TOKEN = "a-long-and-random-token"  # noqa: S105 -- a token of tests
@@ -33,9 +33,11 @@ class World:
         self.now = START
         self.uids = {ROBOT: "robot-uid", ("pods", "prod", "web"): "pod-uid", ("nodes", "", "n1"): "node-uid"}
         self.path = directory / "users.json"
-        self.register = Register(self.path, self.clock)
+        self.register = UserRegistry(self.path, self.clock)
         self.register.add(
-            Entry(name="admin", kind="token", id=digest_token(ADMIN_TOKEN), groups=("system:masters",), issued=START)
+            RegistryEntry(
+                name="admin", kind="token", id=digest_token(ADMIN_TOKEN), groups=("system:masters",), issued=START
+            )
         )
         self.signer = TokenSigner(make_key())
         self.authenticator = Authenticator(self.register, self.signer, self.find_uid, clock=self.clock)
@@ -127,15 +129,15 @@ def test_the_register_keeps_no_token(world: World) -> None:
 
 
 def test_a_token_ends_when_it_was_said_to(world: World) -> None:
-    world.register.add(Entry(name="bob", kind="token", id=digest_token("t"), issued=START, expires=START + 2))
+    world.register.add(RegistryEntry(name="bob", kind="token", id=digest_token("t"), issued=START, expires=START + 2))
     assert world.ask("t").name == "bob"
     world.now += 2
     assert_refused(world, "t")
 
 
 def test_a_user_added_by_another_process_is_known_at_once_and_gone_within_seconds(world: World) -> None:
-    other = Register(world.path, world.clock)
-    other.add(Entry(name="bob", kind="token", id=digest_token("t"), groups=("dev",), issued=START))
+    other = UserRegistry(world.path, world.clock)
+    other.add(RegistryEntry(name="bob", kind="token", id=digest_token("t"), groups=("dev",), issued=START))
     assert world.ask("t") == User("bob", ("dev", "system:authenticated"))
     other.remove("bob")
     world.now += REMEMBERED_SECONDS
@@ -145,8 +147,8 @@ def test_a_user_added_by_another_process_is_known_at_once_and_gone_within_second
 
 def test_a_register_that_cannot_be_read_is_named(world: World) -> None:
     world.path.write_text("scribble")
-    with pytest.raises(RegisterError, match=r"users\.json is no register of users"):
-        Register(world.path)
+    with pytest.raises(UserRegistryError, match=r"users\.json is no register of users"):
+        UserRegistry(world.path)
 
 
 def test_a_token_of_a_service_account_has_kubernetes_claims(world: World) -> None:
@@ -323,7 +325,7 @@ def test_a_certificate_that_ended_during_its_connection_is_refused(world: World)
 
 def test_a_certificate_that_was_taken_back_is_refused(world: World) -> None:
     certificate = read_certificate(PEER)
-    world.register.add(Entry(name="alice", kind="certificate", id="0AFE", issued=START, expires=1893456000))
+    world.register.add(RegistryEntry(name="alice", kind="certificate", id="0AFE", issued=START, expires=1893456000))
     world.authenticator.authenticate(None, certificate)
     world.register.remove("alice")
     world.now += REMEMBERED_SECONDS

@@ -12,24 +12,24 @@ from virtshape.apiserver.auth.authentication import Authenticator, User
 from virtshape.apiserver.auth.authorization import Authorizer
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.auth.certificates import make_key
-from virtshape.apiserver.auth.register import Entry, Register, digest_token
-from virtshape.apiserver.auth.reviews import Judge, answer_review
+from virtshape.apiserver.auth.reviews import AuthContext, answer_review
 from virtshape.apiserver.auth.tokens import ISSUER, TokenSigner
+from virtshape.apiserver.auth.userregistry import RegistryEntry, UserRegistry, digest_token
 
 GET_VM = {"verb": "get", "group": "kubevirt.io", "resource": "virtualmachines", "namespace": "prod"}
 ALLOWED = 'RBAC: allowed by RoleBinding "b/prod" of ClusterRole "r" to User "bob"'
 
 
 @pytest.fixture
-def judge(tmp_path: Path) -> Judge:
-    register = Register(tmp_path / "users.json")
-    register.add(Entry(name="eve", kind="token", id=digest_token("t"), groups=("dev",), issued=0))
+def judge(tmp_path: Path) -> AuthContext:
+    register = UserRegistry(tmp_path / "users.json")
+    register.add(RegistryEntry(name="eve", kind="token", id=digest_token("t"), groups=("dev",), issued=0))
     authenticator = Authenticator(register, TokenSigner(make_key()), lambda *_: None)
     rules = build_rule("get", "virtualmachines"), build_rule("get", nonResourceURLs=["/healthz"])
-    return Judge(authenticator, Authorizer([build_role(*rules), build_binding("User/bob", namespace="prod")]))
+    return AuthContext(authenticator, Authorizer([build_role(*rules), build_binding("User/bob", namespace="prod")]))
 
 
-def ask(kind: str, judge: Judge, user: User = BOB, namespace: str = "", spec: Tree | None = None) -> Any:
+def ask(kind: str, judge: AuthContext, user: User = BOB, namespace: str = "", spec: Tree | None = None) -> Any:
     """The answer to a question of this kind: its status."""
     module = authorization if hasattr(authorization, kind) else authentication
     group = module.__name__.rpartition(".")[2]
@@ -51,7 +51,7 @@ def assert_refused(code: int, message: str, *arguments: Any, **rest: Any) -> Non
     assert (refusal.value.code, refusal.value.message) == (code, message)
 
 
-def test_may_i(judge: Judge) -> None:
+def test_may_i(judge: AuthContext) -> None:
     for wanted, status in [
         (GET_VM, {"allowed": True, "reason": ALLOWED}),
         (GET_VM | {"verb": "delete"}, {"allowed": False}),
@@ -60,13 +60,13 @@ def test_may_i(judge: Judge) -> None:
         assert ask("SelfSubjectAccessReview", judge, spec={"resourceAttributes": wanted}) == status
 
 
-def test_may_i_read_a_path(judge: Judge) -> None:
+def test_may_i_read_a_path(judge: AuthContext) -> None:
     spec = {"nonResourceAttributes": {"path": "/healthz", "verb": "get"}}
     assert ask("SelfSubjectAccessReview", judge, spec=spec) == {"allowed": False}
     assert ask("SelfSubjectAccessReview", judge, ADMIN, spec=spec) == {"allowed": True}
 
 
-def test_may_they(judge: Judge) -> None:
+def test_may_they(judge: AuthContext) -> None:
     cases: list[tuple[Tree, bool]] = [
         ({"user": "bob"}, True),
         ({"user": "eve"}, False),
@@ -77,7 +77,7 @@ def test_may_they(judge: Judge) -> None:
         assert status["allowed"] is allowed
 
 
-def test_may_they_in_a_namespace(judge: Judge) -> None:
+def test_may_they_in_a_namespace(judge: AuthContext) -> None:
     spec = {"user": "bob", "resourceAttributes": GET_VM}
     status = ask("LocalSubjectAccessReview", judge, ADMIN, "prod", spec)
     assert status == {"allowed": True, "reason": ALLOWED}
@@ -119,19 +119,19 @@ def test_may_they_in_a_namespace(judge: Judge) -> None:
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused(
-    judge: Judge, kind: str, spec: Tree, code: int, message: str
+    judge: AuthContext, kind: str, spec: Tree, code: int, message: str
 ) -> None:
     assert_refused(code, f'{kind}.authorization.k8s.io "" is invalid: {message}', kind, judge, spec=spec)
 
 
-def test_a_local_question_is_about_its_namespace(judge: Judge) -> None:
+def test_a_local_question_is_about_its_namespace(judge: AuthContext) -> None:
     spec = {"user": "bob", "resourceAttributes": GET_VM}
     head = 'LocalSubjectAccessReview.authorization.k8s.io "" is invalid'
     words = f'{head}: spec.resourceAttributes.namespace: Invalid value: "prod": must match metadata.namespace'
     assert_refused(422, words, "LocalSubjectAccessReview", judge, namespace="test", spec=spec)
 
 
-def test_what_may_i(judge: Judge) -> None:
+def test_what_may_i(judge: AuthContext) -> None:
     assert ask("SelfSubjectRulesReview", judge, spec={"namespace": "prod"}) == {
         "incomplete": False,
         "resourceRules": [{"verbs": ["get"], "apiGroups": ["kubevirt.io"], "resources": ["virtualmachines"]}],
@@ -144,7 +144,7 @@ def test_what_may_i(judge: Judge) -> None:
     }
 
 
-def test_what_may_a_master_and_a_viewer(judge: Judge) -> None:
+def test_what_may_a_master_and_a_viewer(judge: AuthContext) -> None:
     everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
     assert ask("SelfSubjectRulesReview", judge, ADMIN, spec={"namespace": "x"})["resourceRules"] == [everything]
     viewer = build_binding("User/bob", "ClusterRole/view", "prod")
@@ -154,11 +154,11 @@ def test_what_may_a_master_and_a_viewer(judge: Judge) -> None:
     assert {("kubevirt.io", "virtualmachines"), ("", "pods"), ("cdi.kubevirt.io", "datavolumes")} <= granted
 
 
-def test_rules_are_asked_for_in_a_namespace(judge: Judge) -> None:
+def test_rules_are_asked_for_in_a_namespace(judge: AuthContext) -> None:
     assert_refused(400, "no namespace on request", "SelfSubjectRulesReview", judge, spec={})
 
 
-def test_whose_token_is_it(judge: Judge) -> None:
+def test_whose_token_is_it(judge: AuthContext) -> None:
     assert ask("TokenReview", judge, spec={"token": "t"}) == {
         "authenticated": True,
         "user": {"username": "eve", "groups": ["dev", "system:authenticated"]},
@@ -171,18 +171,18 @@ def test_whose_token_is_it(judge: Judge) -> None:
     [({"token": "x"}, "the token is not known"), ({"token": "t", "audiences": ["vault"]}, "the token is meant for")],
     ids=["unknown", "for others"],
 )
-def test_a_token_that_is_not_good_is_nobodys(judge: Judge, spec: Tree, words: str) -> None:
+def test_a_token_that_is_not_good_is_nobodys(judge: AuthContext, spec: Tree, words: str) -> None:
     status = ask("TokenReview", judge, spec=spec)
     assert status.pop("error").startswith(words)
     assert status == {"user": {}}
 
 
-def test_a_question_about_no_token_is_refused(judge: Judge) -> None:
+def test_a_question_about_no_token_is_refused(judge: AuthContext) -> None:
     words = "token is required for TokenReview in authentication"
     assert_refused(400, words, "TokenReview", judge, spec={"token": ""})
 
 
-def test_who_am_i(judge: Judge) -> None:
+def test_who_am_i(judge: AuthContext) -> None:
     user = User("bob", ("dev",), "u1", {"scopes": ("all",)})
     assert ask("SelfSubjectReview", judge, user) == {
         "userInfo": {"username": "bob", "groups": ["dev"], "uid": "u1", "extra": {"scopes": ["all"]}}

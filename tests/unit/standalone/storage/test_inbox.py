@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from virtshape.apiserver.uploads.inbox import Delivery, InboxError
+from virtshape.apiserver.uploads.sink import IncomingUpload, UploadSinkError
 from virtshape.standalone.storage.inbox import DirectoryInbox
 from virtshape.standalone.storage.layout import Layout
 from virtshape.standalone.storage.room import MARGIN
@@ -26,7 +26,7 @@ class Box:
         self.directory = directory / "uploads"
 
     async def send(self, *pieces: bytes, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:
-        delivery = Delivery(**{"key": "k1", "size": MIB, **more})
+        delivery = IncomingUpload(**{"key": "k1", "size": MIB, **more})
         async with self.inbox.receive(delivery, is_wanted) as parcel:
             for piece in pieces:
                 await parcel.write(piece)
@@ -64,7 +64,7 @@ UNUSABLE: dict[str, tuple[bytes, dict[str, Any], str]] = {
 def test_what_cannot_be_used_is_refused_and_leaves_nothing(
     box: Box, data: bytes, more: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(InboxError, match=words):
+    with pytest.raises(UploadSinkError, match=words):
         asyncio.run(box.send(data, **more))
     assert box.list() == []
 
@@ -83,7 +83,7 @@ def test_a_disk_of_unknown_size_may_have_any(box: Box) -> None:
 def test_an_upload_that_would_touch_the_reserve_of_the_disk_is_stopped(tmp_path: Path) -> None:
     box = Box(tmp_path)
     (tmp_path / "config.yaml").write_text(f"storage: {{reserve: {shutil.disk_usage(tmp_path).free + (1 << 40)}}}")
-    with pytest.raises(InboxError, match=r"the disk is full: .* are kept for the database") as refused:
+    with pytest.raises(UploadSinkError, match=r"the disk is full: .* are kept for the database") as refused:
         asyncio.run(box.send(RAW))
     assert refused.value.is_passing
     assert box.list() == []
@@ -91,13 +91,13 @@ def test_an_upload_that_would_touch_the_reserve_of_the_disk_is_stopped(tmp_path:
 
 def test_one_thing_at_a_time_is_taken_for_a_claim(box: Box) -> None:
     async def scenario() -> None:
-        async with box.inbox.receive(Delivery(key="k1"), lambda: True) as parcel:
+        async with box.inbox.receive(IncomingUpload(key="k1"), lambda: True) as parcel:
             await parcel.write(RAW)
-            with pytest.raises(InboxError, match="something else is being uploaded") as refused:
+            with pytest.raises(UploadSinkError, match="something else is being uploaded") as refused:
                 await box.send(RAW)
             assert refused.value.is_passing
             assert box.list() == [".k1.upload"]
-        with pytest.raises(InboxError, match="something else is being uploaded"):
+        with pytest.raises(UploadSinkError, match="something else is being uploaded"):
             await box.send(RAW)
 
     asyncio.run(scenario())
@@ -105,7 +105,7 @@ def test_one_thing_at_a_time_is_taken_for_a_claim(box: Box) -> None:
 
 
 def test_what_nobody_waits_for_any_more_is_thrown_away(box: Box) -> None:
-    with pytest.raises(InboxError, match="nobody waits"):
+    with pytest.raises(UploadSinkError, match="nobody waits"):
         asyncio.run(box.send(RAW, is_wanted=lambda: False))
     assert box.list() == []
 
@@ -113,7 +113,7 @@ def test_what_nobody_waits_for_any_more_is_thrown_away(box: Box) -> None:
 def test_what_breaks_off_leaves_nothing_and_room_for_the_next(box: Box) -> None:
     async def scenario() -> None:
         async def send() -> None:
-            async with box.inbox.receive(Delivery(key="k1"), lambda: True) as parcel:
+            async with box.inbox.receive(IncomingUpload(key="k1"), lambda: True) as parcel:
                 await parcel.write(RAW)
                 await asyncio.Event().wait()
 

@@ -10,14 +10,14 @@ from typing import Final, Protocol, TypeVar
 from virtshape.admission.world import World
 from virtshape.api.kinds import Kind
 from virtshape.api.moment import now
+from virtshape.apiserver.admission.kubevirt import APISERVER_USER
 from virtshape.apiserver.message import Request
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.resource import resource_of
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.shaping import APISERVER_USER
 from virtshape.apiserver.subresources.running import Change
 from virtshape.apiserver.writeoptions import WriteOptions
-from virtshape.apiserver.writing import Desk, change_object
+from virtshape.apiserver.writing import WriteContext, change_object
 from virtshape.store.record import Record
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ T = TypeVar("T")
 MANAGER: Final = "virt-api"
 
 
-class Shelf(Protocol):
+class ObjectStore(Protocol):
     """Keeps VMs and instances."""
 
     async def find(self, kind: Kind, namespace: str, name: str) -> bytes | None:
@@ -40,10 +40,10 @@ class Shelf(Protocol):
         """What a decision comes to that needs to know the system around it."""
 
 
-class StoreShelf:
+class EmbeddedObjects:
     """Keeps them in our own store."""
 
-    def __init__(self, desk: Desk, world: World) -> None:
+    def __init__(self, desk: WriteContext, world: World) -> None:
         self._desk = desk
         self._world = world
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.support.build import Tree
 
-from virtshape.apiserver.claims import asks_for_more, check_claim, check_class
+from virtshape.apiserver.admission.claims import asks_for_more, check_claim, check_class
 
 
 def build(size: str = "1Gi", *, phase: str = "Bound", **spec: object) -> Tree:

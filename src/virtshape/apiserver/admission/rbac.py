@@ -11,13 +11,13 @@ from virtshape.api.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBindin
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import RBAC_GROUP, AccessObject, Attributes, Authorizer, Binding
 from virtshape.apiserver.auth.escalation import check_binding, check_role
-from virtshape.apiserver.auth.rolecheck import check_access, complete_access
+from virtshape.apiserver.auth.rbacvalidation import check_access, complete_access
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.route import Route
 from virtshape.apiserver.validation.violation import refuse_object
 
 
-class AccessAdmission:
+class RbacAdmission:
     """What kube-apiserver does to roles and bindings."""
 
     def __init__(self, authorizer: Authorizer) -> None:

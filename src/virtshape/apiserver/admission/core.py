@@ -8,7 +8,7 @@ from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.objects import Tree, metadata_of
 from virtshape.apiserver.resource import read_tree
 from virtshape.apiserver.route import Route
-from virtshape.apiserver.validation.settings import check_settings
+from virtshape.apiserver.validation.configdata import check_config_data
 from virtshape.apiserver.validation.violation import forbidden_value, invalid_value, refuse_object
 from virtshape.apiserver.writing import Admission
 from virtshape.store.record import Key
@@ -50,7 +50,7 @@ class BasicAdmission:
                 self._check_namespace(route, new)
             completed = complete(route, new)
             causes = check_unchanged(route.kind, completed, old) if old is not None else []
-            causes += check_settings(route.kind, completed)
+            causes += check_config_data(route.kind, completed)
             if causes:
                 raise refuse_object(route.kind, completed["metadata"]["name"], causes)
             return completed, []

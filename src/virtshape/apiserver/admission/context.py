@@ -13,7 +13,7 @@ from virtshape.api.kinds import KINDS
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.model import Model
 from virtshape.api.moment import now
-from virtshape.apiserver.mentions import Mentions
+from virtshape.apiserver.admission.usage import UsageIndex
 from virtshape.apiserver.objects import make_uid
 from virtshape.apiserver.resource import Resource, resource_of
 from virtshape.engine.hostaccess import ExplainHostDisk
@@ -26,14 +26,14 @@ CONFIGURATION: Final = Key("kubevirts.kubevirt.io", "kubevirt", "kubevirt")
 MOST_DECODED: Final = 1024
 
 
-class StoreWorld(World):
+class StoreContext(World):
     """Answers from the store."""
 
     def __init__(self, store: Store, explain_host_disk: ExplainHostDisk) -> None:
         self._store = store
         self._explain_host_disk = explain_host_disk
         self._decoded: dict[Key, tuple[int, Model]] = {}
-        self._mentions = Mentions(store)
+        self._mentions = UsageIndex(store)
         store.observe(self._mentions.observe)
 
     def find(self, reference: Reference) -> Model | None:

@@ -36,7 +36,7 @@ _DECODER: Final = json.Decoder(_Machine)
 """Skips all that a VM says beside its matchers."""
 
 
-class Mentions:
+class UsageIndex:
     """Counts VMs by what they name."""
 
     def __init__(self, store: Store) -> None:

@@ -1,8 +1,7 @@
 import pytest
 
 from virtshape.api.status import StatusError
-from virtshape.apiserver.message import Request
-from virtshape.apiserver.options import (
+from virtshape.apiserver.listoptions import (
     DEFAULT_WATCH_SECONDS,
     LONGEST_WATCH_SECONDS,
     format_continuation,
@@ -10,6 +9,7 @@ from virtshape.apiserver.options import (
     read_options,
     read_revision,
 )
+from virtshape.apiserver.message import Request
 from virtshape.store.record import Key
 
 

@@ -8,7 +8,7 @@ from tests.support.build import Tree
 
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.status import StatusError
-from virtshape.apiserver.deletion import (
+from virtshape.apiserver.deleteoptions import (
     DeleteOptions,
     Deletion,
     Preconditions,

@@ -1,22 +1,22 @@
 """The memory that the connections of a listener may hold together."""
 
-from virtshape.apiserver.backlog import Backlog
+from virtshape.apiserver.memorybudget import MemoryBudget
 
 
 def test_bodies_beyond_the_limit_are_refused_until_others_are_answered() -> None:
-    backlog = Backlog(most_received=100)
+    backlog = MemoryBudget(most_received=100)
     assert [backlog.reserve(60), backlog.reserve(40), backlog.reserve(1)] == [True, True, False]
     backlog.release(60)
     assert backlog.reserve(60)
 
 
 def test_one_body_larger_than_the_limit_is_read_alone() -> None:
-    backlog = Backlog(most_received=100)
+    backlog = MemoryBudget(most_received=100)
     assert [backlog.reserve(200), backlog.reserve(1)] == [True, False]
 
 
 def test_the_connection_that_has_not_read_for_longest_is_aborted() -> None:
-    backlog = Backlog(most_unsent=100)
+    backlog = MemoryBudget(most_unsent=100)
     aborted: list[str] = []
 
     def first() -> None:
@@ -40,7 +40,7 @@ def test_the_connection_that_has_not_read_for_longest_is_aborted() -> None:
 
 
 def test_a_response_larger_than_the_limit_is_sent_alone() -> None:
-    backlog = Backlog(most_unsent=100)
+    backlog = MemoryBudget(most_unsent=100)
 
     def fail() -> None:
         raise AssertionError

@@ -14,7 +14,7 @@ NAMESPACE_FINALIZER: Final = "kubernetes"
 _EVENT: Final = {"eventTime": None, "reportingComponent": "", "reportingInstance": ""}
 
 
-def complete_new(kind: Kind, tree: Tree) -> Tree:
+def prepare_for_create(kind: Kind, tree: Tree) -> Tree:
     """A new object with its first status and all that every object of its kind has."""
     match kind.group, kind.kind:
         case "", "Namespace":
@@ -29,7 +29,7 @@ def complete_new(kind: Kind, tree: Tree) -> Tree:
             return tree
 
 
-def restore_updated(kind: Kind, tree: Tree, old: Tree, subresource: str) -> Tree:
+def prepare_for_update(kind: Kind, tree: Tree, old: Tree, subresource: str) -> Tree:
     """A changed object with what this way of writing cannot change: a namespace keeps its finalizers."""
     if kind.group or kind.kind != "Namespace" or subresource or "spec" not in old:
         return tree

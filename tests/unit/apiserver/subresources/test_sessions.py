@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.stream.pipes import GONE, Pipe
 
-from virtshape.apiserver.subresources.seats import Seats
+from virtshape.apiserver.subresources.sessions import ExclusiveSessions
 from virtshape.stream.duplex import TAKEN_OVER, HangUp
 
 
@@ -17,7 +17,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
 
 def test_the_next_one_takes_the_seat_when_the_stream_before_is_closed() -> None:
     async def scenario() -> None:
-        seats, first, second = Seats(), Pipe(), Pipe()
+        seats, first, second = ExclusiveSessions(), Pipe(), Pipe()
 
         async def open_first() -> Pipe:
             return first
@@ -45,7 +45,7 @@ def test_the_next_one_takes_the_seat_when_the_stream_before_is_closed() -> None:
 
 def test_seats_that_differ_do_not_know_of_each_other() -> None:
     async def scenario() -> None:
-        seats, pipes = Seats(), [Pipe(), Pipe()]
+        seats, pipes = ExclusiveSessions(), [Pipe(), Pipe()]
 
         for number, pipe in enumerate(pipes):
 
@@ -63,7 +63,7 @@ def test_a_stream_that_breaks_by_itself_says_so() -> None:
         async def open_stream() -> Pipe:
             return Pipe(b"bytes", GONE)
 
-        seated = await Seats().take("console", open_stream, "")
+        seated = await ExclusiveSessions().take("console", open_stream, "")
         assert await seated.read() == b"bytes"
         with pytest.raises(HangUp, match="gone"):
             await seated.read()
@@ -73,7 +73,7 @@ def test_a_stream_that_breaks_by_itself_says_so() -> None:
 
 def test_a_stream_that_cannot_be_opened_leaves_the_seat_free() -> None:
     async def scenario() -> None:
-        seats = Seats()
+        seats = ExclusiveSessions()
 
         async def fail() -> Pipe:
             raise FileNotFoundError

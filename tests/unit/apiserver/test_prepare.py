@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from virtshape.api.kinds import Kind, find_resource
-from virtshape.apiserver.completion import complete_new, restore_updated
+from virtshape.apiserver.prepare import prepare_for_create, prepare_for_update
 
 Tree = dict[str, Any]
 
@@ -37,11 +37,11 @@ def kind_of(plural: str, group: str = "", version: str = "v1") -> Kind:
     ],
 )
 def test_new_objects_get_what_every_object_of_their_kind_has(plural: str, tree: Tree, completed: Tree) -> None:
-    assert complete_new(kind_of(plural), tree) == completed
+    assert prepare_for_create(kind_of(plural), tree) == completed
 
 
 def test_a_namespace_keeps_its_finalizers_unless_it_is_finalized() -> None:
     old = {"spec": {"finalizers": ["kubernetes"]}}
-    assert restore_updated(kind_of("namespaces"), {"spec": {}}, old, "") == old
-    assert restore_updated(kind_of("namespaces"), {"spec": {}}, old, "finalize") == {"spec": {}}
-    assert restore_updated(kind_of("pods"), {"spec": {}}, old, "") == {"spec": {}}
+    assert prepare_for_update(kind_of("namespaces"), {"spec": {}}, old, "") == old
+    assert prepare_for_update(kind_of("namespaces"), {"spec": {}}, old, "finalize") == {"spec": {}}
+    assert prepare_for_update(kind_of("pods"), {"spec": {}}, old, "") == {"spec": {}}

@@ -44,7 +44,7 @@ _NAMES: Final[dict[type, str]] = {
 }
 
 
-class Settled(NamedTuple):
+class NormalizedObject(NamedTuple):
     """The tree without what cannot stay, paths of unknown fields, what is wrong, and why it cannot be read at all."""
 
     tree: Tree
@@ -53,11 +53,11 @@ class Settled(NamedTuple):
     misfits: list[str]
 
 
-def settle_shape(tree: Tree, kind: Kind) -> Settled:
+def normalize_object(tree: Tree, kind: Kind) -> NormalizedObject:
     """Make the tree fit its kind as far as it can be made."""
     found = _Findings(custom=is_defined(kind))
     settled = _find_object(kind.struct).settle(tree, (), found)
-    return Settled(settled, sorted(found.unknown), found.causes, found.misfits)
+    return NormalizedObject(settled, sorted(found.unknown), found.causes, found.misfits)
 
 
 class _Findings:

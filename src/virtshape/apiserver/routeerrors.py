@@ -16,7 +16,7 @@ from virtshape.apiserver.capability import is_defined
 _PRODUCED: Final = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 
 
-class UnroutedError(StatusError):
+class RouteError(StatusError):
     """A refusal whose details are there, and empty."""
 
     @property
@@ -27,17 +27,17 @@ class UnroutedError(StatusError):
 
 def refuse_path() -> StatusError:
     """There is nothing at such a path."""
-    return UnroutedError(404, "NotFound", "the server could not find the requested resource")
+    return RouteError(404, "NotFound", "the server could not find the requested resource")
 
 
 def refuse_method() -> StatusError:
     """What there is cannot be had that way."""
-    return UnroutedError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    return RouteError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 
 
 def refuse_patch_type() -> StatusError:
     """No patch is written like that."""
-    return UnroutedError(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+    return RouteError(415, "UnsupportedMediaType", "415: Unsupported Media Type")
 
 
 def check_produced(accept: str) -> None:
@@ -47,7 +47,7 @@ def check_produced(accept: str) -> None:
     offers = (offer.partition(";")[0].strip() for offer in accept.split(","))
     if not any(offer in ("", "*/*", *_PRODUCED) for offer in offers):
         words = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_PRODUCED)}"
-        raise UnroutedError(406, "NotAcceptable", words)
+        raise RouteError(406, "NotAcceptable", words)
 
 
 def is_builtin_path(path: str) -> bool:

@@ -21,7 +21,7 @@ Authorize = Callable[[Attributes], Awaitable[Decision]]
 MOST_READS: Final = 16
 
 
-class ForeignReadError(Exception):
+class CrossNamespaceReadError(Exception):
     """A decision reads an object of another namespace that the caller was not yet authorized for."""
 
     def __init__(self, reference: Reference) -> None:
@@ -30,11 +30,11 @@ class ForeignReadError(Exception):
 
 
 def limit_lookup(find: Lookup, namespace: str, permitted: Collection[Reference]) -> Lookup:
-    """Return a lookup of this namespace, of cluster-wide objects and of what is permitted; ForeignReadError else."""
+    """Return a lookup that raises CrossNamespaceReadError for other namespaces, except for permitted objects."""
 
     def lookup(reference: Reference) -> Model | None:
         if reference.namespace not in ("", namespace) and reference not in permitted:
-            raise ForeignReadError(reference)
+            raise CrossNamespaceReadError(reference)
         return find(reference)
 
     return lookup
@@ -46,7 +46,7 @@ async def read_as_caller(decide: Callable[[Collection[Reference]], Awaitable[T]]
     while True:
         try:
             return await decide(permitted)
-        except ForeignReadError as error:
+        except CrossNamespaceReadError as error:
             if len(permitted) >= MOST_READS:
                 message = f"the VM refers to more than {MOST_READS} objects in other namespaces"
                 raise StatusError(400, "BadRequest", message) from error

@@ -11,16 +11,16 @@ from typing import Final
 
 import msgspec
 
-from virtshape.apiserver.answers import NO_CACHE
 from virtshape.apiserver.capability import ACTION_VERSIONS
 from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.responses import NO_CACHE
 from virtshape.apiserver.subresources.route import PREFIX
 
 _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 _HEALTHY: Final = msgspec.json.encode({"apiserver": {"connectivity": "ok"}})
 
 
-def answer_about(request: Request) -> Response | None:
+def find_info_response(request: Request) -> Response | None:
     """The document at a path below the group's versions, if there is one; open to everybody who is known."""
     parts = request.path.removeprefix(PREFIX).split("/")
     if request.method not in ("GET", "HEAD") or len(parts) != 2 or parts[0] not in ACTION_VERSIONS:

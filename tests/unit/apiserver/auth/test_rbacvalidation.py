@@ -6,7 +6,7 @@ from tests.support.access import RBAC, Tree, build_binding, build_gathering, bui
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.rbac import ClusterRoleBinding
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
-from virtshape.apiserver.auth.rolecheck import check_access, complete_access
+from virtshape.apiserver.auth.rbacvalidation import check_access, complete_access
 
 
 def build_flawed_binding(namespace: str | None = None, role: Tree | None = None, subject: Tree | None = None) -> Any:

@@ -11,10 +11,10 @@ from weakref import WeakValueDictionary
 from virtshape.stream.duplex import TAKEN_OVER, Duplex, HangUp
 
 
-class Seated:
+class ExclusiveStream:
     """A stream whose user can be asked to leave."""
 
-    def __init__(self, stream: Duplex, leave: Callable[["Seated"], None]) -> None:
+    def __init__(self, stream: Duplex, leave: Callable[["ExclusiveStream"], None]) -> None:
         self._stream = stream
         self._leave = leave
         self._reason: HangUp | None = None
@@ -48,11 +48,11 @@ class Seated:
         await self.close()
 
 
-class Seats:
+class ExclusiveSessions:
     """Who has which seat."""
 
     def __init__(self) -> None:
-        self._taken: dict[Hashable, Seated] = {}
+        self._taken: dict[Hashable, ExclusiveStream] = {}
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     def is_taken(self, seat: Hashable) -> bool:
@@ -66,10 +66,10 @@ class Seats:
             before = self._taken.get(seat)
             if before is not None:
                 await before.evict(words)
-            seated = Seated(await open_stream(), lambda leaving: self._free(seat, leaving))
+            seated = ExclusiveStream(await open_stream(), lambda leaving: self._free(seat, leaving))
             self._taken[seat] = seated
             return seated
 
-    def _free(self, seat: Hashable, leaving: Seated) -> None:
+    def _free(self, seat: Hashable, leaving: ExclusiveStream) -> None:
         if self._taken.get(seat) is leaving:
             del self._taken[seat]

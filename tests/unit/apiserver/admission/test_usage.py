@@ -9,7 +9,7 @@ import pytest
 from tests.support.build import Tree, build_vm
 
 from virtshape.api.codec import to_tree
-from virtshape.apiserver.mentions import MACHINES, Mentions
+from virtshape.apiserver.admission.usage import MACHINES, UsageIndex
 from virtshape.apiserver.objects import make_write
 from virtshape.resolve.reference import Reference
 from virtshape.store.record import Key
@@ -47,10 +47,10 @@ class Machines:
         self._revisions[name] = (await self._store.write(write)).revision
 
 
-def run(directory: Path, story: Callable[[Machines, Mentions], Awaitable[None]]) -> None:
+def run(directory: Path, story: Callable[[Machines, UsageIndex], Awaitable[None]]) -> None:
     async def tell() -> None:
         store = Store(directory)
-        mentions = Mentions(store)
+        mentions = UsageIndex(store)
         store.observe(mentions.observe)
         await story(Machines(store), mentions)
         await store.close()
@@ -58,14 +58,14 @@ def run(directory: Path, story: Callable[[Machines, Mentions], Awaitable[None]])
     asyncio.run(tell())
 
 
-def count(mentions: Mentions) -> set[Reference]:
+def count(mentions: UsageIndex) -> set[Reference]:
     return {each for each in (SMALL, OWN, LINUX, TINY, FLAVORED) if mentions.count(each)}
 
 
 @pytest.mark.parametrize(("spec", "named"), NAMED.values(), ids=NAMED)
 @pytest.mark.parametrize("asked_before", [False, True], ids=["written before", "written after"])
 def test_what_a_vm_names_is_counted(tmp_path: Path, spec: Tree, named: set[Reference], asked_before: bool) -> None:
-    async def story(machines: Machines, mentions: Mentions) -> None:
+    async def story(machines: Machines, mentions: UsageIndex) -> None:
         if asked_before:
             assert count(mentions) == set()
         await machines.write(**spec)
@@ -75,7 +75,7 @@ def test_what_a_vm_names_is_counted(tmp_path: Path, spec: Tree, named: set[Refer
 
 
 def test_a_vm_that_changes_is_counted_for_what_it_names_now(tmp_path: Path) -> None:
-    async def story(machines: Machines, mentions: Mentions) -> None:
+    async def story(machines: Machines, mentions: UsageIndex) -> None:
         await machines.write("vm1", instancetype="small", preference="linux")
         await machines.write("vm2", instancetype="small")
         assert (mentions.count(SMALL), mentions.count(LINUX)) == (2, 1)
@@ -88,7 +88,7 @@ def test_a_vm_that_changes_is_counted_for_what_it_names_now(tmp_path: Path) -> N
 
 
 def test_a_vm_that_is_gone_is_not_counted(tmp_path: Path) -> None:
-    async def story(machines: Machines, mentions: Mentions) -> None:
+    async def story(machines: Machines, mentions: UsageIndex) -> None:
         await machines.write("vm1", instancetype="small")
         assert mentions.count(SMALL) == 1
         await machines.write("vm1", removes=True, instancetype="small")

@@ -20,7 +20,7 @@ COMPRESS_FROM: Final = 128 * 1024
 NO_CACHE: Final = (("cache-control", "no-cache, private"),)
 
 
-def answer_bytes(
+def build_response(
     request: Request, form: Form, body: bytes, status: int = 200, warnings: list[str] | None = None
 ) -> Response:
     """An answer with a JSON body; as YAML, compressed or with warnings, if need be."""
@@ -52,7 +52,7 @@ def quote(text: str) -> str:
     return '"' + safe.replace("\\", "\\\\").replace('"', '\\"').encode("ascii", "backslashreplace").decode() + '"'
 
 
-def answer_error(error: StatusError, accept: str = "") -> Response:
+def build_error_response(error: StatusError, accept: str = "") -> Response:
     """A refusal, as YAML for a client that reads nothing else."""
     headers: tuple[tuple[str, str], ...] = NO_CACHE
     if error.details.retry_after_seconds:
@@ -75,23 +75,23 @@ def _wants_yaml(accept: str) -> bool:
         return False
 
 
-def answer_not_found() -> Response:
+def build_not_found_response() -> Response:
     """What there is to say of a path that is none."""
     headers = (*NO_CACHE, ("x-content-type-options", "nosniff"))
     return Response(404, b"404 page not found\n", PLAIN_TEXT, headers)
 
 
-def refuse_future(error: FutureError) -> StatusError:
+def future_revision_error(error: FutureError) -> StatusError:
     """A revision that is still to come."""
     cause = Cause("ResourceVersionTooLarge", "Too large resource version", "")
     return StatusError(504, "Timeout", f"Timeout: {error}", [cause]).retry_after(1)
 
 
-def refuse_replaced(error: FutureError) -> StatusError:
+def replaced_store_error(error: FutureError) -> StatusError:
     """Refuse to watch from a revision that this store has never had: it has replaced the one that the client knew."""
     return StatusError(410, "Expired", f"{error}: the store was restored or replaced; list again")
 
 
-def refuse_expired(error: CompactedError) -> StatusError:
+def expired_revision_error(error: CompactedError) -> StatusError:
     """A revision that is forgotten."""
     return StatusError(410, "Expired", str(error))

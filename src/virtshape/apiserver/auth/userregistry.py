@@ -16,11 +16,11 @@ import msgspec
 from virtshape.apiserver.auth.privatefile import lock_file, read_private, write_private
 
 
-class RegisterError(Exception):
+class UserRegistryError(Exception):
     """A register that cannot be read, and what to do about it."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RegistryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A token or certificate that someone was given; times are seconds since 1970."""
 
     name: str
@@ -45,12 +45,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class _State(NamedTuple):
     stamp: tuple[int, int, int] | None
-    entries: tuple[Entry, ...]
-    by_token: dict[str, Entry]
+    entries: tuple[RegistryEntry, ...]
+    by_token: dict[str, RegistryEntry]
     revoked: frozenset[str]
 
 
-class Register:
+class UserRegistry:
     """The register in one file."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
@@ -58,7 +58,7 @@ class Register:
         self._clock = clock
         self._state = self._read()
 
-    def find_token(self, token: str) -> Entry | None:
+    def find_token(self, token: str) -> RegistryEntry | None:
         """Find whose token this is, unless it has ended."""
         entry = self._refresh().by_token.get(digest_token(token))
         return entry if entry is not None and not self._has_ended(entry) else None
@@ -67,27 +67,27 @@ class Register:
         """Whether the certificate of this serial number was taken back."""
         return serial in self._refresh().revoked
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[RegistryEntry]:
         """All that was given and neither ended nor was taken back."""
         return [entry for entry in self._refresh().entries if not entry.revoked and not self._has_ended(entry)]
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: RegistryEntry) -> None:
         """Note what a user was given."""
         self._change(lambda entries: [*entries, entry])
 
-    def remove(self, name: str) -> list[Entry]:
+    def remove(self, name: str) -> list[RegistryEntry]:
         """Take back all that the user was given; what that was."""
         removed = [entry for entry in self.entries() if entry.name == name]
         self._change(lambda entries: [left for entry in entries if (left := _take_back(entry, name)) is not None])
         return removed
 
-    def _change(self, change: Callable[[Iterable[Entry]], list[Entry]]) -> None:
+    def _change(self, change: Callable[[Iterable[RegistryEntry]], list[RegistryEntry]]) -> None:
         with lock_file(self._path.with_name(f"{self._path.name}.lock")):
             entries = [entry for entry in change(self._refresh().entries) if not self._has_ended(entry)]
             write_private(self._path, msgspec.json.format(msgspec.json.encode(entries), indent=2) + b"\n")
             self._state = self._read()
 
-    def _has_ended(self, entry: Entry) -> bool:
+    def _has_ended(self, entry: RegistryEntry) -> bool:
         return entry.expires is not None and entry.expires <= self._clock()
 
     def _refresh(self) -> _State:
@@ -100,9 +100,11 @@ class Register:
         if stamp is None:
             return _State(None, (), {}, frozenset())
         try:
-            entries = msgspec.json.decode(read_private(self._path), type=tuple[Entry, ...])
+            entries = msgspec.json.decode(read_private(self._path), type=tuple[RegistryEntry, ...])
         except msgspec.DecodeError as error:
-            raise RegisterError(f"{self._path} is no register of users: bring back the right one ({error})") from error
+            raise UserRegistryError(
+                f"{self._path} is no register of users: bring back the right one ({error})"
+            ) from error
         return _State(
             stamp,
             entries,
@@ -116,7 +118,7 @@ def digest_token(token: str) -> str:
     return sha256(token.encode()).hexdigest()
 
 
-def _take_back(entry: Entry, name: str) -> Entry | None:
+def _take_back(entry: RegistryEntry, name: str) -> RegistryEntry | None:
     if entry.name != name:
         return entry
     # A forgotten token is a bad one, but a certificate is good until it is refused.

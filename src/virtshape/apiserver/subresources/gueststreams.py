@@ -10,15 +10,15 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.stream.duplex import Duplex
 
 GuestAction = Literal["pause", "unpause", "softreboot", "reset"]
-AgentQuestion = Literal["guestosinfo", "userlist", "filesystemlist"]
+AgentQuery = Literal["guestosinfo", "userlist", "filesystemlist"]
 PortProtocol = Literal["tcp", "udp"]
 
 
-class GuestDoor(Protocol):
+class GuestStreams(Protocol):
     """Reaches guests. What cannot be done is a StatusError; streams that cannot be opened may be an OSError too."""
 
     @property
-    def tells_agents(self) -> bool:
+    def reports_agents(self) -> bool:
         """Whether instances have a condition while their agent is connected; else only asking shows whether it is."""
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
@@ -33,7 +33,7 @@ class GuestDoor(Protocol):
     async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
         """A port of the guest; each read and write is a datagram where the protocol has them."""
 
-    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuestion) -> bytes:
+    async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
         """What the agent in the guest says, as the JSON that KubeVirt answers the same question with."""
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authorization import Attributes, Decision
-from virtshape.apiserver.subresources.foreign import MOST_READS, ForeignReadError, read_as_caller
+from virtshape.apiserver.subresources.crossnamespace import MOST_READS, CrossNamespaceReadError, read_as_caller
 from virtshape.resolve.reference import Reference
 
 
@@ -17,7 +17,7 @@ async def allow(_: Attributes) -> Decision:
 
 def test_the_number_of_foreign_objects_is_limited() -> None:
     async def decide(permitted: Collection[Reference]) -> None:
-        raise ForeignReadError(Reference("", "PersistentVolumeClaim", "other", f"claim-{len(permitted)}"))
+        raise CrossNamespaceReadError(Reference("", "PersistentVolumeClaim", "other", f"claim-{len(permitted)}"))
 
     with pytest.raises(StatusError, match=f"more than {MOST_READS} objects in other namespaces") as refusal:
         asyncio.run(read_as_caller(decide, allow))

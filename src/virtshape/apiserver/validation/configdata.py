@@ -35,7 +35,7 @@ _BASIC: Final = ("username", "password")
 _ACCOUNT: Final = "kubernetes.io/service-account.name"
 
 
-def check_settings(kind: Kind, tree: Tree) -> list[Cause]:
+def check_config_data(kind: Kind, tree: Tree) -> list[Cause]:
     """What is wrong with a ConfigMap or a Secret; nothing with objects of other kinds."""
     if kind.group or kind.kind not in ("ConfigMap", "Secret"):
         return []

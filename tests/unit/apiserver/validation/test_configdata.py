@@ -6,7 +6,7 @@ import pytest
 
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.status import StatusError
-from virtshape.apiserver.validation.settings import check_settings
+from virtshape.apiserver.validation.configdata import check_config_data
 
 Tree = dict[str, Any]
 OPAQUE = "Secret"
@@ -37,12 +37,12 @@ CHECKED: dict[str, tuple[str, Tree, list[str]]] = {
 
 @pytest.mark.parametrize(("name", "tree", "expected"), CHECKED.values(), ids=CHECKED)
 def test_tells_what_is_wrong(name: str, tree: Tree, expected: list[str]) -> None:
-    assert [cause.field.partition("[")[0] for cause in check_settings(kind(name), tree)] == expected
+    assert [cause.field.partition("[")[0] for cause in check_config_data(kind(name), tree)] == expected
 
 
 @pytest.mark.parametrize(("name", "field"), [(OPAQUE, "data"), (CONFIG, "binaryData")])
 def test_what_is_no_base64_cannot_be_read(name: str, field: str) -> None:
-    assert check_settings(kind(name), {field: {"a": "YWJj\nZGVm"}}) == []
+    assert check_config_data(kind(name), {field: {"a": "YWJj\nZGVm"}}) == []
     with pytest.raises(StatusError) as caught:
-        check_settings(kind(name), {field: {"a": "not base64!"}})
+        check_config_data(kind(name), {field: {"a": "not base64!"}})
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")

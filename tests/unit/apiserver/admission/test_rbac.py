@@ -8,9 +8,9 @@ from tests.support.access import ADMIN, BOB, build_binding, build_role, build_ru
 
 from virtshape.api.kinds import find_kind
 from virtshape.api.status import StatusError
+from virtshape.apiserver.admission.rbac import RbacAdmission
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import Authorizer
-from virtshape.apiserver.auth.granting import AccessAdmission
 from virtshape.apiserver.route import Route, Verb
 
 Tree = dict[str, Any]
@@ -41,7 +41,7 @@ def admit(tree: Tree, user: User = ADMIN, old: Tree | None = None, operation: st
     verb: Verb = "create" if old is None else "update"
     route = Route(verb, kind, "prod", "x", "")
     bobs = [build_role(build_rule("get", "virtualmachines")), build_binding("User/bob")]
-    admission = AccessAdmission(Authorizer(bobs))
+    admission = RbacAdmission(Authorizer(bobs))
     operation = operation or ("CREATE" if old is None else "UPDATE")
     new = None if operation == "DELETE" else tree
     admitted, warnings = asyncio.run(admission.admit(operation, route, user, new, old, dry_run=False))

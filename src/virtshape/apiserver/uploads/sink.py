@@ -1,5 +1,5 @@
 """
-The Inbox: where what clients send is kept until it fills a claim, as the server sees it.
+The UploadSink: where what clients send is kept until it fills a claim, as the server sees it.
 
 Only words that both sides share.
 """
@@ -13,7 +13,7 @@ from msgspec import Struct
 from virtshape.controllers.storage.protocol import Content
 
 
-class Delivery(Struct, frozen=True, kw_only=True):
+class IncomingUpload(Struct, frozen=True, kw_only=True):
     """What is about to be sent: for which work, what it is, and how large it may be."""
 
     key: str
@@ -24,7 +24,7 @@ class Delivery(Struct, frozen=True, kw_only=True):
     """Bytes that the client says it sends, if it does."""
 
 
-class InboxError(Exception):
+class UploadSinkError(Exception):
     """Something that cannot be taken; `is_passing` if it may be taken later."""
 
     def __init__(self, message: str, *, is_passing: bool = False) -> None:
@@ -32,20 +32,22 @@ class InboxError(Exception):
         self.is_passing = is_passing
 
 
-class Parcel(Protocol):
+class UploadWriter(Protocol):
     """What is being sent."""
 
     async def write(self, data: bytes) -> None:
-        """Keep the next piece; InboxError if there is no room for it."""
+        """Keep the next piece; UploadSinkError if there is no room for it."""
 
 
-class Inbox(Protocol):
+class UploadSink(Protocol):
     """Keeps what is sent."""
 
-    def receive(self, delivery: Delivery, is_wanted: Callable[[], bool]) -> AbstractAsyncContextManager[Parcel]:
+    def receive(
+        self, delivery: IncomingUpload, is_wanted: Callable[[], bool]
+    ) -> AbstractAsyncContextManager[UploadWriter]:
         """
         Take something in for as long as the block lasts.
 
         When the block ends well and it is still wanted, it is judged and handed over whole, otherwise it is thrown
-        away; InboxError if something is on its way for the same work already, or if it cannot be used.
+        away; UploadSinkError if something is on its way for the same work already, or if it cannot be used.
         """

@@ -1,5 +1,5 @@
 """
-Visits to guests: streams to their consoles, screens and ports, and questions that only they can answer.
+GuestConnections to guests: streams to their consoles, screens and ports, and questions that only they can answer.
 
 Checks that there is something to visit, and leaves the rest to the door.
 """
@@ -10,18 +10,18 @@ from typing import Final, TypeVar
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import Request, Upgrade
-from virtshape.apiserver.subresources.door import AgentQuestion, GuestAction, GuestDoor, PortProtocol
 from virtshape.apiserver.subresources.guests import check_agent, check_console, check_port_forward, check_vnc, name_of
+from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, GuestStreams, PortProtocol
 from virtshape.apiserver.subresources.route import ActionRoute
 from virtshape.apiserver.subresources.running import conflict
-from virtshape.apiserver.subresources.seats import Seats
+from virtshape.apiserver.subresources.sessions import ExclusiveSessions
 from virtshape.apiserver.upgrading import answer_handshake
 from virtshape.stream.duplex import Duplex
 
 T = TypeVar("T")
 
 STREAMS: Final = frozenset({"console", "portforward", "vnc"})
-QUESTIONS: Final[dict[str, AgentQuestion]] = {
+QUESTIONS: Final[dict[str, AgentQuery]] = {
     "guestosinfo": "guestosinfo",
     "userlist": "userlist",
     "filesystemlist": "filesystemlist",
@@ -30,12 +30,12 @@ CONSOLE_LOG: Final = "consolelog"
 _PROTOCOLS: Final[dict[str, PortProtocol]] = {"tcp": "tcp", "udp": "udp"}
 
 
-class Visits:
+class GuestConnections:
     """Opens what leads to guests; without a door nothing does."""
 
-    def __init__(self, door: GuestDoor | None) -> None:
+    def __init__(self, door: GuestStreams | None) -> None:
         self._door = door
-        self._seats = Seats()
+        self._seats = ExclusiveSessions()
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
         """Have something done with a guest."""
@@ -65,7 +65,7 @@ class Visits:
         """What a guest's agent says, or what its console has shown."""
         if route.action == CONSOLE_LOG:
             return await _reach(self._find_door("be read").read_console_log(vmi))
-        check_agent(vmi, is_told=self._door is None or self._door.tells_agents)
+        check_agent(vmi, is_told=self._door is None or self._door.reports_agents)
         return await _reach(self._find_door("be asked").ask_agent(vmi, QUESTIONS[route.action]))
 
     async def _take_seat(self, seat: str, vmi: VirtualMachineInstance) -> Duplex:
@@ -78,7 +78,7 @@ class Visits:
         if keeps and self._seats.is_taken(_seat_of("screen", vmi)):
             raise conflict("virtualmachineinstance", name_of(vmi), "another client is connected to its screen")
 
-    def _find_door(self, purpose: str) -> GuestDoor:
+    def _find_door(self, purpose: str) -> GuestStreams:
         if self._door is None:
             raise StatusError(503, "ServiceUnavailable", f"nothing runs guests here that could {purpose}")
         return self._door

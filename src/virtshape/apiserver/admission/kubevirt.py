@@ -19,7 +19,7 @@ CONTROLLER_USER: Final = User(name_user(_NAMESPACE, CONTROLLER), (MASTERS, AUTHE
 APISERVER_USER: Final = User(name_user(_NAMESPACE, APISERVER), (MASTERS, AUTHENTICATED))
 
 
-class ShapingAdmission:
+class KubeVirtAdmission:
     """Completes, checks and refuses VMs, VMIs, instance types, preferences, flavors and DataVolumes."""
 
     def __init__(self, world: World) -> None:

@@ -16,7 +16,7 @@ MOST_UNSENT: Final = 256 * 1024 * 1024
 Abort = Callable[[], None]
 
 
-class Backlog:
+class MemoryBudget:
     """Counts what the connections of a listener hold."""
 
     def __init__(self, most_received: int = MOST_RECEIVED, most_unsent: int = MOST_UNSENT) -> None:
