@@ -118,7 +118,7 @@ class Stage:
         }
         path = f"/api/v1/namespaces/{self.namespace}/pods/{name}/binding"
         try:
-            await self.client.ask("POST", path, json.dumps(binding).encode())
+            await self.client.request("POST", path, json.dumps(binding).encode())
         except StatusError as error:  # our own server places no pods, and lets nodes be written
             if error.code not in (404, 405):
                 raise

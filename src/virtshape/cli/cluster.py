@@ -61,7 +61,7 @@ class Cluster:
         """The newest version of instance types that both sides know; a stock KubeVirt has not the newest of ours."""
         if not self._version:
             try:
-                reply = await self._session.client.ask("GET", f"/apis/{INSTANCETYPE_GROUP}")
+                reply = await self._session.client.request("GET", f"/apis/{INSTANCETYPE_GROUP}")
             except StatusError as error:
                 if error.code != 404:
                     raise
@@ -75,7 +75,7 @@ class Cluster:
     async def _find(self, kind: Kind, name: str, namespace: str = "") -> Entry | None:
         target = format_target(kind, namespace or self._session.namespace, name)
         try:
-            reply = await self._session.client.ask("GET", target)
+            reply = await self._session.client.request("GET", target)
         except StatusError as error:
             if error.code == 404:
                 return None
@@ -91,7 +91,7 @@ class Cluster:
             raise
 
     async def _list(self, kind: Kind) -> list[Entry]:
-        reply = await self._session.client.ask("GET", format_target(kind, self._session.namespace))
+        reply = await self._session.client.request("GET", format_target(kind, self._session.namespace))
         return _read(reply.body, kind)
 
 

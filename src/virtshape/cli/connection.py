@@ -23,8 +23,8 @@ from virtshape.cli.period import read_seconds
 if TYPE_CHECKING:
     from virtshape.client.access import Access
     from virtshape.client.http import HttpTransport
+    from virtshape.client.requestlog import Exchange, Tell
     from virtshape.client.rest import RestClient
-    from virtshape.client.telling import Exchange, Tell
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -218,8 +218,8 @@ async def open_session(
 ) -> AsyncIterator[Session]:
     """Talk to a server; what it warns of is told to the user, and what is asked of it if that is wished for."""
     from virtshape.client.http import CONNECT_SECONDS, HttpTransport
+    from virtshape.client.requestlog import HEADS, describe_exchange
     from virtshape.client.rest import RestClient
-    from virtshape.client.telling import HEADS, describe_exchange
 
     def tell(exchange: "Exchange") -> None:
         for line in describe_exchange(exchange, verbosity):
@@ -240,7 +240,7 @@ def find_server(target: Target) -> tuple["Access", bool]:
     from msgspec.structs import replace
 
     from virtshape.client.errors import ConfigError
-    from virtshape.client.overriding import override_access
+    from virtshape.client.overrides import override_access
     from virtshape.client.tunnel import find_proxy
 
     try:

@@ -47,10 +47,10 @@ def act_on_machine(
     async def ask(session: Session) -> Any:
         from virtshape.api.kubevirt.machine import VirtualMachine
         from virtshape.api.status import StatusError
-        from virtshape.client.actions import act
+        from virtshape.client.actions import request_action
 
         try:
-            await act(session.client, session.namespace, "virtualmachines", name, action, wanted)
+            await request_action(session.client, session.namespace, "virtualmachines", name, action, wanted)
         except StatusError as error:
             raise await explain_refusal(session, name, action, error) from error
         if output in ("yaml", "json"):

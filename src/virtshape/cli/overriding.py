@@ -16,7 +16,7 @@ from virtshape.cli.command import WholeNumber, switch
 from virtshape.cli.period import Period
 
 if TYPE_CHECKING:
-    from virtshape.client.overriding import Overrides
+    from virtshape.client.overrides import Overrides
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -98,7 +98,7 @@ def declare_overrides(
 
 def read_overrides(said: Mapping[str, Any]) -> "Overrides":
     """What was said in place of a kubeconfig's words, for those who know how a server is reached."""
-    from virtshape.client.overriding import Overrides
+    from virtshape.client.overrides import Overrides
 
     return Overrides(**{name: value for name, value in said.items() if name in Overrides.__struct_fields__})
 

@@ -23,7 +23,7 @@ class Identity(Struct, frozen=True):
     key: bytes
 
 
-class Secret(Struct, frozen=True):
+class Credentials(Struct, frozen=True):
     """What someone shows to be let in."""
 
     token: str = ""
@@ -39,27 +39,27 @@ class Secret(Struct, frozen=True):
         return []
 
 
-class SecretSource(Protocol):
+class CredentialSource(Protocol):
     """Where a secret comes from, and comes from again when it has ended."""
 
-    async def fetch(self) -> Secret:
+    async def fetch(self) -> Credentials:
         """The secret as it is now; ConfigError if there is none to be had."""
 
-    def forget(self) -> bool:
+    def invalidate(self) -> bool:
         """Note that the server refused it; whether asking again may help."""
 
 
-class FixedSecret:
+class StaticCredentials:
     """A secret that never changes."""
 
-    def __init__(self, secret: Secret) -> None:
-        self._secret = secret
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
 
-    async def fetch(self) -> Secret:
+    async def fetch(self) -> Credentials:
         """The secret."""
-        return self._secret
+        return self._credentials
 
-    def forget(self) -> bool:
+    def invalidate(self) -> bool:
         """Whether asking again may help: never."""
         return False
 
@@ -84,7 +84,7 @@ class Access(Struct, frozen=True):
     """One server as one user sees it; `authority` is PEM, and the system's authorities count where it is empty."""
 
     server: str
-    secrets: SecretSource = FixedSecret(Secret())
+    credentials: CredentialSource = StaticCredentials(Credentials())
     authority: bytes = b""
     insecure: bool = False
     server_name: str = ""

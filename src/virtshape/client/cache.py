@@ -21,7 +21,7 @@ Indexer = Callable[[T], Iterable[str]]
 """The values under which an object is to be found."""
 
 
-class Place(NamedTuple):
+class ObjectKey(NamedTuple):
     """Where an object is; cluster-wide ones have no namespace."""
 
     namespace: str
@@ -53,9 +53,9 @@ class Cache(Generic[T]):
     def __init__(self, kind: type[T], indexes: Mapping[str, Indexer[T]] | None = None) -> None:
         self._kind = kind
         self._indexers = dict(indexes or {})
-        self._entries: dict[Place, _Entry] = {}
-        self._by_namespace: dict[str, dict[Place, None]] = {}
-        self._by_index: dict[str, dict[str, dict[Place, None]]] = {name: {} for name in self._indexers}
+        self._entries: dict[ObjectKey, _Entry] = {}
+        self._by_namespace: dict[str, dict[ObjectKey, None]] = {}
+        self._by_index: dict[str, dict[str, dict[ObjectKey, None]]] = {name: {} for name in self._indexers}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -65,14 +65,14 @@ class Cache(Generic[T]):
 
     def find(self, name: str, namespace: str = "") -> T | None:
         """The object of this name, if there is one."""
-        entry = self._entries.get(Place(namespace, name))
+        entry = self._entries.get(ObjectKey(namespace, name))
         return self._read(entry) if entry is not None else None
 
     def list(self, namespace: str = "") -> Sequence[T]:
         """All objects in a namespace, or everywhere."""
-        return [self._read(self._entries[place]) for place in self.list_places(namespace)]
+        return [self._read(self._entries[place]) for place in self.list_keys(namespace)]
 
-    def list_places(self, namespace: str = "") -> Sequence[Place]:
+    def list_keys(self, namespace: str = "") -> Sequence[ObjectKey]:
         """Where all objects are, in a namespace or everywhere."""
         return list(self._by_namespace.get(namespace, ()) if namespace else self._entries)
 
@@ -82,15 +82,15 @@ class Cache(Generic[T]):
 
     def find_by(self, index: str, value: str) -> Sequence[T]:
         """All objects that an index has under a value."""
-        return [self._read(self._entries[place]) for place in self.find_places_by(index, value)]
+        return [self._read(self._entries[place]) for place in self.find_keys_by(index, value)]
 
-    def find_places_by(self, index: str, value: str) -> Sequence[Place]:
+    def find_keys_by(self, index: str, value: str) -> Sequence[ObjectKey]:
         """Where all objects are that an index has under a value."""
         return list(self._by_index[index].get(value, ()))
 
     def put(self, item: T) -> Sequence[Change[T]]:
         """Take note of an object as it is now; what that changes."""
-        place = place_of(item)
+        place = key_of(item)
         before = self._entries.get(place)
         if before is None:
             self._enter(place, item)
@@ -107,7 +107,7 @@ class Cache(Generic[T]):
 
     def drop(self, item: T) -> Sequence[Change[T]]:
         """Take note that an object is gone, as it last was; what that changes."""
-        place = place_of(item)
+        place = key_of(item)
         before = self._entries.get(place)
         if before is None or before.uid != metadata_of(item).uid:
             return []
@@ -116,7 +116,7 @@ class Cache(Generic[T]):
 
     def replace(self, items: Iterable[T]) -> Sequence[Change[T]]:
         """Take note of all objects that there are now; what that changes."""
-        present = {place_of(item): item for item in items}
+        present = {key_of(item): item for item in items}
         changes: list[Change[T]] = []
         for place in [place for place in self._entries if place not in present]:
             changes += self.drop(self._read(self._entries[place]))
@@ -127,7 +127,7 @@ class Cache(Generic[T]):
     def _read(self, entry: _Entry) -> T:
         return decode(entry.text, self._kind)
 
-    def _enter(self, place: Place, item: T) -> None:
+    def _enter(self, place: ObjectKey, item: T) -> None:
         metadata = metadata_of(item)
         values = tuple(tuple(set(indexer(item))) for indexer in self._indexers.values())
         self._entries[place] = _Entry(metadata.uid or "", metadata.resource_version or "", encode(item), values)
@@ -136,7 +136,7 @@ class Cache(Generic[T]):
             for value in found:
                 index.setdefault(value, {})[place] = None
 
-    def _leave(self, place: Place, entry: _Entry) -> None:
+    def _leave(self, place: ObjectKey, entry: _Entry) -> None:
         del self._entries[place]
         _remove(self._by_namespace, place.namespace, place)
         for index, found in zip(self._by_index.values(), entry.values, strict=True):
@@ -144,10 +144,10 @@ class Cache(Generic[T]):
                 _remove(index, value, place)
 
 
-def place_of(item: Model) -> Place:
+def key_of(item: Model) -> ObjectKey:
     """Where an object is."""
     metadata = metadata_of(item)
-    return Place(intern(metadata.namespace or ""), metadata.name or "")
+    return ObjectKey(intern(metadata.namespace or ""), metadata.name or "")
 
 
 def index_by_label(label: str) -> Indexer[Model]:
@@ -165,7 +165,7 @@ def index_by_owner(item: Model) -> Iterable[str]:
     return [owner.uid for owner in metadata_of(item).owner_references or ()]
 
 
-def _remove(table: dict[str, dict[Place, None]], value: str, place: Place) -> None:
+def _remove(table: dict[str, dict[ObjectKey, None]], value: str, place: ObjectKey) -> None:
     table[value].pop(place, None)
     if not table[value]:
         del table[value]

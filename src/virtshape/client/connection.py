@@ -64,7 +64,7 @@ class Connection(asyncio.Protocol):
         """The body of the answer, whole."""
         return b"".join([chunk async for chunk in self.chunks()])
 
-    def hand_over(self, successor: asyncio.Protocol) -> None:
+    def switch_protocol(self, successor: asyncio.Protocol) -> None:
         """Leave the connection to another protocol, and what came for it too; raises if it is lost already."""
         if self._problem is not None:
             raise UnreachableError(str(self._problem)) from self._problem

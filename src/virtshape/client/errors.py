@@ -60,7 +60,7 @@ class _Status(msgspec.Struct):
 _status_decoder = msgspec.json.Decoder(_Status)
 
 
-def read_refusal(body: bytes, code: int = 0) -> StatusError:
+def parse_status_error(body: bytes, code: int = 0) -> StatusError:
     """The refusal in an answer's body; one with no Status in it, such as a proxy's, in its own words."""
     try:
         status = _status_decoder.decode(body)

@@ -14,7 +14,7 @@ from virtshape.client.rest import USER_AGENT, RestClient
 from virtshape.client.transport import Call
 from virtshape.stream.websocket import WebSocket
 
-Question = Literal["guestosinfo", "userlist", "filesystemlist"]
+AgentQuery = Literal["guestosinfo", "userlist", "filesystemlist"]
 INSTANCES: Final[Resource] = "virtualmachineinstances"
 
 
@@ -36,16 +36,16 @@ async def open_port(
     return await _open(transport, target, whole_messages=protocol == "udp")
 
 
-async def ask_agent(client: RestClient, namespace: str, name: str, question: Question) -> Any:
+async def query_agent(client: RestClient, namespace: str, name: str, question: AgentQuery) -> Any:
     """What the agent in a guest says, as a tree."""
-    reply = await client.ask("GET", format_action(namespace, INSTANCES, name, question))
+    reply = await client.request("GET", format_action(namespace, INSTANCES, name, question))
     return msgspec.json.decode(reply.body)
 
 
 async def read_console_log(client: RestClient, namespace: str, name: str) -> bytes:
     """All that a guest has written to its serial console, as far as the server keeps it."""
     target = format_action(namespace, INSTANCES, name, "consolelog")
-    return (await client.ask("GET", target, accept="*/*")).body
+    return (await client.request("GET", target, accept="*/*")).body
 
 
 async def _open(transport: HttpTransport, target: str, *, whole_messages: bool = False) -> WebSocket:

@@ -19,11 +19,11 @@ from msgspec.structs import replace
 
 from virtshape.client.access import Access, Identity, build_context
 from virtshape.client.connection import Connection
-from virtshape.client.errors import ConfigError, UnreachableError, read_refusal
-from virtshape.client.feeder import Feeder
-from virtshape.client.telling import Exchange, Tell
+from virtshape.client.errors import ConfigError, UnreachableError, parse_status_error
+from virtshape.client.requestlog import Exchange, Tell
 from virtshape.client.transport import Call, Reply
 from virtshape.client.tunnel import open_tunnel
+from virtshape.client.websocket import WebSocketProtocol
 from virtshape.stream.handshake import PLAIN, accept_key, build_upgrade_headers, make_key
 from virtshape.stream.websocket import WebSocket
 
@@ -63,7 +63,7 @@ class HttpTransport:
     async def call(self, call: Call) -> Reply:
         """The answer to a request; UnreachableError if there is none."""
         reply = await self._exchange(call)
-        if reply.status == 401 and self._access.secrets.forget():
+        if reply.status == 401 and self._access.credentials.invalidate():
             reply = await self._exchange(call)
         return reply
 
@@ -71,13 +71,13 @@ class HttpTransport:
     async def stream(self, call: Call, *, patience: float | None = None) -> AsyncIterator[AsyncIterator[bytes]]:
         """The lines of an answer that goes on, as they come; StatusError if it is a refusal."""
         connection = await self._open_stream(call)
-        if connection.status == 401 and self._access.secrets.forget():
+        if connection.status == 401 and self._access.credentials.invalidate():
             connection.close()
             connection = await self._open_stream(call)
         try:
             if connection.status >= 400:
                 async with self._limit(self._call_seconds):
-                    raise read_refusal(await connection.read(), connection.status)
+                    raise parse_status_error(await connection.read(), connection.status)
             yield self._read_lines(connection, patience)
         finally:
             connection.close()
@@ -87,17 +87,17 @@ class HttpTransport:
         key = make_key()
         asking = replace(call, headers={**call.headers, **build_upgrade_headers(key, protocol)})
         connection = await self._open_stream(asking)
-        if connection.status == 401 and self._access.secrets.forget():
+        if connection.status == 401 and self._access.credentials.invalidate():
             connection.close()
             connection = await self._open_stream(asking)
         try:
             await self._check_consent(connection, key)
-            feeder = Feeder(whole_messages=whole_messages)
-            connection.hand_over(feeder)
+            successor = WebSocketProtocol(whole_messages=whole_messages)
+            connection.switch_protocol(successor)
         except BaseException:
             connection.close()
             raise
-        return feeder.socket
+        return successor.socket
 
     async def close(self) -> None:
         """Hang up."""
@@ -166,7 +166,7 @@ class HttpTransport:
     async def _check_consent(self, connection: Connection, key: str) -> None:
         if connection.status != 101:
             async with self._limit(self._call_seconds):
-                raise read_refusal(await connection.read(), connection.status)
+                raise parse_status_error(await connection.read(), connection.status)
         if connection.headers.get("sec-websocket-accept") != accept_key(key):
             raise UnreachableError(f"{self._access.server} does not answer as a WebSocket's server does")
 
@@ -186,8 +186,8 @@ class HttpTransport:
             yield rest
 
     async def _write(self, call: Call, more: tuple[tuple[str, str], ...] = ()) -> bytes:
-        secret = await self._access.secrets.fetch()
-        headers = [*call.headers.items(), *more, *secret.headers(), *self._access.acting_as.headers()]
+        credentials = await self._access.credentials.fetch()
+        headers = [*call.headers.items(), *more, *credentials.headers(), *self._access.acting_as.headers()]
         if call.body:
             headers.append(("content-length", str(len(call.body))))
         lines = [f"{call.method} {self._prefix}{call.target} HTTP/1.1", f"host: {self._authority}"]
@@ -233,7 +233,7 @@ class HttpTransport:
         return {"host": self._host, "port": self._port}
 
     async def _find_tls(self) -> ssl.SSLContext:
-        identity = (await self._access.secrets.fetch()).identity
+        identity = (await self._access.credentials.fetch()).identity
         if self._tls is None or self._tls[0] != identity:
             for connection in self._idle:  # they were made as someone else
                 connection.close()

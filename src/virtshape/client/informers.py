@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
 from virtshape.api.model import Model
-from virtshape.client.cache import Indexer, Place
+from virtshape.client.cache import Indexer, ObjectKey
 from virtshape.client.informer import Informer
 from virtshape.client.protocol import Client
 from virtshape.client.resources import format_resource
@@ -51,17 +51,17 @@ class Informers:
         found: Sequence[T] = self._informers[kind].cache.list(namespace)
         return found
 
-    def list_places(self, kind: type[Model]) -> Sequence[Place]:
+    def list_keys(self, kind: type[Model]) -> Sequence[ObjectKey]:
         """Where all objects of a kind are."""
-        return self._informers[kind].cache.list_places()
+        return self._informers[kind].cache.list_keys()
 
     def list_uids(self, kind: type[Model]) -> Sequence[str]:
         """The uids of all objects of a kind."""
         return self._informers[kind].cache.list_uids()
 
-    def find_places_by(self, kind: type[Model], index: str, value: str) -> Sequence[Place]:
+    def find_keys_by(self, kind: type[Model], index: str, value: str) -> Sequence[ObjectKey]:
         """Where all objects of a kind are that an index has under a value."""
-        return self._informers[kind].cache.find_places_by(index, value)
+        return self._informers[kind].cache.find_keys_by(index, value)
 
     def find_by(self, kind: type[T], index: str, value: str) -> Sequence[T]:
         """All objects of a kind that an index has under a value."""

@@ -16,9 +16,9 @@ from msgspec import Struct, field
 
 from virtshape.api.status import StatusError
 from virtshape.api.yaml import read_documents
-from virtshape.client.access import Access, FixedSecret, Identity, Impersonation, Secret, SecretSource
+from virtshape.client.access import Access, Credentials, CredentialSource, Identity, Impersonation, StaticCredentials
 from virtshape.client.errors import ConfigError
-from virtshape.client.plugin import ExecConfig, Plugin, describe_cluster
+from virtshape.client.plugin import ExecConfig, ExecPlugin, describe_cluster
 from virtshape.client.tokenfile import TokenFile
 
 ACCOUNT_DIRECTORY: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -160,7 +160,7 @@ def choose_access(config: Config, context: str = "", *, cluster: str = "", user:
     authority = _read_either(place.certificate_authority_data, place.certificate_authority, place_home)
     return Access(
         server=place.server,
-        secrets=_find_secrets(asker, asker_home, chosen.user, place, authority),
+        credentials=_find_credentials(asker, asker_home, chosen.user, place, authority),
         authority=authority,
         insecure=place.insecure_skip_tls_verify,
         server_name=place.tls_server_name,
@@ -187,13 +187,13 @@ def find_account(environment: Mapping[str, str], directory: Path = ACCOUNT_DIREC
     authority, namespace = directory / "ca.crt", directory / "namespace"
     return Access(
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
-        secrets=TokenFile(token),
+        credentials=TokenFile(token),
         authority=authority.read_bytes() if authority.exists() else b"",
         namespace=namespace.read_text().strip() if namespace.exists() else DEFAULT_NAMESPACE,
     )
 
 
-def _find_secrets(user: User, home: Path, name: str, cluster: Cluster, authority: bytes) -> SecretSource:
+def _find_credentials(user: User, home: Path, name: str, cluster: Cluster, authority: bytes) -> CredentialSource:
     if user.auth_provider is not None:
         words = "uses an auth-provider, which Kubernetes no longer has: use an exec credential plugin"
         raise ConfigError(f'user "{name}" {words}')
@@ -201,12 +201,12 @@ def _find_secrets(user: User, home: Path, name: str, cluster: Cluster, authority
         described = describe_cluster(
             cluster.server, cluster.tls_server_name, authority, cluster.insecure_skip_tls_verify
         )
-        return Plugin(user.exec, home, described)
+        return ExecPlugin(user.exec, home, described)
     identity = _find_identity(user, home, name)
     if user.token_file:
         return TokenFile(home / user.token_file, identity)
     basic = (user.username, user.password) if user.username else None
-    return FixedSecret(Secret(user.token.strip(), identity, basic))
+    return StaticCredentials(Credentials(user.token.strip(), identity, basic))
 
 
 def _find_identity(user: User, home: Path, name: str) -> Identity | None:

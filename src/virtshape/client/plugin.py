@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, field
 
-from virtshape.client.access import Identity, Secret
+from virtshape.client.access import Credentials, Identity
 from virtshape.client.errors import ConfigError
 
 PLUGIN_SECONDS: Final = 60.0
@@ -54,7 +54,7 @@ class _Credential(Struct, rename="camel"):
     status: _Status = field(default_factory=_Status)
 
 
-class Plugin:
+class ExecPlugin:
     """The secret that a program prints."""
 
     def __init__(self, config: ExecConfig, home: Path, cluster: Mapping[str, Any]) -> None:
@@ -65,20 +65,20 @@ class Plugin:
         self._config = config
         self._home = home
         self._cluster = cluster
-        self._secret: Secret | None = None
+        self._credentials: Credentials | None = None
         self._expires: float | None = None
         self._running = asyncio.Lock()
 
-    async def fetch(self) -> Secret:
+    async def fetch(self) -> Credentials:
         """The secret; the program runs if there is none that is still good."""
         async with self._running:
-            if self._secret is None or (self._expires is not None and time.time() >= self._expires):
-                self._secret, self._expires = _read(await self._run(), self._config)
-            return self._secret
+            if self._credentials is None or (self._expires is not None and time.time() >= self._expires):
+                self._credentials, self._expires = _read(await self._run(), self._config)
+            return self._credentials
 
-    def forget(self) -> bool:
+    def invalidate(self) -> bool:
         """Whether asking again may help: yes, the program may print another."""
-        self._secret = None
+        self._credentials = None
         return True
 
     async def _run(self) -> bytes:
@@ -131,7 +131,7 @@ def describe_cluster(server: str, server_name: str, authority: bytes, insecure: 
     return {key: value for key, value in about.items() if value}
 
 
-def _read(output: bytes, config: ExecConfig) -> tuple[Secret, float | None]:
+def _read(output: bytes, config: ExecConfig) -> tuple[Credentials, float | None]:
     try:
         credential = msgspec.json.decode(output, type=_Credential)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -145,4 +145,4 @@ def _read(output: bytes, config: ExecConfig) -> tuple[Secret, float | None]:
         raise ConfigError(f"the credential plugin {config.command} printed neither a token nor a certificate with key")
     identity = Identity(status.client_certificate_data.encode(), status.client_key_data.encode()) if has_key else None
     expires = status.expiration_timestamp.timestamp() if status.expiration_timestamp is not None else None
-    return Secret(status.token, identity), expires
+    return Credentials(status.token, identity), expires

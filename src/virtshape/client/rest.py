@@ -13,9 +13,9 @@ import msgspec
 
 from virtshape.api.codec import to_tree
 from virtshape.api.model import Model
-from virtshape.client.errors import read_refusal
+from virtshape.client.codec import ObjectCodec
+from virtshape.client.errors import parse_status_error
 from virtshape.client.protocol import Listing, PatchType, Propagation, WatchEvent
-from virtshape.client.reading import Reader
 from virtshape.client.resources import format_target, kind_of, metadata_of, stated_kind
 from virtshape.client.transport import Call, Reply, Transport
 from virtshape.client.warnings import parse_warnings
@@ -64,12 +64,12 @@ class RestClient:
         self._transport = transport
         self._manager = manager
         self._warn = warn
-        self._reader = Reader()
+        self._codec = ObjectCodec()
 
     async def get(self, kind: type[T], name: str, namespace: str = "") -> T:
         """One object; StatusError 404 if there is none."""
-        reply = await self.ask("GET", format_target(kind_of(kind), namespace, name))
-        return self._reader.read(reply.body, kind)
+        reply = await self.request("GET", format_target(kind_of(kind), namespace, name))
+        return self._codec.decode(reply.body, kind)
 
     async def list(
         self,
@@ -92,8 +92,8 @@ class RestClient:
             "resourceVersion": revision,
             "resourceVersionMatch": match,
         }
-        reply = await self.ask("GET", format_target(kind_of(kind), namespace, query=query))
-        return self._reader.read_list(reply.body, kind)
+        reply = await self.request("GET", format_target(kind_of(kind), namespace, query=query))
+        return self._codec.decode_list(reply.body, kind)
 
     async def watch(
         self,
@@ -126,8 +126,8 @@ class RestClient:
     async def create(self, item: T, *, dry_run: bool = False) -> T:
         """Store a new object; what the server made of it."""
         target = format_target(stated_kind(item), metadata_of(item).namespace or "", query=self._query(dry_run))
-        reply = await self.ask("POST", target, self._reader.write(item))
-        return self._reader.read(reply.body, type(item))
+        reply = await self.request("POST", target, self._codec.encode(item))
+        return self._codec.decode(reply.body, type(item))
 
     async def update(self, item: T, *, dry_run: bool = False) -> T:
         """Replace an object; StatusError 409 if it states a resourceVersion and is not at it any more."""
@@ -156,8 +156,8 @@ class RestClient:
             query["force"] = "true"
         target = format_target(kind_of(kind), namespace, name, subresource, query)
         body = msgspec.json.encode(to_tree(patch))
-        reply = await self.ask("PATCH", target, body, _MEDIA_TYPES[how])
-        return self._reader.read(reply.body, kind)
+        reply = await self.request("PATCH", target, body, _MEDIA_TYPES[how])
+        return self._codec.decode(reply.body, kind)
 
     async def delete(
         self,
@@ -182,11 +182,11 @@ class RestClient:
             "dryRun": ["All"] if dry_run else None,
         }
         body = msgspec.json.encode({key: value for key, value in options.items() if value is not None})
-        reply = await self.ask("DELETE", format_target(kind_of(kind), namespace, name), body)
+        reply = await self.request("DELETE", format_target(kind_of(kind), namespace, name), body)
         left = _marked_decoder.decode(reply.body)
-        return None if left.kind == "Status" else self._reader.read(reply.body, kind)
+        return None if left.kind == "Status" else self._codec.decode(reply.body, kind)
 
-    async def ask(
+    async def request(
         self, method: str, target: str, body: bytes = b"", content_type: str = _JSON, *, accept: str = _JSON
     ) -> Reply:
         """The answer to any request; StatusError if it is a refusal."""
@@ -200,7 +200,7 @@ class RestClient:
         for warning in parse_warnings(reply.headers.get("warning", "")):
             self._warn(warning)
         if reply.status >= 400:
-            raise read_refusal(reply.body, reply.status)
+            raise parse_status_error(reply.body, reply.status)
         return reply
 
     async def close(self) -> None:
@@ -211,8 +211,8 @@ class RestClient:
         metadata = metadata_of(item)
         kind, query = stated_kind(item), self._query(dry_run)
         target = format_target(kind, metadata.namespace or "", metadata.name or "", subresource, query)
-        reply = await self.ask("PUT", target, self._reader.write(item))
-        return self._reader.read(reply.body, type(item))
+        reply = await self.request("PUT", target, self._codec.encode(item))
+        return self._codec.decode(reply.body, type(item))
 
     def _query(self, dry_run: bool) -> dict[str, str]:
         return {"fieldManager": self._manager, "dryRun": "All" if dry_run else ""}
@@ -225,11 +225,11 @@ class RestClient:
         event = _line_decoder.decode(line)
         data = bytes(event.object)
         if event.type == "ERROR":
-            raise read_refusal(data)
+            raise parse_status_error(data)
         if event.type == "BOOKMARK":
             about = _marked_decoder.decode(data).metadata
             return WatchEvent("BOOKMARK", about.revision, is_initial_end=_INITIAL_END in about.annotations)
-        item = self._reader.find(data, kind)
+        item = self._codec.try_decode(data, kind)
         if item is None:  # that far the watch has come all the same
             return WatchEvent("BOOKMARK", _marked_decoder.decode(data).metadata.revision)
         return WatchEvent(event.type, metadata_of(item).resource_version or "", item)

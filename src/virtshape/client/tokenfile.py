@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from virtshape.client.access import Identity, Secret
+from virtshape.client.access import Credentials, Identity
 from virtshape.client.errors import ConfigError
 
 KEPT_SECONDS: Final = 10.0
@@ -17,20 +17,20 @@ class TokenFile:
     def __init__(self, path: Path, identity: Identity | None = None) -> None:
         self._path = path
         self._identity = identity
-        self._secret: Secret | None = None
+        self._credentials: Credentials | None = None
         self._read_at = 0.0
 
-    async def fetch(self) -> Secret:
+    async def fetch(self) -> Credentials:
         """The token as it is in the file now, or a moment ago."""
-        if self._secret is None or time.monotonic() - self._read_at > KEPT_SECONDS:
+        if self._credentials is None or time.monotonic() - self._read_at > KEPT_SECONDS:
             try:
                 text = await asyncio.to_thread(self._path.read_text)
             except OSError as error:
                 raise ConfigError(f"{self._path} cannot be read: {error}") from error
-            self._secret, self._read_at = Secret(text.strip(), self._identity), time.monotonic()
-        return self._secret
+            self._credentials, self._read_at = Credentials(text.strip(), self._identity), time.monotonic()
+        return self._credentials
 
-    def forget(self) -> bool:
+    def invalidate(self) -> bool:
         """Whether asking again may help: yes, if the file has changed meanwhile."""
-        self._secret = None
+        self._credentials = None
         return True

@@ -112,7 +112,7 @@ class Surroundings:
         owners: set[str] = set()
         while len(owners) < MOST_COUNTED:
             target = format_target(kind_of(ControllerRevision), reference.namespace, query=query)
-            page = _page_decoder.decode((await self._client.ask("GET", target, accept=_METADATA)).body)
+            page = _page_decoder.decode((await self._client.request("GET", target, accept=_METADATA)).body)
             owners.update(owner.uid for item in page.items or () for owner in item.metadata.owners or ())
             if not page.metadata.continuation:
                 break
@@ -168,7 +168,7 @@ class _Sight(World):
         struct = struct_of(Reference(group, kind, namespace, ""))
         if struct not in CACHED:
             return []
-        return [place.name for place in self._informers.add(struct).cache.list_places(namespace)]
+        return [place.name for place in self._informers.add(struct).cache.list_keys(namespace)]
 
     @property
     def configuration(self) -> KubeVirtConfiguration | None:

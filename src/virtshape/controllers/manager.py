@@ -23,7 +23,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
-from virtshape.client.cache import Change, place_of
+from virtshape.client.cache import Change, key_of
 from virtshape.client.errors import UnreachableError
 from virtshape.client.informers import Informers
 from virtshape.client.protocol import Client
@@ -235,24 +235,24 @@ class Controllers:
         """A new VM is looked at now, and one that changed a moment later: changes come several at a time."""
         if change.type == "DELETED" and self._launcher is not None:
             self._launcher.forget(metadata_of(change.item).uid or "")
-        self.vms.queue.add_after(place_of(change.item), 0 if change.type == "ADDED" else BREATH_SECONDS)
+        self.vms.queue.add_after(key_of(change.item), 0 if change.type == "ADDED" else BREATH_SECONDS)
 
     def _see_vmi(self, change: Change[VirtualMachineInstance]) -> None:
-        name = place_of(change.item)
+        name = key_of(change.item)
         self.vmis.queue.add(name)
         if change.type != "RESYNCED":
             self.vms.queue.add_after(name, BREATH_SECONDS)
 
     def _see_disk(self, change: Change[Model]) -> None:
         """A disk that VMs and instances may have been waiting for."""
-        disk = str(place_of(change.item))
-        for place in self.informers.find_places_by(VirtualMachine, _BY_VOLUME, disk):
+        disk = str(key_of(change.item))
+        for place in self.informers.find_keys_by(VirtualMachine, _BY_VOLUME, disk):
             self.vms.queue.add(place)
-        for place in self.informers.find_places_by(VirtualMachineInstance, BY_CLAIM, disk):
+        for place in self.informers.find_keys_by(VirtualMachineInstance, BY_CLAIM, disk):
             self.vmis.queue.add(place)
 
     def _see_installation(self, change: Change[KubeVirt]) -> None:
-        name = place_of(change.item)
+        name = key_of(change.item)
         self.installations.queue.add(name)
         generation = metadata_of(change.item).generation
         if self._generations.get(name) != generation:
@@ -263,15 +263,15 @@ class Controllers:
         """An object that VMs may have been waiting for."""
         if change.type == "ADDED":
             name = metadata_of(change.item).name or ""
-            for place in self.informers.find_places_by(VirtualMachine, _BY_SHAPE, name):
+            for place in self.informers.find_keys_by(VirtualMachine, _BY_SHAPE, name):
                 self.vms.queue.add(place)
 
     def _look_at_all(self, kind: type[Model], loop: Loop) -> None:
-        for place in self.informers.list_places(kind):
+        for place in self.informers.list_keys(kind):
             loop.queue.add(place)
 
     def _look_at_unplaced(self) -> None:
-        for place in self.informers.find_places_by(VirtualMachineInstance, _BY_PLACEMENT, _UNPLACED):
+        for place in self.informers.find_keys_by(VirtualMachineInstance, _BY_PLACEMENT, _UNPLACED):
             self.vmis.queue.add(place)
 
 
@@ -281,7 +281,7 @@ async def _wait_until_settled(launcher: SupervisedTask) -> None:
 
 
 def _volumes_of(vm: VirtualMachine) -> Iterable[str]:
-    namespace = place_of(vm).namespace
+    namespace = key_of(vm).namespace
     return [str(Name(namespace, name)) for name in list_volume_names(vm)]
 
 

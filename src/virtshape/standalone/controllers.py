@@ -19,7 +19,7 @@ from virtshape.api.model import Model
 from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.apiserver.capability import is_create_only, list_verbs
 from virtshape.apiserver.server import Server
-from virtshape.client.errors import read_refusal
+from virtshape.client.errors import parse_status_error
 from virtshape.client.protocol import Client
 from virtshape.client.resources import format_target, kind_of, metadata_of
 from virtshape.client.transport import Call, Transport
@@ -102,7 +102,7 @@ def _build_namespaces(client: Client, controllers: Controllers, transport: Trans
         headers = {"content-type": "application/json", "accept": "application/json"}
         reply = await transport.call(Call("PUT", target, headers, encode(namespace)))
         if reply.status >= 400:
-            raise read_refusal(reply.body, reply.status)
+            raise parse_status_error(reply.body, reply.status)
 
     informers = controllers.informers
     reconciler = NamespaceReconciler(client, informers, list_stored(namespaced=True), finalize)

@@ -13,7 +13,7 @@ from virtshape.apiserver.auth.authentication import AUTHENTICATED, MASTERS, User
 from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import Request, Response, Stream
 from virtshape.apiserver.server import Server
-from virtshape.client.errors import UnreachableError, read_refusal
+from virtshape.client.errors import UnreachableError, parse_status_error
 from virtshape.client.rest import RestClient
 from virtshape.client.transport import Call, Reply
 
@@ -43,7 +43,7 @@ class InProcessTransport:
         del patience
         answer = await self._ask(call)
         if isinstance(answer, Response):
-            raise read_refusal(answer.body, answer.status)
+            raise parse_status_error(answer.body, answer.status)
         if not isinstance(answer, Stream):
             raise UnreachableError(f"{call.target} needs a connection")
         async with aclosing(answer.chunks) as chunks:  # type: ignore[type-var]  # every stream here is a generator

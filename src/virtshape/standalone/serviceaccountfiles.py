@@ -9,7 +9,7 @@ from typing import Final
 from virtshape.api.codec import decode, encode
 from virtshape.api.core.serviceaccount import ServiceAccount
 from virtshape.api.tokenrequest import TokenRequest, TokenRequestSpec
-from virtshape.client.errors import read_refusal
+from virtshape.client.errors import parse_status_error
 from virtshape.client.resources import format_target, kind_of
 from virtshape.client.transport import Call, Transport
 from virtshape.controllers.storage.files import Files, IssueToken
@@ -31,7 +31,7 @@ def make_token_issuer(transport: Transport, authority: str) -> IssueToken:
         headers = {"content-type": "application/json", "accept": "application/json"}
         reply = await transport.call(Call("POST", target, headers, encode(asked)))
         if reply.status >= 400:
-            raise read_refusal(reply.body, reply.status)
+            raise parse_status_error(reply.body, reply.status)
         answer = decode(reply.body, TokenRequest)
         token = answer.status.token if answer.status is not None else ""
         return {"token": token.encode(), "ca.crt": authority.encode(), "namespace": namespace.encode()}

@@ -17,7 +17,7 @@ from tests.e2e.kubectl import Kubectl
 from tests.support.podlives import NODE, Stage
 
 from virtshape.api.core.node import Node
-from virtshape.client.actions import act
+from virtshape.client.actions import request_action
 from virtshape.client.guests import open_console, open_port, read_console_log
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
@@ -173,7 +173,7 @@ def test_a_guest_is_paused_and_goes_on(site: Site, controller: Worker, namespace
 
     async def scenario(_: HttpTransport, client: RestClient, stage: Stage, kubelet: PlayedKubelet) -> None:
         for action, status in (("pause", "Paused"), ("unpause", "Running")):
-            await act(client, stage.namespace, "virtualmachineinstances", "vm1", action)
+            await request_action(client, stage.namespace, "virtualmachineinstances", "vm1", action)
             await stage.wait_for_status(status)
         assert [json.loads(words[1])["ask"] for words in kubelet.asked] == ["pause", "unpause"]
 

@@ -84,7 +84,7 @@ def test_a_guest_is_paused_and_goes_on(tmp_path: Path, version: str) -> None:
                 group = f"/apis/subresources.kubevirt.io/{version}"
                 path = f"{group}/namespaces/default/virtualmachineinstances/vm1/{action}"
                 try:
-                    return (await place.client.ask("PUT", path)).status
+                    return (await place.client.request("PUT", path)).status
                 except StatusError as error:
                     return error.code
 

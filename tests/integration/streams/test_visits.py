@@ -15,8 +15,8 @@ from tests.support.worlds import run
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.status import StatusError
-from virtshape.client.actions import Resource, act
-from virtshape.client.guests import ask_agent, open_console, open_port, open_vnc, read_console_log
+from virtshape.client.actions import Resource, request_action
+from virtshape.client.guests import open_console, open_port, open_vnc, query_agent, read_console_log
 from virtshape.stream.duplex import GOING_AWAY, TAKEN_OVER, HangUp
 from virtshape.stream.websocket import WebSocket
 
@@ -359,19 +359,19 @@ REFUSED: dict[str, tuple[dict[str, Any], Ask, int, str]] = {
     ),
     "an agent that is not there": (
         {},
-        lambda v: ask_agent(v.world.client, PLACE, "web", "userlist"),
+        lambda v: query_agent(v.world.client, PLACE, "web", "userlist"),
         409,
         "VMI does not have guest agent connected",
     ),
     "an agent before the start": (
         {"phase": "Scheduling"},
-        lambda v: ask_agent(v.world.client, PLACE, "web", "guestosinfo"),
+        lambda v: query_agent(v.world.client, PLACE, "web", "guestosinfo"),
         409,
         "VMI is not running",
     ),
     "a pause that fails": (
         {"name": "stubborn"},
-        lambda v: act(v.world.client, PLACE, INSTANCES, "stubborn", "pause"),
+        lambda v: request_action(v.world.client, PLACE, INSTANCES, "stubborn", "pause"),
         500,
         "the guest does not listen",
     ),
@@ -395,7 +395,7 @@ def test_what_cannot_be_visited_is_told(tmp_path: Path, guest: dict[str, Any], a
     [
         lambda v: open_console(v.transport, PLACE, "web"),
         lambda v: open_port(v.transport, PLACE, INSTANCES, "web", ECHO),
-        lambda v: act(v.world.client, PLACE, INSTANCES, "web", "pause"),
+        lambda v: request_action(v.world.client, PLACE, INSTANCES, "web", "pause"),
         lambda v: read_console_log(v.world.client, PLACE, "web"),
     ],
     ids=["console", "port", "action", "log"],
@@ -414,10 +414,10 @@ def test_guests_are_acted_on_through_the_door_but_not_on_trial(tmp_path: Path) -
     async def scenario() -> None:
         async with visiting(tmp_path, "web") as visit:
             client = visit.world.client
-            await act(client, PLACE, INSTANCES, "web", "pause", {"dryRun": ["All"]})
+            await request_action(client, PLACE, INSTANCES, "web", "pause", {"dryRun": ["All"]})
             assert visit.door.acted == []
-            await act(client, PLACE, INSTANCES, "web", "pause")
-            await act(client, PLACE, INSTANCES, "web", "reset")
+            await request_action(client, PLACE, INSTANCES, "web", "pause")
+            await request_action(client, PLACE, INSTANCES, "web", "reset")
             assert visit.door.acted == [("web", "pause"), ("web", "reset")]
 
     run(scenario())
@@ -428,7 +428,7 @@ def test_an_agent_answers_and_a_console_is_read_later(tmp_path: Path) -> None:
         async with visiting(tmp_path) as visit:
             await visit.run_guest(conditions=["AgentConnected"])
             client = visit.world.client
-            assert await ask_agent(client, PLACE, "web", "guestosinfo") == {"hostname": "web", "asked": "guestosinfo"}
+            assert await query_agent(client, PLACE, "web", "guestosinfo") == {"hostname": "web", "asked": "guestosinfo"}
             assert await read_console_log(client, PLACE, "web") == b"Booting web\r\n\xff\x00done\r\n"
 
     run(scenario())

@@ -26,7 +26,7 @@ class Answering:
         self._documents = documents
         self.asked: list[str] = []
 
-    async def ask(self, method: str, target: str) -> Reply:
+    async def request(self, method: str, target: str) -> Reply:
         assert method == "GET"
         self.asked.append(target)
         found = self._documents.get(target, StatusError(404, "NotFound", "not found"))

@@ -112,7 +112,7 @@ def test_a_cluster_and_a_user_are_named_in_place_of_the_context_s(tmp_path: Path
     access, _ = find_server(Target(str(config), overrides={"cluster": "b"}))
     assert (access.server, access.namespace) == ("https://b:6443", "ns-a")
     access, _ = find_server(Target(str(config), overrides={"user": "b"}))
-    assert asyncio.run(access.secrets.fetch()).token.endswith("-b")
+    assert asyncio.run(access.credentials.fetch()).token.endswith("-b")
     outcome = call_virtctl("--cluster=c", "--kubeconfig", str(config), "start", "web")
     assert outcome.err.startswith('error: the kubeconfig has no cluster "c"; there are a, b\n')
 

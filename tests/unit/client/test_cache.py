@@ -88,4 +88,4 @@ def test_whoever_asks_gets_an_object_of_their_own() -> None:
     assert found is not None
     found.data = {"changed": "by its owner"}
     assert cache.find("a", "ns") == cache.list()[0] == build("a", labels={"color": "red"})
-    assert cache.list_places("ns") == cache.find_places_by("color", "red") == [("ns", "a")]
+    assert cache.list_keys("ns") == cache.find_keys_by("color", "red") == [("ns", "a")]

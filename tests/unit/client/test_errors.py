@@ -6,13 +6,13 @@ import pytest
 
 from virtshape.api.codec import encode
 from virtshape.api.status import Cause, StatusError
-from virtshape.client.errors import GoneError, read_refusal
+from virtshape.client.errors import GoneError, parse_status_error
 
 
 def test_a_status_comes_back_as_the_error_that_it_was() -> None:
     sent = StatusError(422, "Invalid", "no good", [Cause("FieldValueInvalid", "bad", "spec.x")])
     sent.about("kubevirt.io", "VirtualMachine", "vm1").retry_after(3)
-    read = read_refusal(encode(sent.status))
+    read = parse_status_error(encode(sent.status))
     assert encode(read.status) == encode(sent.status)
     assert read.causes == sent.causes
 
@@ -20,7 +20,7 @@ def test_a_status_comes_back_as_the_error_that_it_was() -> None:
 def test_history_that_is_gone_has_an_error_of_its_own() -> None:
     sent = StatusError(410, "Expired", "too old")
     sent.continuation = "go on here"
-    read = read_refusal(encode(sent.status))
+    read = parse_status_error(encode(sent.status))
     assert isinstance(read, GoneError)
     assert read.continuation == "go on here"
 
@@ -41,5 +41,5 @@ OTHERS: dict[str, tuple[bytes, int, str, str]] = {
 
 @pytest.mark.parametrize(("body", "code", "reason", "message"), OTHERS.values(), ids=OTHERS.keys())
 def test_any_other_refusal_is_told_in_its_own_words(body: bytes, code: int, reason: str, message: str) -> None:
-    error = read_refusal(body, code)
+    error = parse_status_error(body, code)
     assert (error.code, error.reason, error.message) == (499 if reason == "New" else code, reason, message)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from virtshape.api.status import StatusError
-from virtshape.client.access import Access, FixedSecret, Impersonation, Secret
+from virtshape.client.access import Access, Credentials, Impersonation, StaticCredentials
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.client.http import HttpTransport
-from virtshape.client.telling import Exchange
+from virtshape.client.requestlog import Exchange
 from virtshape.client.transport import Call, Reply
 
 GET, POST = Call("GET", "/x"), Call("POST", "/x", {"content-type": "text/plain"}, b"hello")
@@ -78,8 +78,8 @@ def exchange(server: Server, *calls: Call, **options: object) -> list[Reply]:
 
 def test_a_request_carries_what_it_should() -> None:
     server = Server(ok())
-    secrets, acting_as = FixedSecret(Secret("abc")), Impersonation("eve", groups=["a", "b"])
-    (reply,) = exchange(server, POST, secrets=secrets, acting_as=acting_as)
+    secrets, acting_as = StaticCredentials(Credentials("abc")), Impersonation("eve", groups=["a", "b"])
+    (reply,) = exchange(server, POST, credentials=secrets, acting_as=acting_as)
     head, _, body = server.requests[0].partition(b"\r\n\r\n")
     first, host, *headers = head.decode().split("\r\n")
     assert (first, host.partition(":")[0], body) == ("POST /x HTTP/1.1", "host", b"hello")
@@ -97,7 +97,7 @@ def test_a_request_carries_what_it_should() -> None:
 
 def test_a_password_is_shown_as_such() -> None:
     server = Server(ok())
-    exchange(server, GET, secrets=FixedSecret(Secret(basic=("u", "p"))))
+    exchange(server, GET, credentials=StaticCredentials(Credentials(basic=("u", "p"))))
     assert b"\r\nauthorization: Basic dTpw\r\n" in server.requests[0]
 
 
@@ -210,10 +210,10 @@ class Changing:
     def __init__(self) -> None:
         self.number = 1
 
-    async def fetch(self) -> Secret:
-        return Secret(f"t{self.number}")
+    async def fetch(self) -> Credentials:
+        return Credentials(f"t{self.number}")
 
-    def forget(self) -> bool:
+    def invalidate(self) -> bool:
         self.number += 1
         return True
 
@@ -221,9 +221,9 @@ class Changing:
 def test_a_refused_secret_is_renewed_once() -> None:
     refused = ok(b"", status="401 Unauthorized")
     server = Server(refused, ok(b"in"))
-    assert exchange(server, GET, secrets=Changing())[0].body == b"in"
+    assert exchange(server, GET, credentials=Changing())[0].body == b"in"
     assert [b"Bearer t1" in server.requests[0], b"Bearer t2" in server.requests[1]] == [True, True]
-    assert exchange(Server(refused, refused, ok()), GET, secrets=Changing())[0].status == 401
+    assert exchange(Server(refused, refused, ok()), GET, credentials=Changing())[0].status == 401
 
 
 def stream(server: Server, *, patience: float | None = None, **options: object) -> list[bytes]:
@@ -259,7 +259,7 @@ def test_a_refused_stream_is_an_error() -> None:
 
 def test_a_stream_renews_a_refused_secret() -> None:
     server = Server(ok(b"", status="401 Unauthorized"), chunked(b"in\n", b""))
-    assert stream(server, secrets=Changing()) == [b"in"]
+    assert stream(server, credentials=Changing()) == [b"in"]
 
 
 def test_a_stream_that_breaks_off_is_an_error() -> None:
@@ -284,7 +284,7 @@ def test_requests_are_told_as_they_are_made_and_secrets_are_not() -> None:
     server = Server(refused, ok(b"in", "connection: close"), chunked(b"line\n", b""), b"")
 
     async def play() -> None:
-        async with transport_to(server.talk, secrets=Changing()) as transport:
+        async with transport_to(server.talk, credentials=Changing()) as transport:
             transport._tell = told.append  # noqa: SLF001 - as if it had been made so
             await transport.call(POST)
             async with transport.stream(GET) as lines:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from virtshape.api.yaml import write_yaml
-from virtshape.client.access import Access, Identity, Impersonation, Secret
+from virtshape.client.access import Access, Credentials, Identity, Impersonation
 from virtshape.client.errors import ConfigError
 from virtshape.client.kubeconfig import choose_access, find_access, find_account, load_config
 
@@ -32,8 +32,8 @@ def write(path: Path, tree: object) -> Path:
     return path
 
 
-def fetch(access: Access) -> Secret:
-    return asyncio.run(access.secrets.fetch())
+def fetch(access: Access) -> Credentials:
+    return asyncio.run(access.credentials.fetch())
 
 
 def read(directory: Path, **options: Any) -> Access:
@@ -130,23 +130,23 @@ def test_without_any_server_it_says_what_to_do(tmp_path: Path) -> None:
         find_access(environment={"HOME": str(tmp_path)}, account=tmp_path)
 
 
-SECRETS: dict[str, tuple[Tree, Secret]] = {
-    "nothing": ({}, Secret()),
-    "a token": ({"token": "abc\n"}, Secret("abc")),
-    "a password": ({"username": "u", "password": "p"}, Secret(basic=("u", "p"))),
+SECRETS: dict[str, tuple[Tree, Credentials]] = {
+    "nothing": ({}, Credentials()),
+    "a token": ({"token": "abc\n"}, Credentials("abc")),
+    "a password": ({"username": "u", "password": "p"}, Credentials(basic=("u", "p"))),
     "a certificate": (
         {"client-certificate-data": encoded("c"), "client-key-data": encoded("k")},
-        Secret(identity=Identity(b"c", b"k")),
+        Credentials(identity=Identity(b"c", b"k")),
     ),
     "data before files": (
         {"client-certificate-data": encoded("c"), "client-certificate": "none", "client-key-data": encoded("k")},
-        Secret(identity=Identity(b"c", b"k")),
+        Credentials(identity=Identity(b"c", b"k")),
     ),
 }
 
 
 @pytest.mark.parametrize(("user", "secret"), SECRETS.values(), ids=SECRETS.keys())
-def test_a_user_shows_what_the_file_says(tmp_path: Path, user: Tree, secret: Secret) -> None:
+def test_a_user_shows_what_the_file_says(tmp_path: Path, user: Tree, secret: Credentials) -> None:
     assert fetch(read(tmp_path, user=user)) == secret
 
 
@@ -158,16 +158,16 @@ def test_paths_start_from_the_file_that_they_stand_in(tmp_path: Path) -> None:
     user = {"client-certificate": "cert", "client-key": str(home / "key"), "tokenFile": "token", "token": "other"}
     access = read(home, user=user, **{"certificate-authority": "ca", "tls-server-name": "me"})
     assert (access.authority, access.server_name) == (b"ca", "me")
-    assert fetch(access) == Secret("token", Identity(b"cert", b"key"))
+    assert fetch(access) == Credentials("token", Identity(b"cert", b"key"))
 
 
 def test_a_token_file_is_read_again_when_its_token_is_refused(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("old")
-    secrets = read(tmp_path, user={"tokenFile": "token"}).secrets
+    secrets = read(tmp_path, user={"tokenFile": "token"}).credentials
     assert asyncio.run(secrets.fetch()).token == "old"  # noqa: S105 - no secret
     (tmp_path / "token").write_text("new")
     assert asyncio.run(secrets.fetch()).token == "old"  # noqa: S105 - as above
-    assert secrets.forget()
+    assert secrets.invalidate()
     assert asyncio.run(secrets.fetch()).token == "new"  # noqa: S105 - as above
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from virtshape.client.access import Identity, Secret
+from virtshape.client.access import Credentials, Identity
 from virtshape.client.errors import ConfigError
-from virtshape.client.plugin import ExecConfig, Plugin, Variable, describe_cluster
+from virtshape.client.plugin import ExecConfig, ExecPlugin, Variable, describe_cluster
 
 V1 = "client.authentication.k8s.io/v1"
 
@@ -27,22 +27,22 @@ def printing(status: dict[str, Any], api_version: str = V1) -> str:
     return f"echo '{json.dumps({'apiVersion': api_version, 'kind': 'ExecCredential', 'status': status})}'"
 
 
-def build_plugin(command: str, home: Path = Path("/"), **options: Any) -> Plugin:
-    return Plugin(ExecConfig(command=command, api_version=V1, **options), home, {"server": "https://s"})
+def build_plugin(command: str, home: Path = Path("/"), **options: Any) -> ExecPlugin:
+    return ExecPlugin(ExecConfig(command=command, api_version=V1, **options), home, {"server": "https://s"})
 
 
-SECRETS: dict[str, tuple[dict[str, Any], Secret]] = {
-    "a token": ({"token": "t"}, Secret("t")),
-    "a certificate": ({"clientCertificateData": "c", "clientKeyData": "k"}, Secret(identity=Identity(b"c", b"k"))),
+SECRETS: dict[str, tuple[dict[str, Any], Credentials]] = {
+    "a token": ({"token": "t"}, Credentials("t")),
+    "a certificate": ({"clientCertificateData": "c", "clientKeyData": "k"}, Credentials(identity=Identity(b"c", b"k"))),
     "both": (
         {"token": "t", "clientCertificateData": "c", "clientKeyData": "k"},
-        Secret("t", Identity(b"c", b"k")),
+        Credentials("t", Identity(b"c", b"k")),
     ),
 }
 
 
 @pytest.mark.parametrize(("status", "secret"), SECRETS.values(), ids=SECRETS.keys())
-def test_what_a_plugin_prints_is_the_secret(tmp_path: Path, status: dict[str, Any], secret: Secret) -> None:
+def test_what_a_plugin_prints_is_the_secret(tmp_path: Path, status: dict[str, Any], secret: Credentials) -> None:
     assert asyncio.run(build_plugin(build_script(tmp_path, printing(status))).fetch()) == secret
 
 
@@ -76,7 +76,7 @@ def test_a_refused_secret_is_asked_for_again_and_many_who_wait_ask_once(tmp_path
     async def scenario() -> None:
         await asyncio.gather(*(plugin.fetch() for _ in range(5)))
         assert count_runs(tmp_path) == 1
-        assert plugin.forget()
+        assert plugin.invalidate()
         await plugin.fetch()
         assert count_runs(tmp_path) == 2
 
@@ -99,7 +99,7 @@ def test_a_plugin_is_told_what_it_needs(tmp_path: Path) -> None:
 
 def test_a_path_starts_from_the_kubeconfig(tmp_path: Path) -> None:
     build_script(tmp_path, printing({"token": "t"}))
-    assert asyncio.run(build_plugin("./plugin.sh", tmp_path).fetch()) == Secret("t")
+    assert asyncio.run(build_plugin("./plugin.sh", tmp_path).fetch()) == Credentials("t")
 
 
 PROBLEMS: dict[str, tuple[str, str]] = {
@@ -136,7 +136,7 @@ def test_a_missing_plugin_comes_with_its_hint() -> None:
 )
 def test_what_cannot_work_is_refused_at_once(config: ExecConfig) -> None:
     with pytest.raises(ConfigError):
-        Plugin(config, Path(), {})
+        ExecPlugin(config, Path(), {})
 
 
 def test_a_cluster_is_described_without_what_it_has_not() -> None:

@@ -77,11 +77,11 @@ def act_on_instance(
     async def ask(session: Session) -> Any:
         from virtshape.api.kubevirt.instance import VirtualMachineInstance
         from virtshape.api.status import StatusError
-        from virtshape.client.actions import act
+        from virtshape.client.actions import request_action
 
         options = {"dryRun": ["All"]} if dry_run else {}
         try:
-            await act(session.client, session.namespace, "virtualmachineinstances", name, action, options)
+            await request_action(session.client, session.namespace, "virtualmachineinstances", name, action, options)
         except StatusError as error:
             raise await explain_refusal(session, name, error) from error
         if output in ("yaml", "json"):

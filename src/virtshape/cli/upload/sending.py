@@ -24,8 +24,8 @@ from virtshape.cli.upload.objects import Wanted
 from virtshape.client import tunnel
 from virtshape.client.access import Access, build_context
 from virtshape.client.errors import UnreachableError
-from virtshape.client.telling import Exchange
-from virtshape.client.uploading import Answer, Proxy, ask_whether_ready, send_file
+from virtshape.client.requestlog import Exchange
+from virtshape.client.upload import Answer, Proxy, ask_whether_ready, send_file
 
 ASYNC_PATH: Final = "/v1beta1/upload-async"
 SYNC_PATH: Final = "/v1beta1/upload"

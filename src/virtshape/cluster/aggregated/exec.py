@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from virtshape.api.status import StatusError
-from virtshape.client.errors import read_refusal
+from virtshape.client.errors import parse_status_error
 from virtshape.client.http import HttpTransport
 from virtshape.client.rest import USER_AGENT
 from virtshape.client.transport import Call
@@ -56,7 +56,7 @@ class Command:
         if b'"Success"' in data:
             return
         words = self._complaints.decode(errors="replace").strip().splitlines()
-        raise HangUp(FAILED, words[-1] if words else read_refusal(data).message)
+        raise HangUp(FAILED, words[-1] if words else parse_status_error(data).message)
 
 
 async def start_command(

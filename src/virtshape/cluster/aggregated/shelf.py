@@ -31,7 +31,7 @@ class ClusterShelf:
     async def find(self, kind: Kind, namespace: str, name: str) -> bytes | None:
         """An object as the API server has it now."""
         try:
-            return (await self._client.ask("GET", format_target(kind, namespace, name))).body
+            return (await self._client.request("GET", format_target(kind, namespace, name))).body
         except StatusError as error:
             if error.code != _MISSING:
                 raise

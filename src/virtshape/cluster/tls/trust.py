@@ -48,7 +48,7 @@ async def spread_trust(client: RestClient, trusters: Iterable[Truster], authorit
     bundle, absent = b64encode(authority).decode(), []
     for truster in trusters:
         try:
-            found = msgspec.json.decode((await client.ask("GET", truster.path)).body)
+            found = msgspec.json.decode((await client.request("GET", truster.path)).body)
         except StatusError as error:
             if error.code != 404:
                 raise
@@ -56,7 +56,7 @@ async def spread_trust(client: RestClient, trusters: Iterable[Truster], authorit
             continue
         patch = truster.find_patch(found, bundle)
         if patch is not None:
-            await client.ask("PATCH", truster.path, msgspec.json.encode(patch), truster.content_type)
+            await client.request("PATCH", truster.path, msgspec.json.encode(patch), truster.content_type)
     return absent
 
 

@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from virtshape.api.status import StatusError
-from virtshape.client.cache import Place
+from virtshape.client.cache import ObjectKey
 from virtshape.client.errors import UnreachableError
 from virtshape.controllers.runtime.counters import Tally
 from virtshape.controllers.runtime.workqueue import Queue
@@ -27,7 +27,7 @@ DEFAULT_WORKERS: Final = 8
 _log = logging.getLogger(__name__)
 
 
-Name = Place
+Name = ObjectKey
 """What is reconciled: one object by its place."""
 
 

@@ -15,7 +15,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import Model
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.api.storage import StorageClass
-from virtshape.client.cache import Change, place_of
+from virtshape.client.cache import Change, key_of
 from virtshape.client.informers import Informers
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
@@ -70,22 +70,22 @@ class PlayedControllers:
 
     def _watch(self) -> None:
         add = self._informers.add
-        add(DataVolume).handle(lambda change: self.data_volumes.queue.add(place_of(change.item)))
+        add(DataVolume).handle(lambda change: self.data_volumes.queue.add(key_of(change.item)))
         add(PersistentVolumeClaim).handle(self._see_claim)
         add(VolumeSnapshot).handle(lambda change: self._see_origin(change.item))
         add(DataSource, {_BY_ORIGIN: list_data_source_origins}).handle(self._see_data_source)
 
     def _see_claim(self, change: Change[PersistentVolumeClaim]) -> None:
-        self.claims.queue.add(place_of(change.item))
-        self.data_volumes.queue.add(place_of(change.item))
+        self.claims.queue.add(key_of(change.item))
+        self.data_volumes.queue.add(key_of(change.item))
         self._see_origin(change.item)
 
     def _see_data_source(self, change: Change[DataSource]) -> None:
-        self.data_sources.queue.add(place_of(change.item))
+        self.data_sources.queue.add(key_of(change.item))
         self._see_origin(change.item)
 
     def _see_origin(self, item: Model) -> None:
-        for place in self._informers.find_places_by(DataSource, _BY_ORIGIN, name_origin(item)):
+        for place in self._informers.find_keys_by(DataSource, _BY_ORIGIN, name_origin(item)):
             self.data_sources.queue.add(place)
 
 
@@ -122,7 +122,7 @@ class StorageControllers:
     async def settle(self) -> None:
         """Have storage forget work that nobody waits for any more, once everything was seen."""
         volumes = {metadata_of(one).uid or "" for one in self._informers.list(DataVolume) if not is_finished(one)}
-        claimed = {place.name for place in self._informers.list_places(PersistentVolume)}
+        claimed = {place.name for place in self._informers.list_keys(PersistentVolume)}
         await self._storage.keep_only(volumes | claimed)
 
     def _wake_claim(self, name: Name) -> None:
@@ -145,14 +145,14 @@ class StorageControllers:
         add(PersistentVolumeClaim, indexes).handle(self._see_claim)
         add(VirtualMachineInstance).handle(self._see_vmi)
         add(ResourceQuota, {_BY_NAMESPACE: _namespace_of}).handle(
-            lambda change: self.quotas.queue.add(place_of(change.item))
+            lambda change: self.quotas.queue.add(key_of(change.item))
         )
         add(DataVolume, {_BY_ORIGIN: list_data_volume_origins}).handle(self._see_data_volume)
         add(VolumeSnapshot).handle(self._see_snapshot)
         add(DataSource, {_BY_ORIGIN: list_data_source_origins}).handle(self._see_data_source)
 
     def _see_volume(self, change: Change[PersistentVolume]) -> None:
-        self.volumes.queue.add(place_of(change.item))
+        self.volumes.queue.add(key_of(change.item))
         for reserved in list_reservations(change.item):
             if reserved == FREE:
                 self._look_at_unbound()
@@ -161,12 +161,12 @@ class StorageControllers:
                 self.data_volumes.queue.add(Name(*reserved.split("/", 1)))
 
     def _see_claim(self, change: Change[PersistentVolumeClaim]) -> None:
-        place = place_of(change.item)
+        place = key_of(change.item)
         self.claims.queue.add(place)
         self.data_volumes.queue.add(place)
         self.uploads.queue.add(place)
         self._look_at_quotas(place)
-        for volume in self._informers.find_places_by(PersistentVolume, BY_RESERVATION, str(place)):
+        for volume in self._informers.find_keys_by(PersistentVolume, BY_RESERVATION, str(place)):
             self.volumes.queue.add(volume)
         self._see_origin(change.item)
 
@@ -177,52 +177,52 @@ class StorageControllers:
                 self._look_at_copies(f"{PersistentVolumeClaim.__name__} {key}")
 
     def _look_at_quotas(self, place: Name) -> None:
-        for quota in self._informers.find_places_by(ResourceQuota, _BY_NAMESPACE, place.namespace):
+        for quota in self._informers.find_keys_by(ResourceQuota, _BY_NAMESPACE, place.namespace):
             self.quotas.queue.add(quota)
 
     def _see_data_volume(self, change: Change[DataVolume]) -> None:
-        self.data_volumes.queue.add(place_of(change.item))
-        self._look_at_quotas(place_of(change.item))
+        self.data_volumes.queue.add(key_of(change.item))
+        self._look_at_quotas(key_of(change.item))
 
     def _see_snapshot(self, change: Change[VolumeSnapshot]) -> None:
-        self.snapshots.queue.add(place_of(change.item))
-        self._look_at_quotas(place_of(change.item))
+        self.snapshots.queue.add(key_of(change.item))
+        self._look_at_quotas(key_of(change.item))
         self._see_origin(change.item)
 
     def _see_data_source(self, change: Change[DataSource]) -> None:
-        self.data_sources.queue.add(place_of(change.item))
+        self.data_sources.queue.add(key_of(change.item))
         self._see_origin(change.item)
 
     def _see_origin(self, item: Model) -> None:
         """Have all looked at that are filled from an object, or stand for it."""
         origin = name_origin(item)
-        for place in self._informers.find_places_by(DataSource, _BY_ORIGIN, origin):
+        for place in self._informers.find_keys_by(DataSource, _BY_ORIGIN, origin):
             self.data_sources.queue.add(place)
-        for place in self._informers.find_places_by(DataVolume, _BY_ORIGIN, origin):
+        for place in self._informers.find_keys_by(DataVolume, _BY_ORIGIN, origin):
             self.data_volumes.queue.add(place)
-        for place in self._informers.find_places_by(PersistentVolumeClaim, _BY_ORIGIN, origin):
+        for place in self._informers.find_keys_by(PersistentVolumeClaim, _BY_ORIGIN, origin):
             self.claims.queue.add(place)
 
     def _look_at_copies(self, origin: str) -> None:
         """Have all looked at that are filled from something, also by way of a data source."""
-        sources = self._informers.find_places_by(DataSource, _BY_ORIGIN, origin)
+        sources = self._informers.find_keys_by(DataSource, _BY_ORIGIN, origin)
         for one in (origin, *(f"{DataSource.__name__} {place}" for place in sources)):
-            for place in self._informers.find_places_by(DataVolume, _BY_ORIGIN, one):
+            for place in self._informers.find_keys_by(DataVolume, _BY_ORIGIN, one):
                 self.data_volumes.queue.add(place)
 
     def _look_at_unbound(self) -> None:
-        for place in self._informers.find_places_by(PersistentVolumeClaim, _BY_BINDING, _UNBOUND):
+        for place in self._informers.find_keys_by(PersistentVolumeClaim, _BY_BINDING, _UNBOUND):
             self.claims.queue.add(place)
 
 
 def name_origin(item: Model) -> str:
     """An object that others are filled from, as the index of origins has it."""
-    return f"{type(item).__name__} {place_of(item)}"
+    return f"{type(item).__name__} {key_of(item)}"
 
 
 def list_data_source_origins(source: DataSource) -> list[str]:
     """What a data source stands for."""
-    namespace, origin = place_of(source).namespace, source.spec.source
+    namespace, origin = key_of(source).namespace, source.spec.source
     if origin.pvc is not None:
         return [f"PersistentVolumeClaim {origin.pvc.namespace or namespace}/{origin.pvc.name}"]
     if origin.snapshot is not None:
@@ -234,7 +234,7 @@ def list_data_source_origins(source: DataSource) -> list[str]:
 
 def list_data_volume_origins(volume: DataVolume) -> list[str]:
     """What a DataVolume is filled from."""
-    namespace, source, reference = place_of(volume).namespace, volume.spec.source, volume.spec.source_ref
+    namespace, source, reference = key_of(volume).namespace, volume.spec.source, volume.spec.source_ref
     if source is not None and source.pvc is not None:
         return [f"PersistentVolumeClaim {source.pvc.namespace or namespace}/{source.pvc.name}"]
     if source is not None and source.snapshot is not None:
@@ -248,13 +248,11 @@ def list_claim_origins(claim: PersistentVolumeClaim) -> list[str]:
     """What a claim that is not bound yet is filled from."""
     spec = claim.spec
     asked = (spec.data_source or spec.data_source_ref) if spec is not None else None
-    return (
-        [f"{asked.kind} {place_of(claim).namespace}/{asked.name}"] if asked is not None and not is_bound(claim) else []
-    )
+    return [f"{asked.kind} {key_of(claim).namespace}/{asked.name}"] if asked is not None and not is_bound(claim) else []
 
 
 def _namespace_of(quota: ResourceQuota) -> Iterable[str]:
-    return (place_of(quota).namespace,)
+    return (key_of(quota).namespace,)
 
 
 def _binding_of(claim: PersistentVolumeClaim) -> Iterable[str]:

@@ -140,7 +140,7 @@ class Recorded:
         self._objects = objects
         self.patched: dict[str, Any] = {}
 
-    async def ask(self, method: str, target: str, body: bytes = b"", content_type: str = "") -> Reply:
+    async def request(self, method: str, target: str, body: bytes = b"", content_type: str = "") -> Reply:
         if target not in self._objects:
             raise StatusError(404, "NotFound", target)
         if method == "PATCH":

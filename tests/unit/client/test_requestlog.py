@@ -1,6 +1,6 @@
 import pytest
 
-from virtshape.client.telling import Exchange, describe_exchange
+from virtshape.client.requestlog import Exchange, describe_exchange
 
 ASKED = Exchange("POST", "https://x/y", 201, 0.0126, b'{"a": 1}', b'{"b": 2}\n')
 HEAD = "POST https://x/y 201 Created in 13 milliseconds"

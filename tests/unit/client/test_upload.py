@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from virtshape.client.errors import UnreachableError
-from virtshape.client.uploading import PIECE, Answer, Proxy, ask_whether_ready, send_file
+from virtshape.client.upload import PIECE, Answer, Proxy, ask_whether_ready, send_file
 
 T = TypeVar("T")
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from virtshape.api.codec import decode, encode, to_tree
+from virtshape.api import codec
 from virtshape.api.keeping import Unknown, decode_keeping, restore
 from virtshape.api.kinds import Kind
 from virtshape.api.model import Model
@@ -49,44 +49,44 @@ class _Named(msgspec.Struct):
     metadata: _Name = _Name()
 
 
-class Reader:
+class ObjectCodec:
     """Reads and writes objects for one client."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, str], Unknown] = OrderedDict()
 
-    def read(self, data: bytes, struct: type[T]) -> T:
+    def decode(self, data: bytes, struct: type[T]) -> T:
         """The object in a text."""
         try:
-            return decode(data, struct)
+            return codec.decode(data, struct)
         except DecodeError:
             item, unknown = decode_keeping(msgspec.json.decode(data), struct)
         self._keep(item, unknown)
         return item
 
-    def find(self, data: bytes, struct: type[T]) -> T | None:
+    def try_decode(self, data: bytes, struct: type[T]) -> T | None:
         """The object in a text that is one of many; None if it cannot be read."""
         try:
-            return self.read(data, struct)
+            return self.decode(data, struct)
         except DecodeError as error:
             metadata = _named_decoder.decode(data).metadata
             place = "/".join(filter(None, (metadata.namespace, metadata.name)))
             _log.warning("%s %s is left out, since it cannot be read: %s", struct.__name__, place, error)
             return None
 
-    def read_list(self, data: bytes, struct: type[T]) -> Listing[T]:
+    def decode_list(self, data: bytes, struct: type[T]) -> Listing[T]:
         """The objects of a list, as far as they can be read."""
         answer = _list_decoder.decode(data)
         head = _write_head(kind_of(struct))
-        found = (self.find(_complete(bytes(item), head), struct) for item in answer.items or ())
+        found = (self.try_decode(_complete(bytes(item), head), struct) for item in answer.items or ())
         items = [item for item in found if item is not None]
         about = answer.metadata
         return Listing(items, about.revision, about.continuation, about.remaining)
 
-    def write(self, item: Model) -> bytes:
+    def encode(self, item: Model) -> bytes:
         """An object as text, with what it came with."""
         unknown = self._kept.get(_identify(item))
-        return encode(item) if unknown is None else msgspec.json.encode(restore(to_tree(item), unknown))
+        return codec.encode(item) if unknown is None else msgspec.json.encode(restore(codec.to_tree(item), unknown))
 
     def _keep(self, item: Model, unknown: Unknown) -> None:
         key = _identify(item)

@@ -11,7 +11,7 @@ from websockets.protocol import Side
 from virtshape.stream.websocket import WebSocket
 
 
-class Feeder(asyncio.Protocol):
+class WebSocketProtocol(asyncio.Protocol):
     """Feeds a WebSocket, which is there once the connection is."""
 
     socket: WebSocket

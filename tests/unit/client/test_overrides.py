@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from virtshape.client.access import Access, FixedSecret, Identity, Impersonation, Secret
+from virtshape.client.access import Access, Credentials, Identity, Impersonation, StaticCredentials
 from virtshape.client.errors import ConfigError
-from virtshape.client.overriding import Overrides, override_access
+from virtshape.client.overrides import Overrides, override_access
 
 STATED = Access(
     "https://stated",
-    FixedSecret(Secret("stated")),
+    StaticCredentials(Credentials("stated")),
     b"authority",
     server_name="stated",
     acting_as=Impersonation("actor", groups=["stated"], extra={"why": ["because"]}),
@@ -36,7 +36,7 @@ def test_another_secret_is_shown(tmp_path: Path) -> None:
         token=f" {tmp_path.name}\n", client_certificate=str(tmp_path / "crt"), client_key=str(tmp_path / "key")
     )
     access = override_access(STATED, said)
-    assert asyncio.run(access.secrets.fetch()) == Secret(tmp_path.name, Identity(b"crt", b"key"))
+    assert asyncio.run(access.credentials.fetch()) == Credentials(tmp_path.name, Identity(b"crt", b"key"))
 
 
 def test_somebody_else_is_acted_as() -> None:

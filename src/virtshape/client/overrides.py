@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from virtshape.client.access import Access, FixedSecret, Identity, Impersonation, Secret
+from virtshape.client.access import Access, Credentials, Identity, Impersonation, StaticCredentials
 from virtshape.client.errors import ConfigError
 
 
@@ -43,7 +43,7 @@ def override_access(access: Access, said: Overrides) -> Access:
     if said.insecure_skip_tls_verify:
         access = replace(access, authority=b"", insecure=True)
     if said.token or said.client_certificate or said.client_key:
-        access = replace(access, secrets=FixedSecret(Secret(said.token.strip(), _find_identity(said))))
+        access = replace(access, credentials=StaticCredentials(Credentials(said.token.strip(), _find_identity(said))))
     return access
 
 

@@ -8,41 +8,41 @@ from msgspec.structs import replace
 
 from virtshape.api.core.config import ConfigMap
 from virtshape.api.problems import DecodeError
-from virtshape.client import reading
-from virtshape.client.reading import Reader
+from virtshape.client import codec as codecs
+from virtshape.client.codec import ObjectCodec
 
 METADATA = {"name": "a", "uid": "u1", "resourceVersion": "7"}
 OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": METADATA, "data": {"x": "1"}}
 
 
-def read(reader: Reader, tree: Any) -> ConfigMap:
-    return reader.read(json.dumps(tree).encode(), ConfigMap)
+def read(codec: ObjectCodec, tree: Any) -> ConfigMap:
+    return codec.decode(json.dumps(tree).encode(), ConfigMap)
 
 
 def test_fields_that_we_do_not_know_come_back_when_the_object_is_written() -> None:
-    reader = Reader()
+    codec = ObjectCodec()
     tree = {**OBJECT, "future": {"deep": [1]}, "metadata": {**METADATA, "galaxy": "m31"}}
-    item = replace(read(reader, tree), data={"x": "2"})
-    assert json.loads(reader.write(item)) == {**tree, "data": {"x": "2"}}
+    item = replace(read(codec, tree), data={"x": "2"})
+    assert json.loads(codec.encode(item)) == {**tree, "data": {"x": "2"}}
 
 
 def test_they_belong_to_one_state_of_one_object() -> None:
-    reader = Reader()
-    read(reader, {**OBJECT, "future": 1})
-    newer = read(reader, {**OBJECT, "metadata": {**METADATA, "resourceVersion": "8"}})
-    assert "future" not in json.loads(reader.write(newer))
+    codec = ObjectCodec()
+    read(codec, {**OBJECT, "future": 1})
+    newer = read(codec, {**OBJECT, "metadata": {**METADATA, "resourceVersion": "8"}})
+    assert "future" not in json.loads(codec.encode(newer))
 
 
 def test_they_are_kept_of_so_many_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_KEPT", 2)
-    reader = Reader()
-    items = [read(reader, {**OBJECT, "metadata": {**METADATA, "uid": f"u{n}"}, "future": n}) for n in range(3)]
-    assert ["future" in json.loads(reader.write(item)) for item in items] == [False, True, True]
+    monkeypatch.setattr(codecs, "MOST_KEPT", 2)
+    codec = ObjectCodec()
+    items = [read(codec, {**OBJECT, "metadata": {**METADATA, "uid": f"u{n}"}, "future": n}) for n in range(3)]
+    assert ["future" in json.loads(codec.encode(item)) for item in items] == [False, True, True]
 
 
 def test_what_is_wrong_otherwise_is_refused() -> None:
     with pytest.raises(DecodeError):
-        read(Reader(), {**OBJECT, "data": 3, "future": 1})
+        read(ObjectCodec(), {**OBJECT, "data": 3, "future": 1})
 
 
 ITEMS: dict[str, dict[str, Any]] = {
@@ -57,20 +57,20 @@ ITEMS: dict[str, dict[str, Any]] = {
 def test_items_of_a_list_say_what_they_are(item: dict[str, Any]) -> None:
     metadata = {"resourceVersion": "9", "continue": "more", "remainingItemCount": 3, "shardInfo": {}}
     text = json.dumps({"kind": "ConfigMapList", "apiVersion": "v1", "metadata": metadata, "items": [item]})
-    listing = Reader().read_list(text.encode(), ConfigMap)
-    assert listing.items == [read(Reader(), OBJECT)]
+    listing = ObjectCodec().decode_list(text.encode(), ConfigMap)
+    assert listing.items == [read(ObjectCodec(), OBJECT)]
     assert (listing.revision, listing.continuation, listing.remaining) == ("9", "more", 3)
 
 
 @pytest.mark.parametrize("items", ["null", "[]", "[ {} ]"])
 def test_a_list_may_be_empty_or_hold_next_to_nothing(items: str) -> None:
-    listing = Reader().read_list(f'{{"metadata":{{}},"items":{items}}}'.encode(), ConfigMap)
+    listing = ObjectCodec().decode_list(f'{{"metadata":{{}},"items":{items}}}'.encode(), ConfigMap)
     assert [item.kind for item in listing.items] == (["ConfigMap"] if "{" in items else [])
 
 
 def test_an_item_that_cannot_be_read_is_left_out_and_told_of(caplog: pytest.LogCaptureFixture) -> None:
     broken = {**OBJECT, "metadata": {**METADATA, "name": "b", "namespace": "web"}, "data": 3}
     text = json.dumps({"metadata": {"resourceVersion": "9"}, "items": [OBJECT, broken, OBJECT]})
-    listing = Reader().read_list(text.encode(), ConfigMap)
+    listing = ObjectCodec().decode_list(text.encode(), ConfigMap)
     assert [item.metadata.name for item in listing.items if item.metadata] == ["a", "a"]
     assert "ConfigMap web/b is left out, since it cannot be read: data: expected an object" in caplog.text
