@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tests.cluster.binaries import Binaries
-from tests.support.demo import find_port
+from tests.support.demo import find_free_port
 
 from virtshape.apiserver.auth.certificates import Authority, Credential, dump_key, make_key
 from virtshape.apiserver.auth.kubeconfig import ClientKey, Server, render_kubeconfig
@@ -255,5 +255,5 @@ def find_ports(count: int) -> list[int]:
     """Ports that are free, each another; they stay so while programs start that take a while to come to them."""
     found: set[int] = set()
     while len(found) < count:
-        found.add(find_port())
+        found.add(find_free_port())
     return list(found)

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.support.loopback import Client, Reply, Serving
+from tests.support.loopback import Client, LoopbackServer, Response
 
 from virtshape.api.kinds import find_kind
 
@@ -25,8 +25,8 @@ def read_vectors(folder: Path, op: str) -> list[Tree]:
 class Live:
     """Asks a running system."""
 
-    def __init__(self, serving: Serving, client: Client) -> None:
-        self._serving = serving
+    def __init__(self, server: LoopbackServer, client: Client) -> None:
+        self._serving = server
         self._client = client
         self._namespaces = {"default"}
 
@@ -35,7 +35,7 @@ class Live:
         reply = self._client.put(CONFIGURATION, {**reply.tree, "spec": {"configuration": configuration}})
         assert reply.status == 200, reply.body
 
-    def ask(self, question: Tree) -> Reply:
+    def ask(self, question: Tree) -> Response:
         """What the system says to the vector's VM, beside the vector's objects."""
         stored: list[str] = []
         try:
@@ -45,13 +45,13 @@ class Live:
             for path in stored:
                 self._client.delete(path)
 
-    def _try_vm(self, question: Tree, stored: list[str]) -> Reply:
+    def _try_vm(self, question: Tree, stored: list[str]) -> Response:
         vm = complete_vm(question["vm"])
         self._enter(vm["metadata"]["namespace"])
         if question.get("operation", "CREATE") == "CREATE":
             return self._client.post(path_of(vm).rpartition("/")[0], vm, dryRun="All", fieldValidation="Ignore")
         # What stands already may be what no system stores nowadays.
-        self._serving.keep(complete_vm(question["oldVM"]))
+        self._serving.store_directly(complete_vm(question["oldVM"]))
         stored.append(path_of(vm))
         version = self._client.get(stored[-1]).tree["metadata"]["resourceVersion"]
         changed = {**vm, "metadata": {**vm["metadata"], "resourceVersion": version}}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from tests.conformance.compare import compare
 from tests.conformance.live import Live, read_vectors
-from tests.support.loopback import Reply, Serving
+from tests.support.loopback import LoopbackServer, Response
 
 Tree = dict[str, Any]
 FOLDER = os.environ.get("VIRTSHAPE_VECTORS")
@@ -56,13 +56,13 @@ COUNTS: dict[str, dict[str, int]] = {
 def live(tmp_path: Path) -> Iterator[Live]:
     if FOLDER is None:
         pytest.skip("VIRTSHAPE_VECTORS names no folder with recorded vectors")
-    with Serving(tmp_path / "data") as serving:
-        client = serving.connect()
-        yield Live(serving, client)
+    with LoopbackServer(tmp_path / "data") as server:
+        client = server.connect()
+        yield Live(server, client)
         client.close()
 
 
-def read_causes(reply: Reply) -> list[Cause]:
+def read_causes(reply: Response) -> list[Cause]:
     found = reply.tree["details"].get("causes", []) if reply.status == 422 else []
     return [Cause(cause.get("reason", ""), cause.get("field", ""), cause["message"]) for cause in found]
 
@@ -82,7 +82,7 @@ class Verdict(NamedTuple):
     rules: set[str]
 
 
-def judge(expected: Tree, reply: Reply) -> Verdict:
+def judge(expected: Tree, reply: Response) -> Verdict:
     allowed = expected.get("allowed", "error" not in expected)
     if reply.status in (200, 201):
         return Verdict(_judge_matchers(expected, reply) if allowed else [f"accepted, expected {expected}"], set())
@@ -104,7 +104,7 @@ def _leave_out_recorded(expected: Tree, told: list[Cause]) -> list[Cause] | None
     return told[1:] if told and told[0].message.startswith(words) else None
 
 
-def _judge_matchers(expected: Tree, reply: Reply) -> list[str]:
+def _judge_matchers(expected: Tree, reply: Response) -> list[str]:
     if "vm" not in expected:
         return []
     roles = ("instancetype", "preference")

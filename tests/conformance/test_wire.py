@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.loopback import Serving
+from tests.support.loopback import LoopbackServer
 
 FOLDER = os.environ.get("VIRTSHAPE_WIRE")
 FORGOTTEN = "forgotten"
@@ -35,16 +35,16 @@ def _recordings() -> None:
 
 
 @pytest.fixture
-def system(tmp_path: Path) -> Iterator[Serving]:
+def system(tmp_path: Path) -> Iterator[LoopbackServer]:
     """A system that forgets its history on a signal, which is how the replay can ask for it."""
-    with Serving(tmp_path / "data", tls=True, catalog=True) as serving:
+    with LoopbackServer(tmp_path / "data", tls=True, catalog=True) as server:
 
         def forget(*_: object) -> None:
-            serving.compact()
+            server.compact()
             (tmp_path / FORGOTTEN).touch()
 
         previous = signal.signal(signal.SIGUSR1, forget)
-        yield serving
+        yield server
         signal.signal(signal.SIGUSR1, previous)
 
 
@@ -54,7 +54,7 @@ def list_recordings() -> list[Path]:
     return [path for path in paths if "no-webhooks" not in json.loads(path.read_text()).get("needs", [])]
 
 
-def replay(system: Serving, directory: Path) -> dict[str, Any]:
+def replay(system: LoopbackServer, directory: Path) -> dict[str, Any]:
     """What became of each recording: `pass`, `skipped`, or its differences."""
     results, forgotten = directory / "results.json", directory / FORGOTTEN
     words = {
@@ -75,7 +75,7 @@ def replay(system: Serving, directory: Path) -> dict[str, Any]:
     return outcomes
 
 
-def test_all_recordings_pass_but_those_that_differ_by_design(system: Serving, tmp_path: Path) -> None:
+def test_all_recordings_pass_but_those_that_differ_by_design(system: LoopbackServer, tmp_path: Path) -> None:
     outcomes = replay(system, tmp_path)
     failed = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, list)}
     assert len(outcomes) == len(list_recordings())

@@ -7,7 +7,7 @@ import pytest
 from tests.cluster.binaries import require_binaries
 from tests.cluster.plane import Plane
 from tests.contract.servers import REAL, Serve, serve_own, teach, visit
-from tests.support.worlds import FORMS
+from tests.support.systems import TRANSPORTS
 
 
 @pytest.fixture(scope="package")
@@ -18,7 +18,7 @@ def bare_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
         yield running
 
 
-@pytest.fixture(params=[*FORMS, REAL])
+@pytest.fixture(params=[*TRANSPORTS, REAL])
 def serve(request: pytest.FixtureRequest) -> Serve:
     if request.param == REAL:
         plane = request.getfixturevalue("bare_plane")

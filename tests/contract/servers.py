@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.cluster.plane import Plane
-from tests.support.worlds import Form, opened
+from tests.support.systems import Transport, open_system
 
 from virtshape.api.core.config import ConfigMap
 from virtshape.apiserver.discovery.definitions import write_definition
@@ -44,15 +44,15 @@ Serve = Callable[[Path], AbstractAsyncContextManager[Served]]
 
 
 @asynccontextmanager
-async def serve_own(form: Form, directory: Path) -> AsyncIterator[Served]:
+async def serve_own(form: Transport, directory: Path) -> AsyncIterator[Served]:
     """Our own server, for as long as the block lasts."""
-    async with opened(form, directory) as world:
-        store = world.system.store
+    async with open_system(form, directory) as system:
+        store = system.system.store
 
         async def forget() -> None:
             await store.compact(store.revision - 1)
 
-        yield Served(world.client, forget)
+        yield Served(system.client, forget)
 
 
 @asynccontextmanager

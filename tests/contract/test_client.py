@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 from tests.contract.servers import Serve, Served
 from tests.support.build import build_vm
-from tests.support.worlds import run
+from tests.support.systems import run
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.config import ConfigMap, Secret

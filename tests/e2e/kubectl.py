@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.support.manifests import write
+from tests.support.manifests import write_manifest
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "virtshape"
 PATIENCE = 120.0
@@ -80,7 +80,7 @@ class Kubectl:
 
     def apply(self, *trees: Any, words: tuple[str, ...] = ()) -> str:
         """Apply objects from a file, as most people do."""
-        return self("apply", *words, "-f", write(str(self._home / "apply.yaml"), *trees))
+        return self("apply", *words, "-f", write_manifest(str(self._home / "apply.yaml"), *trees))
 
     def start(self, *words: str | Path) -> "subprocess.Popen[str]":
         """Call it and let it run."""

@@ -13,7 +13,7 @@ import yaml
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.manifests import build_machine, build_size
 from tests.e2e.system import System, call_virtshape, wait_until
-from tests.support.manifests import write
+from tests.support.manifests import write_manifest
 
 from virtshape.apiserver.auth.certificates import Authority, make_key
 
@@ -75,7 +75,7 @@ def test_what_a_role_says_holds_when_it_is_tried(kubectl: Kubectl, add_user: Add
     viewer = add_user("viewer", "--namespace", kubectl.namespace, "--role", "view")
     editor = add_user("editor", "--namespace", kubectl.namespace, "--role", "edit")
     assert viewer("get", "vm", "-o", "name") == "virtualmachine.kubevirt.io/web\n"
-    file = write(str(tmp_path / "vm.yaml"), build_machine("second"))
+    file = write_manifest(str(tmp_path / "vm.yaml"), build_machine("second"))
     assert 'cannot create resource "virtualmachines"' in viewer.refused("create", "-f", file)
     editor("create", "-f", file)
     editor("delete", "vm", "second")
@@ -90,7 +90,7 @@ def test_everyone_may_see_the_catalogue_and_no_more(add_user: AddUser, tmp_path:
     assert "forbidden" in guest.refused("get", "vm")
     size = build_size()
     size["kind"] = "VirtualMachineClusterInstancetype"
-    assert "forbidden" in guest.refused("create", "-f", write(str(tmp_path / "size.yaml"), size))
+    assert "forbidden" in guest.refused("create", "-f", write_manifest(str(tmp_path / "size.yaml"), size))
     assert "forbidden" in guest.refused("get", "secrets", "-A")
 
 
@@ -138,7 +138,7 @@ def test_an_account_has_tokens(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl("create", "rolebinding", "robot", "--clusterrole=view", f"--serviceaccount={kubectl.namespace}:robot")
     config = yaml.safe_load(kubectl.kubeconfig.read_text())
     config["users"][0]["user"] = {"token": kubectl("create", "token", "robot", "--duration=10m").strip()}
-    robot = kubectl.using(Path(write(str(tmp_path / "robot.yaml"), config)))
+    robot = kubectl.using(Path(write_manifest(str(tmp_path / "robot.yaml"), config)))
     robot("get", "vm")
     assert "forbidden" in robot.refused("create", "configmap", "c")
     kubectl("delete", "serviceaccount", "robot")
@@ -183,7 +183,7 @@ def test_the_server_shows_a_certificate_of_its_own_authority(system: System) -> 
 def test_strangers_are_not_trusted(cluster: Kubectl, tmp_path: Path) -> None:
     config = yaml.safe_load(cluster.kubeconfig.read_text())
     del config["clusters"][0]["cluster"]["certificate-authority-data"]
-    stranger = cluster.using(Path(write(str(tmp_path / "stranger.yaml"), config)))
+    stranger = cluster.using(Path(write_manifest(str(tmp_path / "stranger.yaml"), config)))
     assert "certificate" in stranger.refused("get", "vm")
 
 

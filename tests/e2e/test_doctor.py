@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.guests import Guests, build_guest
 from tests.e2e.system import System, call_virtshape, wait_until
-from tests.support.launchers import run_guest
+from tests.support.launchers import run_fake_launcher
 from tests.support.skipping import IMPOSSIBLE
 
 from virtshape.launcher.images.demo.build import DemoGuest
@@ -103,7 +103,7 @@ def test_doctor_warns_where_mount_namespaces_are_not_allowed(tmp_path: Path) -> 
 def test_guests_that_run_are_counted_at_start_and_stop_and_by_down(data: Path) -> None:
     data.mkdir(mode=0o700)
     places = Places(data, choose_account())
-    with run_guest(places, "one") as first, run_guest(places, "two") as second:
+    with run_fake_launcher(places, "one") as first, run_fake_launcher(places, "two") as second:
         system = System(data, "--launcher", "none")
         found = system.greeting.partition("virtshape is ready")[0]
         assert "Found 2 guests running: default/one, default/two\n" in found

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.guests import Guests, build_guest
 from tests.e2e.system import System
 from tests.support.build import Tree
-from tests.support.netns import INTERNET, MACHINE, OTHER_MACHINE, resolving, separate_network, serving
+from tests.support.netns import INTERNET, MACHINE, OTHER_MACHINE, isolate_network, serve_directory, serve_dns
 
 from virtshape.launcher.images.demo.build import DemoGuest
 
@@ -61,9 +61,9 @@ def isolated(demo: DemoGuest, tmp_path: Path) -> Iterator[Guests]:
         shutil.copy(path, data / "images" / "demo")
     pages = tmp_path / "pages"
     with (
-        separate_network(tmp_path, DNS_ADDRESS),
-        resolving(DNS_ADDRESS, NAMED),
-        serving(pages, "0.0.0.0", LOCAL_PORT),  # noqa: S104 - of the test's own namespace
+        isolate_network(tmp_path, DNS_ADDRESS),
+        serve_dns(DNS_ADDRESS, NAMED),
+        serve_directory(pages, "0.0.0.0", LOCAL_PORT),  # noqa: S104 - of the test's own namespace
         System(data, "--launcher", "qemu") as system,
     ):
         running = Guests(system)

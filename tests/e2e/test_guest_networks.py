@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.guests import PATIENCE, Guests, build_guest, eventually
-from tests.support.bridges import bridging, list_plugged
+from tests.support.bridges import create_bridge, list_bridge_ports
 from tests.support.build import Tree
 
 BRIDGE = "vstest0"
@@ -63,11 +63,11 @@ def test_a_guest_is_plugged_into_a_bridge_once_it_is_there(guests: Guests) -> No
     guests.create(build_plugged("plugged"))
     words = f"the network of the interface lan: this machine has no bridge {BRIDGE}"
     assert guests.wait_for_condition("plugged", "Synchronized", "NetworkNotReady")["message"] == words
-    with bridging(BRIDGE, HERE):
+    with create_bridge(BRIDGE, HERE):
         guests.wait_for_words("plugged", "eth0 is on the bridge")
         (card,) = eventually(_read_shape, lambda: f"nobody answers at {THERE}")["nics"]
         assert (card["driver"], card["mac"], card["queues"]) == ("virtio_net", "02:00:5e:10:00:07", 2)
-        (device,) = list_plugged(BRIDGE)
+        (device,) = list_bridge_ports(BRIDGE)
         guests.delete("plugged")
         eventually(lambda: None if Path(f"/sys/class/net/{device}").exists() else True, lambda: f"{device} is left")
 

@@ -13,7 +13,7 @@ from tests.e2e.system import System, wait_until
 from tests.e2e.tenants import Tenant, read_message
 from tests.e2e.uploads import build_volume
 from tests.support.build import Tree
-from tests.support.webserver import Answer, Request, serve, serve_file
+from tests.support.webserver import Request, Response, serve, serve_file
 
 MIB = 1 << 20
 SECRET = b"secret" * 1000
@@ -91,10 +91,10 @@ def test_a_registry_on_the_loopback_address_is_not_asked(dev: Tenant) -> None:
 def test_an_allowed_server_cannot_redirect_to_one_that_is_not(dev: Tenant, configure: Any) -> None:
     configure(imports={"allowedNetworks": ["127.0.0.1/32"]})
 
-    def respond(request: Request) -> Answer:
+    def respond(request: Request) -> Response:
         if request.path == "/disk":
-            return Answer(status=302, Location=f"http://127.0.0.2:{server.address.rpartition(':')[2]}/secret")
-        return Answer(SECRET)
+            return Response(status=302, Location=f"http://127.0.0.2:{server.address.rpartition(':')[2]}/secret")
+        return Response(SECRET)
 
     with serve(respond) as server:
         dev.create(import_from("redirected", {"http": {"url": f"{server.url}/disk"}}))
@@ -107,9 +107,9 @@ def test_an_allowed_server_cannot_redirect_to_one_that_is_not(dev: Tenant, confi
 def test_an_allowed_registry_cannot_send_to_a_token_server_that_is_not(dev: Tenant, configure: Any) -> None:
     configure(imports={"allowedNetworks": ["127.0.0.1/32"]})
 
-    def respond(_: Request) -> Answer:
+    def respond(_: Request) -> Response:
         realm = f"http://127.0.0.2:{server.address.rpartition(':')[2]}/token"
-        return Answer(status=401, WWW_Authenticate=f'Bearer realm="{realm}",service="x"')
+        return Response(status=401, WWW_Authenticate=f'Bearer realm="{realm}",service="x"')
 
     with serve(respond) as server:
         dev.create(import_from("token", {"registry": {"url": f"docker://{server.address}/team/disk:v1"}}))

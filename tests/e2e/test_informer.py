@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.e2e.informer import PATH, Informer
 from tests.e2e.load import Load, Story
 from tests.e2e.system import System, wait_until
-from tests.support.demo import find_port
+from tests.support.demo import find_free_port
 
 
 def _check(informer: Informer, load: Load) -> None:
@@ -85,7 +85,7 @@ def test_when_history_is_gone_it_lists_again(data: Path) -> None:
 
 
 def test_a_crash_of_the_server_makes_nothing_undone_or_doubled(data: Path) -> None:
-    address = f"127.0.0.1:{find_port()}"
+    address = f"127.0.0.1:{find_free_port()}"
     with System(data, "--no-controllers", "--no-catalog", listen=address) as first:
         informer = Informer(first)
         _wait_until_watching(informer)

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.e2e.guests import CORE, KUBEVIRT
 from tests.e2e.system import System, call_virtshape, wait_until
-from tests.support.guests import check_machine
+from tests.support.guests import require_qemu
 
 VM = {
     "apiVersion": "kubevirt.io/v1",
@@ -29,7 +29,7 @@ def find_condition(tree: Any, name: str) -> Any:
 
 
 def test_launcher_that_cannot_start_is_reported_everywhere_and_recovers(tmp_path: Path) -> None:
-    check_machine()
+    require_qemu()
     data = tmp_path / "data"
     obstacle = data / "cache" / "probe"  # the directory in which QEMU is asked what it can do
     obstacle.parent.mkdir(parents=True)

@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.system import PATIENCE, System, call_virtshape, wait_until
 from tests.support.containers import build_layer, build_manifest, digest
 from tests.support.containers import pack as pack_layer
-from tests.support.webserver import Answer, Request, serve, serve_file
+from tests.support.webserver import Request, Response, serve, serve_file
 
 MIB = 1 << 20
 CONTENT = b"guest" * 1000 + bytes(4 * MIB)
@@ -112,9 +112,9 @@ def test_a_container_image_becomes_an_image(running: System) -> None:
     held = {"manifests/v1": manifest, f"manifests/{digest(manifest)}": manifest}
     held |= {f"blobs/{name}": content for name, content in blobs.items()}
 
-    def respond(request: Request) -> Answer:
+    def respond(request: Request) -> Response:
         content = held.get(request.path.removeprefix("/v2/team/disk/"))
-        return Answer(status=404) if content is None else Answer(content)
+        return Response(status=404) if content is None else Response(content)
 
     with serve(respond) as server:
         added = call(running, "add", "contained", f"docker://{server.address}/team/disk:v1")

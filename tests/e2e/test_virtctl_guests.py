@@ -91,7 +91,7 @@ def test_a_user_runs_a_command_in_the_guest_and_leaves_it_running(virtctl: Virtc
         terminal.wait_for(rb"demo# ")
         terminal.type(b"\x1d")
         assert terminal.end() == 0
-        assert terminal.is_as_before()
+        assert terminal.is_restored()
     eventually(lambda: "\n42\n" in virtctl.type("cat /tmp/answer") or None, lambda: "the guest is not as it was left")
 
 

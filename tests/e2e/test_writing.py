@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.manifests import build_machine, build_settings, build_size
-from tests.support.manifests import write
+from tests.support.manifests import write_manifest
 
 MACHINE = "virtualmachine.kubevirt.io/web"
 
@@ -32,7 +32,7 @@ def test_a_field_that_is_no_longer_applied_goes(kubectl: Kubectl) -> None:
 
 
 def test_a_folder_of_objects_is_applied_as_one(kubectl: Kubectl, tmp_path: Path) -> None:
-    write(str(tmp_path / "folder" / "all.yaml"), build_machine(), build_size(), build_settings())
+    write_manifest(str(tmp_path / "folder" / "all.yaml"), build_machine(), build_size(), build_settings())
     assert kubectl("apply", "-f", tmp_path / "folder").splitlines() == [
         f"{MACHINE} created",
         "virtualmachineinstancetype.instancetype.kubevirt.io/small created",
@@ -41,7 +41,7 @@ def test_a_folder_of_objects_is_applied_as_one(kubectl: Kubectl, tmp_path: Path)
 
 
 def test_creating_twice_is_refused(kubectl: Kubectl, tmp_path: Path) -> None:
-    file = write(str(tmp_path / "vm.yaml"), build_machine())
+    file = write_manifest(str(tmp_path / "vm.yaml"), build_machine())
     assert kubectl("create", "-f", file) == f"{MACHINE} created\n"
     assert 'virtualmachines.kubevirt.io "web" already exists' in kubectl.refused("create", "-f", file)
 
@@ -49,7 +49,7 @@ def test_creating_twice_is_refused(kubectl: Kubectl, tmp_path: Path) -> None:
 def test_names_are_made_up_on_request(kubectl: Kubectl, tmp_path: Path) -> None:
     tree = build_machine()
     tree["metadata"] = {"generateName": "web-"}
-    file = write(str(tmp_path / "vm.yaml"), tree)
+    file = write_manifest(str(tmp_path / "vm.yaml"), tree)
     names = {kubectl("create", "-f", file, "-o", "name").strip() for _ in range(3)}
     assert len(names) == 3
     assert all(name.startswith("virtualmachine.kubevirt.io/web-") for name in names)
@@ -132,8 +132,8 @@ def test_labels_and_annotations_come_and_go(kubectl: Kubectl) -> None:
 
 def test_a_difference_is_shown_and_nothing_stored(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl.apply(build_machine())
-    same = write(str(tmp_path / "same.yaml"), build_machine())
-    other = write(str(tmp_path / "other.yaml"), build_machine(runStrategy="Always"))
+    same = write_manifest(str(tmp_path / "same.yaml"), build_machine())
+    other = write_manifest(str(tmp_path / "other.yaml"), build_machine(runStrategy="Always"))
     assert kubectl.run("diff", "-f", same) == (0, "", "")
     ran = kubectl.run("diff", "-f", other)
     assert ran.status == 1
@@ -145,19 +145,19 @@ def test_a_difference_is_shown_and_nothing_stored(kubectl: Kubectl, tmp_path: Pa
 def test_an_object_is_replaced_as_a_whole(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl.apply(build_machine(labels={"app": "web", "tier": "front"}))
     before = kubectl.get("vm", "web")
-    fresh = write(str(tmp_path / "vm.yaml"), build_machine())
+    fresh = write_manifest(str(tmp_path / "vm.yaml"), build_machine())
     assert kubectl("replace", "-f", fresh) == f"{MACHINE} replaced\n"
     after = kubectl.get("vm", "web")
     assert after["metadata"]["labels"] == {"app": "web"}
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
-    stale = write(str(tmp_path / "stale.json"), before)
+    stale = write_manifest(str(tmp_path / "stale.json"), before)
     assert "the object has been modified" in kubectl.refused("replace", "-f", stale)
 
 
 def test_replacing_by_force_makes_a_new_object(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl.apply(build_machine())
     before = kubectl.get("vm", "web")["metadata"]["uid"]
-    kubectl("replace", "--force", "-f", write(str(tmp_path / "vm.yaml"), build_machine()))
+    kubectl("replace", "--force", "-f", write_manifest(str(tmp_path / "vm.yaml"), build_machine()))
     assert kubectl.get("vm", "web")["metadata"]["uid"] != before
 
 
@@ -165,7 +165,7 @@ def test_replacing_by_force_makes_a_new_object(kubectl: Kubectl, tmp_path: Path)
     "words", [("apply",), ("create",), ("apply", "--server-side")], ids=["apply", "create", "server-side"]
 )
 def test_a_dry_run_on_the_server_stores_nothing(kubectl: Kubectl, words: tuple[str, ...], tmp_path: Path) -> None:
-    file = write(str(tmp_path / "vm.yaml"), build_machine())
+    file = write_manifest(str(tmp_path / "vm.yaml"), build_machine())
     shown = json.loads(kubectl(*words, "--dry-run=server", "-o", "json", "-f", file))
     assert shown["metadata"]["uid"]
     assert "not found" in kubectl.refused("get", "vm", "web")
@@ -179,27 +179,27 @@ def test_a_dry_run_of_a_deletion_deletes_nothing(kubectl: Kubectl) -> None:
 
 def test_two_managers_share_an_object_and_settle_a_conflict(kubectl: Kubectl, tmp_path: Path) -> None:
     words = ("apply", "--server-side", "--field-manager")
-    first = write(str(tmp_path / "first.yaml"), build_settings(a="1", b="1"))
-    second = write(str(tmp_path / "second.yaml"), build_settings(b="2", c="2"))
+    first = write_manifest(str(tmp_path / "first.yaml"), build_settings(a="1", b="1"))
+    second = write_manifest(str(tmp_path / "second.yaml"), build_settings(b="2", c="2"))
     kubectl(*words, "alice", "-f", first)
     refusal = kubectl.refused(*words, "bob", "-f", second)
     assert 'conflict with "alice": .data.b' in refusal
     kubectl(*words, "bob", "--force-conflicts", "-f", second)
     assert kubectl.get("configmap", "settings")["data"] == {"a": "1", "b": "2", "c": "2"}
-    kubectl(*words, "alice", "-f", write(str(tmp_path / "less.yaml"), build_settings(c="2")))
+    kubectl(*words, "alice", "-f", write_manifest(str(tmp_path / "less.yaml"), build_settings(c="2")))
     assert kubectl.get("configmap", "settings")["data"] == {"b": "2", "c": "2"}
 
 
 def test_two_managers_share_a_machine(kubectl: Kubectl, tmp_path: Path) -> None:
     words = ("apply", "--server-side", "--field-manager")
-    kubectl(*words, "alice", "-f", write(str(tmp_path / "vm.yaml"), build_machine()))
+    kubectl(*words, "alice", "-f", write_manifest(str(tmp_path / "vm.yaml"), build_machine()))
     other = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
         "metadata": {"name": "web"},
         "spec": {"runStrategy": "Always"},
     }
-    file = write(str(tmp_path / "other.yaml"), other)
+    file = write_manifest(str(tmp_path / "other.yaml"), other)
     refusal = kubectl.refused(*words, "bob", "--validate=false", "-f", file)
     assert 'conflict with "alice": .spec.runStrategy' in refusal
     kubectl(*words, "bob", "--force-conflicts", "--validate=false", "-f", file)
@@ -217,7 +217,7 @@ def test_a_kind_of_the_client_side_apply_goes_over_to_the_server(kubectl: Kubect
 def test_an_unknown_field_is_refused_before_anything_is_stored(kubectl: Kubectl, tmp_path: Path) -> None:
     tree = build_machine()
     tree["spec"]["runStrategi"] = "Always"
-    file = write(str(tmp_path / "vm.yaml"), tree)
+    file = write_manifest(str(tmp_path / "vm.yaml"), tree)
     refusal = kubectl.refused("apply", "-f", file)
     assert "runStrategi" in refusal
     if kubectl.version >= (1, 25):
@@ -228,7 +228,7 @@ def test_an_unknown_field_is_refused_before_anything_is_stored(kubectl: Kubectl,
 def test_an_unknown_field_may_be_a_warning(kubectl: Kubectl, tmp_path: Path) -> None:
     tree = build_machine()
     tree["spec"]["runStrategi"] = "Always"
-    ran = kubectl.run("apply", "--validate=warn", "-f", write(str(tmp_path / "vm.yaml"), tree))
+    ran = kubectl.run("apply", "--validate=warn", "-f", write_manifest(str(tmp_path / "vm.yaml"), tree))
     if kubectl.version < (1, 25):
         assert 'invalid argument "warn"' in ran.err, "older ones know only true and false"
         return
@@ -240,12 +240,12 @@ def test_an_unknown_field_may_be_a_warning(kubectl: Kubectl, tmp_path: Path) -> 
 def test_a_wrong_type_is_named_with_its_place(kubectl: Kubectl, tmp_path: Path) -> None:
     tree = build_size()
     tree["spec"]["cpu"]["guest"] = "many"
-    refusal = kubectl.refused("create", "--validate=false", "-f", write(str(tmp_path / "type.yaml"), tree))
+    refusal = kubectl.refused("create", "--validate=false", "-f", write_manifest(str(tmp_path / "type.yaml"), tree))
     assert "spec.cpu.guest" in refusal
 
 
 def test_an_object_of_a_missing_namespace_is_refused(kubectl: Kubectl, tmp_path: Path) -> None:
-    file = write(str(tmp_path / "vm.yaml"), build_machine())
+    file = write_manifest(str(tmp_path / "vm.yaml"), build_machine())
     refusal = kubectl.within("nowhere").refused("apply", "-f", file)
     assert 'namespaces "nowhere" not found' in refusal
 

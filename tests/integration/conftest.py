@@ -5,33 +5,33 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from tests.integration.objects import Place
-from tests.support.loopback import PATIENCE, Client, Serving
+from tests.integration.objects import NamespacePaths
+from tests.support.loopback import TIMEOUT, Client, LoopbackServer
 
 _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    with Serving(tmp_path_factory.mktemp("serving") / "data") as running:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoopbackServer]:
+    with LoopbackServer(tmp_path_factory.mktemp("serving") / "data") as running:
         yield running
 
 
 @pytest.fixture
-def client(serving: Serving) -> Iterator[Client]:
-    connected = serving.connect()
+def client(server: LoopbackServer) -> Iterator[Client]:
+    connected = server.connect()
     yield connected
     connected.close()
 
 
 @pytest.fixture
-def place(client: Client) -> Place:
+def paths(client: Client) -> NamespacePaths:
     """A namespace that nothing is in but the account that each is given in a moment."""
     name = f"test-{next(_numbers)}"
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     assert client.post("/api/v1/namespaces", body).status == 201
-    made = Place(name)
-    deadline = time.monotonic() + PATIENCE
+    made = NamespacePaths(name)
+    deadline = time.monotonic() + TIMEOUT
     while client.get(made.core("serviceaccounts", "default")).status != 200:
         assert time.monotonic() < deadline
     return made

@@ -9,7 +9,7 @@ GROUP = "instancetype.kubevirt.io"
 CLUSTER_INSTANCETYPES = f"/apis/{GROUP}/v1beta1/virtualmachineclusterinstancetypes"
 
 
-class Place(NamedTuple):
+class NamespacePaths(NamedTuple):
     """The paths of a namespace."""
 
     namespace: str

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.objects import Place, build_instancetype
-from tests.support.loopback import PATIENCE, Client, Reply, Serving
+from tests.integration.objects import NamespacePaths, build_instancetype
+from tests.support.loopback import TIMEOUT, Client, LoopbackServer, Response
 
 Tree = dict[str, Any]
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -20,29 +20,29 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 def wait_for(look: Callable[[], Any]) -> Any:
     """What is found, once it is there."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not (found := look()) and time.monotonic() < deadline:
         time.sleep(0.01)
     return found
 
 
-def grant(client: Client, place: Place, *rules: Tree, subject: Tree, name: str = "granted") -> None:
+def grant(client: Client, paths: NamespacePaths, *rules: Tree, subject: Tree, name: str = "granted") -> None:
     group = "rbac.authorization.k8s.io"
     role = {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": {"name": name}, "rules": list(rules)}
     reference = {"apiGroup": group, "kind": "Role", "name": name}
     binding = {**role, "kind": "RoleBinding", "roleRef": reference, "subjects": [subject]}
     del binding["rules"]
-    assert client.post(f"{RBAC}/namespaces/{place.namespace}/roles", role).status == 201
-    assert client.post(f"{RBAC}/namespaces/{place.namespace}/rolebindings", binding).status == 201
+    assert client.post(f"{RBAC}/namespaces/{paths.namespace}/roles", role).status == 201
+    assert client.post(f"{RBAC}/namespaces/{paths.namespace}/rolebindings", binding).status == 201
 
 
 def rule(verbs: str, resources: str, group: str = "", **rest: Any) -> Tree:
     return {"verbs": verbs.split(), "resources": resources.split(), "apiGroups": [group], **rest}
 
 
-def acting(serving: Serving, user: str, *groups: str) -> Client:
+def acting(server: LoopbackServer, user: str, *groups: str) -> Client:
     """The admin, acting as someone else; a client can send one group only."""
-    client = serving.connect()
+    client = server.connect()
     client.headers |= {"Impersonate-User": user}
     if groups:
         client.headers |= {"Impersonate-Group": groups[0]}
@@ -50,15 +50,15 @@ def acting(serving: Serving, user: str, *groups: str) -> Client:
 
 
 @pytest.fixture
-def bob(serving: Serving) -> Iterator[Client]:
+def bob(server: LoopbackServer) -> Iterator[Client]:
     """Someone with no rights but those of everyone."""
-    client = acting(serving, "bob")
+    client = acting(server, "bob")
     yield client
     client.close()
 
 
-def request_token(client: Client, place: Place, account: str = "default", **spec: Any) -> Reply:
-    path = f"{place.core('serviceaccounts', account)}/token"
+def request_token(client: Client, paths: NamespacePaths, account: str = "default", **spec: Any) -> Response:
+    path = f"{paths.core('serviceaccounts', account)}/token"
     return client.post(path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec})
 
 
@@ -68,8 +68,8 @@ def who_is(client: Client) -> Tree:
     return info
 
 
-def wait_for_account(client: Client, place: Place) -> None:
-    assert wait_for(lambda: client.get(place.core("serviceaccounts", "default")).status == 200)
+def wait_for_account(client: Client, paths: NamespacePaths) -> None:
+    assert wait_for(lambda: client.get(paths.core("serviceaccounts", "default")).status == 200)
 
 
 OPEN = ["/healthz", "/livez", "/readyz", "/readyz/ping", "/version"]
@@ -78,8 +78,8 @@ CLOSED = ["/", "/api", "/apis", "/openapi/v2", "/api/v1/namespaces", "/nope"]
 
 @pytest.mark.parametrize("path", [*OPEN, *CLOSED])
 @pytest.mark.parametrize("authorization", ["", "Bearer wrong", "Basic YTpi", "Bearer a.b.c"])
-def test_a_stranger_sees_health_and_version_alone(serving: Serving, path: str, authorization: str) -> None:
-    client = serving.connect()
+def test_a_stranger_sees_health_and_version_alone(server: LoopbackServer, path: str, authorization: str) -> None:
+    client = server.connect()
     client.headers.pop("Authorization")
     if authorization:
         client.headers["Authorization"] = authorization
@@ -91,12 +91,12 @@ def test_a_stranger_sees_health_and_version_alone(serving: Serving, path: str, a
         assert reply.reason == (401, "Unauthorized")
 
 
-def test_someone_without_rights_is_told_what_is_missing(bob: Client, place: Place) -> None:
-    reply = bob.get(place.vms())
+def test_someone_without_rights_is_told_what_is_missing(bob: Client, paths: NamespacePaths) -> None:
+    reply = bob.get(paths.vms())
     assert reply.reason == (403, "Forbidden")
     assert reply.tree["message"] == (
         'virtualmachines.kubevirt.io is forbidden: User "bob" cannot list resource "virtualmachines" '
-        f'in API group "kubevirt.io" in the namespace "{place.namespace}"'
+        f'in API group "kubevirt.io" in the namespace "{paths.namespace}"'
     )
     assert reply.tree["details"] == {"group": "kubevirt.io", "kind": "virtualmachines"}
 
@@ -107,27 +107,29 @@ def test_everyone_may_discover_and_see_the_catalogue(bob: Client) -> None:
     assert bob.get("/apis/instancetype.kubevirt.io/v1beta1/virtualmachineclusterinstancetypes").status == 200
 
 
-def test_a_role_in_a_namespace_counts_there_alone(client: Client, bob: Client, place: Place) -> None:
-    grant(client, place, rule("get list create", "configmaps"), subject={"kind": "User", "name": "bob"})
+def test_a_role_in_a_namespace_counts_there_alone(client: Client, bob: Client, paths: NamespacePaths) -> None:
+    grant(client, paths, rule("get list create", "configmaps"), subject={"kind": "User", "name": "bob"})
     item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
-    assert bob.post(place.core("configmaps"), item).status == 201
-    assert bob.get(place.core("configmaps")).status == 200
-    assert bob.delete(place.core("configmaps", "a")).reason == (403, "Forbidden")
+    assert bob.post(paths.core("configmaps"), item).status == 201
+    assert bob.get(paths.core("configmaps")).status == 200
+    assert bob.delete(paths.core("configmaps", "a")).reason == (403, "Forbidden")
     assert bob.get("/api/v1/configmaps").reason == (403, "Forbidden")
     assert bob.get("/api/v1/namespaces/default/configmaps").reason == (403, "Forbidden")
 
 
-def test_a_role_in_a_namespace_can_speak_of_the_namespace(client: Client, bob: Client, place: Place) -> None:
-    grant(client, place, rule("get", "namespaces"), subject={"kind": "User", "name": "bob"})
-    assert bob.get(f"/api/v1/namespaces/{place.namespace}").status == 200
+def test_a_role_in_a_namespace_can_speak_of_the_namespace(client: Client, bob: Client, paths: NamespacePaths) -> None:
+    grant(client, paths, rule("get", "namespaces"), subject={"kind": "User", "name": "bob"})
+    assert bob.get(f"/api/v1/namespaces/{paths.namespace}").status == 200
     assert bob.get("/api/v1/namespaces/default").reason == (403, "Forbidden")
     assert bob.get("/api/v1/namespaces").reason == (403, "Forbidden")
 
 
-def test_who_may_see_one_object_may_list_and_watch_it_by_name(client: Client, bob: Client, place: Place) -> None:
+def test_who_may_see_one_object_may_list_and_watch_it_by_name(
+    client: Client, bob: Client, paths: NamespacePaths
+) -> None:
     permitted = rule("get list watch", "configmaps", resourceNames=["a"])
-    grant(client, place, permitted, subject={"kind": "User", "name": "bob"})
-    path = place.core("configmaps")
+    grant(client, paths, permitted, subject={"kind": "User", "name": "bob"})
+    path = paths.core("configmaps")
     assert bob.get(path, fieldSelector="metadata.name=a").status == 200
     assert bob.get(path, fieldSelector="metadata.name=b").reason == (403, "Forbidden")
     assert bob.get(path, fieldSelector="metadata.name!=a").reason == (403, "Forbidden")
@@ -136,10 +138,10 @@ def test_who_may_see_one_object_may_list_and_watch_it_by_name(client: Client, bo
         assert events.response.status == 200
 
 
-def test_subresources_need_rights_of_their_own(client: Client, bob: Client, place: Place) -> None:
-    grant(client, place, rule("get update patch", "serviceaccounts"), subject={"kind": "User", "name": "bob"})
-    wait_for_account(client, place)
-    assert request_token(bob, place).reason == (403, "Forbidden")
+def test_subresources_need_rights_of_their_own(client: Client, bob: Client, paths: NamespacePaths) -> None:
+    grant(client, paths, rule("get update patch", "serviceaccounts"), subject={"kind": "User", "name": "bob"})
+    wait_for_account(client, paths)
+    assert request_token(bob, paths).reason == (403, "Forbidden")
 
 
 ROLES: dict[str, tuple[str, dict[str, int]]] = {
@@ -151,7 +153,7 @@ ROLES: dict[str, tuple[str, dict[str, int]]] = {
 
 @pytest.mark.parametrize(("role", "codes"), ROLES.values(), ids=ROLES.keys())
 def test_the_built_in_roles_permit_what_their_names_say(
-    client: Client, bob: Client, place: Place, role: str, codes: dict[str, int]
+    client: Client, bob: Client, paths: NamespacePaths, role: str, codes: dict[str, int]
 ) -> None:
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -160,8 +162,8 @@ def test_the_built_in_roles_permit_what_their_names_say(
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
         "subjects": [{"kind": "User", "name": "bob"}],
     }
-    assert client.post(f"{RBAC}/namespaces/{place.namespace}/rolebindings", binding).status == 201
-    path = place.instancetypes()
+    assert client.post(f"{RBAC}/namespaces/{paths.namespace}/rolebindings", binding).status == 201
+    path = paths.instancetypes()
     found = {
         "GET": bob.get(path).status,
         "POST": bob.post(path, build_instancetype()).status,
@@ -170,45 +172,47 @@ def test_the_built_in_roles_permit_what_their_names_say(
     assert found == codes
 
 
-def test_someone_may_act_as_another_with_permission_only(serving: Serving, client: Client, bob: Client) -> None:
+def test_someone_may_act_as_another_with_permission_only(server: LoopbackServer, client: Client, bob: Client) -> None:
     everyone = "system:authenticated"
     assert who_is(bob) == {"username": "bob", "groups": [everyone]}
-    ops = acting(serving, "eve", "ops, dev")
+    ops = acting(server, "eve", "ops, dev")
     assert who_is(ops) == {"username": "eve", "groups": ["ops, dev", everyone]}
     ops.close()
-    robot = acting(serving, "system:serviceaccount:prod:robot")
+    robot = acting(server, "system:serviceaccount:prod:robot")
     accounts = ["system:serviceaccounts", "system:serviceaccounts:prod", everyone]
     assert who_is(robot) == {"username": "system:serviceaccount:prod:robot", "groups": accounts}
     robot.close()
     assert client.send("GET", "/api", headers={"Impersonate-Group": "ops"}).status == 400
 
 
-def test_a_token_of_an_account_cannot_act_as_others(serving: Serving, client: Client, place: Place) -> None:
-    wait_for_account(client, place)
-    account = Client(serving.port, request_token(client, place).tree["status"]["token"])
+def test_a_token_of_an_account_cannot_act_as_others(
+    server: LoopbackServer, client: Client, paths: NamespacePaths
+) -> None:
+    wait_for_account(client, paths)
+    account = Client(server.port, request_token(client, paths).tree["status"]["token"])
     reply = account.send("GET", "/api", headers={"Impersonate-User": "admin"})
     account.close()
     assert reply.reason == (403, "Forbidden")
     assert 'cannot impersonate resource "users"' in reply.tree["message"]
 
 
-def test_an_account_gets_a_token_and_in(serving: Serving, client: Client, place: Place) -> None:
-    wait_for_account(client, place)
-    reply = request_token(client, place, expirationSeconds=600, audiences=None)
+def test_an_account_gets_a_token_and_in(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
+    wait_for_account(client, paths)
+    reply = request_token(client, paths, expirationSeconds=600, audiences=None)
     assert reply.status == 201
     assert reply.tree["spec"]["expirationSeconds"] == 600
-    account = Client(serving.port, reply.tree["status"]["token"])
+    account = Client(server.port, reply.tree["status"]["token"])
     grant(
         client,
-        place,
+        paths,
         rule("get", "configmaps"),
-        subject={"kind": "ServiceAccount", "name": "default", "namespace": place.namespace},
+        subject={"kind": "ServiceAccount", "name": "default", "namespace": paths.namespace},
     )
-    assert who_is(account)["username"] == f"system:serviceaccount:{place.namespace}:default"
-    assert account.get(place.core("configmaps", "nope")).status == 404
-    assert account.get(place.core("secrets", "nope")).status == 403
-    client.delete(place.core("serviceaccounts", "default"))
-    assert account.get(place.core("configmaps", "nope")).reason == (401, "Unauthorized")
+    assert who_is(account)["username"] == f"system:serviceaccount:{paths.namespace}:default"
+    assert account.get(paths.core("configmaps", "nope")).status == 404
+    assert account.get(paths.core("secrets", "nope")).status == 403
+    client.delete(paths.core("serviceaccounts", "default"))
+    assert account.get(paths.core("configmaps", "nope")).reason == (401, "Unauthorized")
     account.close()
 
 
@@ -221,37 +225,37 @@ REFUSED_TOKENS: dict[str, tuple[str, Tree, tuple[int, str]]] = {
 
 @pytest.mark.parametrize(("account", "spec", "reason"), REFUSED_TOKENS.values(), ids=REFUSED_TOKENS.keys())
 def test_some_tokens_are_not_given(
-    client: Client, place: Place, account: str, spec: Tree, reason: tuple[int, str]
+    client: Client, paths: NamespacePaths, account: str, spec: Tree, reason: tuple[int, str]
 ) -> None:
-    wait_for_account(client, place)
-    assert request_token(client, place, account, **spec).reason == reason
+    wait_for_account(client, paths)
+    assert request_token(client, paths, account, **spec).reason == reason
 
 
-def test_a_token_is_nothing_to_be_read(client: Client, place: Place) -> None:
-    wait_for_account(client, place)
-    path = f"{place.core('serviceaccounts', 'default')}/token"
+def test_a_token_is_nothing_to_be_read(client: Client, paths: NamespacePaths) -> None:
+    wait_for_account(client, paths)
+    path = f"{paths.core('serviceaccounts', 'default')}/token"
     assert client.get(path).reason == (405, "MethodNotAllowed")
 
 
-def test_every_namespace_has_a_default_account_that_comes_back(client: Client, place: Place) -> None:
-    wait_for_account(client, place)
+def test_every_namespace_has_a_default_account_that_comes_back(client: Client, paths: NamespacePaths) -> None:
+    wait_for_account(client, paths)
     for namespace in ("default", "kube-system", "kubevirt"):
-        assert client.get(Place(namespace).core("serviceaccounts", "default")).status == 200
-    first = client.get(place.core("serviceaccounts", "default")).tree["metadata"]["uid"]
-    client.delete(place.core("serviceaccounts", "default"))
-    wait_for_account(client, place)
-    assert client.get(place.core("serviceaccounts", "default")).tree["metadata"]["uid"] != first
+        assert client.get(NamespacePaths(namespace).core("serviceaccounts", "default")).status == 200
+    first = client.get(paths.core("serviceaccounts", "default")).tree["metadata"]["uid"]
+    client.delete(paths.core("serviceaccounts", "default"))
+    wait_for_account(client, paths)
+    assert client.get(paths.core("serviceaccounts", "default")).tree["metadata"]["uid"] != first
 
 
-def test_nobody_grants_what_they_have_not(client: Client, bob: Client, place: Place) -> None:
+def test_nobody_grants_what_they_have_not(client: Client, bob: Client, paths: NamespacePaths) -> None:
     grant(
         client,
-        place,
+        paths,
         rule("create", "roles rolebindings", "rbac.authorization.k8s.io"),
         rule("get", "configmaps"),
         subject={"kind": "User", "name": "bob"},
     )
-    path = f"{RBAC}/namespaces/{place.namespace}"
+    path = f"{RBAC}/namespaces/{paths.namespace}"
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "mine"}}
     assert bob.post(f"{path}/roles", {**role, "rules": [rule("get", "configmaps")]}).status == 201
     more = {**role, "metadata": {"name": "more"}, "rules": [rule("*", "*")]}
@@ -267,9 +271,9 @@ def test_nobody_grants_what_they_have_not(client: Client, bob: Client, place: Pl
     assert bob.post(f"{path}/rolebindings", binding).reason == (403, "Forbidden")
 
 
-def test_a_role_with_flaws_is_refused_with_all_of_them(client: Client, place: Place) -> None:
+def test_a_role_with_flaws_is_refused_with_all_of_them(client: Client, paths: NamespacePaths) -> None:
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "bad"}}
-    reply = client.post(f"{RBAC}/namespaces/{place.namespace}/roles", {**role, "rules": [{"verbs": []}]})
+    reply = client.post(f"{RBAC}/namespaces/{paths.namespace}/roles", {**role, "rules": [{"verbs": []}]})
     assert reply.reason == (422, "Invalid")
     fields = [cause["field"] for cause in reply.tree["details"]["causes"]]
     assert fields == ["rules[0].verbs", "rules[0].apiGroups", "rules[0].resources"]
@@ -331,12 +335,12 @@ def test_answers_have_metadata(client: Client) -> None:
     assert client.post(f"{AUTHENTICATION}/selfsubjectreviews", {}).tree["metadata"].keys() == {"creationTimestamp"}
 
 
-def test_someone_can_ask_what_they_may_do(client: Client, bob: Client, place: Place) -> None:
-    grant(client, place, rule("get", "configmaps"), subject={"kind": "User", "name": "bob"})
-    assert may(bob, verb="get", resource="configmaps", namespace=place.namespace)
-    assert not may(bob, verb="delete", resource="configmaps", namespace=place.namespace)
-    assert may(client, verb="delete", resource="configmaps", namespace=place.namespace)
-    review = {"spec": {"namespace": place.namespace}, "status": {"resourceRules": None, "nonResourceRules": None}}
+def test_someone_can_ask_what_they_may_do(client: Client, bob: Client, paths: NamespacePaths) -> None:
+    grant(client, paths, rule("get", "configmaps"), subject={"kind": "User", "name": "bob"})
+    assert may(bob, verb="get", resource="configmaps", namespace=paths.namespace)
+    assert not may(bob, verb="delete", resource="configmaps", namespace=paths.namespace)
+    assert may(client, verb="delete", resource="configmaps", namespace=paths.namespace)
+    review = {"spec": {"namespace": paths.namespace}, "status": {"resourceRules": None, "nonResourceRules": None}}
     about = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview"}
     listed = bob.post(f"{AUTHORIZATION}/selfsubjectrulesreviews", {**about, **review}).tree["status"]
     assert rule("get", "configmaps") in listed["resourceRules"]
@@ -384,30 +388,30 @@ def test_definitions_cannot_be_written(client: Client) -> None:
     assert client.post(DEFINITIONS, {}).reason == (405, "MethodNotAllowed")
 
 
-def find_audit(serving: Serving) -> Path:
-    return serving.system.directory.kubeconfig.with_name("audit.log")
+def find_audit(server: LoopbackServer) -> Path:
+    return server.system.directory.kubeconfig.with_name("audit.log")
 
 
-def read_audit(serving: Serving, user: str) -> list[Tree]:
-    lines = [json.loads(line) for line in find_audit(serving).read_text().splitlines()]
+def read_audit(server: LoopbackServer, user: str) -> list[Tree]:
+    lines = [json.loads(line) for line in find_audit(server).read_text().splitlines()]
     return [line for line in lines if line["user"] == user]
 
 
-def test_writes_are_on_record_and_reads_are_not(serving: Serving, client: Client, place: Place) -> None:
-    user = f"writer-{place.namespace}"
-    writer = acting(serving, user)
-    grant(client, place, rule("create get", "configmaps"), subject={"kind": "User", "name": user})
+def test_writes_are_on_record_and_reads_are_not(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
+    user = f"writer-{paths.namespace}"
+    writer = acting(server, user)
+    grant(client, paths, rule("create get", "configmaps"), subject={"kind": "User", "name": user})
     item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-"}, "data": {"secret": "s3cr3t"}}
-    name = writer.post(place.core("configmaps"), item).tree["metadata"]["name"]
-    writer.get(place.core("configmaps", name))
-    writer.delete(place.core("configmaps", name))
+    name = writer.post(paths.core("configmaps"), item).tree["metadata"]["name"]
+    writer.get(paths.core("configmaps", name))
+    writer.delete(paths.core("configmaps", name))
     may(writer, verb="get", resource="pods")
     writer.close()
-    created, deleted = read_audit(serving, user)
-    expected = {"impersonatedBy": "admin", "resource": "configmaps", "namespace": place.namespace, "name": name}
+    created, deleted = read_audit(server, user)
+    expected = {"impersonatedBy": "admin", "resource": "configmaps", "namespace": paths.namespace, "name": name}
     assert created.items() >= {**expected, "verb": "create", "code": 201, "userAgent": "tester/1.0"}.items()
     assert deleted.items() >= {**expected, "verb": "delete", "code": 403, "reason": "Forbidden"}.items()
-    assert "s3cr3t" not in find_audit(serving).read_text()
+    assert "s3cr3t" not in find_audit(server).read_text()
 
 
 def test_the_configuration_is_there_from_the_start(client: Client) -> None:
@@ -416,9 +420,9 @@ def test_the_configuration_is_there_from_the_start(client: Client) -> None:
     assert kubevirt["status"]["phase"] == "Deployed"
 
 
-def test_typed_clients_may_send_protobuf_for_core_kinds_alone(client: Client, place: Place) -> None:
+def test_typed_clients_may_send_protobuf_for_core_kinds_alone(client: Client, paths: NamespacePaths) -> None:
     body = bytes.fromhex("6b3873000a0f0a0276311209436f6e6669674d617012050a030a01611a002200")
     headers = {"Content-Type": "application/vnd.kubernetes.protobuf"}
-    reply = client.send("POST", place.core("configmaps"), body, headers=headers)
+    reply = client.send("POST", paths.core("configmaps"), body, headers=headers)
     assert (reply.status, reply.tree["metadata"]["name"]) == (201, "a")
-    assert client.send("POST", place.vms(), body, headers=headers).reason == (415, "UnsupportedMediaType")
+    assert client.send("POST", paths.vms(), body, headers=headers).reason == (415, "UnsupportedMediaType")

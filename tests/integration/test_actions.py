@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.integration.objects import Place
-from tests.support.loopback import Client, Reply, Tree
+from tests.integration.objects import NamespacePaths
+from tests.support.loopback import Client, Response, Tree
 
 SMALL: Tree = {
     "apiVersion": "instancetype.kubevirt.io/v1beta1",
@@ -36,16 +36,16 @@ def build_sized(**domain: Any) -> Tree:
 class Acting:
     """Asks for actions on the objects of one namespace."""
 
-    def __init__(self, client: Client, place: Place) -> None:
+    def __init__(self, client: Client, paths: NamespacePaths) -> None:
         self.client = client
-        self.namespace = place.namespace
-        self.machines = f"/apis/kubevirt.io/v1/namespaces/{place.namespace}/virtualmachines"
+        self.namespace = paths.namespace
+        self.machines = f"/apis/kubevirt.io/v1/namespaces/{paths.namespace}/virtualmachines"
 
     def create(self, vm: Tree) -> None:
         reply = self.client.post(self.machines, vm)
         assert reply.status == 201, reply.body
 
-    def ask(self, action: str, body: object = None, *, version: str = "v1", method: str = "PUT") -> Reply:
+    def ask(self, action: str, body: object = None, *, version: str = "v1", method: str = "PUT") -> Response:
         path = f"/apis/subresources.kubevirt.io/{version}/namespaces/{self.namespace}/{action}"
         return self.client.send(method, path, body)
 
@@ -55,10 +55,10 @@ class Acting:
 
 
 @pytest.fixture
-def acting(client: Client, place: Place) -> Acting:
-    small = f"/apis/instancetype.kubevirt.io/v1beta1/namespaces/{place.namespace}/virtualmachineinstancetypes"
+def acting(client: Client, paths: NamespacePaths) -> Acting:
+    small = f"/apis/instancetype.kubevirt.io/v1beta1/namespaces/{paths.namespace}/virtualmachineinstancetypes"
     assert client.post(small, SMALL).status == 201
-    return Acting(client, place)
+    return Acting(client, paths)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -4,8 +4,8 @@ import json
 import threading
 
 import pytest
-from tests.integration.objects import Place, build_config, build_instancetype, build_vm, create, revision
-from tests.support.loopback import Client, Serving, Tree
+from tests.integration.objects import NamespacePaths, build_config, build_instancetype, build_vm, create, revision
+from tests.support.loopback import Client, LoopbackServer, Tree
 
 
 def owners(tree: Tree) -> dict[tuple[str, str, str], Tree]:
@@ -16,101 +16,103 @@ def owners(tree: Tree) -> dict[tuple[str, str, str], Tree]:
     }
 
 
-def test_an_apply_makes_what_is_not_there_and_owns_what_it_says(client: Client, place: Place) -> None:
-    made = client.apply(place.instancetypes("one"), build_instancetype("one", labels={"a": "b"}), "first")
+def test_an_apply_makes_what_is_not_there_and_owns_what_it_says(client: Client, paths: NamespacePaths) -> None:
+    made = client.apply(paths.instancetypes("one"), build_instancetype("one", labels={"a": "b"}), "first")
     assert made.status == 201
     spec: Tree = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}}
     fields = {"f:metadata": {"f:labels": {"f:a": {}}}, "f:spec": spec}
     assert owners(made.tree) == {("first", "Apply", ""): fields}
-    again = client.apply(place.instancetypes("one"), build_instancetype("one", labels={"a": "b"}), "first")
+    again = client.apply(paths.instancetypes("one"), build_instancetype("one", labels={"a": "b"}), "first")
     assert (again.status, again.tree) == (200, made.tree)
 
 
-def test_yaml_is_applied_as_well(client: Client, place: Place) -> None:
+def test_yaml_is_applied_as_well(client: Client, paths: NamespacePaths) -> None:
     text = (
         b"apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineInstancetype\n"
         b"metadata:\n  name: one\nspec:\n  cpu:\n    guest: 2\n  memory:\n    guest: 1Gi\n"
     )
-    assert client.apply(place.instancetypes("one"), text).tree["spec"]["cpu"] == {"guest": 2}
+    assert client.apply(paths.instancetypes("one"), text).tree["spec"]["cpu"] == {"guest": 2}
 
 
-def test_what_others_own_is_a_conflict_until_forced(client: Client, place: Place) -> None:
-    client.apply(place.instancetypes("one"), build_instancetype("one"), "first")
+def test_what_others_own_is_a_conflict_until_forced(client: Client, paths: NamespacePaths) -> None:
+    client.apply(paths.instancetypes("one"), build_instancetype("one"), "first")
     wanted = build_instancetype("one", guest=4)
-    refused = client.apply(place.instancetypes("one"), wanted, "second")
+    refused = client.apply(paths.instancetypes("one"), wanted, "second")
     assert refused.reason == (409, "Conflict")
     cause = {"reason": "FieldManagerConflict", "message": 'conflict with "first"', "field": ".spec.cpu.guest"}
     assert refused.tree["details"] == {"causes": [cause]}
-    forced = client.apply(place.instancetypes("one"), wanted, "second", force="true").tree
+    forced = client.apply(paths.instancetypes("one"), wanted, "second", force="true").tree
     assert forced["spec"]["cpu"] == {"guest": 4}
     assert owners(forced)["first", "Apply", ""] == {"f:spec": {"f:memory": {"f:guest": {}}}}
 
 
-def test_what_is_no_longer_applied_goes_unless_another_owns_it(client: Client, place: Place) -> None:
+def test_what_is_no_longer_applied_goes_unless_another_owns_it(client: Client, paths: NamespacePaths) -> None:
     both = build_instancetype("one", labels={"mine": "1", "shared": "1"})
-    client.apply(place.instancetypes("one"), both, "first")
-    client.apply(place.instancetypes("one"), build_instancetype("one", labels={"shared": "1"}), "second")
-    left = client.apply(place.instancetypes("one"), build_instancetype("one"), "first").tree
+    client.apply(paths.instancetypes("one"), both, "first")
+    client.apply(paths.instancetypes("one"), build_instancetype("one", labels={"shared": "1"}), "second")
+    left = client.apply(paths.instancetypes("one"), build_instancetype("one"), "first").tree
     assert left["metadata"]["labels"] == {"shared": "1"}
 
 
-def test_the_status_is_applied_apart(client: Client, place: Place) -> None:
-    client.apply(place.vms("vm1"), build_vm(), "user")
+def test_the_status_is_applied_apart(client: Client, paths: NamespacePaths) -> None:
+    client.apply(paths.vms("vm1"), build_vm(), "user")
     status = {**build_vm(status={"created": True}), "spec": None}
-    applied = client.apply(f"{place.vms('vm1')}/status", {k: v for k, v in status.items() if v}, "controller").tree
+    applied = client.apply(f"{paths.vms('vm1')}/status", {k: v for k, v in status.items() if v}, "controller").tree
     assert applied["status"] == {"created": True}
     assert owners(applied)["controller", "Apply", "status"] == {"f:status": {"f:created": {}}}
-    again = client.apply(place.vms("vm1"), build_vm(labels={"a": "b"}), "user").tree
+    again = client.apply(paths.vms("vm1"), build_vm(labels={"a": "b"}), "user").tree
     assert (again["status"], again["metadata"]["labels"]) == ({"created": True}, {"a": "b"})
 
 
-def test_a_status_of_nothing_is_404(client: Client, place: Place) -> None:
-    assert client.apply(f"{place.vms('none')}/status", build_vm("none")).reason == (404, "NotFound")
+def test_a_status_of_nothing_is_404(client: Client, paths: NamespacePaths) -> None:
+    assert client.apply(f"{paths.vms('none')}/status", build_vm("none")).reason == (404, "NotFound")
 
 
-def test_unknown_fields_are_refused_in_words_that_name_them(client: Client, place: Place) -> None:
+def test_unknown_fields_are_refused_in_words_that_name_them(client: Client, paths: NamespacePaths) -> None:
     wanted = build_instancetype("one")
     wanted["spec"]["bogus"] = 1
-    reply = client.apply(place.instancetypes("one"), wanted)
+    reply = client.apply(paths.instancetypes("one"), wanted)
     what = "(/one; instancetype.kubevirt.io/v1beta1, Kind=VirtualMachineInstancetype)"
     words = f"failed to create typed patch object {what}: .spec.bogus: field not declared in schema"
     assert (reply.reason, reply.tree["message"]) == ((500, ""), words)
 
 
-def test_what_is_applied_to_an_object_need_not_name_it_but_must_not_be_of_another(client: Client, place: Place) -> None:
-    made = client.apply(place.instancetypes("one"), build_instancetype("one")).tree
+def test_what_is_applied_to_an_object_need_not_name_it_but_must_not_be_of_another(
+    client: Client, paths: NamespacePaths
+) -> None:
+    made = client.apply(paths.instancetypes("one"), build_instancetype("one")).tree
     part = {"apiVersion": made["apiVersion"], "kind": made["kind"], "spec": made["spec"]}
-    assert client.apply(place.instancetypes("one"), part).tree == made
-    other = client.apply(place.instancetypes("one"), {**part, "metadata": {"uid": "another"}})
+    assert client.apply(paths.instancetypes("one"), part).tree == made
+    other = client.apply(paths.instancetypes("one"), {**part, "metadata": {"uid": "another"}})
     assert (other.reason, other.tree["details"]["causes"][0]["field"]) == ((422, "Invalid"), "metadata.uid")
 
 
-def test_nulls_in_what_is_applied_take_nothing_from_others(client: Client, place: Place) -> None:
-    client.apply(place.core("configmaps", "one"), build_config("one", labels={"a": "1"}), "first")
+def test_nulls_in_what_is_applied_take_nothing_from_others(client: Client, paths: NamespacePaths) -> None:
+    client.apply(paths.core("configmaps", "one"), build_config("one", labels={"a": "1"}), "first")
     nulls = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one", "labels": None}, "data": {"b": None}}
-    applied = client.apply(place.core("configmaps", "one"), nulls, "second").tree
+    applied = client.apply(paths.core("configmaps", "one"), nulls, "second").tree
     assert (applied["metadata"]["labels"], applied["data"]) == ({"a": "1"}, {"a": "1", "b": ""})
-    assert client.apply(place.core("configmaps", "one"), nulls, "second").tree == applied
+    assert client.apply(paths.core("configmaps", "one"), nulls, "second").tree == applied
 
 
 @pytest.mark.parametrize(("validation", "warnings"), [("Warn", 1), ("Ignore", 0)])
 def test_of_a_key_applied_twice_the_last_counts_unless_the_client_is_strict(
-    client: Client, place: Place, validation: str, warnings: int
+    client: Client, paths: NamespacePaths, validation: str, warnings: int
 ) -> None:
     text = json.dumps(build_config("one", labels={"a": "1"})).replace('"a": "1"', '"a": "1", "a": "2"').encode()
-    reply = client.apply(place.core("configmaps", "one"), text, fieldValidation=validation)
+    reply = client.apply(paths.core("configmaps", "one"), text, fieldValidation=validation)
     assert (reply.status, reply.tree["data"], len(reply.warnings)) == (201, {"a": "2"}, warnings)
-    strict = client.apply(place.core("configmaps", "one"), text, fieldValidation="Strict")
+    strict = client.apply(paths.core("configmaps", "one"), text, fieldValidation="Strict")
     assert strict.reason == (400, "BadRequest")
 
 
-def test_a_revision_in_what_is_applied_must_be_the_present_one(client: Client, place: Place) -> None:
-    made = client.apply(place.instancetypes("one"), build_instancetype("one", resourceVersion="1"), "first")
+def test_a_revision_in_what_is_applied_must_be_the_present_one(client: Client, paths: NamespacePaths) -> None:
+    made = client.apply(paths.instancetypes("one"), build_instancetype("one", resourceVersion="1"), "first")
     assert made.status == 201
     stale = build_instancetype("one", guest=2, resourceVersion="1")
-    assert client.apply(place.instancetypes("one"), stale, "first").reason == (409, "Conflict")
+    assert client.apply(paths.instancetypes("one"), stale, "first").reason == (409, "Conflict")
     present = build_instancetype("one", guest=2, resourceVersion=revision(made.tree))
-    assert client.apply(place.instancetypes("one"), present, "first").status == 200
+    assert client.apply(paths.instancetypes("one"), present, "first").status == 200
 
 
 @pytest.mark.parametrize(
@@ -133,37 +135,37 @@ def test_a_revision_in_what_is_applied_must_be_the_present_one(client: Client, p
     ],
 )
 def test_what_cannot_be_applied_is_refused(
-    client: Client, place: Place, change: Tree, refusal: tuple[int, str]
+    client: Client, paths: NamespacePaths, change: Tree, refusal: tuple[int, str]
 ) -> None:
-    assert client.apply(place.instancetypes("one"), build_instancetype("one") | change).reason == refusal
-    assert client.get(place.instancetypes("one")).status == 404
+    assert client.apply(paths.instancetypes("one"), build_instancetype("one") | change).reason == refusal
+    assert client.get(paths.instancetypes("one")).status == 404
 
 
 @pytest.mark.parametrize("body", [b"- a\n- b\n", b"", b"a: b: c", b"---\n---\n", b"\xff"])
-def test_what_is_no_object_is_400(client: Client, place: Place, body: bytes) -> None:
-    assert client.apply(place.instancetypes("one"), body).reason == (400, "BadRequest")
+def test_what_is_no_object_is_400(client: Client, paths: NamespacePaths, body: bytes) -> None:
+    assert client.apply(paths.instancetypes("one"), body).reason == (400, "BadRequest")
 
 
-def test_an_apply_says_who_applies(client: Client, place: Place) -> None:
-    reply = client.apply(place.instancetypes("one"), build_instancetype("one"), "")
+def test_an_apply_says_who_applies(client: Client, paths: NamespacePaths) -> None:
+    reply = client.apply(paths.instancetypes("one"), build_instancetype("one"), "")
     assert reply.reason == (422, "Invalid")
     assert [cause["field"] for cause in reply.tree["details"]["causes"]] == ["fieldManager"]
 
 
-def test_a_dry_run_of_an_apply_leaves_nothing(client: Client, place: Place) -> None:
-    shown = client.apply(place.instancetypes("one"), build_instancetype("one"), dryRun="All")
+def test_a_dry_run_of_an_apply_leaves_nothing(client: Client, paths: NamespacePaths) -> None:
+    shown = client.apply(paths.instancetypes("one"), build_instancetype("one"), dryRun="All")
     assert (shown.status, "uid" in shown.tree["metadata"]) == (201, True)
-    assert client.get(place.instancetypes("one")).status == 404
+    assert client.get(paths.instancetypes("one")).status == 404
 
 
 def test_of_many_that_apply_a_new_object_at_once_one_makes_it_and_all_own_it(
-    serving: Serving, client: Client, place: Place
+    server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     results: list[int] = []
 
     def write(number: int) -> None:
-        writer = serving.connect()
-        reply = writer.apply(place.instancetypes("one"), build_instancetype("one"), f"manager-{number}")
+        writer = server.connect()
+        reply = writer.apply(paths.instancetypes("one"), build_instancetype("one"), f"manager-{number}")
         results.append(reply.status)
         writer.close()
 
@@ -173,21 +175,21 @@ def test_of_many_that_apply_a_new_object_at_once_one_makes_it_and_all_own_it(
     for thread in threads:
         thread.join()
     assert sorted(results) == [200, 200, 200, 200, 201]
-    assert len(owners(client.get(place.instancetypes("one")).tree)) == 5
+    assert len(owners(client.get(paths.instancetypes("one")).tree)) == 5
 
 
-def test_an_update_after_an_apply_takes_what_it_changes(client: Client, place: Place) -> None:
-    client.apply(place.instancetypes("one"), build_instancetype("one"), "first")
-    patched = client.patch(place.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}}).tree
+def test_an_update_after_an_apply_takes_what_it_changes(client: Client, paths: NamespacePaths) -> None:
+    client.apply(paths.instancetypes("one"), build_instancetype("one"), "first")
+    patched = client.patch(paths.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}}).tree
     assert owners(patched)["tester", "Update", ""] == {"f:spec": {"f:cpu": {"f:guest": {}}}}
     assert owners(patched)["first", "Apply", ""] == {"f:spec": {"f:memory": {"f:guest": {}}}}
 
 
-def test_whoever_empties_the_entries_is_tracked_no_more(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    patched = client.patch(place.instancetypes("one"), {"metadata": {"managedFields": [{}]}}).tree
+def test_whoever_empties_the_entries_is_tracked_no_more(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    patched = client.patch(paths.instancetypes("one"), {"metadata": {"managedFields": [{}]}}).tree
     assert "managedFields" not in patched["metadata"]
-    (made,) = create(client, place.core("configmaps"), build_config("two", managedFields=[]))
+    (made,) = create(client, paths.core("configmaps"), build_config("two", managedFields=[]))
     assert "managedFields" in made["metadata"]
-    emptied = client.put(place.core("configmaps", "two"), build_config("two", managedFields=[])).tree
+    emptied = client.put(paths.core("configmaps", "two"), build_config("two", managedFields=[])).tree
     assert "managedFields" not in emptied["metadata"]

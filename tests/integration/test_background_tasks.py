@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 from tests.e2e.system import call_virtshape
-from tests.support.controlled import instancetype_tree, preference_tree, vm_tree
-from tests.support.demo import find_port
+from tests.support.controllers import instancetype_tree, preference_tree, vm_tree
+from tests.support.demo import find_free_port
 from tests.support.faults import BACKOFF, FAULT, Fault
-from tests.support.guests import check_machine
-from tests.support.worlds import run
+from tests.support.guests import require_qemu
+from tests.support.systems import run
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import object_from_tree
@@ -134,7 +134,7 @@ def test_embedded_server_reports_and_restarts_a_failing(
 ) -> None:
     launcher = LAUNCHERS.get(name, "simulate")
     if launcher == "qemu":
-        check_machine()
+        require_qemu()
     fault = Fault(monkeypatch, name)
     required = TASKS[name].required
     caplog.set_level(logging.INFO)
@@ -296,7 +296,7 @@ def test_process_on_a_cluster_reports_and_restarts_a_failing(
             access = find_access(path=str(ready.kubeconfig))
             await describe_front_proxy(access)
             fault = Fault(monkeypatch, name)
-            ports = Ports(host="127.0.0.1", health=find_port(), metrics=find_port())
+            ports = Ports(host="127.0.0.1", health=find_free_port(), metrics=find_free_port())
             work = asyncio.create_task(run_component(process, access, ports))
             try:
                 await check_component(name, ports, fault)

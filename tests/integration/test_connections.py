@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from tests.integration.objects import Place, build_config, create
-from tests.support.loopback import HOST, PATIENCE, Client, Serving
+from tests.integration.objects import NamespacePaths, build_config, create
+from tests.support.loopback import HOST, TIMEOUT, Client, LoopbackServer
 
 from virtshape.apiserver.memorybudget import MOST_RECEIVED
 from virtshape.apiserver.parsing import LARGE_BODY
@@ -19,10 +19,10 @@ MOST = 3 * 1024 * 1024
 class Wire:
     """A bare connection, for requests that no client library would send."""
 
-    def __init__(self, serving: Serving) -> None:
-        self._socket = socket.create_connection((HOST, serving.port), timeout=PATIENCE)
+    def __init__(self, server: LoopbackServer) -> None:
+        self._socket = socket.create_connection((HOST, server.port), timeout=TIMEOUT)
         self._file = self._socket.makefile("rb")
-        self._token = serving.token.encode()
+        self._token = server.token.encode()
 
     def format(self, method: bytes, path: bytes, body: bytes = b"", *headers: bytes) -> bytes:
         lines = [b"%b %b HTTP/1.1" % (method, path), b"host: x", b"authorization: Bearer " + self._token, *headers]
@@ -58,8 +58,8 @@ def _impatience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def wire(serving: Serving) -> Iterator[Wire]:
-    opened = Wire(serving)
+def wire(server: LoopbackServer) -> Iterator[Wire]:
+    opened = Wire(server)
     yield opened
     opened.close()
 
@@ -70,8 +70,8 @@ def test_a_connection_serves_one_request_after_another(wire: Wire) -> None:
         assert wire.read()[0] == (404 if path == b"/nope" else 200)
 
 
-def test_requests_sent_at_once_are_answered_in_their_order(wire: Wire, place: Place) -> None:
-    path = place.core("configmaps").encode()
+def test_requests_sent_at_once_are_answered_in_their_order(wire: Wire, paths: NamespacePaths) -> None:
+    path = paths.core("configmaps").encode()
     bodies = [json.dumps(build_config(f"c-{number}")).encode() for number in range(20)]
     requests = []
     for number, body in enumerate(bodies):
@@ -89,35 +89,35 @@ def test_more_requests_at_once_than_are_taken_are_all_answered(wire: Wire) -> No
     assert {wire.read()[0] for _ in range(500)} == {200}
 
 
-def test_a_request_may_come_in_pieces(wire: Wire, place: Place) -> None:
+def test_a_request_may_come_in_pieces(wire: Wire, paths: NamespacePaths) -> None:
     body = json.dumps(build_config()).encode()
-    request = wire.format(b"POST", place.core("configmaps").encode(), body)
+    request = wire.format(b"POST", paths.core("configmaps").encode(), body)
     for start in range(0, len(request), 40):
         wire.send(request[start : start + 40])
         time.sleep(0.001)
     assert wire.read()[0] == 201
 
 
-def test_a_body_may_come_in_chunks(wire: Wire, place: Place) -> None:
+def test_a_body_may_come_in_chunks(wire: Wire, paths: NamespacePaths) -> None:
     body = json.dumps(build_config()).encode()
-    head = wire.format(b"POST", place.core("configmaps").encode(), b"", b"transfer-encoding: chunked")
+    head = wire.format(b"POST", paths.core("configmaps").encode(), b"", b"transfer-encoding: chunked")
     wire.send(head + b"%x\r\n%b\r\n5\r\n     \r\n0\r\n\r\n" % (len(body), body))
     assert wire.read()[0] == 201
 
 
-def test_trailers_are_no_headers(wire: Wire, serving: Serving, place: Place) -> None:
+def test_trailers_are_no_headers(wire: Wire, server: LoopbackServer, paths: NamespacePaths) -> None:
     body = json.dumps(build_config()).encode()
-    for trailer in (f"authorization: Bearer {serving.token}", "impersonate-user: nobody", "content-type: text/plain"):
-        head = b"POST %b HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n" % place.core("configmaps").encode()
+    for trailer in (f"authorization: Bearer {server.token}", "impersonate-user: nobody", "content-type: text/plain"):
+        head = b"POST %b HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n" % paths.core("configmaps").encode()
         if not trailer.startswith("authorization"):
-            head += b"authorization: Bearer %b\r\n" % serving.token.encode()
+            head += b"authorization: Bearer %b\r\n" % server.token.encode()
         wire.send(head + b"\r\n%x\r\n%b\r\n0\r\n%b\r\n\r\n" % (len(body), body, trailer.encode()))
     assert [wire.read()[0] for _ in range(3)] == [401, 201, 409]
 
 
 @pytest.mark.parametrize("declared", [b"content-length: 70000", b"transfer-encoding: chunked"])
-def test_a_large_body_without_credentials_is_not_read(wire: Wire, place: Place, declared: bytes) -> None:
-    wire.send(b"POST %b HTTP/1.1\r\nhost: x\r\n%b\r\n\r\n" % (place.core("configmaps").encode(), declared))
+def test_a_large_body_without_credentials_is_not_read(wire: Wire, paths: NamespacePaths, declared: bytes) -> None:
+    wire.send(b"POST %b HTTP/1.1\r\nhost: x\r\n%b\r\n\r\n" % (paths.core("configmaps").encode(), declared))
     if b"chunked" in declared:
         wire.send(b"%x\r\n%b" % (LARGE_BODY + 1, b"x" * (LARGE_BODY + 1)))
     status, headers, _ = wire.read()
@@ -125,10 +125,10 @@ def test_a_large_body_without_credentials_is_not_read(wire: Wire, place: Place, 
     assert wire.is_ended()
 
 
-def test_a_body_up_to_64_kib_without_credentials_keeps_the_connection(wire: Wire, place: Place) -> None:
+def test_a_body_up_to_64_kib_without_credentials_keeps_the_connection(wire: Wire, paths: NamespacePaths) -> None:
     body = b"x" * LARGE_BODY
     head = b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % (
-        place.core("configmaps").encode(),
+        paths.core("configmaps").encode(),
         len(body),
     )
     wire.send(head + body + wire.format(b"GET", b"/version"))
@@ -136,25 +136,27 @@ def test_a_body_up_to_64_kib_without_credentials_keeps_the_connection(wire: Wire
 
 
 def test_large_bodies_beyond_what_fits_into_memory_are_to_come_again(
-    wire: Wire, serving: Serving, place: Place, monkeypatch: pytest.MonkeyPatch
+    wire: Wire, server: LoopbackServer, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving.listener.backlog, "received", MOST_RECEIVED)
-    wire.send(wire.format(b"POST", place.core("configmaps").encode(), b"", b"content-length: 100000"))
+    monkeypatch.setattr(server.listener.backlog, "received", MOST_RECEIVED)
+    wire.send(wire.format(b"POST", paths.core("configmaps").encode(), b"", b"content-length: 100000"))
     status, headers, _ = wire.read()
     assert (status, headers["retry-after"]) == (429, "1")
 
 
-def test_too_many_connections_end_the_one_idle_for_longest(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    idle, used = Wire(serving), Wire(serving)
+def test_too_many_connections_end_the_one_idle_for_longest(
+    server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle, used = Wire(server), Wire(server)
     for wire in (idle, used):
         wire.send(wire.format(b"GET", b"/version"))
         assert wire.read()[0] == 200
         time.sleep(0.01)
-    others = len(serving.listener.connections) - 2
-    monkeypatch.setattr(serving.listener, "_most_connections", others + 2)
+    others = len(server.listener.connections) - 2
+    monkeypatch.setattr(server.listener, "_most_connections", others + 2)
     newcomers = []
     while not any(_is_ended_now(wire) for wire in (idle, used)):
-        newcomers.append(Wire(serving))
+        newcomers.append(Wire(server))
         newcomers[-1].send(newcomers[-1].format(b"GET", b"/version"))
         assert newcomers[-1].read()[0] == 200
         assert len(newcomers) <= others + 1
@@ -174,9 +176,9 @@ def _is_ended_now(wire: Wire) -> bool:
         return False
 
 
-def test_a_client_that_waits_to_be_told_is_told_to_go_on(wire: Wire, place: Place) -> None:
+def test_a_client_that_waits_to_be_told_is_told_to_go_on(wire: Wire, paths: NamespacePaths) -> None:
     body = json.dumps(build_config()).encode()
-    request = wire.format(b"POST", place.core("configmaps").encode(), body, b"expect: 100-continue")
+    request = wire.format(b"POST", paths.core("configmaps").encode(), body, b"expect: 100-continue")
     wire.send(request[: -len(body)])
     assert wire.read()[0] == 100
     wire.send(body)
@@ -206,10 +208,10 @@ def test_an_answer_to_head_has_no_body_to_trip_over(wire: Wire) -> None:
     ],
 )
 def test_a_body_that_is_too_large_is_a_413_that_says_how_large(
-    wire: Wire, place: Place, declared: bytes, monkeypatch: pytest.MonkeyPatch
+    wire: Wire, paths: NamespacePaths, declared: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("virtshape.apiserver.http.LINGER_SECONDS", 3.0)  # for a client that is slow to send the rest
-    wire.send(wire.format(b"POST", place.core("configmaps").encode(), b"", declared))
+    wire.send(wire.format(b"POST", paths.core("configmaps").encode(), b"", declared))
     if b"chunked" in declared:
         wire.send(b"%x\r\n%b\r\n" % (MOST + 1, b"x" * (MOST + 1)))
     status, headers, body = wire.read()
@@ -223,8 +225,8 @@ def test_a_body_that_is_too_large_is_a_413_that_says_how_large(
     assert wire.is_ended()
 
 
-def test_what_was_asked_before_a_refusal_is_answered_before_it(wire: Wire, place: Place) -> None:
-    path = place.core("configmaps").encode()
+def test_what_was_asked_before_a_refusal_is_answered_before_it(wire: Wire, paths: NamespacePaths) -> None:
+    path = paths.core("configmaps").encode()
     made = wire.format(b"POST", path, json.dumps(build_config()).encode())
     wire.send(made + wire.format(b"POST", path, b"", b"content-length: 99999999"))
     assert [wire.read()[0] for _ in range(2)] == [201, 413]
@@ -259,16 +261,16 @@ def test_odd_targets_are_only_not_found(wire: Wire, target: bytes) -> None:
         assert wire.read()[0] in (404, 405)
 
 
-def test_a_stream_that_its_client_leaves_ends_without_harm(wire: Wire, client: Client, place: Place) -> None:
-    wire.send(wire.format(b"GET", place.core("configmaps").encode() + b"?watch=true"))
+def test_a_stream_that_its_client_leaves_ends_without_harm(wire: Wire, client: Client, paths: NamespacePaths) -> None:
+    wire.send(wire.format(b"GET", paths.core("configmaps").encode() + b"?watch=true"))
     assert b"200" in wire._file.readline()  # noqa: SLF001 - the rest of it has no length
     wire.close()
-    create(client, place.core("configmaps"), build_config())
-    assert client.get(place.core("configmaps", "settings")).status == 200
+    create(client, paths.core("configmaps"), build_config())
+    assert client.get(paths.core("configmaps", "settings")).status == 200
 
 
-def test_a_request_behind_a_stream_is_answered_when_the_stream_ends(wire: Wire, place: Place) -> None:
-    watch = wire.format(b"GET", place.core("configmaps").encode() + b"?watch=true&timeoutSeconds=1")
+def test_a_request_behind_a_stream_is_answered_when_the_stream_ends(wire: Wire, paths: NamespacePaths) -> None:
+    watch = wire.format(b"GET", paths.core("configmaps").encode() + b"?watch=true&timeoutSeconds=1")
     wire.send(watch + wire.format(b"GET", b"/version"))
     assert wire.read()[1]["transfer-encoding"] == "chunked"
     assert wire._file.readline() == b"0\r\n"  # noqa: SLF001 - the end of an empty stream
@@ -277,40 +279,40 @@ def test_a_request_behind_a_stream_is_answered_when_the_stream_ends(wire: Wire, 
 
 
 def test_writes_beyond_what_can_be_done_at_once_are_to_come_again(
-    serving: Serving, client: Client, place: Place, monkeypatch: pytest.MonkeyPatch
+    server: LoopbackServer, client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving.system.server._writes, "_most", 0)  # noqa: SLF001 - as if all were busy
-    reply = client.post(place.core("configmaps"), build_config())
+    monkeypatch.setattr(server.system.server._writes, "_most", 0)  # noqa: SLF001 - as if all were busy
+    reply = client.post(paths.core("configmaps"), build_config())
     assert (reply.reason, reply.headers["retry-after"]) == ((429, "TooManyRequests"), "1")
-    assert client.get(place.core("configmaps")).status == 200
+    assert client.get(paths.core("configmaps")).status == 200
 
 
 def test_a_store_that_cannot_be_written_is_said_to_be_so(
-    serving: Serving, client: Client, place: Place, monkeypatch: pytest.MonkeyPatch
+    server: LoopbackServer, client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(_: object) -> None:
         raise StoreError("the database could not be written: disk full")
 
-    monkeypatch.setattr(serving.system.store, "write", fail)
-    reply = client.post(place.core("configmaps"), build_config())
+    monkeypatch.setattr(server.system.store, "write", fail)
+    reply = client.post(paths.core("configmaps"), build_config())
     assert reply.reason == (500, "InternalError")
     assert "disk full" in reply.tree["message"]
 
 
 @pytest.mark.parametrize("opening", ["{", "["])
-def test_bodies_nested_too_deep_are_refused(client: Client, place: Place, opening: str) -> None:
+def test_bodies_nested_too_deep_are_refused(client: Client, paths: NamespacePaths, opening: str) -> None:
     unit = '{"a":' if opening == "{" else "["
     closing = "}" if opening == "{" else "]"
     body = (unit * 5000 + "1" + closing * 5000).encode()
-    for method, path in (("POST", place.core("configmaps")), ("PUT", place.core("configmaps", "x"))):
+    for method, path in (("POST", paths.core("configmaps")), ("PUT", paths.core("configmaps", "x"))):
         assert client.send(method, path, body).reason == (400, "BadRequest")
-    assert client.patch(place.core("configmaps", "x"), body).reason == (400, "BadRequest")
-    assert client.apply(place.core("configmaps", "x"), body).reason == (400, "BadRequest")
-    assert client.delete(place.core("configmaps", "x"), body).reason == (400, "BadRequest")
+    assert client.patch(paths.core("configmaps", "x"), body).reason == (400, "BadRequest")
+    assert client.apply(paths.core("configmaps", "x"), body).reason == (400, "BadRequest")
+    assert client.delete(paths.core("configmaps", "x"), body).reason == (400, "BadRequest")
 
 
-def test_a_client_says_how_long_it_waits(client: Client, place: Place) -> None:
-    assert client.post(place.core("configmaps"), build_config(), timeout="1m30s").status == 201
-    assert client.delete(place.core("configmaps", "settings"), timeout="soon").reason == (400, "BadRequest")
-    late = client.delete(place.core("configmaps", "settings"), timeout="1ns")
+def test_a_client_says_how_long_it_waits(client: Client, paths: NamespacePaths) -> None:
+    assert client.post(paths.core("configmaps"), build_config(), timeout="1m30s").status == 201
+    assert client.delete(paths.core("configmaps", "settings"), timeout="soon").reason == (400, "BadRequest")
+    late = client.delete(paths.core("configmaps", "settings"), timeout="1ns")
     assert late.reason == (504, "Timeout")

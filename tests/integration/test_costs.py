@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import pytest
-from tests.integration.objects import Place, build_config
+from tests.integration.objects import NamespacePaths, build_config
 from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client
 
 YAML = "application/yaml"
@@ -40,12 +40,12 @@ BODIES: dict[str, tuple[str, object, int]] = {
 
 @pytest.mark.parametrize(("media", "body", "code"), BODIES.values(), ids=BODIES)
 def test_a_hostile_body_is_answered_soon_and_briefly(
-    client: Client, place: Place, media: str, body: object, code: int
+    client: Client, paths: NamespacePaths, media: str, body: object, code: int
 ) -> None:
     client.close()
     began = time.process_time()
     reply = client.send(
-        "POST", place.core("configmaps"), body, headers={"Content-Type": media}, query={"fieldValidation": "Ignore"}
+        "POST", paths.core("configmaps"), body, headers={"Content-Type": media}, query={"fieldValidation": "Ignore"}
     )
     assert reply.status == code, reply.body[:300]
     assert time.process_time() - began < MOST_CPU_SECONDS
@@ -78,15 +78,15 @@ PATCHES: dict[str, tuple[str, str, object, int]] = {
 
 @pytest.mark.parametrize(("path", "media", "patch", "code"), PATCHES.values(), ids=PATCHES)
 def test_a_hostile_patch_is_answered_soon(
-    client: Client, place: Place, path: str, media: str, patch: object, code: int
+    client: Client, paths: NamespacePaths, path: str, media: str, patch: object, code: int
 ) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}}
     env = [{"name": f"n{n}"} for n in range(1000)]
-    assert client.post(place.core("configmaps"), build_config()).status == 201
-    made = client.post(place.core("pods"), pod | {"spec": {"containers": [{"name": "a", "image": "b", "env": env}]}})
+    assert client.post(paths.core("configmaps"), build_config()).status == 201
+    made = client.post(paths.core("pods"), pod | {"spec": {"containers": [{"name": "a", "image": "b", "env": env}]}})
     assert made.status == 201
     began = time.process_time()
-    reply = client.patch(place.core(path), patch, media, fieldManager="tester")
+    reply = client.patch(paths.core(path), patch, media, fieldManager="tester")
     assert reply.status == code, reply.body[:300]
     assert time.process_time() - began < MOST_CPU_SECONDS
 
@@ -104,8 +104,8 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_hostile_selectors_and_headers_are_answered_soon(client: Client, place: Place, text: str) -> None:
-    path = place.core("configmaps")
+def test_hostile_selectors_and_headers_are_answered_soon(client: Client, paths: NamespacePaths, text: str) -> None:
+    path = paths.core("configmaps")
     began = time.process_time()
     for query in ({"labelSelector": text}, {"fieldSelector": text}, {"continue": text}, {"resourceVersion": text}):
         assert client.get(path, **query).status in (200, 400, 431)

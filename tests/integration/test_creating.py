@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.integration.objects import (
     CLUSTER_INSTANCETYPES,
-    Place,
+    NamespacePaths,
     build_config,
     build_instancetype,
     build_vm,
@@ -13,61 +13,61 @@ from tests.integration.objects import (
     names,
     revision,
 )
-from tests.support.loopback import Client, Reply, Tree
+from tests.support.loopback import Client, Response, Tree
 
 
-def test_a_new_object_has_what_only_the_server_says(client: Client, place: Place) -> None:
+def test_a_new_object_has_what_only_the_server_says(client: Client, paths: NamespacePaths) -> None:
     sent = build_instancetype("one", uid="mine", generation=7, creationTimestamp="2001-01-01T00:00:00Z", selfLink="/x")
-    (made,) = create(client, place.instancetypes(), sent)
+    (made,) = create(client, paths.instancetypes(), sent)
     metadata = made["metadata"]
     assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", metadata["uid"])
     assert re.fullmatch(r"20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", metadata["creationTimestamp"])
-    assert (metadata["namespace"], metadata["generation"]) == (place.namespace, 1)
+    assert (metadata["namespace"], metadata["generation"]) == (paths.namespace, 1)
     assert "selfLink" not in metadata
-    assert client.get(place.instancetypes("one")).tree == made
+    assert client.get(paths.instancetypes("one")).tree == made
 
 
-def test_the_manager_is_named_or_is_the_program_that_writes(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    named = client.post(place.instancetypes(), build_instancetype("two"), fieldManager="me").tree
-    one = client.get(place.instancetypes("one")).tree
+def test_the_manager_is_named_or_is_the_program_that_writes(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    named = client.post(paths.instancetypes(), build_instancetype("two"), fieldManager="me").tree
+    one = client.get(paths.instancetypes("one")).tree
     assert [entry["manager"] for tree in (one, named) for entry in tree["metadata"]["managedFields"]] == [
         "tester",
         "me",
     ]
 
 
-def test_the_status_of_a_kind_that_has_it_apart_cannot_be_created(client: Client, place: Place) -> None:
-    (made,) = create(client, place.vms(), build_vm(status={"created": True}))
+def test_the_status_of_a_kind_that_has_it_apart_cannot_be_created(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.vms(), build_vm(status={"created": True}))
     assert "status" not in made
 
 
-def test_a_second_object_of_a_name_is_a_conflict(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    reply = client.post(place.instancetypes(), build_instancetype("one"))
+def test_a_second_object_of_a_name_is_a_conflict(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    reply = client.post(paths.instancetypes(), build_instancetype("one"))
     assert reply.reason == (409, "AlreadyExists")
     details = {"name": "one", "group": "instancetype.kubevirt.io", "kind": "virtualmachineinstancetypes"}
     assert reply.tree["details"] == details
-    assert client.post(place.instancetypes(), build_instancetype("one"), dryRun="All").status == 409
+    assert client.post(paths.instancetypes(), build_instancetype("one"), dryRun="All").status == 409
 
 
 def test_an_object_posted_to_a_path_of_its_own_is_created_under_the_name_in_its_metadata(
-    client: Client, place: Place
+    client: Client, paths: NamespacePaths
 ) -> None:
-    assert client.post(place.instancetypes("one"), build_instancetype("other")).tree["metadata"]["name"] == "other"
+    assert client.post(paths.instancetypes("one"), build_instancetype("other")).tree["metadata"]["name"] == "other"
     nameless = build_instancetype("x")
     del nameless["metadata"]["name"]
-    assert client.post(place.instancetypes("one"), nameless).reason == (422, "Invalid")
+    assert client.post(paths.instancetypes("one"), nameless).reason == (422, "Invalid")
 
 
 def test_a_namespace_that_is_not_there_is_404(client: Client) -> None:
-    reply = client.post(Place("nowhere").instancetypes(), build_instancetype())
+    reply = client.post(NamespacePaths("nowhere").instancetypes(), build_instancetype())
     assert reply.reason == (404, "NotFound")
     assert reply.tree["details"] == {"name": "nowhere", "kind": "namespaces"}
 
 
-def test_another_namespace_than_that_of_the_path_is_refused(client: Client, place: Place) -> None:
-    reply = client.post(place.instancetypes(), build_instancetype(namespace="default"))
+def test_another_namespace_than_that_of_the_path_is_refused(client: Client, paths: NamespacePaths) -> None:
+    reply = client.post(paths.instancetypes(), build_instancetype(namespace="default"))
     assert reply.reason == (400, "BadRequest")
 
 
@@ -89,10 +89,10 @@ def test_a_namespace_in_the_metadata_of_a_cluster_wide_object_is_cleared(client:
     client.delete(path)
 
 
-def test_names_are_made_up_from_a_beginning(client: Client, place: Place) -> None:
+def test_names_are_made_up_from_a_beginning(client: Client, paths: NamespacePaths) -> None:
     sent = build_instancetype("x", generateName="run-")
     del sent["metadata"]["name"]
-    made = create(client, place.instancetypes(), sent, sent, sent)
+    made = create(client, paths.instancetypes(), sent, sent, sent)
     found = [tree["metadata"]["name"] for tree in made]
     assert all(re.fullmatch(r"run-[a-z0-9]{5}", name) for name in found)
     assert len(set(found)) == 3
@@ -100,24 +100,24 @@ def test_names_are_made_up_from_a_beginning(client: Client, place: Place) -> Non
 
 
 def test_a_made_up_name_that_is_taken_is_made_up_again(
-    client: Client, place: Place, monkeypatch: pytest.MonkeyPatch
+    client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create(client, place.instancetypes(), build_instancetype("run-aaaaa"), build_instancetype("run-bbbbb"))
+    create(client, paths.instancetypes(), build_instancetype("run-aaaaa"), build_instancetype("run-bbbbb"))
     made_up = iter(["run-aaaaa", "run-bbbbb", "run-ccccc"])
     monkeypatch.setattr("virtshape.apiserver.creating.generate_name", lambda _: next(made_up))
     sent = build_instancetype("x", generateName="run-")
     del sent["metadata"]["name"]
-    assert client.post(place.instancetypes(), sent).tree["metadata"]["name"] == "run-ccccc"
+    assert client.post(paths.instancetypes(), sent).tree["metadata"]["name"] == "run-ccccc"
 
 
 def test_names_that_cannot_be_made_up_are_a_conflict_in_the_end(
-    client: Client, place: Place, monkeypatch: pytest.MonkeyPatch
+    client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create(client, place.instancetypes(), build_instancetype("run-aaaaa"))
+    create(client, paths.instancetypes(), build_instancetype("run-aaaaa"))
     monkeypatch.setattr("virtshape.apiserver.creating.generate_name", lambda _: "run-aaaaa")
     sent = build_instancetype("x", generateName="run-")
     del sent["metadata"]["name"]
-    assert client.post(place.instancetypes(), sent).reason == (409, "AlreadyExists")
+    assert client.post(paths.instancetypes(), sent).reason == (409, "AlreadyExists")
 
 
 @pytest.mark.parametrize(
@@ -136,50 +136,52 @@ def test_names_that_cannot_be_made_up_are_a_conflict_in_the_end(
         ),
     ],
 )
-def test_metadata_that_breaks_the_rules_is_422(client: Client, place: Place, metadata: Tree, field: str) -> None:
+def test_metadata_that_breaks_the_rules_is_422(
+    client: Client, paths: NamespacePaths, metadata: Tree, field: str
+) -> None:
     sent = build_instancetype()
     sent["metadata"] |= metadata
-    reply = client.post(place.instancetypes(), sent)
+    reply = client.post(paths.instancetypes(), sent)
     assert reply.reason == (422, "Invalid")
     assert reply.tree["details"]["kind"] == "VirtualMachineInstancetype"
     assert {cause["field"] for cause in reply.tree["details"]["causes"]} == {field}
 
 
-def test_a_finalizer_without_a_domain_is_warned_of(client: Client, place: Place) -> None:
-    reply = client.post(place.instancetypes(), build_instancetype("one", finalizers=["mine", "example.com/ours"]))
+def test_a_finalizer_without_a_domain_is_warned_of(client: Client, paths: NamespacePaths) -> None:
+    reply = client.post(paths.instancetypes(), build_instancetype("one", finalizers=["mine", "example.com/ours"]))
     advice = "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
     assert reply.warnings == [f'metadata.finalizers: \\"mine\\": {advice}']
-    again = client.patch(place.instancetypes("one"), {"metadata": {"finalizers": ["mine", "yours"]}})
+    again = client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": ["mine", "yours"]}})
     assert again.warnings == [f'metadata.finalizers: \\"yours\\": {advice}']
-    client.patch(place.instancetypes("one"), {"metadata": {"finalizers": None}})
+    client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": None}})
 
 
-def test_a_revision_cannot_be_set_on_create(client: Client, place: Place) -> None:
-    assert client.post(place.instancetypes(), build_instancetype(resourceVersion="5")).reason == (500, "")
+def test_a_revision_cannot_be_set_on_create(client: Client, paths: NamespacePaths) -> None:
+    assert client.post(paths.instancetypes(), build_instancetype(resourceVersion="5")).reason == (500, "")
 
 
-def test_a_time_that_is_none_cannot_be_read(client: Client, place: Place) -> None:
+def test_a_time_that_is_none_cannot_be_read(client: Client, paths: NamespacePaths) -> None:
     for created, status in (("yesterday", 400), ("2020-01-01T00:00:00Z", 201)):
-        reply = client.post(place.instancetypes(), build_instancetype(creationTimestamp=created))
+        reply = client.post(paths.instancetypes(), build_instancetype(creationTimestamp=created))
         assert reply.status == status
 
 
-def test_an_owner_that_stands_twice_is_left_once_and_warned_of(client: Client, place: Place) -> None:
+def test_an_owner_that_stands_twice_is_left_once_and_warned_of(client: Client, paths: NamespacePaths) -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"}
-    made = client.post(place.instancetypes(), build_instancetype("one", ownerReferences=[owner, owner]))
+    made = client.post(paths.instancetypes(), build_instancetype("one", ownerReferences=[owner, owner]))
     assert (made.tree["metadata"]["ownerReferences"], len(made.warnings)) == ([owner], 1)
-    patched = client.patch(place.instancetypes("one"), {"metadata": {"ownerReferences": [owner] * 3}})
+    patched = client.patch(paths.instancetypes("one"), {"metadata": {"ownerReferences": [owner] * 3}})
     assert (patched.tree, len(patched.warnings)) == (made.tree, 1)
 
 
 def test_what_is_wrong_with_metadata_is_told_along_with_what_is_wrong_with_the_rest(
-    client: Client, place: Place
+    client: Client, paths: NamespacePaths
 ) -> None:
     sent = build_instancetype("Not_A_Name", labels={"not a key": "b"}) | {"spec": {}}
-    causes = client.post(place.instancetypes(), sent).tree["details"]["causes"]
+    causes = client.post(paths.instancetypes(), sent).tree["details"]["causes"]
     assert {cause["field"] for cause in causes} == {"metadata.name", "metadata.labels", "spec.cpu", "spec.memory"}
     sent["metadata"] = {"generateName": "fine-"}
-    causes = client.post(place.instancetypes(), sent).tree["details"]["causes"]
+    causes = client.post(paths.instancetypes(), sent).tree["details"]["causes"]
     assert {cause["field"] for cause in causes} == {"spec.cpu", "spec.memory"}
 
 
@@ -192,28 +194,28 @@ def test_what_is_wrong_with_metadata_is_told_along_with_what_is_wrong_with_the_r
     ],
 )
 def test_an_amount_of_another_type_is_told_in_each_way_that_the_definition_has(
-    client: Client, place: Place, amount: object, told: list[str]
+    client: Client, paths: NamespacePaths, amount: object, told: list[str]
 ) -> None:
     sent = build_instancetype("one") | {"spec": {"cpu": {"guest": 1}, "memory": {"guest": amount}}}
-    reply = client.post(place.instancetypes(), sent)
+    reply = client.post(paths.instancetypes(), sent)
     assert (reply.reason, [cause["reason"] for cause in reply.tree["details"]["causes"]]) == ((422, "Invalid"), told)
 
 
-def test_what_a_client_should_know_is_told_with_a_refusal_too(client: Client, place: Place) -> None:
+def test_what_a_client_should_know_is_told_with_a_refusal_too(client: Client, paths: NamespacePaths) -> None:
     sent = build_instancetype("one") | {"bogus": 1}
-    ill = client.post(place.instancetypes(), sent | {"spec": {}})
-    misnamed = client.post(place.instancetypes(), sent | {"metadata": {"name": "Not_A_Name"}})
-    create(client, place.instancetypes(), build_instancetype("one"))
-    again = client.post(place.instancetypes(), sent)
+    ill = client.post(paths.instancetypes(), sent | {"spec": {}})
+    misnamed = client.post(paths.instancetypes(), sent | {"metadata": {"name": "Not_A_Name"}})
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    again = client.post(paths.instancetypes(), sent)
     assert [reply.status for reply in (ill, misnamed, again)] == [422, 422, 409]
     assert [reply.warnings for reply in (ill, misnamed, again)] == [['unknown field \\"bogus\\"']] * 3
 
 
-def test_a_dry_run_has_a_uid_and_no_revision_and_leaves_nothing(client: Client, place: Place) -> None:
-    reply = client.post(place.instancetypes(), build_instancetype("one"), dryRun="All")
+def test_a_dry_run_has_a_uid_and_no_revision_and_leaves_nothing(client: Client, paths: NamespacePaths) -> None:
+    reply = client.post(paths.instancetypes(), build_instancetype("one"), dryRun="All")
     assert (reply.status, "uid" in reply.tree["metadata"]) == (201, True)
     assert "resourceVersion" not in reply.tree["metadata"]
-    assert names(client.get(place.instancetypes()).tree) == []
+    assert names(client.get(paths.instancetypes()).tree) == []
 
 
 @pytest.mark.parametrize(
@@ -225,50 +227,52 @@ def test_a_dry_run_has_a_uid_and_no_revision_and_leaves_nothing(client: Client, 
         pytest.param({"fieldManager": "a\tb"}, "fieldManager", id="an unprintable manager"),
     ],
 )
-def test_options_that_make_no_sense_are_422(client: Client, place: Place, query: Tree, field: str) -> None:
-    reply = client.post(place.instancetypes(), build_instancetype(), **query)
+def test_options_that_make_no_sense_are_422(client: Client, paths: NamespacePaths, query: Tree, field: str) -> None:
+    reply = client.post(paths.instancetypes(), build_instancetype(), **query)
     assert (reply.reason, reply.tree["details"]["kind"]) == ((422, "Invalid"), "CreateOptions")
     assert [cause["field"] for cause in reply.tree["details"]["causes"]] == [field]
 
 
-def send_unknown(client: Client, place: Place, **query: str) -> Reply:
+def send_unknown(client: Client, paths: NamespacePaths, **query: str) -> Response:
     sent = build_instancetype("one")
     sent["spec"] |= {"cpuu": 1, "memory": {"guest": "1Gi", "hugepage": 1}}
-    return client.post(place.instancetypes(), sent, **query)
+    return client.post(paths.instancetypes(), sent, **query)
 
 
 @pytest.mark.parametrize("query", [{}, {"fieldValidation": "Warn"}], ids=["by default", "when asked"])
-def test_unknown_fields_are_warned_of_and_dropped(client: Client, place: Place, query: Tree) -> None:
-    reply = send_unknown(client, place, **query)
+def test_unknown_fields_are_warned_of_and_dropped(client: Client, paths: NamespacePaths, query: Tree) -> None:
+    reply = send_unknown(client, paths, **query)
     assert reply.warnings == ['unknown field \\"spec.cpuu\\"', 'unknown field \\"spec.memory.hugepage\\"']
     assert (reply.status, reply.tree["spec"]) == (201, {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}})
 
 
-def test_unknown_fields_can_be_ignored(client: Client, place: Place) -> None:
-    reply = send_unknown(client, place, fieldValidation="Ignore")
+def test_unknown_fields_can_be_ignored(client: Client, paths: NamespacePaths) -> None:
+    reply = send_unknown(client, paths, fieldValidation="Ignore")
     assert (reply.status, reply.warnings) == (201, [])
 
 
-def test_unknown_fields_can_be_refused(client: Client, place: Place) -> None:
-    reply = send_unknown(client, place, fieldValidation="Strict")
+def test_unknown_fields_can_be_refused(client: Client, paths: NamespacePaths) -> None:
+    reply = send_unknown(client, paths, fieldValidation="Strict")
     assert reply.reason == (400, "BadRequest")
     assert 'unknown field "spec.cpuu", unknown field "spec.memory.hugepage"' in reply.tree["message"]
 
 
-def test_of_a_key_that_stands_twice_the_last_counts_and_the_client_is_told(client: Client, place: Place) -> None:
+def test_of_a_key_that_stands_twice_the_last_counts_and_the_client_is_told(
+    client: Client, paths: NamespacePaths
+) -> None:
     text = (
         b'{"apiVersion":"instancetype.kubevirt.io/v1beta1","kind":"VirtualMachineInstancetype",'
         b'"metadata":{"name":"one"},"spec":{"cpu":{"guest":1},"cpu":{"guest":3},"memory":{"guest":"1Gi"}}}'
     )
-    assert client.post(place.instancetypes(), text, fieldValidation="Strict").reason == (400, "BadRequest")
-    reply = client.post(place.instancetypes(), text)
+    assert client.post(paths.instancetypes(), text, fieldValidation="Strict").reason == (400, "BadRequest")
+    reply = client.post(paths.instancetypes(), text)
     assert (reply.warnings, reply.tree["spec"]["cpu"]) == (['duplicate field \\"spec.cpu\\"'], {"guest": 3})
 
 
-def test_nulls_are_dropped(client: Client, place: Place) -> None:
+def test_nulls_are_dropped(client: Client, paths: NamespacePaths) -> None:
     sent = build_instancetype("one", labels=None)
     sent["spec"] |= {"gpus": None}
-    (made,) = create(client, place.instancetypes(), sent)
+    (made,) = create(client, paths.instancetypes(), sent)
     assert made["spec"].keys() == {"cpu", "memory"}
     assert "labels" not in made["metadata"]
 
@@ -283,55 +287,55 @@ def test_nulls_are_dropped(client: Client, place: Place) -> None:
     ],
 )
 def test_objects_that_are_not_what_they_should_be_are_refused(
-    client: Client, place: Place, change: Tree, refusal: tuple[int, str]
+    client: Client, paths: NamespacePaths, change: Tree, refusal: tuple[int, str]
 ) -> None:
-    assert client.post(place.instancetypes(), build_instancetype() | change).reason == refusal
+    assert client.post(paths.instancetypes(), build_instancetype() | change).reason == refusal
 
 
-def test_yaml_is_read_and_written(client: Client, place: Place) -> None:
+def test_yaml_is_read_and_written(client: Client, paths: NamespacePaths) -> None:
     text = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  b: x\n  a: 'y'\n"
     headers = {"Content-Type": "application/yaml", "Accept": "application/yaml"}
-    reply = client.send("POST", place.core("configmaps"), text, headers=headers)
+    reply = client.send("POST", paths.core("configmaps"), text, headers=headers)
     assert (reply.status, reply.headers["content-type"]) == (201, "application/yaml")
     assert reply.body.startswith(b'apiVersion: v1\ndata:\n  a: "y"\n  b: x\nkind: ConfigMap\n')
 
 
-def test_namespaces_get_a_label_a_finalizer_and_a_phase(client: Client, place: Place) -> None:
-    tree = client.get(f"/api/v1/namespaces/{place.namespace}").tree
-    assert tree["metadata"]["labels"] == {"kubernetes.io/metadata.name": place.namespace}
+def test_namespaces_get_a_label_a_finalizer_and_a_phase(client: Client, paths: NamespacePaths) -> None:
+    tree = client.get(f"/api/v1/namespaces/{paths.namespace}").tree
+    assert tree["metadata"]["labels"] == {"kubernetes.io/metadata.name": paths.namespace}
     assert (tree["spec"], tree["status"]) == ({"finalizers": ["kubernetes"]}, {"phase": "Active"})
 
 
-def test_events_say_who_reports_them_even_if_nobody_does(client: Client, place: Place) -> None:
+def test_events_say_who_reports_them_even_if_nobody_does(client: Client, paths: NamespacePaths) -> None:
     sent = {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {"name": "one"},
-        "involvedObject": {"kind": "VirtualMachine", "name": "vm1", "namespace": place.namespace},
+        "involvedObject": {"kind": "VirtualMachine", "name": "vm1", "namespace": paths.namespace},
     }
-    (made,) = create(client, place.core("events"), sent)
+    (made,) = create(client, paths.core("events"), sent)
     assert [made[field] for field in ("eventTime", "reportingComponent", "reportingInstance")] == [None, "", ""]
-    path = place.core("events")
+    path = paths.core("events")
     assert names(client.get(path, fieldSelector="involvedObject.name=vm1").tree) == ["one"]
     assert names(client.get(path, fieldSelector="involvedObject.name=vm2").tree) == []
-    assert revision(client.put(place.core("events", "one"), made).tree) == revision(made)
+    assert revision(client.put(paths.core("events", "one"), made).tree) == revision(made)
 
 
-def test_secrets_are_opaque_unless_they_say_otherwise(client: Client, place: Place) -> None:
+def test_secrets_are_opaque_unless_they_say_otherwise(client: Client, paths: NamespacePaths) -> None:
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}, "data": {"a": "YQ=="}}
-    (made,) = create(client, place.core("secrets"), body)
+    (made,) = create(client, paths.core("secrets"), body)
     assert made["type"] == "Opaque"
 
 
-def test_texts_in_secrets_are_encoded_and_not_shown_again(client: Client, place: Place) -> None:
+def test_texts_in_secrets_are_encoded_and_not_shown_again(client: Client, paths: NamespacePaths) -> None:
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}, "stringData": {"a": "b"}}
-    (made,) = create(client, place.core("secrets"), {**body, "data": {"a": "eA==", "c": "eA=="}})
+    (made,) = create(client, paths.core("secrets"), {**body, "data": {"a": "eA==", "c": "eA=="}})
     assert (made["data"], "stringData" in made) == ({"a": "Yg==", "c": "eA=="}, False)
-    patched = client.patch(place.core("secrets", "one"), {"stringData": {"c": "d"}}).tree
+    patched = client.patch(paths.core("secrets", "one"), {"stringData": {"c": "d"}}).tree
     assert (patched["data"], "stringData" in patched) == ({"a": "Yg==", "c": "ZA=="}, False)
 
 
-def test_large_objects_are_stored_and_larger_ones_refused(client: Client, place: Place) -> None:
-    assert client.post(place.core("configmaps"), build_config(data={"a": "x" * 900_000})).status == 201
-    reply = client.post(place.core("configmaps"), build_config("two", data={"a": "x" * 4_000_000}))
+def test_large_objects_are_stored_and_larger_ones_refused(client: Client, paths: NamespacePaths) -> None:
+    assert client.post(paths.core("configmaps"), build_config(data={"a": "x" * 900_000})).status == 201
+    reply = client.post(paths.core("configmaps"), build_config("two", data={"a": "x" * 4_000_000}))
     assert reply.reason == (413, "RequestEntityTooLarge")

@@ -1,15 +1,15 @@
 """Deletes: of one and of many, at once or when finalizers are done, and only if what was expected is there."""
 
 import pytest
-from tests.integration.objects import CLUSTER_INSTANCETYPES, Place, build_instancetype, create, names, revision
+from tests.integration.objects import CLUSTER_INSTANCETYPES, NamespacePaths, build_instancetype, create, names, revision
 from tests.support.loopback import Client, Tree
 
 HELD = ["example.com/hold"]
 
 
-def test_a_deleted_object_is_gone_and_its_uid_is_told(client: Client, place: Place) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
-    reply = client.delete(place.instancetypes("one"))
+def test_a_deleted_object_is_gone_and_its_uid_is_told(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
+    reply = client.delete(paths.instancetypes("one"))
     details = {
         "name": "one",
         "group": "instancetype.kubevirt.io",
@@ -17,45 +17,47 @@ def test_a_deleted_object_is_gone_and_its_uid_is_told(client: Client, place: Pla
         "uid": made["metadata"]["uid"],
     }
     assert (reply.tree["status"], reply.tree["details"]) == ("Success", details)
-    assert client.get(place.instancetypes("one")).status == 404
-    assert client.delete(place.instancetypes("one")).reason == (404, "NotFound")
+    assert client.get(paths.instancetypes("one")).status == 404
+    assert client.delete(paths.instancetypes("one")).reason == (404, "NotFound")
 
 
 @pytest.mark.parametrize("options", [{}, {"dryRun": "All"}, {"orphanDependents": "false"}], ids=str)
-def test_of_some_kinds_the_object_itself_is_shown_once_more(client: Client, place: Place, options: Tree) -> None:
+def test_of_some_kinds_the_object_itself_is_shown_once_more(
+    client: Client, paths: NamespacePaths, options: Tree
+) -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "one"}}
-    (made,) = create(client, place.core("serviceaccounts"), account)
-    gone = client.delete(place.core("serviceaccounts", "one"), **options)
+    (made,) = create(client, paths.core("serviceaccounts"), account)
+    gone = client.delete(paths.core("serviceaccounts", "one"), **options)
     assert (gone.status, gone.tree["metadata"]["uid"]) == (200, made["metadata"]["uid"])
 
 
-def test_an_object_with_finalizers_is_marked_and_stays(client: Client, place: Place) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one", finalizers=HELD))
-    marked = client.delete(place.instancetypes("one")).tree
+def test_an_object_with_finalizers_is_marked_and_stays(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one", finalizers=HELD))
+    marked = client.delete(paths.instancetypes("one")).tree
     assert (marked["kind"], marked["metadata"]["finalizers"]) == ("VirtualMachineInstancetype", HELD)
     assert marked["metadata"]["deletionGracePeriodSeconds"] == 0
     assert marked["metadata"]["generation"] == made["metadata"]["generation"] + 1
-    assert client.delete(place.instancetypes("one")).tree == marked
-    done = client.patch(place.instancetypes("one"), {"metadata": {"finalizers": []}})
+    assert client.delete(paths.instancetypes("one")).tree == marked
+    done = client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": []}})
     assert (done.status, revision(done.tree)) == (200, revision(marked))
-    assert client.get(place.instancetypes("one")).status == 404
+    assert client.get(paths.instancetypes("one")).status == 404
 
 
-def test_no_finalizer_can_be_added_to_what_is_being_deleted(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one", finalizers=HELD))
-    client.delete(place.instancetypes("one"))
+def test_no_finalizer_can_be_added_to_what_is_being_deleted(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one", finalizers=HELD))
+    client.delete(paths.instancetypes("one"))
     patch = {"metadata": {"finalizers": [*HELD, "example.com/more"]}}
-    assert client.patch(place.instancetypes("one"), patch).reason == (422, "Invalid")
-    client.patch(place.instancetypes("one"), {"metadata": {"finalizers": None}})
+    assert client.patch(paths.instancetypes("one"), patch).reason == (422, "Invalid")
+    client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": None}})
 
 
-def test_a_deletion_cannot_be_taken_back(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one", finalizers=HELD))
-    marked = client.delete(place.instancetypes("one")).tree
+def test_a_deletion_cannot_be_taken_back(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one", finalizers=HELD))
+    marked = client.delete(paths.instancetypes("one")).tree
     patch = {"metadata": {"deletionTimestamp": None, "labels": {"a": "b"}}}
-    patched = client.patch(place.instancetypes("one"), patch).tree
+    patched = client.patch(paths.instancetypes("one"), patch).tree
     assert patched["metadata"]["deletionTimestamp"] == marked["metadata"]["deletionTimestamp"]
-    client.patch(place.instancetypes("one"), {"metadata": {"finalizers": None}})
+    client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": None}})
 
 
 @pytest.mark.parametrize(
@@ -69,44 +71,46 @@ def test_a_deletion_cannot_be_taken_back(client: Client, place: Place) -> None:
     ],
 )
 def test_dependents_are_left_to_a_finalizer(
-    client: Client, place: Place, body: Tree | None, query: Tree, finalizer: str
+    client: Client, paths: NamespacePaths, body: Tree | None, query: Tree, finalizer: str
 ) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    assert client.delete(place.instancetypes("one"), body, **query).tree["metadata"]["finalizers"] == [finalizer]
-    client.patch(place.instancetypes("one"), {"metadata": {"finalizers": None}})
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    assert client.delete(paths.instancetypes("one"), body, **query).tree["metadata"]["finalizers"] == [finalizer]
+    client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": None}})
 
 
 @pytest.mark.parametrize("options", [{}, {"propagationPolicy": "Background"}, {"gracePeriodSeconds": 30}])
-def test_without_finalizers_an_object_goes_at_once(client: Client, place: Place, options: Tree) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    assert client.delete(place.instancetypes("one"), options or None).tree["status"] == "Success"
+def test_without_finalizers_an_object_goes_at_once(client: Client, paths: NamespacePaths, options: Tree) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    assert client.delete(paths.instancetypes("one"), options or None).tree["status"] == "Success"
 
 
-def test_what_stays_until_its_dependents_are_gone_is_202_where_that_was_asked_for(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one", finalizers=HELD))
-    assert client.delete(place.instancetypes("one"), {"orphanDependents": False}).status == 202
-    client.patch(place.instancetypes("one"), {"metadata": {"finalizers": None}})
+def test_what_stays_until_its_dependents_are_gone_is_202_where_that_was_asked_for(
+    client: Client, paths: NamespacePaths
+) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one", finalizers=HELD))
+    assert client.delete(paths.instancetypes("one"), {"orphanDependents": False}).status == 202
+    client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": None}})
 
 
 @pytest.mark.parametrize(
     "wanted", [{"uid": "11111111-1111-1111-1111-111111111111"}, {"resourceVersion": "1"}], ids=["uid", "revision"]
 )
-def test_what_is_not_as_expected_is_not_deleted(client: Client, place: Place, wanted: Tree) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
-    reply = client.delete(place.instancetypes("one"), {"preconditions": wanted})
+def test_what_is_not_as_expected_is_not_deleted(client: Client, paths: NamespacePaths, wanted: Tree) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
+    reply = client.delete(paths.instancetypes("one"), {"preconditions": wanted})
     assert (reply.reason, reply.tree["details"]["kind"]) == ((409, "Conflict"), "VirtualMachineInstancetype")
     agreed = {"uid": made["metadata"]["uid"], "resourceVersion": revision(made)}
-    assert client.delete(place.instancetypes("one"), {"preconditions": agreed}).status == 200
+    assert client.delete(paths.instancetypes("one"), {"preconditions": agreed}).status == 200
 
 
-def test_a_dry_run_deletes_nothing_and_shows_what_would_be(client: Client, place: Place) -> None:
+def test_a_dry_run_deletes_nothing_and_shows_what_would_be(client: Client, paths: NamespacePaths) -> None:
     one, two = create(
-        client, place.instancetypes(), build_instancetype("one"), build_instancetype("two", finalizers=HELD)
+        client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two", finalizers=HELD)
     )
-    assert client.delete(place.instancetypes("one"), {"dryRun": ["All"]}).tree["status"] == "Success"
-    shown = client.delete(place.instancetypes("two"), dryRun="All").tree
+    assert client.delete(paths.instancetypes("one"), {"dryRun": ["All"]}).tree["status"] == "Success"
+    shown = client.delete(paths.instancetypes("two"), dryRun="All").tree
     assert ("deletionTimestamp" in shown["metadata"], revision(shown)) == (True, revision(two))
-    assert client.get(place.instancetypes()).tree["items"] == [one, two]
+    assert client.get(paths.instancetypes()).tree["items"] == [one, two]
 
 
 @pytest.mark.parametrize(
@@ -123,49 +127,51 @@ def test_a_dry_run_deletes_nothing_and_shows_what_would_be(client: Client, place
     ],
 )
 def test_options_that_make_no_sense_are_refused(
-    client: Client, place: Place, body: object, refusal: tuple[int, str]
+    client: Client, paths: NamespacePaths, body: object, refusal: tuple[int, str]
 ) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    assert client.delete(place.instancetypes("one"), body).reason == refusal
-    assert client.get(place.instancetypes("one")).status == 200
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    assert client.delete(paths.instancetypes("one"), body).reason == refusal
+    assert client.get(paths.instancetypes("one")).status == 200
 
 
-def test_many_are_deleted_at_once_and_listed_as_they_were(client: Client, place: Place) -> None:
+def test_many_are_deleted_at_once_and_listed_as_they_were(client: Client, paths: NamespacePaths) -> None:
     bodies = [build_instancetype(f"it-{number}", labels={"odd": str(number % 2)}) for number in range(5)]
     bodies.append(build_instancetype("it-5", labels={"odd": "1"}, finalizers=HELD))
-    made = create(client, place.instancetypes(), *bodies)
+    made = create(client, paths.instancetypes(), *bodies)
     since = revision(made[-1])
-    gone = client.delete(place.instancetypes(), labelSelector="odd=1")
+    gone = client.delete(paths.instancetypes(), labelSelector="odd=1")
     assert (gone.tree["kind"], names(gone.tree)) == ("VirtualMachineInstancetypeList", ["it-1", "it-3", "it-5"])
-    assert names(client.get(place.instancetypes()).tree) == ["it-0", "it-2", "it-4", "it-5"]
-    with client.watch(place.instancetypes(), resourceVersion=since) as watch:
+    assert names(client.get(paths.instancetypes()).tree) == ["it-0", "it-2", "it-4", "it-5"]
+    with client.watch(paths.instancetypes(), resourceVersion=since) as watch:
         events = watch.read(3)
     assert [event["type"] for event in events] == ["DELETED", "DELETED", "MODIFIED"]
-    client.patch(place.instancetypes("it-5"), {"metadata": {"finalizers": None}})
+    client.patch(paths.instancetypes("it-5"), {"metadata": {"finalizers": None}})
 
 
-def test_of_many_so_many_are_deleted_as_a_limit_says_and_where_to_go_on_is_told(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), *(build_instancetype(f"it-{number}") for number in range(3)))
-    gone = client.delete(place.instancetypes(), limit=1).tree
+def test_of_many_so_many_are_deleted_as_a_limit_says_and_where_to_go_on_is_told(
+    client: Client, paths: NamespacePaths
+) -> None:
+    create(client, paths.instancetypes(), *(build_instancetype(f"it-{number}") for number in range(3)))
+    gone = client.delete(paths.instancetypes(), limit=1).tree
     assert (names(gone), gone["metadata"]["remainingItemCount"], bool(gone["metadata"]["continue"])) == (
         ["it-0"],
         2,
         True,
     )
-    assert names(client.get(place.instancetypes()).tree) == ["it-1", "it-2"]
+    assert names(client.get(paths.instancetypes()).tree) == ["it-1", "it-2"]
 
 
-def test_a_dry_run_of_many_deletes_none(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"), build_instancetype("two"))
-    assert names(client.delete(place.instancetypes(), dryRun="All").tree) == ["one", "two"]
-    assert names(client.get(place.instancetypes()).tree) == ["one", "two"]
+def test_a_dry_run_of_many_deletes_none(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two"))
+    assert names(client.delete(paths.instancetypes(), dryRun="All").tree) == ["one", "two"]
+    assert names(client.get(paths.instancetypes()).tree) == ["one", "two"]
 
 
-def test_nothing_is_deleted_across_namespaces(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
+def test_nothing_is_deleted_across_namespaces(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
     reply = client.delete("/apis/instancetype.kubevirt.io/v1beta1/virtualmachineinstancetypes")
     assert (reply.status, reply.body) == (404, b"404 page not found\n")
-    assert client.get(place.instancetypes("one")).status == 200
+    assert client.get(paths.instancetypes("one")).status == 200
 
 
 def test_cluster_wide_objects_can_be_deleted_together(client: Client) -> None:
@@ -176,20 +182,20 @@ def test_cluster_wide_objects_can_be_deleted_together(client: Client) -> None:
     assert client.get(f"{CLUSTER_INSTANCETYPES}/del-1").status == 404
 
 
-def test_a_namespace_is_terminating_until_it_is_finalized(client: Client, place: Place) -> None:
-    path = f"/api/v1/namespaces/{place.namespace}"
+def test_a_namespace_is_terminating_until_it_is_finalized(client: Client, paths: NamespacePaths) -> None:
+    path = f"/api/v1/namespaces/{paths.namespace}"
     marked = client.delete(path).tree
     assert (marked["kind"], marked["status"]) == ("Namespace", {"phase": "Terminating"})
-    refused = client.post(place.instancetypes(), build_instancetype())
+    refused = client.post(paths.instancetypes(), build_instancetype())
     assert refused.reason == (403, "Forbidden")
     assert refused.tree["details"]["causes"][0]["reason"] == "NamespaceTerminating"
     assert client.put(f"{path}/finalize", {**marked, "spec": {}}).status == 200
     assert client.get(path).status == 404
 
 
-def test_a_namespace_that_is_not_as_expected_stays(client: Client, place: Place) -> None:
-    kept = client.delete(f"/api/v1/namespaces/{place.namespace}", {"preconditions": {"uid": "another"}})
-    assert (kept.reason, kept.tree["details"]) == ((409, "Conflict"), {"name": place.namespace, "kind": "namespaces"})
+def test_a_namespace_that_is_not_as_expected_stays(client: Client, paths: NamespacePaths) -> None:
+    kept = client.delete(f"/api/v1/namespaces/{paths.namespace}", {"preconditions": {"uid": "another"}})
+    assert (kept.reason, kept.tree["details"]) == ((409, "Conflict"), {"name": paths.namespace, "kind": "namespaces"})
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.integration.objects import Place, build_vm, create
+from tests.integration.objects import NamespacePaths, build_vm, create
 from tests.integration.test_access import RBAC, acting, grant, request_token, rule
-from tests.support.loopback import JSON_PATCH, Client, Serving
+from tests.support.loopback import JSON_PATCH, Client, LoopbackServer
 
 Tree = dict[str, Any]
 GROUP = "rbac.authorization.k8s.io"
@@ -26,7 +26,7 @@ def bind(client: Client, name: str, role: str, user: str) -> None:
 
 
 @pytest.fixture
-def editor(client: Client, serving: Serving) -> Iterator[Client]:
+def editor(client: Client, server: LoopbackServer) -> Iterator[Client]:
     """A user who may view everything that `view` shows, and change cluster roles."""
     rules = [rule("get list patch update create", "clusterroles", GROUP)]
     assert client.post(f"{RBAC}/clusterroles", build_cluster("ClusterRole", "role-editor", rules=rules)).status in (
@@ -35,16 +35,16 @@ def editor(client: Client, serving: Serving) -> Iterator[Client]:
     )
     bind(client, "role-editor", "role-editor", "carol")
     bind(client, "carol-views", "view", "carol")
-    connected = acting(serving, "carol")
+    connected = acting(server, "carol")
     yield connected
     connected.close()
 
 
-def test_a_label_does_not_aggregate_a_stronger_role(client: Client, editor: Client, place: Place) -> None:
+def test_a_label_does_not_aggregate_a_stronger_role(client: Client, editor: Client, paths: NamespacePaths) -> None:
     reply = editor.patch(CLUSTER_ADMIN, TO_VIEW)
     assert reply.reason == (403, "Forbidden")
     assert "attempting to grant RBAC permissions not currently held" in reply.tree["message"]
-    assert editor.post(place.core("secrets"), {"metadata": {"name": "mine"}}).status == 403
+    assert editor.post(paths.core("secrets"), {"metadata": {"name": "mine"}}).status == 403
     assert (
         TO_VIEW["metadata"]["labels"]
         .items()
@@ -79,16 +79,16 @@ def test_a_role_within_the_users_own_rights_can_be_labelled(client: Client, edit
 
 @pytest.mark.parametrize("account", ["robot", "virtshape-controller", "kubevirt-controller"])
 def test_a_service_account_is_not_trusted_for_its_namespace_or_name(
-    serving: Serving, client: Client, place: Place, account: str
+    server: LoopbackServer, client: Client, paths: NamespacePaths, account: str
 ) -> None:
-    system = Place("kubevirt")
+    system = NamespacePaths("kubevirt")
     made = client.post(system.core("serviceaccounts"), {"metadata": {"name": account}})
     assert made.status in (201, 409)
     subject = {"kind": "ServiceAccount", "name": account, "namespace": "kubevirt"}
-    grant(client, place, rule("*", "virtualmachineinstances", "kubevirt.io"), subject=subject)
-    attacker = serving.connect()
+    grant(client, paths, rule("*", "virtualmachineinstances", "kubevirt.io"), subject=subject)
+    attacker = server.connect()
     attacker.headers["Authorization"] = f"Bearer {request_token(client, system, account).tree['status']['token']}"
-    instances = f"/apis/kubevirt.io/v1/namespaces/{place.namespace}/virtualmachineinstances"
+    instances = f"/apis/kubevirt.io/v1/namespaces/{paths.namespace}/virtualmachineinstances"
     spec = build_vm()["spec"]["template"]["spec"]
     vmi = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": {"name": "one"}, "spec": spec}
     [stored] = create(attacker, instances, vmi)
@@ -99,11 +99,13 @@ def test_a_service_account_is_not_trusted_for_its_namespace_or_name(
     attacker.close()
 
 
-def test_a_user_does_not_write_the_status_of_an_instance(serving: Serving, client: Client, place: Place) -> None:
+def test_a_user_does_not_write_the_status_of_an_instance(
+    server: LoopbackServer, client: Client, paths: NamespacePaths
+) -> None:
     subject = {"apiGroup": GROUP, "kind": "User", "name": "dave"}
-    grant(client, place, rule("*", "virtualmachineinstances", "kubevirt.io"), subject=subject)
-    attacker = acting(serving, "dave")
-    instances = f"/apis/kubevirt.io/v1/namespaces/{place.namespace}/virtualmachineinstances"
+    grant(client, paths, rule("*", "virtualmachineinstances", "kubevirt.io"), subject=subject)
+    attacker = acting(server, "dave")
+    instances = f"/apis/kubevirt.io/v1/namespaces/{paths.namespace}/virtualmachineinstances"
     spec = build_vm()["spec"]["template"]["spec"]
     forged = {"phase": "Running", "nodeName": "node1", "activePods": {"x": "node1"}, "VSOCKCID": 3}
     vmi = {
@@ -127,17 +129,17 @@ def test_a_user_does_not_write_the_status_of_an_instance(serving: Serving, clien
 
 
 def test_server_side_apply_creates_only_with_the_right_to_create(
-    serving: Serving, client: Client, place: Place
+    server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     subject = {"apiGroup": GROUP, "kind": "User", "name": "erin"}
-    grant(client, place, rule("get patch", "configmaps", resourceNames=["settings"]), subject=subject)
-    erin = acting(serving, "erin")
-    path = place.core("configmaps", "settings")
+    grant(client, paths, rule("get patch", "configmaps", resourceNames=["settings"]), subject=subject)
+    erin = acting(server, "erin")
+    path = paths.core("configmaps", "settings")
     applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "1"}}
     reply = erin.apply(path, applied)
     assert reply.reason == (403, "Forbidden")
     assert 'User "erin" cannot create resource "configmaps"' in reply.tree["message"]
     assert client.get(path).status == 404
-    create(client, place.core("configmaps"), applied)
+    create(client, paths.core("configmaps"), applied)
     assert erin.apply(path, {**applied, "data": {"b": "2"}}).status == 200
     erin.close()

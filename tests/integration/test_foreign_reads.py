@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.integration.objects import CLUSTER_INSTANCETYPES, Place, Tree, build_instancetype
+from tests.integration.objects import CLUSTER_INSTANCETYPES, NamespacePaths, Tree, build_instancetype
 from tests.integration.test_access import RBAC, acting, grant, rule
-from tests.support.loopback import Client, Reply, Serving
+from tests.support.loopback import Client, LoopbackServer, Response
 
 GROUP = "rbac.authorization.k8s.io"
 NAME = "instancetype.kubevirt.io/default-instancetype"
 
 
-def name_sources(place: Place) -> str:
-    return f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{place.namespace}/datasources"
+def name_sources(paths: NamespacePaths) -> str:
+    return f"/apis/cdi.kubevirt.io/v1beta1/namespaces/{paths.namespace}/datasources"
 
 
 def build_data_source(name: str) -> Tree:
@@ -24,11 +24,11 @@ def build_data_source(name: str) -> Tree:
 
 
 @pytest.fixture
-def elsewhere(client: Client) -> Place:
+def elsewhere(client: Client) -> NamespacePaths:
     """A namespace with a labelled claim, and a data source that points to it."""
     name = "images"
     client.post("/api/v1/namespaces", {"metadata": {"name": name}})
-    made = Place(name)
+    made = NamespacePaths(name)
     claim = {
         "metadata": {"name": "golden", "labels": {NAME: "secret-size"}},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
@@ -41,18 +41,18 @@ def elsewhere(client: Client) -> Place:
 
 
 @pytest.fixture
-def dev(serving: Serving, client: Client, place: Place) -> Iterator[Client]:
+def dev(server: LoopbackServer, client: Client, paths: NamespacePaths) -> Iterator[Client]:
     """A user with the role edit in one namespace only."""
     reference = {"apiGroup": GROUP, "kind": "ClusterRole", "name": "edit"}
-    subjects = [{"apiGroup": GROUP, "kind": "User", "name": place.namespace}]
+    subjects = [{"apiGroup": GROUP, "kind": "User", "name": paths.namespace}]
     binding = {"metadata": {"name": "edit"}, "roleRef": reference, "subjects": subjects}
-    assert client.post(f"{RBAC}/namespaces/{place.namespace}/rolebindings", binding).status == 201
-    connected = acting(serving, place.namespace)
+    assert client.post(f"{RBAC}/namespaces/{paths.namespace}/rolebindings", binding).status == 201
+    connected = acting(server, paths.namespace)
     yield connected
     connected.close()
 
 
-def expand(client: Client, place: Place, **source: Any) -> Reply:
+def expand(client: Client, paths: NamespacePaths, **source: Any) -> Response:
     template = {"metadata": {"name": "root"}, "spec": {**source, "storage": {}}}
     vm: Tree = {
         "apiVersion": "kubevirt.io/v1",
@@ -67,7 +67,7 @@ def expand(client: Client, place: Place, **source: Any) -> Reply:
             },
         },
     }
-    return client.put(f"/apis/subresources.kubevirt.io/v1/namespaces/{place.namespace}/expand-vm-spec", vm)
+    return client.put(f"/apis/subresources.kubevirt.io/v1/namespaces/{paths.namespace}/expand-vm-spec", vm)
 
 
 def from_claim(name: str, namespace: str = "images") -> Tree:
@@ -80,8 +80,8 @@ def from_data_source(name: str, namespace: str = "images") -> Tree:
 
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("origin", [from_claim, from_data_source])
-def test_labels_of_another_namespace_are_not_revealed(dev: Client, place: Place, origin: Any) -> None:
-    replies = [expand(dev, place, **origin(name)) for name in ("golden", "absent")]
+def test_labels_of_another_namespace_are_not_revealed(dev: Client, paths: NamespacePaths, origin: Any) -> None:
+    replies = [expand(dev, paths, **origin(name)) for name in ("golden", "absent")]
     assert [reply.status for reply in replies] == [403, 403]
     messages = [reply.tree["message"].replace("absent", "golden") for reply in replies]
     assert messages[0] == messages[1]  # whether the object exists is not revealed either
@@ -91,23 +91,23 @@ def test_labels_of_another_namespace_are_not_revealed(dev: Client, place: Place,
 @pytest.mark.parametrize("origin", [from_claim, from_data_source])
 @pytest.mark.parametrize("right", ["clone", "get"])
 def test_who_may_read_them_gets_them(
-    client: Client, dev: Client, place: Place, elsewhere: Place, origin: Any, right: str
+    client: Client, dev: Client, paths: NamespacePaths, elsewhere: NamespacePaths, origin: Any, right: str
 ) -> None:
     rules = {
         "clone": [rule("create", "datavolumes/source", "cdi.kubevirt.io")],
         "get": [rule("get", "persistentvolumeclaims"), rule("get", "datasources", "cdi.kubevirt.io")],
     }
-    subject = {"apiGroup": GROUP, "kind": "User", "name": place.namespace}
-    grant(client, elsewhere, *rules[right], subject=subject, name=place.namespace)
-    reply = expand(dev, place, **origin("golden"))
+    subject = {"apiGroup": GROUP, "kind": "User", "name": paths.namespace}
+    grant(client, elsewhere, *rules[right], subject=subject, name=paths.namespace)
+    reply = expand(dev, paths, **origin("golden"))
     assert reply.status == 200, reply.body
     assert reply.tree["spec"]["template"]["spec"]["domain"]["cpu"]["sockets"] == 3
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_a_data_source_does_not_lead_past_the_check(client: Client, dev: Client, place: Place) -> None:
+def test_a_data_source_does_not_lead_past_the_check(client: Client, dev: Client, paths: NamespacePaths) -> None:
     """The data source may be read, the claim that it points to may not."""
     lure = build_data_source("lure")
-    assert dev.post(name_sources(place), lure).status == 403
-    assert client.post(name_sources(place), lure).status == 201
-    assert expand(dev, place, **from_data_source("lure", place.namespace)).status == 403
+    assert dev.post(name_sources(paths), lure).status == 403
+    assert client.post(name_sources(paths), lure).status == 201
+    assert expand(dev, paths, **from_data_source("lure", paths.namespace)).status == 403

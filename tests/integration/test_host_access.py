@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.objects import CLUSTER_INSTANCETYPES, Place, Tree, build_instancetype, build_vm
+from tests.integration.objects import CLUSTER_INSTANCETYPES, NamespacePaths, Tree, build_instancetype, build_vm
 from tests.integration.test_access import RBAC, acting
-from tests.support.loopback import Client, Reply, Serving
+from tests.support.loopback import Client, LoopbackServer, Response
 
 CONFIGURATION = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
-DEV = Place("dev")
+DEV = NamespacePaths("dev")
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +26,13 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def running(directory: Path) -> Iterator[Serving]:
-    with Serving(directory) as serving:
-        yield serving
+def running(directory: Path) -> Iterator[LoopbackServer]:
+    with LoopbackServer(directory) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def admin(running: Serving) -> Iterator[Client]:
+def admin(running: LoopbackServer) -> Iterator[Client]:
     client = running.connect()
     assert client.post("/api/v1/namespaces", {"metadata": {"name": "dev"}}).status == 201
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"}
@@ -44,7 +44,7 @@ def admin(running: Serving) -> Iterator[Client]:
 
 
 @pytest.fixture
-def dev(running: Serving, admin: Client) -> Iterator[Client]:
+def dev(running: LoopbackServer, admin: Client) -> Iterator[Client]:
     """A user with the role edit in the namespace dev only; the configuration is empty again afterwards."""
     client = acting(running, "dev")
     yield client
@@ -71,7 +71,7 @@ def build_vmi(vm: Tree) -> Tree:
     return {**vm, "kind": "VirtualMachineInstance", "spec": vm["spec"]["template"]["spec"]}
 
 
-def list_causes(reply: Reply) -> list[tuple[str, str]]:
+def list_causes(reply: Response) -> list[tuple[str, str]]:
     assert reply.status == 422, reply.body
     return [(cause["field"], cause["message"]) for cause in reply.tree["details"]["causes"]]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.support.worlds import World, listening, run
+from tests.support.systems import RunningSystem, run, serve_system
 
 from virtshape.api.authentication import SelfSubjectReview, UserInfo
 from virtshape.api.core.config import ConfigMap
@@ -41,16 +41,16 @@ async def who(access: Access) -> UserInfo:
     return answered.status.user_info
 
 
-def add_user(world: World, directory: Path, **options: Any) -> Access:
+def add_user(system: RunningSystem, directory: Path, **options: Any) -> Access:
     path = directory / "bob.kubeconfig"
-    path.write_text(create_user(world.system.directory, world.url, "bob", **options).kubeconfig)
+    path.write_text(create_user(system.system.directory, system.url, "bob", **options).kubeconfig)
     return find_access(path=str(path))
 
 
 def test_the_admin_of_a_data_directory_may_do_everything(tmp_path: Path) -> None:
     async def play() -> None:
-        async with listening(tmp_path) as world:
-            user = await who(find_access(path=str(world.kubeconfig)))
+        async with serve_system(tmp_path) as system:
+            user = await who(find_access(path=str(system.kubeconfig)))
             assert user == UserInfo(username="admin", groups=["system:masters", EVERYONE])
 
     run(play())
@@ -61,14 +61,14 @@ def test_a_user_gets_in_until_removed(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 0)  # so that the test need not wait
 
     async def play() -> None:
-        async with listening(tmp_path / "data") as world:
-            access = add_user(world, tmp_path, by=by, groups=["dev"])
+        async with serve_system(tmp_path / "data") as system:
+            access = add_user(system, tmp_path, by=by, groups=["dev"])
             assert await who(access) == UserInfo(username="bob", groups=["dev", EVERYONE])
             client = RestClient(HttpTransport(access))
             with pytest.raises(StatusError) as caught:
                 await client.list(ConfigMap, "default")
             assert caught.value.code == 403
-            remove_user(world.system.directory, "bob")
+            remove_user(system.system.directory, "bob")
             with pytest.raises(StatusError) as caught:
                 await client.list(ConfigMap, "default")
             assert caught.value.code == 401
@@ -79,8 +79,8 @@ def test_a_user_gets_in_until_removed(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_several_groups_are_taken_on_one_by_one(tmp_path: Path) -> None:
     async def play() -> None:
-        async with listening(tmp_path) as world:
-            admin = find_access(path=str(world.kubeconfig))
+        async with serve_system(tmp_path) as system:
+            admin = find_access(path=str(system.kubeconfig))
             acting_as = Impersonation("eve, the second", "u1", ["a, b", "c"], {"scope": ["x, y", "z"]})
             user = await who(replace(admin, acting_as=acting_as))
             assert user == UserInfo(
@@ -95,8 +95,8 @@ def test_several_groups_are_taken_on_one_by_one(tmp_path: Path) -> None:
 
 def test_a_plugin_gets_the_token(tmp_path: Path) -> None:
     async def play() -> None:
-        async with listening(tmp_path / "data") as world:
-            tree = read_documents(world.kubeconfig.read_text())[0].tree
+        async with serve_system(tmp_path / "data") as system:
+            tree = read_documents(system.kubeconfig.read_text())[0].tree
             token = tree["users"][0]["user"].pop("token")
             version = "client.authentication.k8s.io/v1"
             printed = json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": {"token": token}})
@@ -110,7 +110,7 @@ def test_a_plugin_gets_the_token(tmp_path: Path) -> None:
 
 def test_a_server_of_another_authority_is_not_trusted(tmp_path: Path) -> None:
     async def play() -> None:
-        async with listening(tmp_path / "one") as one, listening(tmp_path / "two") as two:
+        async with serve_system(tmp_path / "one") as one, serve_system(tmp_path / "two") as two:
             access = find_access(path=str(one.kubeconfig))
             wrong = replace(access, server=two.url)
             with pytest.raises(UnreachableError, match="certificate verify failed"):
@@ -124,7 +124,7 @@ def test_a_server_of_another_authority_is_not_trusted(tmp_path: Path) -> None:
 
 def test_a_certificate_of_another_authority_is_not_accepted(tmp_path: Path) -> None:
     async def play() -> None:
-        async with listening(tmp_path / "one") as one, listening(tmp_path / "two") as two:
+        async with serve_system(tmp_path / "one") as one, serve_system(tmp_path / "two") as two:
             stranger = add_user(one, tmp_path)
             with pytest.raises(UnreachableError):
                 await who(replace(stranger, server=two.url, insecure=True))
@@ -134,14 +134,14 @@ def test_a_certificate_of_another_authority_is_not_accepted(tmp_path: Path) -> N
 
 def test_requests_over_tls_share_their_connections(tmp_path: Path) -> None:
     async def play() -> None:
-        async with listening(tmp_path) as world:
-            transport = HttpTransport(find_access(path=str(world.kubeconfig)))
-            before = len(world.connections)
+        async with serve_system(tmp_path) as system:
+            transport = HttpTransport(find_access(path=str(system.kubeconfig)))
+            before = len(system.connections)
             for _ in range(20):
                 assert (await transport.call(Call("GET", "/version"))).status == 200
-            assert len(world.connections) - before == 1
+            assert len(system.connections) - before == 1
             await asyncio.gather(*(transport.call(Call("GET", "/version")) for _ in range(100)))
-            assert len(world.connections) - before <= 32
+            assert len(system.connections) - before <= 32
             await transport.close()
 
     run(play())

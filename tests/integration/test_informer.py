@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
-from tests.support.worlds import FORMS, Form, World, opened, run
+from tests.support.systems import TRANSPORTS, RunningSystem, Transport, open_system, run
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.config import ConfigMap
@@ -25,9 +25,9 @@ OBJECTS = 20
 WRITERS = 4
 
 
-@pytest.fixture(params=FORMS)
-def form(request: pytest.FixtureRequest) -> Form:
-    chosen: Form = request.param
+@pytest.fixture(params=TRANSPORTS)
+def form(request: pytest.FixtureRequest) -> Transport:
+    chosen: Transport = request.param
     return chosen
 
 
@@ -113,22 +113,22 @@ async def running(informer: Informer[ConfigMap]) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def settle(informer: Informer[ConfigMap], world: World) -> None:
+async def settle(informer: Informer[ConfigMap], system: RunningSystem) -> None:
     """Wait until the informer knows what the server has."""
     async with asyncio.timeout(60):
         while True:
-            present = {_identify(item) for item in (await world.client.list(ConfigMap, NS)).items}
+            present = {_identify(item) for item in (await system.client.list(ConfigMap, NS)).items}
             if {_identify(item) for item in informer.cache} == present:
                 return
             await asyncio.sleep(0.01)
 
 
-def test_every_change_is_told_once_and_in_order(form: Form, tmp_path: Path) -> None:
+def test_every_change_is_told_once_and_in_order(form: Transport, tmp_path: Path) -> None:
     async def play() -> None:
-        async with opened(form, tmp_path) as world:
-            writers = [Writer(world.client, number) for number in range(WRITERS)]
+        async with open_system(form, tmp_path) as system:
+            writers = [Writer(system.client, number) for number in range(WRITERS)]
             await asyncio.gather(*(writer.work(20) for writer in writers))
-            informer = Informer(world.client, ConfigMap, NS, watch_seconds=1)
+            informer = Informer(system.client, ConfigMap, NS, watch_seconds=1)
             recorder = Recorder()
             informer.handle(recorder)
             async with running(informer):
@@ -138,7 +138,7 @@ def test_every_change_is_told_once_and_in_order(form: Form, tmp_path: Path) -> N
                 for _ in range(3):
                     await asyncio.gather(*(writer.work(60) for writer in writers))
                     await asyncio.sleep(0.7)
-                await settle(informer, world)
+                await settle(informer, system)
             later = [entry for writer, mark in zip(writers, marks, strict=True) for entry in writer.written[mark:]]
             assert len(recorder.told) == len(set(recorder.told))
             assert sorted(recorder.told) == sorted([*at_start, *later])
@@ -146,21 +146,21 @@ def test_every_change_is_told_once_and_in_order(form: Form, tmp_path: Path) -> N
     run(play())
 
 
-def test_a_forgotten_past_is_made_up_for(form: Form, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_forgotten_past_is_made_up_for(form: Transport, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
 
     async def play() -> None:
-        async with opened(form, tmp_path) as world:
-            store = world.system.store
-            writers = [Writer(world.client, number) for number in range(WRITERS)]
-            informer = Informer(cast("Client", Unreliable(world.client)), ConfigMap, NS, watch_seconds=1)
+        async with open_system(form, tmp_path) as system:
+            store = system.system.store
+            writers = [Writer(system.client, number) for number in range(WRITERS)]
+            informer = Informer(cast("Client", Unreliable(system.client)), ConfigMap, NS, watch_seconds=1)
             recorder = Recorder()
             informer.handle(recorder)
 
             async def forget() -> None:
                 for number in itertools.count():
                     await asyncio.sleep(0.05)
-                    await world.client.create(_build(f"other-{number}", "kube-public"))
+                    await system.client.create(_build(f"other-{number}", "kube-public"))
                     await store.compact(store.revision)
 
             async with running(informer):
@@ -168,7 +168,7 @@ def test_a_forgotten_past_is_made_up_for(form: Form, tmp_path: Path, caplog: pyt
                 for _ in range(3):
                     await asyncio.gather(*(writer.work(60) for writer in writers))
                     await asyncio.sleep(0.7)
-                await settle(informer, world)
+                await settle(informer, system)
                 forgetting.cancel()
             assert len(recorder.told) == len(set(recorder.told))
             assert set(recorder.known.values()) == {_identify(item) for item in informer.cache}
@@ -177,10 +177,10 @@ def test_a_forgotten_past_is_made_up_for(form: Form, tmp_path: Path, caplog: pyt
     run(play())
 
 
-def test_a_relist_tells_what_changed_meanwhile(form: Form, tmp_path: Path) -> None:
+def test_a_relist_tells_what_changed_meanwhile(form: Transport, tmp_path: Path) -> None:
     async def play() -> None:
-        async with opened(form, tmp_path) as world:
-            client = world.client
+        async with open_system(form, tmp_path) as system:
+            client = system.client
             for name in ("stays", "changes", "goes", "anew"):
                 await client.create(_build(name))
             informer = Informer(client, ConfigMap, NS)
@@ -210,30 +210,30 @@ def _name(item: ConfigMap) -> str:
 
 def test_a_server_that_comes_back_is_followed_again(tmp_path: Path) -> None:
     async def play() -> None:
-        async with opened("http", tmp_path) as world:
+        async with open_system("http", tmp_path) as system:
             recorder = Recorder()
-            informer = Informer(world.client, ConfigMap, NS)
+            informer = Informer(system.client, ConfigMap, NS)
             informer.handle(recorder)
             async with running(informer):
-                await world.client.create(_build("a"))
-                kept: list[Any] = world.client._transport._idle  # type: ignore[attr-defined]  # noqa: SLF001
-                for connection in list(world.connections):
+                await system.client.create(_build("a"))
+                kept: list[Any] = system.client._transport._idle  # type: ignore[attr-defined]  # noqa: SLF001
+                for connection in list(system.connections):
                     connection.close()
                 while any(one.reusable for one in kept):  # until the client has seen it: a create is not sent twice
                     await asyncio.sleep(0.01)
-                await world.client.create(_build("b"))
-                await settle(informer, world)
+                await system.client.create(_build("b"))
+                await settle(informer, system)
             assert sorted(recorder.known) == ["a", "b"]
             assert len(recorder.told) == 2
 
     run(play())
 
 
-def test_many_objects_come_in_pages_and_are_found_by_name_namespace_and_label(form: Form, tmp_path: Path) -> None:
+def test_many_objects_come_in_pages_and_are_found_by_name_namespace_and_label(form: Transport, tmp_path: Path) -> None:
     async def play() -> None:
-        async with opened(form, tmp_path) as world:
-            await asyncio.gather(*(world.client.create(_build(f"m{number}-x")) for number in range(1100)))
-            informer = Informer(world.client, ConfigMap, indexes={"writer": index_by_label("writer")})
+        async with open_system(form, tmp_path) as system:
+            await asyncio.gather(*(system.client.create(_build(f"m{number}-x")) for number in range(1100)))
+            informer = Informer(system.client, ConfigMap, indexes={"writer": index_by_label("writer")})
             async with running(informer):
                 assert len(informer.cache) == 1100
                 assert len(informer.cache.list(NS)) == 1100
@@ -248,10 +248,10 @@ def test_many_objects_come_in_pages_and_are_found_by_name_namespace_and_label(fo
 
 def test_everything_is_told_again_from_time_to_time(tmp_path: Path) -> None:
     async def play() -> None:
-        async with opened("in-process", tmp_path) as world:
-            await world.client.create(_build("a"))
+        async with open_system("in-process", tmp_path) as system:
+            await system.client.create(_build("a"))
             told: list[str] = []
-            informer = Informer(world.client, ConfigMap, NS, resync_seconds=0.05)
+            informer = Informer(system.client, ConfigMap, NS, resync_seconds=0.05)
             informer.handle(lambda change: told.append(change.type))
             async with running(informer):
                 while told.count("RESYNCED") < 2:
@@ -266,9 +266,9 @@ def test_a_handler_that_fails_keeps_nothing_from_others(tmp_path: Path, caplog: 
         raise StatusError(500, "", "no")
 
     async def play() -> None:
-        async with opened("in-process", tmp_path) as world:
-            await world.client.create(_build("a"))
-            informer = Informer(world.client, ConfigMap, NS)
+        async with open_system("in-process", tmp_path) as system:
+            await system.client.create(_build("a"))
+            informer = Informer(system.client, ConfigMap, NS)
             recorder = Recorder()
             informer.handle(fail)
             informer.handle(recorder)

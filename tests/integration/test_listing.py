@@ -6,18 +6,18 @@ import json
 import pytest
 from tests.integration.objects import (
     CLUSTER_INSTANCETYPES,
-    Place,
+    NamespacePaths,
     build_config,
     build_instancetype,
     create,
     names,
     revision,
 )
-from tests.support.loopback import Client, Serving, Tree
+from tests.support.loopback import Client, LoopbackServer, Tree
 
 
-def fill(client: Client, place: Place, count: int = 5) -> list[Tree]:
-    return create(client, place.instancetypes(), *(build_instancetype(f"it-{number}") for number in range(count)))
+def fill(client: Client, paths: NamespacePaths, count: int = 5) -> list[Tree]:
+    return create(client, paths.instancetypes(), *(build_instancetype(f"it-{number}") for number in range(count)))
 
 
 def encode_token(**parts: object) -> str:
@@ -26,20 +26,20 @@ def encode_token(**parts: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(token).encode()).rstrip(b"=").decode()
 
 
-def test_an_empty_list_has_items_and_says_what_it_is(client: Client, place: Place) -> None:
-    listing = client.get(place.instancetypes()).tree
+def test_an_empty_list_has_items_and_says_what_it_is(client: Client, paths: NamespacePaths) -> None:
+    listing = client.get(paths.instancetypes()).tree
     assert listing["items"] == []
     assert (listing["kind"], listing["metadata"]["continue"]) == ("VirtualMachineInstancetypeList", "")
 
 
-def test_pages_show_one_moment_whatever_happens_meanwhile(client: Client, place: Place) -> None:
-    fill(client, place)
-    first = client.get(place.instancetypes(), limit=2).tree
-    create(client, place.instancetypes(), build_instancetype("it-2b"))
-    client.delete(place.instancetypes("it-4"))
-    client.patch(place.instancetypes("it-3"), {"spec": {"cpu": {"guest": 8}}})
-    second = client.get(place.instancetypes(), limit=2, **{"continue": first["metadata"]["continue"]}).tree
-    third = client.get(place.instancetypes(), limit=2, **{"continue": second["metadata"]["continue"]}).tree
+def test_pages_show_one_moment_whatever_happens_meanwhile(client: Client, paths: NamespacePaths) -> None:
+    fill(client, paths)
+    first = client.get(paths.instancetypes(), limit=2).tree
+    create(client, paths.instancetypes(), build_instancetype("it-2b"))
+    client.delete(paths.instancetypes("it-4"))
+    client.patch(paths.instancetypes("it-3"), {"spec": {"cpu": {"guest": 8}}})
+    second = client.get(paths.instancetypes(), limit=2, **{"continue": first["metadata"]["continue"]}).tree
+    third = client.get(paths.instancetypes(), limit=2, **{"continue": second["metadata"]["continue"]}).tree
     assert [names(page) for page in (first, second, third)] == [["it-0", "it-1"], ["it-2", "it-3"], ["it-4"]]
     assert {revision(page) for page in (first, second, third)} == {revision(first)}
     assert second["items"][1]["spec"]["cpu"] == {"guest": 1}
@@ -47,14 +47,14 @@ def test_pages_show_one_moment_whatever_happens_meanwhile(client: Client, place:
     assert third["metadata"]["continue"] == ""
 
 
-def test_a_limit_that_everything_fits_in_gives_one_page(client: Client, place: Place) -> None:
-    fill(client, place, 3)
-    page = client.get(place.instancetypes(), limit=3).tree
+def test_a_limit_that_everything_fits_in_gives_one_page(client: Client, paths: NamespacePaths) -> None:
+    fill(client, paths, 3)
+    page = client.get(paths.instancetypes(), limit=3).tree
     assert (names(page), page["metadata"]["continue"]) == (["it-0", "it-1", "it-2"], "")
 
 
-def test_pages_of_all_namespaces_go_on_behind_the_last_object(client: Client, place: Place) -> None:
-    fill(client, place, 3)
+def test_pages_of_all_namespaces_go_on_behind_the_last_object(client: Client, paths: NamespacePaths) -> None:
+    fill(client, paths, 3)
     path = "/apis/instancetype.kubevirt.io/v1beta1/virtualmachineinstancetypes"
     query: Tree = {"limit": 2, "labelSelector": ""}
     found: list[tuple[str, str]] = []
@@ -65,15 +65,17 @@ def test_pages_of_all_namespaces_go_on_behind_the_last_object(client: Client, pl
             break
         query["continue"] = page["metadata"]["continue"]
     assert found == sorted(set(found))
-    assert [name for namespace, name in found if namespace == place.namespace] == ["it-0", "it-1", "it-2"]
+    assert [name for namespace, name in found if namespace == paths.namespace] == ["it-0", "it-1", "it-2"]
 
 
-def test_pages_of_what_a_selector_matches_are_full_and_do_not_count_the_rest(client: Client, place: Place) -> None:
+def test_pages_of_what_a_selector_matches_are_full_and_do_not_count_the_rest(
+    client: Client, paths: NamespacePaths
+) -> None:
     bodies = [build_instancetype(f"it-{number}", labels={"odd": str(number % 2)}) for number in range(7)]
-    create(client, place.instancetypes(), *bodies)
-    first = client.get(place.instancetypes(), limit=2, labelSelector="odd=1").tree
+    create(client, paths.instancetypes(), *bodies)
+    first = client.get(paths.instancetypes(), limit=2, labelSelector="odd=1").tree
     rest = client.get(
-        place.instancetypes(), limit=2, labelSelector="odd=1", **{"continue": first["metadata"]["continue"]}
+        paths.instancetypes(), limit=2, labelSelector="odd=1", **{"continue": first["metadata"]["continue"]}
     ).tree
     assert (names(first), names(rest)) == (["it-1", "it-3"], ["it-5"])
     assert "remainingItemCount" not in first["metadata"]
@@ -81,27 +83,27 @@ def test_pages_of_what_a_selector_matches_are_full_and_do_not_count_the_rest(cli
 
 
 def test_a_continuation_of_forgotten_history_is_410_with_a_token_to_go_on_with(
-    serving: Serving, client: Client, place: Place
+    server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
-    fill(client, place)
-    first = client.get(place.instancetypes(), limit=2).tree
-    create(client, place.instancetypes(), build_instancetype("it-9"))
-    serving.compact()
-    expired = client.get(place.instancetypes(), limit=2, **{"continue": first["metadata"]["continue"]})
+    fill(client, paths)
+    first = client.get(paths.instancetypes(), limit=2).tree
+    create(client, paths.instancetypes(), build_instancetype("it-9"))
+    server.compact()
+    expired = client.get(paths.instancetypes(), limit=2, **{"continue": first["metadata"]["continue"]})
     assert expired.reason == (410, "Expired")
-    fresh = client.get(place.instancetypes(), limit=9, **{"continue": expired.tree["metadata"]["continue"]}).tree
+    fresh = client.get(paths.instancetypes(), limit=9, **{"continue": expired.tree["metadata"]["continue"]}).tree
     assert names(fresh) == ["it-2", "it-3", "it-4", "it-9"]
     assert int(revision(fresh)) > int(revision(first))
 
 
-def test_a_list_at_an_exact_revision_is_the_list_of_then(client: Client, place: Place) -> None:
-    fill(client, place, 2)
-    then = client.get(place.instancetypes()).tree
-    client.delete(place.instancetypes("it-0"))
-    client.patch(place.instancetypes("it-1"), {"metadata": {"labels": {"a": "b"}}})
-    again = client.get(place.instancetypes(), resourceVersion=revision(then), resourceVersionMatch="Exact").tree
+def test_a_list_at_an_exact_revision_is_the_list_of_then(client: Client, paths: NamespacePaths) -> None:
+    fill(client, paths, 2)
+    then = client.get(paths.instancetypes()).tree
+    client.delete(paths.instancetypes("it-0"))
+    client.patch(paths.instancetypes("it-1"), {"metadata": {"labels": {"a": "b"}}})
+    again = client.get(paths.instancetypes(), resourceVersion=revision(then), resourceVersionMatch="Exact").tree
     assert again == then
-    with_limit = client.get(place.instancetypes(), resourceVersion=revision(then), limit=1).tree
+    with_limit = client.get(paths.instancetypes(), resourceVersion=revision(then), limit=1).tree
     assert with_limit["items"] == then["items"][:1]
 
 
@@ -115,29 +117,33 @@ def test_a_list_at_an_exact_revision_is_the_list_of_then(client: Client, place: 
         pytest.param({"resourceVersion": "0", "limit": 1}, id="legacy any, not cut"),
     ],
 )
-def test_a_list_that_may_be_newer_is_the_present_one(client: Client, place: Place, query: Tree) -> None:
-    fill(client, place, 2)
-    assert names(client.get(place.instancetypes(), **query).tree) == ["it-0", "it-1"]
+def test_a_list_that_may_be_newer_is_the_present_one(client: Client, paths: NamespacePaths, query: Tree) -> None:
+    fill(client, paths, 2)
+    assert names(client.get(paths.instancetypes(), **query).tree) == ["it-0", "it-1"]
 
 
-def test_an_exact_revision_that_is_forgotten_is_410(serving: Serving, client: Client, place: Place) -> None:
-    then = client.get(place.instancetypes()).tree
-    fill(client, place, 2)
-    serving.compact()
-    gone = client.get(place.instancetypes(), resourceVersion=revision(then), resourceVersionMatch="Exact")
+def test_an_exact_revision_that_is_forgotten_is_410(
+    server: LoopbackServer, client: Client, paths: NamespacePaths
+) -> None:
+    then = client.get(paths.instancetypes()).tree
+    fill(client, paths, 2)
+    server.compact()
+    gone = client.get(paths.instancetypes(), resourceVersion=revision(then), resourceVersionMatch="Exact")
     assert gone.reason == (410, "Expired")
 
 
 @pytest.mark.parametrize("match", ["", "NotOlderThan", "Exact"])
-def test_a_revision_in_the_future_is_504_and_to_be_asked_for_again(client: Client, place: Place, match: str) -> None:
+def test_a_revision_in_the_future_is_504_and_to_be_asked_for_again(
+    client: Client, paths: NamespacePaths, match: str
+) -> None:
     query = {"resourceVersionMatch": match} if match else {}
-    reply = client.get(place.instancetypes(), resourceVersion="999999999", **query)
+    reply = client.get(paths.instancetypes(), resourceVersion="999999999", **query)
     assert reply.reason == (504, "Timeout")
     assert reply.headers["retry-after"] == "1"
     assert reply.tree["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
-    assert client.get(place.instancetypes("one"), resourceVersion="999999999").reason == (504, "Timeout")
-    assert client.get(place.instancetypes("one"), resourceVersion=revision(made)).status == 200
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
+    assert client.get(paths.instancetypes("one"), resourceVersion="999999999").reason == (504, "Timeout")
+    assert client.get(paths.instancetypes("one"), resourceVersion=revision(made)).status == 200
 
 
 @pytest.mark.parametrize(
@@ -165,15 +171,15 @@ def test_a_revision_in_the_future_is_504_and_to_be_asked_for_again(client: Clien
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(
-    client: Client, place: Place, query: Tree, refusal: tuple[int, str]
+    client: Client, paths: NamespacePaths, query: Tree, refusal: tuple[int, str]
 ) -> None:
-    assert client.get(place.instancetypes(), **query).reason == refusal
+    assert client.get(paths.instancetypes(), **query).reason == refusal
 
 
-def test_a_continuation_cannot_be_of_another_revision(client: Client, place: Place) -> None:
-    fill(client, place, 3)
-    token = client.get(place.instancetypes(), limit=1).tree["metadata"]["continue"]
-    reply = client.get(place.instancetypes(), limit=1, resourceVersion="5", **{"continue": token})
+def test_a_continuation_cannot_be_of_another_revision(client: Client, paths: NamespacePaths) -> None:
+    fill(client, paths, 3)
+    token = client.get(paths.instancetypes(), limit=1).tree["metadata"]["continue"]
+    reply = client.get(paths.instancetypes(), limit=1, resourceVersion="5", **{"continue": token})
     assert reply.reason == (400, "BadRequest")
 
 
@@ -187,10 +193,10 @@ def test_a_continuation_cannot_be_of_another_revision(client: Client, place: Pla
         pytest.param("!tier", ["zero"], id="absent"),
     ],
 )
-def test_labels_select(client: Client, place: Place, selector: str, expected: list[str]) -> None:
+def test_labels_select(client: Client, paths: NamespacePaths, selector: str, expected: list[str]) -> None:
     labels = {"zero": None, "one": {"tier": "a"}, "two": {"tier": "a"}, "three": {"tier": "b"}}
-    create(client, place.instancetypes(), *(build_instancetype(name, labels=own) for name, own in labels.items()))
-    assert names(client.get(place.instancetypes(), labelSelector=selector).tree) == expected
+    create(client, paths.instancetypes(), *(build_instancetype(name, labels=own) for name, own in labels.items()))
+    assert names(client.get(paths.instancetypes(), labelSelector=selector).tree) == expected
 
 
 @pytest.mark.parametrize(
@@ -203,21 +209,23 @@ def test_labels_select(client: Client, place: Place, selector: str, expected: li
         pytest.param("metadata.namespace=elsewhere", [], id="another namespace"),
     ],
 )
-def test_fields_select(client: Client, place: Place, selector: str, expected: list[str]) -> None:
-    fill(client, place, 3)
-    listing = client.get(place.instancetypes(), fieldSelector=selector).tree
+def test_fields_select(client: Client, paths: NamespacePaths, selector: str, expected: list[str]) -> None:
+    fill(client, paths, 3)
+    listing = client.get(paths.instancetypes(), fieldSelector=selector).tree
     assert names(listing) == expected
     assert int(revision(listing)) > 0
 
 
-def test_a_list_of_one_namespace_has_nothing_of_others(client: Client, place: Place) -> None:
-    fill(client, place, 1)
-    assert names(client.get(Place("default").instancetypes()).tree) == []
+def test_a_list_of_one_namespace_has_nothing_of_others(client: Client, paths: NamespacePaths) -> None:
+    fill(client, paths, 1)
+    assert names(client.get(NamespacePaths("default").instancetypes()).tree) == []
 
 
-def test_items_of_kubernetes_own_kinds_leave_it_to_the_list_to_say_what_they_are(client: Client, place: Place) -> None:
-    create(client, place.core("configmaps"), build_config())
-    listing = client.get(place.core("configmaps")).tree
+def test_items_of_kubernetes_own_kinds_leave_it_to_the_list_to_say_what_they_are(
+    client: Client, paths: NamespacePaths
+) -> None:
+    create(client, paths.core("configmaps"), build_config())
+    listing = client.get(paths.core("configmaps")).tree
     assert (listing["apiVersion"], listing["kind"]) == ("v1", "ConfigMapList")
     assert not {"apiVersion", "kind"} & listing["items"][0].keys()
     assert "continue" not in listing["metadata"]

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.integration.objects import CLUSTER_INSTANCETYPES, Place, build_config, build_instancetype, build_vm
-from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client, Reply, Tree
+from tests.integration.objects import CLUSTER_INSTANCETYPES, NamespacePaths, build_config, build_instancetype, build_vm
+from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client, Response, Tree
 
-PLACE = Place("default")
+PLACE = NamespacePaths("default")
 SETTINGS = settings(
     max_examples=200,
     deadline=None,
@@ -120,12 +120,12 @@ def broken_objects(draw: st.DrawFn) -> tuple[str, Any]:
     return path, broken
 
 
-def has_failed(reply: Reply) -> bool:
+def has_failed(reply: Response) -> bool:
     """Whether the server made a mistake; those that kube-apiserver calls its own have no reason."""
     return reply.status >= 500 and (not reply.body or b"InternalError" in reply.body)
 
 
-def check(reply: Reply) -> None:
+def check(reply: Response) -> None:
     """An answer that is none of the server's failures, and that clients can read."""
     assert not has_failed(reply), reply.body
     if reply.status >= 400 and reply.headers["content-type"] == "application/json":
@@ -272,7 +272,7 @@ def test_paths_of_any_kind_are_answered(client: Client, segments: list[str], met
         check(client.send(method, path, b"{}" if method != "GET" else None))
 
 
-Sender = Callable[[Client], Reply]
+Sender = Callable[[Client], Response]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Patches of every kind: what they change, what they may carry, and how they are refused."""
 
 import pytest
-from tests.integration.objects import Place, build_config, build_instancetype, build_vm, create, revision
+from tests.integration.objects import NamespacePaths, build_config, build_instancetype, build_vm, create, revision
 from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client, Tree
 
 
@@ -12,27 +12,29 @@ from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEG
         pytest.param(JSON_PATCH, [{"op": "replace", "path": "/spec/cpu/guest", "value": 2}], id="JSON"),
     ],
 )
-def test_a_patch_changes_what_it_names(client: Client, place: Place, media: str, patch: object) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
-    patched = client.patch(place.instancetypes("one"), patch, media).tree
+def test_a_patch_changes_what_it_names(client: Client, paths: NamespacePaths, media: str, patch: object) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
+    patched = client.patch(paths.instancetypes("one"), patch, media).tree
     assert patched["spec"] == {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}}
     assert patched["metadata"]["generation"] == 2
     assert int(revision(patched)) > int(revision(made))
 
 
-def test_a_strategic_patch_merges_lists_of_kubernetes_own_kinds_by_their_keys(client: Client, place: Place) -> None:
+def test_a_strategic_patch_merges_lists_of_kubernetes_own_kinds_by_their_keys(
+    client: Client, paths: NamespacePaths
+) -> None:
     ports = [{"name": "a", "port": 1}, {"name": "b", "port": 2}]
     body: Tree = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "one"}, "spec": {"ports": ports}}
-    create(client, place.core("services"), body)
+    create(client, paths.core("services"), body)
     patch = {"spec": {"ports": [{"port": 2, "name": "c"}, {"port": 1, "$patch": "delete"}]}}
-    patched = client.patch(place.core("services", "one"), patch, STRATEGIC_PATCH).tree
+    patched = client.patch(paths.core("services", "one"), patch, STRATEGIC_PATCH).tree
     assert patched["spec"]["ports"] == [{"name": "c", "port": 2}]
 
 
 @pytest.mark.parametrize("media", [STRATEGIC_PATCH, "application/json", "text/plain"])
-def test_other_patches_of_custom_resources_are_415(client: Client, place: Place, media: str) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    reply = client.patch(place.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}}, media)
+def test_other_patches_of_custom_resources_are_415(client: Client, paths: NamespacePaths, media: str) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    reply = client.patch(paths.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}}, media)
     assert reply.reason == (415, "UnsupportedMediaType")
     assert f"{JSON_PATCH}, {MERGE_PATCH}, {APPLY_PATCH}" in reply.tree["message"]
 
@@ -47,13 +49,13 @@ def test_other_patches_of_custom_resources_are_415(client: Client, place: Place,
     ],
 )
 def test_a_patch_may_say_what_it_expects(
-    client: Client, place: Place, metadata: Tree, refusal: tuple[int, str]
+    client: Client, paths: NamespacePaths, metadata: Tree, refusal: tuple[int, str]
 ) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     patch = {"metadata": metadata, "spec": {"cpu": {"guest": 2}}}
-    assert client.patch(place.instancetypes("one"), patch).reason == refusal
+    assert client.patch(paths.instancetypes("one"), patch).reason == refusal
     agreed = {"metadata": {"resourceVersion": revision(made), "uid": made["metadata"]["uid"], "name": "one"}}
-    assert client.patch(place.instancetypes("one"), agreed | {"spec": {"cpu": {"guest": 3}}}).status == 200
+    assert client.patch(paths.instancetypes("one"), agreed | {"spec": {"cpu": {"guest": 3}}}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -80,32 +82,32 @@ def test_a_patch_may_say_what_it_expects(
     ],
 )
 def test_patches_that_lead_nowhere_are_refused(
-    client: Client, place: Place, media: str, patch: object, refusal: tuple[int, str]
+    client: Client, paths: NamespacePaths, media: str, patch: object, refusal: tuple[int, str]
 ) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
-    assert client.patch(place.instancetypes("one"), patch, media).reason == refusal
-    assert client.get(place.instancetypes("one")).tree == made
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
+    assert client.patch(paths.instancetypes("one"), patch, media).reason == refusal
+    assert client.get(paths.instancetypes("one")).tree == made
 
 
 @pytest.mark.parametrize("patch", [{"kind": "Other"}, {"apiVersion": "v2"}], ids=["kind", "version"])
-def test_one_of_kubernetes_own_kinds_cannot_be_made_another(client: Client, place: Place, patch: Tree) -> None:
-    create(client, place.core("configmaps"), build_config("one"))
-    refused = client.patch(place.core("configmaps", "one"), patch)
+def test_one_of_kubernetes_own_kinds_cannot_be_made_another(client: Client, paths: NamespacePaths, patch: Tree) -> None:
+    create(client, paths.core("configmaps"), build_config("one"))
+    refused = client.patch(paths.core("configmaps", "one"), patch)
     assert (refused.reason, refused.tree["details"]["causes"][0]["field"]) == ((422, "Invalid"), "patch")
 
 
-def test_a_json_patch_that_cannot_be_made_has_empty_details(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    reply = client.patch(place.instancetypes("one"), [{"op": "remove", "path": "/nope"}], JSON_PATCH)
+def test_a_json_patch_that_cannot_be_made_has_empty_details(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    reply = client.patch(paths.instancetypes("one"), [{"op": "remove", "path": "/nope"}], JSON_PATCH)
     assert reply.tree["details"] == {}
 
 
-def test_unknown_fields_in_a_patch_are_warned_of_or_refused(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
+def test_unknown_fields_in_a_patch_are_warned_of_or_refused(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
     patch = {"spec": {"cpuu": 1}}
-    assert client.patch(place.instancetypes("one"), patch).warnings == ['unknown field \\"spec.cpuu\\"']
-    assert client.patch(place.instancetypes("one"), patch, fieldValidation="Ignore").warnings == []
-    assert client.patch(place.instancetypes("one"), patch, fieldValidation="Strict").reason == (422, "Invalid")
+    assert client.patch(paths.instancetypes("one"), patch).warnings == ['unknown field \\"spec.cpuu\\"']
+    assert client.patch(paths.instancetypes("one"), patch, fieldValidation="Ignore").warnings == []
+    assert client.patch(paths.instancetypes("one"), patch, fieldValidation="Strict").reason == (422, "Invalid")
 
 
 @pytest.mark.parametrize(
@@ -132,58 +134,58 @@ def test_unknown_fields_in_a_patch_are_warned_of_or_refused(client: Client, plac
     ],
 )
 def test_mistakes_in_a_patch_itself_are_warned_of_or_refused(
-    client: Client, place: Place, media: str, patch: bytes, warning: str
+    client: Client, paths: NamespacePaths, media: str, patch: bytes, warning: str
 ) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    assert client.patch(place.instancetypes("one"), patch, media, fieldValidation="Strict").reason == (422, "Invalid")
-    assert client.patch(place.instancetypes("one"), patch, media, fieldValidation="Ignore", dryRun="All").warnings == []
-    reply = client.patch(place.instancetypes("one"), patch, media)
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    assert client.patch(paths.instancetypes("one"), patch, media, fieldValidation="Strict").reason == (422, "Invalid")
+    assert client.patch(paths.instancetypes("one"), patch, media, fieldValidation="Ignore", dryRun="All").warnings == []
+    reply = client.patch(paths.instancetypes("one"), patch, media)
     assert (reply.warnings, reply.tree["spec"]["cpu"]) == ([warning], {"guest": 3})
 
 
 @pytest.mark.parametrize("field", ["labels", "annotations", "finalizers", "ownerReferences"])
-def test_metadata_never_says_that_it_has_none_of_something(client: Client, place: Place, field: str) -> None:
+def test_metadata_never_says_that_it_has_none_of_something(client: Client, paths: NamespacePaths, field: str) -> None:
     some: Tree = {
         "labels": {"a": "1"},
         "annotations": {"a": "1"},
         "finalizers": ["a.io/b"],
         "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"}],
     }
-    (made,) = create(client, place.instancetypes(), build_instancetype("one", **some))
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one", **some))
     empty = {"a": None} if isinstance(some[field], dict) else []
-    emptied = client.patch(place.instancetypes("one"), {"metadata": {field: empty}}).tree
+    emptied = client.patch(paths.instancetypes("one"), {"metadata": {field: empty}}).tree
     assert some.keys() - emptied["metadata"].keys() == {field}
     assert f"f:{field}" not in emptied["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"]
-    same = client.patch(place.instancetypes("one"), {"metadata": {field: type(some[field])()}}).tree
+    same = client.patch(paths.instancetypes("one"), {"metadata": {field: type(some[field])()}}).tree
     assert revision(same) == revision(emptied) != revision(made)
 
 
-def test_settings_without_content_have_no_place_for_it(client: Client, place: Place) -> None:
-    create(client, place.core("configmaps"), build_config("one", data={"a": "1"}) | {"binaryData": {}})
-    emptied = client.patch(place.core("configmaps", "one"), {"data": {"a": None}}).tree
+def test_settings_without_content_have_no_place_for_it(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.core("configmaps"), build_config("one", data={"a": "1"}) | {"binaryData": {}})
+    emptied = client.patch(paths.core("configmaps", "one"), {"data": {"a": None}}).tree
     assert emptied.keys() == {"apiVersion", "kind", "metadata"}
 
 
-def test_a_patch_of_nothing_is_404_or_400(client: Client, place: Place) -> None:
-    assert client.patch(place.instancetypes("none"), {}).reason == (404, "NotFound")
-    assert client.patch(place.instancetypes(), {}).reason == (400, "BadRequest")
+def test_a_patch_of_nothing_is_404_or_400(client: Client, paths: NamespacePaths) -> None:
+    assert client.patch(paths.instancetypes("none"), {}).reason == (404, "NotFound")
+    assert client.patch(paths.instancetypes(), {}).reason == (400, "BadRequest")
 
 
-def test_only_an_apply_can_be_forced(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    reply = client.patch(place.instancetypes("one"), {}, force="true")
+def test_only_an_apply_can_be_forced(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    reply = client.patch(paths.instancetypes("one"), {}, force="true")
     assert (reply.reason, reply.tree["details"]["kind"]) == ((422, "Invalid"), "PatchOptions")
 
 
-def test_a_patch_of_the_status_changes_the_status_alone(client: Client, place: Place) -> None:
-    (made,) = create(client, place.vms(), build_vm())
+def test_a_patch_of_the_status_changes_the_status_alone(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.vms(), build_vm())
     patch = {"spec": {"runStrategy": "Always"}, "status": {"printableStatus": "Odd"}}
-    patched = client.patch(f"{place.vms('vm1')}/status", patch).tree
+    patched = client.patch(f"{paths.vms('vm1')}/status", patch).tree
     assert (patched["spec"], patched["status"]) == (made["spec"], {"printableStatus": "Odd"})
 
 
-def test_a_dry_run_changes_nothing(client: Client, place: Place) -> None:
-    (made,) = create(client, place.core("configmaps"), build_config())
-    shown = client.patch(place.core("configmaps", "settings"), {"data": {"b": "2"}}, dryRun="All").tree
+def test_a_dry_run_changes_nothing(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.core("configmaps"), build_config())
+    shown = client.patch(paths.core("configmaps", "settings"), {"data": {"b": "2"}}, dryRun="All").tree
     assert (shown["data"], revision(shown)) == ({"a": "1", "b": "2"}, revision(made))
-    assert client.get(place.core("configmaps", "settings")).tree == made
+    assert client.get(paths.core("configmaps", "settings")).tree == made

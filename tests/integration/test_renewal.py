@@ -10,8 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.support.loopback import PATIENCE
-from tests.support.worlds import run
+from tests.support.loopback import TIMEOUT
+from tests.support.systems import run
 
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.standalone.server import Ready, Settings, serve
@@ -26,7 +26,7 @@ class Visitor:
         place = urlsplit(ready.url)
         context = ssl.create_default_context(cafile=str(directory / "pki" / "ca.crt"))
         self._connection = http.client.HTTPSConnection(
-            place.hostname or "", place.port, context=context, timeout=PATIENCE
+            place.hostname or "", place.port, context=context, timeout=TIMEOUT
         )
         self._headers = {"Authorization": f"Bearer {find_token(ready.kubeconfig.read_text())}"}
         self._connection.connect()
@@ -70,7 +70,7 @@ def scenario(ready: Ready, directory: Path) -> None:
     with closing(Visitor(ready, directory)) as kept, closing(Visitor(ready, directory)) as watching:
         port = kept.local_port
         stream = watching.watch("/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=60")
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while read_serial(ready, directory) == kept.serial:
             assert time.monotonic() < deadline, "the certificate is not renewed"
             time.sleep(0.2)

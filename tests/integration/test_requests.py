@@ -7,13 +7,13 @@ import pytest
 from tests.integration.objects import (
     CLUSTER_INSTANCETYPES,
     GROUP,
-    Place,
+    NamespacePaths,
     build_config,
     build_instancetype,
     create,
     names,
 )
-from tests.support.loopback import Client, Serving
+from tests.support.loopback import Client, LoopbackServer
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
@@ -65,16 +65,16 @@ def test_where_kubernetes_own_kinds_are_it_is_a_404_with_a_status(client: Client
     assert (reply.reason, reply.tree["details"]) == ((404, "NotFound"), {})
 
 
-def test_an_object_that_is_not_there_is_a_404_that_names_it(client: Client, place: Place) -> None:
-    reply = client.get(place.instancetypes("none"))
+def test_an_object_that_is_not_there_is_a_404_that_names_it(client: Client, paths: NamespacePaths) -> None:
+    reply = client.get(paths.instancetypes("none"))
     details = {"name": "none", "group": GROUP, "kind": "virtualmachineinstancetypes"}
     assert (reply.reason, reply.tree["details"]) == ((404, "NotFound"), details)
     assert reply.tree["message"] == f'virtualmachineinstancetypes.{GROUP} "none" not found'
 
 
-def test_a_subresource_that_there_is_not_is_a_404_that_names_the_object(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    assert client.get(f"{place.instancetypes('one')}/scale").tree["details"]["name"] == "one"
+def test_a_subresource_that_there_is_not_is_a_404_that_names_the_object(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    assert client.get(f"{paths.instancetypes('one')}/scale").tree["details"]["name"] == "one"
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ def test_of_several_forms_a_client_says_which_it_likes_best(client: Client, acce
         assert client.get(path, accept=accept).headers["content-type"] == media
 
 
-def test_forms_of_lists_are_not_those_of_objects(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    create(client, place.core("configmaps"), build_config("one"))
-    assert client.get(place.instancetypes(), accept=PARTIAL).reason == (406, "NotAcceptable")
-    assert client.get(place.core("configmaps", "one"), accept=PARTIAL_LIST).reason == (406, "NotAcceptable")
-    assert client.get(place.instancetypes("one"), accept=PARTIAL_LIST).reason == (500, "")
+def test_forms_of_lists_are_not_those_of_objects(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    create(client, paths.core("configmaps"), build_config("one"))
+    assert client.get(paths.instancetypes(), accept=PARTIAL).reason == (406, "NotAcceptable")
+    assert client.get(paths.core("configmaps", "one"), accept=PARTIAL_LIST).reason == (406, "NotAcceptable")
+    assert client.get(paths.instancetypes("one"), accept=PARTIAL_LIST).reason == (500, "")
 
 
 def test_rows_have_metadata_unless_something_else_is_asked_for(client: Client) -> None:
@@ -146,8 +146,8 @@ def test_a_head_is_a_get_without_its_body(client: Client, path: str) -> None:
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/vnd.kubernetes.protobuf", "application/json;as=Odd;v=v1"])
-def test_a_form_that_there_is_not_is_406(client: Client, place: Place, accept: str) -> None:
-    assert client.get(place.instancetypes(), accept=accept).reason == (406, "NotAcceptable")
+def test_a_form_that_there_is_not_is_406(client: Client, paths: NamespacePaths, accept: str) -> None:
+    assert client.get(paths.instancetypes(), accept=accept).reason == (406, "NotAcceptable")
 
 
 @pytest.mark.parametrize(
@@ -155,58 +155,58 @@ def test_a_form_that_there_is_not_is_406(client: Client, place: Place, accept: s
     ["*/*", "application/*", "", "application/vnd.kubernetes.protobuf,application/json", f"{TABLE}x,application/json"],
 )
 def test_a_form_that_there_is_is_found_among_those_that_there_are_not(
-    client: Client, place: Place, accept: str
+    client: Client, paths: NamespacePaths, accept: str
 ) -> None:
-    assert names(client.get(place.instancetypes(), accept=accept).tree) == []
+    assert names(client.get(paths.instancetypes(), accept=accept).tree) == []
 
 
 @pytest.mark.parametrize("media", ["text/plain", "application/xml", "application/vnd.kubernetes.protobuf"])
-def test_a_body_of_another_type_is_415(client: Client, place: Place, media: str) -> None:
-    reply = client.send("POST", place.instancetypes(), build_instancetype(), headers={"Content-Type": media})
+def test_a_body_of_another_type_is_415(client: Client, paths: NamespacePaths, media: str) -> None:
+    reply = client.send("POST", paths.instancetypes(), build_instancetype(), headers={"Content-Type": media})
     assert reply.reason == (415, "UnsupportedMediaType")
 
 
 @pytest.mark.parametrize("media", ["application/json; charset=utf-8", "APPLICATION/JSON", ""])
-def test_json_goes_by_several_names(client: Client, place: Place, media: str) -> None:
-    reply = client.send("POST", place.instancetypes(), build_instancetype(), headers={"Content-Type": media})
+def test_json_goes_by_several_names(client: Client, paths: NamespacePaths, media: str) -> None:
+    reply = client.send("POST", paths.instancetypes(), build_instancetype(), headers={"Content-Type": media})
     assert reply.status == 201
 
 
-def test_a_table_has_null_where_an_object_says_nothing(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    table = client.get(place.instancetypes(), accept=TABLE).tree
+def test_a_table_has_null_where_an_object_says_nothing(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    table = client.get(paths.instancetypes(), accept=TABLE).tree
     columns = [column["name"] for column in table["columnDefinitions"]]
     cells = dict(zip(columns, table["rows"][0]["cells"], strict=True))
     assert (cells["Name"], cells["vCPU"], cells["Memory"]) == ("one", 1, "1Gi")
     assert None in cells.values()
     assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
-    whole = client.get(place.instancetypes("one"), accept=TABLE, includeObject="Object").tree
+    whole = client.get(paths.instancetypes("one"), accept=TABLE, includeObject="Object").tree
     assert whole["rows"][0]["object"]["spec"]["cpu"] == {"guest": 1}
-    none = client.get(place.instancetypes("one"), accept=TABLE, includeObject="None").tree
+    none = client.get(paths.instancetypes("one"), accept=TABLE, includeObject="None").tree
     assert none["rows"][0]["object"] is None
-    assert client.get(place.instancetypes("one"), accept=TABLE, includeObject="Odd").reason == (400, "BadRequest")
+    assert client.get(paths.instancetypes("one"), accept=TABLE, includeObject="Odd").reason == (400, "BadRequest")
 
 
-def test_metadata_can_be_had_alone(client: Client, place: Place) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+def test_metadata_can_be_had_alone(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     head = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
-    assert client.get(place.instancetypes("one"), accept=PARTIAL).tree == {**head, "metadata": made["metadata"]}
-    listing = client.get(place.instancetypes(), accept=PARTIAL_LIST).tree
+    assert client.get(paths.instancetypes("one"), accept=PARTIAL).tree == {**head, "metadata": made["metadata"]}
+    listing = client.get(paths.instancetypes(), accept=PARTIAL_LIST).tree
     assert (listing["kind"], listing["items"]) == (
         "PartialObjectMetadataList",
         [{**head, "metadata": made["metadata"]}],
     )
 
 
-def test_what_is_large_is_compressed_for_those_who_can_read_that(client: Client, place: Place) -> None:
-    create(client, place.core("configmaps"), build_config("big", data={"a": "x" * 200_000}), build_config("small"))
+def test_what_is_large_is_compressed_for_those_who_can_read_that(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.core("configmaps"), build_config("big", data={"a": "x" * 200_000}), build_config("small"))
     headers = {"Accept-Encoding": "gzip"}
-    packed = client.send("GET", place.core("configmaps", "big"), headers=headers)
+    packed = client.send("GET", paths.core("configmaps", "big"), headers=headers)
     assert packed.headers["content-encoding"] == "gzip"
     assert len(packed.body) < 10_000
-    assert json.loads(gzip.decompress(packed.body)) == client.get(place.core("configmaps", "big")).tree
-    assert client.send("GET", place.core("configmaps", "small"), headers=headers).headers["content-encoding"] is None
-    assert client.get(place.core("configmaps", "big")).headers["content-encoding"] is None
+    assert json.loads(gzip.decompress(packed.body)) == client.get(paths.core("configmaps", "big")).tree
+    assert client.send("GET", paths.core("configmaps", "small"), headers=headers).headers["content-encoding"] is None
+    assert client.get(paths.core("configmaps", "big")).headers["content-encoding"] is None
 
 
 def test_discovery_is_tagged_and_echoes_the_form_that_was_asked_for(client: Client) -> None:
@@ -218,11 +218,11 @@ def test_discovery_is_tagged_and_echoes_the_form_that_was_asked_for(client: Clie
     assert client.get("/apis").tree["kind"] == "APIGroupList"
 
 
-def test_nothing_is_said_to_those_who_do_not_say_who_they_are(serving: Serving, client: Client) -> None:
+def test_nothing_is_said_to_those_who_do_not_say_who_they_are(server: LoopbackServer, client: Client) -> None:
     assert client.send("GET", "/api/v1/namespaces", headers={"Authorization": ""}).reason == (401, "Unauthorized")
     assert client.send("GET", "/healthz", headers={"Authorization": ""}).body == b"ok"
-    assert serving.port
+    assert server.port
 
 
-def test_answers_are_not_to_be_kept(client: Client, place: Place) -> None:
-    assert client.get(place.instancetypes()).headers["cache-control"] == "no-cache, private"
+def test_answers_are_not_to_be_kept(client: Client, paths: NamespacePaths) -> None:
+    assert client.get(paths.instancetypes()).headers["cache-control"] == "no-cache, private"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.objects import build_config, create, names, revision
-from tests.support.loopback import Client, Serving, Tree
+from tests.support.loopback import Client, LoopbackServer, Tree
 
 from virtshape.standalone.backup import copy_system
 
@@ -20,8 +20,8 @@ def read_events(client: Client, since: str) -> list[tuple[str, int, str]]:
 @pytest.fixture
 def original(tmp_path: Path) -> tuple[Path, list[str], str]:
     """A copy, made while the original runs; revisions of the original before and after that; a continue token of it."""
-    with Serving(tmp_path / "data") as serving:
-        client = serving.connect()
+    with LoopbackServer(tmp_path / "data") as server:
+        client = server.connect()
         create(client, CONFIGS, build_config("a"), build_config("b"))
         before = revision(client.get(CONFIGS).tree)
         copy_system(tmp_path / "data", tmp_path / "copy")
@@ -35,8 +35,8 @@ def test_clients_of_the_original_learn_from_a_copy_that_they_must_list_again(
     original: tuple[Path, list[str], str],
 ) -> None:
     copy, known, token = original
-    with Serving(copy) as serving:
-        client = serving.connect()
+    with LoopbackServer(copy) as server:
+        client = server.connect()
         create(client, CONFIGS, *[build_config(f"other-{number}") for number in range(20)])
         for since in known:
             assert read_events(client, since) == [("ERROR", 410, "Expired")]
@@ -60,8 +60,8 @@ def test_copies_of_one_original_never_use_the_same_revision(original: tuple[Path
     copy_system(copy, copy.with_name("second"))
     seen = [int(known[-1])]
     for directory in (copy, copy.with_name("second")):
-        with Serving(directory) as serving:
-            client = serving.connect()
+        with LoopbackServer(directory) as server:
+            client = server.connect()
             assert int(revision(client.get(CONFIGS).tree)) > max(seen)
             create(client, CONFIGS, *[build_config(f"n-{number}") for number in range(20)])
             seen.append(int(revision(client.get(CONFIGS).tree)))
@@ -70,12 +70,12 @@ def test_copies_of_one_original_never_use_the_same_revision(original: tuple[Path
 
 def test_a_copy_that_was_run_continues_where_it_stopped(original: tuple[Path, list[str], str]) -> None:
     copy, _, _ = original
-    with Serving(copy) as serving:
-        client = serving.connect()
+    with LoopbackServer(copy) as server:
+        client = server.connect()
         last = revision(client.get(CONFIGS).tree)
         client.close()
-    with Serving(copy) as serving:
-        client = serving.connect()
+    with LoopbackServer(copy) as server:
+        client = server.connect()
         with client.watch(CONFIGS, resourceVersion=last) as watch:
             create(client, CONFIGS, build_config("new"))
             assert [event["type"] for event in watch.read(1)] == ["ADDED"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.support.loopback import Client, Reply, Tree
+from tests.support.loopback import Client, Response, Tree
 
 PATH = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt"
 OLDER = "/apis/kubevirt.io/v1alpha3/namespaces/kubevirt/kubevirts/kubevirt"
@@ -20,7 +20,7 @@ def _restored(client: Client) -> Iterator[None]:
     assert client.put(PATH, {**after, "spec": before["spec"]}).status == 200
 
 
-def write(client: Client, way: str) -> Reply:
+def write(client: Client, way: str) -> Response:
     whole = client.get(PATH).tree
     match way:
         case "put":

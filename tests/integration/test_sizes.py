@@ -5,16 +5,16 @@ import json
 import time
 
 import pytest
-from tests.integration.objects import Place, build_config, build_vm, create, revision
+from tests.integration.objects import NamespacePaths, build_config, build_vm, create, revision
 from tests.support.loopback import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
-    PATIENCE,
     STRATEGIC_PATCH,
+    TIMEOUT,
     Client,
-    Reply,
-    Serving,
+    LoopbackServer,
+    Response,
 )
 
 from virtshape.apiserver.limits import LARGEST_OBJECT
@@ -27,7 +27,7 @@ YAML = "application/yaml"
 TOO_LARGE = (413, "RequestEntityTooLarge")
 
 
-def send_yaml(client: Client, path: str, text: str) -> Reply:
+def send_yaml(client: Client, path: str, text: str) -> Response:
     return client.send("POST", path, text.encode(), headers={"Content-Type": YAML})
 
 
@@ -37,25 +37,25 @@ def with_size(size: int) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("query", [{}, {"dryRun": "All"}], ids=["stored", "dry run"])
-def test_an_object_is_created_up_to_the_limit(client: Client, place: Place, query: dict[str, str]) -> None:
+def test_an_object_is_created_up_to_the_limit(client: Client, paths: NamespacePaths, query: dict[str, str]) -> None:
     vm = build_vm()
     vm["spec"]["template"] |= with_size(LARGEST_OBJECT)["spec"]["template"]  # type: ignore[index]
-    refused = client.post(place.vms(), vm, **query)
+    refused = client.post(paths.vms(), vm, **query)
     assert refused.reason == TOO_LARGE
     message = refused.tree["message"]
     assert message.startswith(
         'Request entity too large: etcdserver: request is too large: virtualmachines.kubevirt.io "vm1" has 15'
     )
     assert message.endswith(f" bytes, limit is {LARGEST_OBJECT}")
-    assert client.get(place.vms("vm1")).status == 404
+    assert client.get(paths.vms("vm1")).status == 404
     vm["spec"]["template"] |= with_size(LARGEST_OBJECT - 10 * KIB)["spec"]["template"]  # type: ignore[index]
-    assert client.post(place.vms(), vm, **query).status == 201
+    assert client.post(paths.vms(), vm, **query).status == 201
 
 
 @pytest.mark.parametrize("media", [MERGE_PATCH, JSON_PATCH, APPLY_PATCH, "update"])
-def test_no_write_grows_an_object_beyond_the_limit(client: Client, place: Place, media: str) -> None:
-    (made,) = create(client, place.vms(), build_vm())
-    path, grown = place.vms("vm1"), with_size(LARGEST_OBJECT)
+def test_no_write_grows_an_object_beyond_the_limit(client: Client, paths: NamespacePaths, media: str) -> None:
+    (made,) = create(client, paths.vms(), build_vm())
+    path, grown = paths.vms("vm1"), with_size(LARGEST_OBJECT)
     match media:
         case "update":
             made["spec"]["template"] |= grown["spec"]["template"]  # type: ignore[index]
@@ -76,26 +76,28 @@ def test_no_write_grows_an_object_beyond_the_limit(client: Client, place: Place,
     assert revision(client.get(path).tree) == revision(made)
 
 
-def test_a_status_is_within_the_limit_too(client: Client, place: Place) -> None:
-    create(client, place.vms(), build_vm())
+def test_a_status_is_within_the_limit_too(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.vms(), build_vm())
     conditions = [{"type": "Ready", "status": "True", "message": "x" * LARGEST_OBJECT}]
-    reply = client.patch(place.vms("vm1/status"), {"status": {"conditions": conditions}})
+    reply = client.patch(paths.vms("vm1/status"), {"status": {"conditions": conditions}})
     assert reply.reason == TOO_LARGE
 
 
-def test_many_small_patches_cannot_make_a_large_object(client: Client, place: Place) -> None:
-    create(client, place.vms(), build_vm())
+def test_many_small_patches_cannot_make_a_large_object(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.vms(), build_vm())
     codes = []
     for number in range(8):
         patch = {"spec": {"template": {"metadata": {"annotations": {f"a{number}": "x" * 300 * KIB}}}}}
-        codes.append(client.patch(place.vms("vm1"), patch).status)
+        codes.append(client.patch(paths.vms("vm1"), patch).status)
     assert codes == [200] * 5 + [413] * 3
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
 @pytest.mark.parametrize("media", [MERGE_PATCH, STRATEGIC_PATCH])
-def test_data_of_config_maps_and_secrets_is_at_most_1_mib(client: Client, place: Place, kind: str, media: str) -> None:
-    path, field = place.core(f"{kind.lower()}s"), "data" if kind == "ConfigMap" else "stringData"
+def test_data_of_config_maps_and_secrets_is_at_most_1_mib(
+    client: Client, paths: NamespacePaths, kind: str, media: str
+) -> None:
+    path, field = paths.core(f"{kind.lower()}s"), "data" if kind == "ConfigMap" else "stringData"
     tree = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}}
     refused = client.post(path, {**tree, field: {"a": "x" * MOST_DATA_BYTES, "b": "x"}})
     where = "[]" if kind == "ConfigMap" else "data"
@@ -105,26 +107,26 @@ def test_data_of_config_maps_and_secrets_is_at_most_1_mib(client: Client, place:
     assert client.patch(f"{path}/x", {field: {"b": "x"}}, media).reason == (422, "Invalid")
 
 
-def test_annotations_are_at_most_256_kib_in_every_write(client: Client, place: Place) -> None:
-    (made,) = create(client, place.core("configmaps"), build_config(annotations={"a": "x" * (256 * KIB - 1)}))
+def test_annotations_are_at_most_256_kib_in_every_write(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.core("configmaps"), build_config(annotations={"a": "x" * (256 * KIB - 1)}))
     patch = {"metadata": {"annotations": {"b": ""}}}
-    refused = client.patch(place.core("configmaps", "settings"), patch)
+    refused = client.patch(paths.core("configmaps", "settings"), patch)
     assert refused.reason == (422, "Invalid")
     assert "metadata.annotations: Too long: may not be more than 262144 bytes" in refused.tree["message"]
     made["metadata"]["annotations"]["b"] = ""
-    assert client.put(place.core("configmaps", "settings"), made).reason == (422, "Invalid")
+    assert client.put(paths.core("configmaps", "settings"), made).reason == (422, "Invalid")
 
 
 def test_an_object_from_before_the_limit_may_shrink_and_go_but_not_grow(
-    serving: Serving, client: Client, place: Place
+    server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
-    (made,) = create(client, place.vms(), build_vm(finalizers=["example.com/wait"]))
+    (made,) = create(client, paths.vms(), build_vm(finalizers=["example.com/wait"]))
     made["spec"]["template"] |= with_size(2 * LARGEST_OBJECT)["spec"]["template"]  # type: ignore[index]
-    key = Key("virtualmachines.kubevirt.io", place.namespace, "vm1")
+    key = Key("virtualmachines.kubevirt.io", paths.namespace, "vm1")
     write = make_write(key, int(revision(made)), made, largest=None)
-    loop = serving._loop  # noqa: SLF001 - what the API refuses is written to the store itself
-    asyncio.run_coroutine_threadsafe(serving.system.store.write(write), loop).result(PATIENCE)
-    path = place.vms("vm1")
+    loop = server._loop  # noqa: SLF001 - what the API refuses is written to the store itself
+    asyncio.run_coroutine_threadsafe(server.system.store.write(write), loop).result(TIMEOUT)
+    path = paths.vms("vm1")
     assert client.patch(path, {"metadata": {"labels": {"a": "b"}}}).reason == TOO_LARGE
     assert client.delete(path).status == 200
     assert client.patch(path, {"metadata": {"finalizers": None}}).status == 200
@@ -140,40 +142,40 @@ def test_an_object_from_before_the_limit_may_shrink_and_go_but_not_grow(
         pytest.param("a: &x [{}]\nb: [{}]".format("y," * 30_000, "*x," * 1000), id="lists"),
     ],
 )
-def test_yaml_aliases_cannot_make_a_small_body_large(client: Client, place: Place, text: str) -> None:
+def test_yaml_aliases_cannot_make_a_small_body_large(client: Client, paths: NamespacePaths, text: str) -> None:
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {}\n"
     began = time.monotonic()
-    reply = send_yaml(client, place.core("configmaps"), head + text)
+    reply = send_yaml(client, paths.core("configmaps"), head + text)
     assert reply.reason == (400, "BadRequest")
     assert "the aliases of this document stand for more than " in reply.tree["message"]
     assert time.monotonic() - began < 5
 
 
-def test_yaml_aliases_of_ordinary_size_are_resolved(client: Client, place: Place) -> None:
+def test_yaml_aliases_of_ordinary_size_are_resolved(client: Client, paths: NamespacePaths) -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: &x hello, b: *x, c: *x}\n"
-    assert send_yaml(client, place.core("configmaps"), text).tree["data"] == dict.fromkeys("abc", "hello")
+    assert send_yaml(client, paths.core("configmaps"), text).tree["data"] == dict.fromkeys("abc", "hello")
 
 
-def test_a_repeated_key_among_many_is_found_quickly(client: Client, place: Place) -> None:
+def test_a_repeated_key_among_many_is_found_quickly(client: Client, paths: NamespacePaths) -> None:
     members = ",".join(f'"k{number}": ""' for number in range(100_000))
     text = f'{{"apiVersion": "v1", "kind": "ConfigMap", "data": {{{members}, "k99999": ""}}}}'
     began = time.monotonic()
-    reply = send_yaml(client, place.core("configmaps"), text)
+    reply = send_yaml(client, paths.core("configmaps"), text)
     assert (reply.reason, "k99999" in reply.tree["message"]) == ((400, "BadRequest"), True)
     assert time.monotonic() - began < 10
 
 
 def test_the_store_keeps_a_limited_number_of_bytes_of_history(
-    serving: Serving, client: Client, place: Place, monkeypatch: pytest.MonkeyPatch
+    server: LoopbackServer, client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = serving.system.store
+    store = server.system.store
     monkeypatch.setattr(store._history, "_limit", 4 * KIB * KIB)  # noqa: SLF001
-    create(client, place.core("configmaps"), build_config())
-    path = place.core("configmaps", "settings")
+    create(client, paths.core("configmaps"), build_config())
+    path = paths.core("configmaps", "settings")
     for number in range(20):
         assert client.patch(path, {"data": {"a": f"{number}" + "x" * 900 * KIB}}).status == 200
     oldest = store.oldest
-    rows = asyncio.run_coroutine_threadsafe(_measure(store), serving._loop).result(PATIENCE)  # noqa: SLF001
+    rows = asyncio.run_coroutine_threadsafe(_measure(store), server._loop).result(TIMEOUT)  # noqa: SLF001
     assert oldest > 0
     assert rows < 8 * KIB * KIB
     assert json.loads(client.get(path).body)["data"]["a"].startswith("19x")

@@ -3,8 +3,16 @@
 import threading
 
 import pytest
-from tests.integration.objects import GROUP, Place, build_config, build_instancetype, build_vm, create, revision
-from tests.support.loopback import Client, Serving, Tree
+from tests.integration.objects import (
+    GROUP,
+    NamespacePaths,
+    build_config,
+    build_instancetype,
+    build_vm,
+    create,
+    revision,
+)
+from tests.support.loopback import Client, LoopbackServer, Tree
 
 
 def with_metadata(tree: Tree, **metadata: object) -> Tree:
@@ -15,12 +23,12 @@ def with_guest(tree: Tree, guest: int) -> Tree:
     return {**tree, "spec": {**tree["spec"], "cpu": {"guest": guest}}}
 
 
-def test_an_update_replaces_all_that_is_the_clients(client: Client, place: Place) -> None:
+def test_an_update_replaces_all_that_is_the_clients(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(
-        client, place.instancetypes(), build_instancetype("one", labels={"a": "1"}, annotations={"b": "2"})
+        client, paths.instancetypes(), build_instancetype("one", labels={"a": "1"}, annotations={"b": "2"})
     )
     sent = with_guest(build_instancetype("one", labels={"c": "3"}, resourceVersion=revision(made)), 4)
-    updated = client.put(place.instancetypes("one"), sent).tree
+    updated = client.put(paths.instancetypes("one"), sent).tree
     assert (updated["metadata"]["labels"], updated["spec"]["cpu"]) == ({"c": "3"}, {"guest": 4})
     assert "annotations" not in updated["metadata"]
     assert [updated["metadata"][field] for field in ("uid", "creationTimestamp")] == [
@@ -29,10 +37,10 @@ def test_an_update_replaces_all_that_is_the_clients(client: Client, place: Place
     assert int(revision(updated)) > int(revision(made))
 
 
-def test_what_the_server_says_cannot_be_changed(client: Client, place: Place) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+def test_what_the_server_says_cannot_be_changed(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     sent = with_metadata(made, creationTimestamp="2001-01-01T00:00:00Z", generation=99, selfLink="/x")
-    assert client.put(place.instancetypes("one"), sent).tree == made
+    assert client.put(paths.instancetypes("one"), sent).tree == made
 
 
 @pytest.mark.parametrize(
@@ -50,112 +58,114 @@ def test_what_the_server_says_cannot_be_changed(client: Client, place: Place) ->
     ],
 )
 def test_another_address_or_state_is_refused(
-    client: Client, place: Place, metadata: Tree, refusal: tuple[int, str]
+    client: Client, paths: NamespacePaths, metadata: Tree, refusal: tuple[int, str]
 ) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     sent = with_metadata(with_guest(made, 2), **metadata)
-    refused = client.put(place.instancetypes("one"), sent)
+    refused = client.put(paths.instancetypes("one"), sent)
     assert refused.reason == refusal
     if refusal == (409, "Conflict"):
         details = {"name": "one", "group": GROUP, "kind": "virtualmachineinstancetypes"}
         assert refused.tree["details"] == details
-    assert client.get(place.instancetypes("one")).tree == made
+    assert client.get(paths.instancetypes("one")).tree == made
 
 
-def test_an_object_that_is_not_there_cannot_be_updated(client: Client, place: Place) -> None:
+def test_an_object_that_is_not_there_cannot_be_updated(client: Client, paths: NamespacePaths) -> None:
     sent = build_instancetype("one", resourceVersion="1")
-    assert client.put(place.instancetypes("one"), sent).reason == (404, "NotFound")
-    assert client.put(place.instancetypes(), sent).reason == (400, "BadRequest")
+    assert client.put(paths.instancetypes("one"), sent).reason == (404, "NotFound")
+    assert client.put(paths.instancetypes(), sent).reason == (400, "BadRequest")
 
 
-def test_a_missing_revision_is_told_of_the_resource(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
+def test_a_missing_revision_is_told_of_the_resource(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
     for refused in (
-        client.put(place.instancetypes("one"), build_instancetype("one")),
-        client.patch(place.instancetypes("one"), {"metadata": {"resourceVersion": None, "labels": {"a": "b"}}}),
+        client.put(paths.instancetypes("one"), build_instancetype("one")),
+        client.patch(paths.instancetypes("one"), {"metadata": {"resourceVersion": None, "labels": {"a": "b"}}}),
     ):
         details = refused.tree["details"]
         assert (refused.reason, details["kind"]) == ((422, "Invalid"), "virtualmachineinstancetypes")
         assert [cause["field"] for cause in details["causes"]] == ["metadata.resourceVersion"]
 
 
-def test_kubernetes_own_kinds_can_be_replaced_without_a_revision(client: Client, place: Place) -> None:
-    create(client, place.core("configmaps"), build_config())
-    assert client.put(place.core("configmaps", "settings"), build_config(data={"b": "2"})).tree["data"] == {"b": "2"}
+def test_kubernetes_own_kinds_can_be_replaced_without_a_revision(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.core("configmaps"), build_config())
+    assert client.put(paths.core("configmaps", "settings"), build_config(data={"b": "2"})).tree["data"] == {"b": "2"}
 
 
-def test_generations_count_changes_of_what_is_wanted(client: Client, place: Place) -> None:
-    (made,) = create(client, place.vms(), build_vm())
-    labelled = client.put(place.vms("vm1"), with_metadata(made, labels={"a": "b"})).tree
-    reported = client.patch(f"{place.vms('vm1')}/status", {"status": {"created": True}}).tree
-    changed = client.patch(place.vms("vm1"), {"spec": {"runStrategy": "Always"}}).tree
+def test_generations_count_changes_of_what_is_wanted(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.vms(), build_vm())
+    labelled = client.put(paths.vms("vm1"), with_metadata(made, labels={"a": "b"})).tree
+    reported = client.patch(f"{paths.vms('vm1')}/status", {"status": {"created": True}}).tree
+    changed = client.patch(paths.vms("vm1"), {"spec": {"runStrategy": "Always"}}).tree
     assert [tree["metadata"]["generation"] for tree in (made, labelled, reported, changed)] == [1, 1, 1, 2]
 
 
-def test_a_write_that_changes_nothing_keeps_the_revision(serving: Serving, client: Client, place: Place) -> None:
-    (made,) = create(client, place.vms(), build_vm())
+def test_a_write_that_changes_nothing_keeps_the_revision(
+    server: LoopbackServer, client: Client, paths: NamespacePaths
+) -> None:
+    (made,) = create(client, paths.vms(), build_vm())
     reordered = dict(reversed(made.items()))
-    before = serving.system.store.revision
+    before = server.system.store.revision
     answers = [
-        client.put(place.vms("vm1"), reordered),
-        client.patch(place.vms("vm1"), {"spec": made["spec"]}),
-        client.patch(place.vms("vm1"), [], "application/json-patch+json"),
-        client.put(f"{place.vms('vm1')}/status", made),
+        client.put(paths.vms("vm1"), reordered),
+        client.patch(paths.vms("vm1"), {"spec": made["spec"]}),
+        client.patch(paths.vms("vm1"), [], "application/json-patch+json"),
+        client.put(f"{paths.vms('vm1')}/status", made),
     ]
     assert [answer.tree for answer in answers] == [made] * 4
-    assert serving.system.store.revision == before
+    assert server.system.store.revision == before
 
 
-def test_a_dry_run_shows_what_would_be_with_the_revision_that_is(client: Client, place: Place) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
-    shown = client.put(place.instancetypes("one"), with_guest(made, 8), dryRun="All").tree
+def test_a_dry_run_shows_what_would_be_with_the_revision_that_is(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
+    shown = client.put(paths.instancetypes("one"), with_guest(made, 8), dryRun="All").tree
     assert (shown["spec"]["cpu"], revision(shown)) == ({"guest": 8}, revision(made))
     assert shown["metadata"]["generation"] == 2
-    assert client.get(place.instancetypes("one")).tree == made
+    assert client.get(paths.instancetypes("one")).tree == made
 
 
-def test_of_the_status_only_the_status_is_taken(client: Client, place: Place) -> None:
-    (made,) = create(client, place.vms(), build_vm())
+def test_of_the_status_only_the_status_is_taken(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.vms(), build_vm())
     sent = {**with_metadata(made, labels={"a": "b"}), "status": {"created": True}}
     sent["spec"] = {**sent["spec"], "runStrategy": "Always"}
-    updated = client.put(f"{place.vms('vm1')}/status", sent).tree
+    updated = client.put(f"{paths.vms('vm1')}/status", sent).tree
     assert (updated["spec"], updated["status"]) == (made["spec"], {"created": True})
     assert "labels" not in updated["metadata"]
-    assert client.get(f"{place.vms('vm1')}/status").tree == updated
+    assert client.get(f"{paths.vms('vm1')}/status").tree == updated
 
 
-def test_all_but_the_status_leaves_the_status(client: Client, place: Place) -> None:
-    create(client, place.vms(), build_vm())
-    reported = client.patch(f"{place.vms('vm1')}/status", {"status": {"created": True}}).tree
-    changed = client.put(place.vms("vm1"), {**with_metadata(reported, labels={"a": "b"}), "status": {"ready": True}})
+def test_all_but_the_status_leaves_the_status(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.vms(), build_vm())
+    reported = client.patch(f"{paths.vms('vm1')}/status", {"status": {"created": True}}).tree
+    changed = client.put(paths.vms("vm1"), {**with_metadata(reported, labels={"a": "b"}), "status": {"ready": True}})
     assert (changed.tree["status"], changed.tree["metadata"]["labels"]) == ({"created": True}, {"a": "b"})
 
 
-def test_a_status_of_an_older_revision_is_a_conflict(client: Client, place: Place) -> None:
-    (made,) = create(client, place.vms(), build_vm())
-    client.patch(place.vms("vm1"), {"metadata": {"labels": {"a": "b"}}})
-    assert client.put(f"{place.vms('vm1')}/status", {**made, "status": {"ready": True}}).reason == (409, "Conflict")
+def test_a_status_of_an_older_revision_is_a_conflict(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.vms(), build_vm())
+    client.patch(paths.vms("vm1"), {"metadata": {"labels": {"a": "b"}}})
+    assert client.put(f"{paths.vms('vm1')}/status", {**made, "status": {"ready": True}}).reason == (409, "Conflict")
 
 
-def test_kinds_without_a_status_apart_have_no_such_path(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
+def test_kinds_without_a_status_apart_have_no_such_path(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
     for method in ("GET", "PUT", "PATCH", "DELETE"):
-        reply = client.send(method, f"{place.instancetypes('one')}/status", b"{}" if method != "GET" else None)
+        reply = client.send(method, f"{paths.instancetypes('one')}/status", b"{}" if method != "GET" else None)
         assert reply.reason == (404, "NotFound")
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-def test_a_status_can_be_neither_created_nor_deleted(client: Client, place: Place, method: str) -> None:
-    (made,) = create(client, place.vms(), build_vm())
-    assert client.send(method, f"{place.vms('vm1')}/status", made).reason == (405, "MethodNotAllowed")
-    assert client.get(place.vms("vm1")).status == 200
+def test_a_status_can_be_neither_created_nor_deleted(client: Client, paths: NamespacePaths, method: str) -> None:
+    (made,) = create(client, paths.vms(), build_vm())
+    assert client.send(method, f"{paths.vms('vm1')}/status", made).reason == (405, "MethodNotAllowed")
+    assert client.get(paths.vms("vm1")).status == 200
 
 
-def test_a_namespace_keeps_its_label_and_finalizers(client: Client, place: Place) -> None:
-    path = f"/api/v1/namespaces/{place.namespace}"
-    bare = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace, "labels": {"a": "b"}}}
+def test_a_namespace_keeps_its_label_and_finalizers(client: Client, paths: NamespacePaths) -> None:
+    path = f"/api/v1/namespaces/{paths.namespace}"
+    bare = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": paths.namespace, "labels": {"a": "b"}}}
     updated = client.put(path, bare).tree
-    assert updated["metadata"]["labels"] == {"a": "b", "kubernetes.io/metadata.name": place.namespace}
+    assert updated["metadata"]["labels"] == {"a": "b", "kubernetes.io/metadata.name": paths.namespace}
     assert (updated["spec"], updated["status"]) == ({"finalizers": ["kubernetes"]}, {"phase": "Active"})
     assert client.patch(path, {"spec": {"finalizers": None}}).tree["spec"] == {"finalizers": ["kubernetes"]}
     finalized = client.put(f"{path}/finalize", {**updated, "spec": {"finalizers": []}}).tree
@@ -165,8 +175,8 @@ def test_a_namespace_keeps_its_label_and_finalizers(client: Client, place: Place
     assert client.get(path).status == 404
 
 
-def test_what_a_revision_holds_never_changes_and_keeps_its_nulls(client: Client, place: Place) -> None:
-    path = f"/apis/apps/v1/namespaces/{place.namespace}/controllerrevisions"
+def test_what_a_revision_holds_never_changes_and_keeps_its_nulls(client: Client, paths: NamespacePaths) -> None:
+    path = f"/apis/apps/v1/namespaces/{paths.namespace}/controllerrevisions"
     data = {"kind": "Odd", "spec": {"nothing": None, "list": [None]}}
     body = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "one"}, "data": data}
     (made,) = create(client, path, {**body, "revision": 1})
@@ -177,31 +187,33 @@ def test_what_a_revision_holds_never_changes_and_keeps_its_nulls(client: Client,
 
 
 @pytest.mark.parametrize("plural", ["configmaps", "secrets"])
-def test_settings_that_say_so_never_change(client: Client, place: Place, plural: str) -> None:
+def test_settings_that_say_so_never_change(client: Client, paths: NamespacePaths, plural: str) -> None:
     kind = {"configmaps": "ConfigMap", "secrets": "Secret"}[plural]
-    create(client, place.core(plural), {**build_config(data={"a": "YQ=="}), "kind": kind, "immutable": True})
-    path = place.core(plural, "settings")
+    create(client, paths.core(plural), {**build_config(data={"a": "YQ=="}), "kind": kind, "immutable": True})
+    path = paths.core(plural, "settings")
     refused = client.patch(path, {"data": {"a": "Yg=="}, "immutable": False})
     assert refused.reason == (422, "Invalid")
     assert {cause["field"] for cause in refused.tree["details"]["causes"]} == {"data", "immutable"}
     assert client.patch(path, {"metadata": {"labels": {"a": "b"}}}).status == 200
 
 
-def test_what_a_secret_is_for_never_changes(client: Client, place: Place) -> None:
+def test_what_a_secret_is_for_never_changes(client: Client, paths: NamespacePaths) -> None:
     secret: Tree = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}, "stringData": {"a": "b"}}
-    (made,) = create(client, place.core("secrets"), secret)
-    refused = client.put(place.core("secrets", "one"), secret | {"type": "example.com/other"})
+    (made,) = create(client, paths.core("secrets"), secret)
+    refused = client.put(paths.core("secrets", "one"), secret | {"type": "example.com/other"})
     assert (refused.reason, refused.tree["details"]["causes"][0]["field"]) == ((422, "Invalid"), "type")
-    assert client.put(place.core("secrets", "one"), secret).tree == made
+    assert client.put(paths.core("secrets", "one"), secret).tree == made
 
 
-def test_of_two_that_write_at_once_one_is_told_to_look_again(serving: Serving, client: Client, place: Place) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+def test_of_two_that_write_at_once_one_is_told_to_look_again(
+    server: LoopbackServer, client: Client, paths: NamespacePaths
+) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     results: list[int] = []
 
     def write(guest: int) -> None:
-        writer = serving.connect()
-        results.append(writer.put(place.instancetypes("one"), with_guest(made, guest)).status)
+        writer = server.connect()
+        results.append(writer.put(paths.instancetypes("one"), with_guest(made, guest)).status)
         writer.close()
 
     threads = [threading.Thread(target=write, args=(guest,)) for guest in range(2, 8)]
@@ -212,13 +224,13 @@ def test_of_two_that_write_at_once_one_is_told_to_look_again(serving: Serving, c
     assert sorted(results) == [200, *[409] * 5]
 
 
-def test_patches_that_come_at_once_are_all_made(serving: Serving, client: Client, place: Place) -> None:
-    create(client, place.core("configmaps"), build_config(data={"z": "0"}))
+def test_patches_that_come_at_once_are_all_made(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.core("configmaps"), build_config(data={"z": "0"}))
     results: list[int] = []
 
     def write(number: int) -> None:
-        writer = serving.connect()
-        results.append(writer.patch(place.core("configmaps", "settings"), {"data": {f"k{number}": "1"}}).status)
+        writer = server.connect()
+        results.append(writer.patch(paths.core("configmaps", "settings"), {"data": {f"k{number}": "1"}}).status)
         writer.close()
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]
@@ -227,5 +239,5 @@ def test_patches_that_come_at_once_are_all_made(serving: Serving, client: Client
     for thread in threads:
         thread.join()
     assert results == [200] * 6
-    data = client.get(place.core("configmaps", "settings")).tree["data"]
+    data = client.get(paths.core("configmaps", "settings")).tree["data"]
     assert data == {"z": "0"} | {f"k{number}": "1" for number in range(6)}

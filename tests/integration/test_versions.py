@@ -1,7 +1,7 @@
 """Served versions: the same object through each of them, in reads, writes, lists and watches."""
 
 import pytest
-from tests.integration.objects import GROUP, Place, build_instancetype, build_vm, create, names, revision
+from tests.integration.objects import GROUP, NamespacePaths, build_instancetype, build_vm, create, names, revision
 from tests.support.loopback import Client, Tree
 
 VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
@@ -14,48 +14,50 @@ def at(tree: Tree, version: str) -> Tree:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_object_is_the_same_at_every_version(client: Client, place: Place, version: str) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
-    assert client.get(place.instancetypes("one", version)).tree == at(made, version)
-    listing = client.get(place.instancetypes(version=version)).tree
+def test_an_object_is_the_same_at_every_version(client: Client, paths: NamespacePaths, version: str) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
+    assert client.get(paths.instancetypes("one", version)).tree == at(made, version)
+    listing = client.get(paths.instancetypes(version=version)).tree
     assert (listing["apiVersion"], listing["items"]) == (f"{GROUP}/{version}", [at(made, version)])
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_object_can_be_made_changed_and_deleted_at_every_version(client: Client, place: Place, version: str) -> None:
-    path = place.instancetypes("one", version)
-    (made,) = create(client, place.instancetypes(version=version), build_instancetype("one", version=version))
+def test_an_object_can_be_made_changed_and_deleted_at_every_version(
+    client: Client, paths: NamespacePaths, version: str
+) -> None:
+    path = paths.instancetypes("one", version)
+    (made,) = create(client, paths.instancetypes(version=version), build_instancetype("one", version=version))
     assert made["apiVersion"] == f"{GROUP}/{version}"
     updated = client.put(path, {**made, "spec": {**made["spec"], "cpu": {"guest": 2}}}).tree
     patched = client.patch(path, {"metadata": {"labels": {"a": "b"}}}).tree
     applied = client.apply(path, build_instancetype("one", guest=2, version=version, annotations={"c": "d"})).tree
     assert {tree["apiVersion"] for tree in (updated, patched, applied)} == {f"{GROUP}/{version}"}
     assert {entry["apiVersion"] for entry in applied["metadata"]["managedFields"]} == {f"{GROUP}/{version}"}
-    assert client.get(place.instancetypes("one", "v1beta2")).tree == at(applied, "v1beta2")
+    assert client.get(paths.instancetypes("one", "v1beta2")).tree == at(applied, "v1beta2")
     assert client.delete(path).status == 200
 
 
-def test_a_watch_shows_changes_at_its_own_version(client: Client, place: Place) -> None:
-    since = revision(client.get(place.instancetypes()).tree)
-    old = client.watch(place.instancetypes(version="v1alpha1"), resourceVersion=since)
-    new = client.watch(place.instancetypes(version="v1beta2"), resourceVersion=since, labelSelector="a=b")
+def test_a_watch_shows_changes_at_its_own_version(client: Client, paths: NamespacePaths) -> None:
+    since = revision(client.get(paths.instancetypes()).tree)
+    old = client.watch(paths.instancetypes(version="v1alpha1"), resourceVersion=since)
+    new = client.watch(paths.instancetypes(version="v1beta2"), resourceVersion=since, labelSelector="a=b")
     with old, new:
-        create(client, place.instancetypes(), build_instancetype("one", labels={"a": "b"}))
-        client.patch(place.instancetypes("one"), {"metadata": {"labels": {"a": "c"}}})
-        client.delete(place.instancetypes("one"))
+        create(client, paths.instancetypes(), build_instancetype("one", labels={"a": "b"}))
+        client.patch(paths.instancetypes("one"), {"metadata": {"labels": {"a": "c"}}})
+        client.delete(paths.instancetypes("one"))
         seen = [(event["type"], event["object"]["apiVersion"]) for event in [*old.read(3), *new.read(2)]]
     older, newer = f"{GROUP}/v1alpha1", f"{GROUP}/v1beta2"
     assert seen[:3] == [("ADDED", older), ("MODIFIED", older), ("DELETED", older)]
     assert seen[3:] == [("ADDED", newer), ("DELETED", newer)]
 
 
-def test_a_size_less_object_is_served_as_it_is_at_older_versions(client: Client, place: Place) -> None:
+def test_a_size_less_object_is_served_as_it_is_at_older_versions(client: Client, paths: NamespacePaths) -> None:
     body = build_instancetype("one", guest=None, memory=None, version="v1beta2")
-    (made,) = create(client, place.instancetypes(version="v1beta2"), body)
+    (made,) = create(client, paths.instancetypes(version="v1beta2"), body)
     for version in VERSIONS:
-        assert client.get(place.instancetypes("one", version)).tree == at(made, version)
-    assert names(client.get(place.instancetypes()).tree) == ["one"]
-    with client.watch(place.instancetypes(), resourceVersion="0") as watch:
+        assert client.get(paths.instancetypes("one", version)).tree == at(made, version)
+    assert names(client.get(paths.instancetypes()).tree) == ["one"]
+    with client.watch(paths.instancetypes(), resourceVersion="0") as watch:
         assert watch.read(1)[0]["object"] == at(made, "v1beta1")
 
 
@@ -67,52 +69,52 @@ def test_a_size_less_object_is_served_as_it_is_at_older_versions(client: Client,
     ],
 )
 def test_a_write_at_an_older_version_without_a_size_is_422_with_its_path(
-    client: Client, place: Place, sizes: Tree, field: str
+    client: Client, paths: NamespacePaths, sizes: Tree, field: str
 ) -> None:
-    refused = client.post(place.instancetypes(), build_instancetype("one", **sizes))
+    refused = client.post(paths.instancetypes(), build_instancetype("one", **sizes))
     assert refused.reason == (422, "Invalid")
     assert [cause["field"] for cause in refused.tree["details"]["causes"]] == [field]
     body = build_instancetype("one", version="v1beta2", **sizes)
-    create(client, place.instancetypes(version="v1beta2"), body)
+    create(client, paths.instancetypes(version="v1beta2"), body)
     patch = {"spec": {"ioThreadsPolicy": "auto"}}
-    assert client.patch(place.instancetypes("one"), patch).reason == (422, "Invalid")
-    assert client.patch(place.instancetypes("one", "v1beta2"), patch).status == 200
+    assert client.patch(paths.instancetypes("one"), patch).reason == (422, "Invalid")
+    assert client.patch(paths.instancetypes("one", "v1beta2"), patch).status == 200
 
 
-def test_a_page_goes_on_at_another_version(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"), build_instancetype("two"))
-    first = client.get(place.instancetypes(), limit=1).tree
+def test_a_page_goes_on_at_another_version(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two"))
+    first = client.get(paths.instancetypes(), limit=1).tree
     token = first["metadata"]["continue"]
-    rest = client.get(place.instancetypes(version="v1alpha2"), limit=1, **{"continue": token}).tree
+    rest = client.get(paths.instancetypes(version="v1alpha2"), limit=1, **{"continue": token}).tree
     assert (names(rest), rest["items"][0]["apiVersion"]) == (["two"], f"{GROUP}/v1alpha2")
 
 
 @pytest.mark.parametrize("version", DEPRECATED)
-def test_older_versions_say_that_they_are_deprecated(client: Client, place: Place, version: str) -> None:
+def test_older_versions_say_that_they_are_deprecated(client: Client, paths: NamespacePaths, version: str) -> None:
     kind = "VirtualMachineInstancetype"
     words = [f"{GROUP}/{version} {kind} is deprecated; use {GROUP}/v1beta2 {kind}"]
-    path = place.instancetypes("one", version)
+    path = paths.instancetypes("one", version)
     replies = [
-        client.post(place.instancetypes(version=version), build_instancetype("one", version=version)),
+        client.post(paths.instancetypes(version=version), build_instancetype("one", version=version)),
         client.get(path),
-        client.get(place.instancetypes(version=version)),
+        client.get(paths.instancetypes(version=version)),
         client.patch(path, {"spec": {"cpu": {"guest": 2}}}),
         client.delete(path),
     ]
     assert [reply.warnings for reply in replies] == [words] * 5
-    with client.watch(place.instancetypes(version=version), seconds=1) as watch:
+    with client.watch(paths.instancetypes(version=version), seconds=1) as watch:
         assert watch.response.headers["warning"] == f'299 - "{words[0]}"'
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
-def test_newer_versions_say_nothing(client: Client, place: Place, version: str) -> None:
-    assert client.get(place.instancetypes(version=version)).warnings == []
+def test_newer_versions_say_nothing(client: Client, paths: NamespacePaths, version: str) -> None:
+    assert client.get(paths.instancetypes(version=version)).warnings == []
 
 
-def test_vms_have_an_older_version_as_well(client: Client, place: Place) -> None:
-    (made,) = create(client, place.vms(version="v1alpha3"), build_vm(version="v1alpha3"))
-    reply = client.get(place.vms("vm1"))
+def test_vms_have_an_older_version_as_well(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.vms(version="v1alpha3"), build_vm(version="v1alpha3"))
+    reply = client.get(paths.vms("vm1"))
     assert (reply.tree, reply.warnings) == ({**made, "apiVersion": "kubevirt.io/v1"}, [])
-    status = client.patch(f"{place.vms('vm1', 'v1alpha3')}/status", {"status": {"ready": True}})
+    status = client.patch(f"{paths.vms('vm1', 'v1alpha3')}/status", {"status": {"ready": True}})
     assert status.tree["apiVersion"] == "kubevirt.io/v1alpha3"
     assert status.warnings == ["kubevirt.io/v1alpha3 VirtualMachine is deprecated; use kubevirt.io/v1 VirtualMachine"]

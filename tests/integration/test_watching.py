@@ -3,8 +3,16 @@
 import time
 
 import pytest
-from tests.integration.objects import Place, build_config, build_instancetype, build_vm, create, names, revision
-from tests.support.loopback import PATIENCE, Client, Serving, Tree
+from tests.integration.objects import (
+    NamespacePaths,
+    build_config,
+    build_instancetype,
+    build_vm,
+    create,
+    names,
+    revision,
+)
+from tests.support.loopback import TIMEOUT, Client, LoopbackServer, Tree
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
@@ -15,13 +23,13 @@ def show(events: list[Tree]) -> list[tuple[str, str]]:
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
 
-def test_changes_after_a_revision_are_told_in_order(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("before"))
-    since = revision(client.get(place.instancetypes()).tree)
-    create(client, place.instancetypes(), build_instancetype("one"))
-    with client.watch(place.instancetypes(), resourceVersion=since) as watch:
-        client.patch(place.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}})
-        client.delete(place.instancetypes("one"))
+def test_changes_after_a_revision_are_told_in_order(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("before"))
+    since = revision(client.get(paths.instancetypes()).tree)
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    with client.watch(paths.instancetypes(), resourceVersion=since) as watch:
+        client.patch(paths.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}})
+        client.delete(paths.instancetypes("one"))
         events = watch.read(3)
     assert show(events) == [("ADDED", "one"), ("MODIFIED", "one"), ("DELETED", "one")]
     revisions = [int(revision(event["object"])) for event in events]
@@ -30,40 +38,40 @@ def test_changes_after_a_revision_are_told_in_order(client: Client, place: Place
 
 
 @pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no revision", "any revision"])
-def test_a_watch_from_the_present_begins_with_what_there_is(client: Client, place: Place, query: Tree) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"), build_instancetype("two"))
-    with client.watch(place.instancetypes(), **query) as watch:
-        client.delete(place.instancetypes("one"))
+def test_a_watch_from_the_present_begins_with_what_there_is(client: Client, paths: NamespacePaths, query: Tree) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two"))
+    with client.watch(paths.instancetypes(), **query) as watch:
+        client.delete(paths.instancetypes("one"))
         assert show(watch.read(3)) == [("ADDED", "one"), ("ADDED", "two"), ("DELETED", "one")]
 
 
-def test_a_watch_of_one_namespace_hears_nothing_of_others(client: Client, place: Place) -> None:
-    since = revision(client.get(place.core("configmaps")).tree)
-    with client.watch(place.core("configmaps"), resourceVersion=since) as watch:
-        create(client, "/api/v1/namespaces/default/configmaps", build_config(f"of-{place.namespace}"))
-        create(client, place.core("configmaps"), build_config("mine"))
+def test_a_watch_of_one_namespace_hears_nothing_of_others(client: Client, paths: NamespacePaths) -> None:
+    since = revision(client.get(paths.core("configmaps")).tree)
+    with client.watch(paths.core("configmaps"), resourceVersion=since) as watch:
+        create(client, "/api/v1/namespaces/default/configmaps", build_config(f"of-{paths.namespace}"))
+        create(client, paths.core("configmaps"), build_config("mine"))
         assert show(watch.read(1)) == [("ADDED", "mine")]
-    client.delete(f"/api/v1/namespaces/default/configmaps/of-{place.namespace}")
+    client.delete(f"/api/v1/namespaces/default/configmaps/of-{paths.namespace}")
 
 
-def test_a_watch_of_all_namespaces_hears_of_each(client: Client, place: Place) -> None:
+def test_a_watch_of_all_namespaces_hears_of_each(client: Client, paths: NamespacePaths) -> None:
     path = "/api/v1/configmaps"
     since = revision(client.get(path).tree)
     with client.watch(path, resourceVersion=since) as watch:
-        create(client, place.core("configmaps"), build_config("mine"))
+        create(client, paths.core("configmaps"), build_config("mine"))
         (event,) = watch.read(1)
-    assert (event["object"]["metadata"]["namespace"], event["object"]["kind"]) == (place.namespace, "ConfigMap")
+    assert (event["object"]["metadata"]["namespace"], event["object"]["kind"]) == (paths.namespace, "ConfigMap")
 
 
 def test_entering_a_selector_is_added_and_leaving_it_is_deleted_with_the_old_content(
-    client: Client, place: Place
+    client: Client, paths: NamespacePaths
 ) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
-    with client.watch(place.instancetypes(), resourceVersion=revision(made), labelSelector="tier=a") as watch:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
+    with client.watch(paths.instancetypes(), resourceVersion=revision(made), labelSelector="tier=a") as watch:
         for tier in ("b", "a", "a", "b", "a"):
-            client.patch(place.instancetypes("one"), {"metadata": {"labels": {"tier": tier}}})
-        client.patch(place.instancetypes("one"), {"spec": {"cpu": {"guest": 4}}})
-        client.delete(place.instancetypes("one"))
+            client.patch(paths.instancetypes("one"), {"metadata": {"labels": {"tier": tier}}})
+        client.patch(paths.instancetypes("one"), {"spec": {"cpu": {"guest": 4}}})
+        client.delete(paths.instancetypes("one"))
         events = watch.read(5)
     seen = [(event["type"], event["object"]["metadata"]["labels"]["tier"]) for event in events]
     assert seen == [("ADDED", "a"), ("DELETED", "a"), ("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
@@ -71,37 +79,37 @@ def test_entering_a_selector_is_added_and_leaving_it_is_deleted_with_the_old_con
     assert revisions == sorted(set(revisions))
 
 
-def test_a_selector_is_followed_through_history_as_well(client: Client, place: Place) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one", labels={"tier": "a"}))
+def test_a_selector_is_followed_through_history_as_well(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one", labels={"tier": "a"}))
     for tier in ("b", "c", "a"):
-        client.patch(place.instancetypes("one"), {"metadata": {"labels": {"tier": tier}}})
-    with client.watch(place.instancetypes(), resourceVersion=revision(made), labelSelector="tier=a") as watch:
+        client.patch(paths.instancetypes("one"), {"metadata": {"labels": {"tier": tier}}})
+    with client.watch(paths.instancetypes(), resourceVersion=revision(made), labelSelector="tier=a") as watch:
         assert show(watch.read(2)) == [("DELETED", "one"), ("ADDED", "one")]
 
 
-def test_one_object_can_be_watched_by_its_name(client: Client, place: Place) -> None:
-    since = revision(client.get(place.instancetypes()).tree)
-    with client.watch(place.instancetypes(), resourceVersion=since, fieldSelector="metadata.name=two") as watch:
-        create(client, place.instancetypes(), build_instancetype("one"), build_instancetype("two"))
+def test_one_object_can_be_watched_by_its_name(client: Client, paths: NamespacePaths) -> None:
+    since = revision(client.get(paths.instancetypes()).tree)
+    with client.watch(paths.instancetypes(), resourceVersion=since, fieldSelector="metadata.name=two") as watch:
+        create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two"))
         assert show(watch.read(1)) == [("ADDED", "two")]
 
 
-def test_a_watch_ends_cleanly_when_its_time_is_up(client: Client, place: Place) -> None:
+def test_a_watch_ends_cleanly_when_its_time_is_up(client: Client, paths: NamespacePaths) -> None:
     began = time.monotonic()
-    with client.watch(place.instancetypes(), seconds=1) as watch:
+    with client.watch(paths.instancetypes(), seconds=1) as watch:
         assert list(watch) == []
         assert watch.response.headers["transfer-encoding"] == "chunked"
-    assert 0.9 < time.monotonic() - began < PATIENCE / 2
+    assert 0.9 < time.monotonic() - began < TIMEOUT / 2
 
 
-def test_a_bookmark_comes_before_the_end_if_the_revision_has_moved(client: Client, place: Place) -> None:
-    since = revision(client.get(place.instancetypes()).tree)
+def test_a_bookmark_comes_before_the_end_if_the_revision_has_moved(client: Client, paths: NamespacePaths) -> None:
+    since = revision(client.get(paths.instancetypes()).tree)
     query: Tree = {"resourceVersion": since, "labelSelector": "nobody=has", "seconds": 3}
     with (
-        client.watch(place.instancetypes(), allowWatchBookmarks="true", **query) as marked,
-        client.watch(place.instancetypes(), **query) as unmarked,
+        client.watch(paths.instancetypes(), allowWatchBookmarks="true", **query) as marked,
+        client.watch(paths.instancetypes(), **query) as unmarked,
     ):
-        (made,) = create(client, place.instancetypes(), build_instancetype("one"))
+        (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
         events = list(marked)
         assert list(unmarked) == []
     assert [event["type"] for event in events] == ["BOOKMARK"]
@@ -110,41 +118,43 @@ def test_a_bookmark_comes_before_the_end_if_the_revision_has_moved(client: Clien
     assert int(revision(events[0]["object"])) >= int(revision(made))
 
 
-def test_bookmarks_come_now_and_then(client: Client, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bookmarks_come_now_and_then(client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.apiserver.watching.BOOKMARK_SECONDS", 0.2)
-    since = revision(client.get(place.instancetypes()).tree)
-    with client.watch(place.instancetypes(), resourceVersion=since, allowWatchBookmarks="true") as watch:
-        create(client, place.core("configmaps"), build_config("one"))
+    since = revision(client.get(paths.instancetypes()).tree)
+    with client.watch(paths.instancetypes(), resourceVersion=since, allowWatchBookmarks="true") as watch:
+        create(client, paths.core("configmaps"), build_config("one"))
         first = watch.read(1)
-        create(client, place.core("configmaps"), build_config("two"))
+        create(client, paths.core("configmaps"), build_config("two"))
         second = watch.read(1)
     assert [event["type"] for event in (*first, *second)] == ["BOOKMARK", "BOOKMARK"]
     assert int(revision(first[0]["object"])) < int(revision(second[0]["object"]))
 
 
 def test_a_watch_too_slow_to_keep_up_is_told_to_begin_again(
-    client: Client, place: Place, monkeypatch: pytest.MonkeyPatch
+    client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("virtshape.store.watch.MOST_PENDING", 0)
-    since = revision(client.get(place.instancetypes()).tree)
-    with client.watch(place.instancetypes(), resourceVersion=since) as watch:
-        create(client, place.instancetypes(), build_instancetype("one"))
+    since = revision(client.get(paths.instancetypes()).tree)
+    with client.watch(paths.instancetypes(), resourceVersion=since) as watch:
+        create(client, paths.instancetypes(), build_instancetype("one"))
         events = list(watch)
     assert [(event["type"], event["object"]["code"]) for event in events] == [("ERROR", 410)]
 
 
-def test_no_bookmark_comes_where_nothing_has_happened(serving: Serving, client: Client, place: Place) -> None:
-    since = str(serving.system.store.newest)
-    with client.watch(place.instancetypes(), resourceVersion=since, allowWatchBookmarks="true", seconds=3) as watch:
+def test_no_bookmark_comes_where_nothing_has_happened(
+    server: LoopbackServer, client: Client, paths: NamespacePaths
+) -> None:
+    since = str(server.system.store.newest)
+    with client.watch(paths.instancetypes(), resourceVersion=since, allowWatchBookmarks="true", seconds=3) as watch:
         assert list(watch) == []
 
 
-def test_initial_events_end_with_a_bookmark_that_says_so(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"), build_instancetype("two", labels={"a": "b"}))
+def test_initial_events_end_with_a_bookmark_that_says_so(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two", labels={"a": "b"}))
     query: Tree = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
-    with client.watch(place.instancetypes(), labelSelector="a=b", **query) as watch:
+    with client.watch(paths.instancetypes(), labelSelector="a=b", **query) as watch:
         events = watch.read(2)
-        create(client, place.instancetypes(), build_instancetype("three", labels={"a": "b"}))
+        create(client, paths.instancetypes(), build_instancetype("three", labels={"a": "b"}))
         events += watch.read(1)
     assert [event["type"] for event in events] == ["ADDED", "BOOKMARK", "ADDED"]
     assert events[1]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
@@ -152,19 +162,21 @@ def test_initial_events_end_with_a_bookmark_that_says_so(client: Client, place: 
 
 
 @pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no revision", "any revision"])
-def test_a_watch_from_no_certain_revision_has_initial_events_too(client: Client, place: Place, query: Tree) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    with client.watch(place.instancetypes(), allowWatchBookmarks="true", **query) as watch:
+def test_a_watch_from_no_certain_revision_has_initial_events_too(
+    client: Client, paths: NamespacePaths, query: Tree
+) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    with client.watch(paths.instancetypes(), allowWatchBookmarks="true", **query) as watch:
         events = watch.read(2)
     assert [event["type"] for event in events] == ["ADDED", "BOOKMARK"]
     assert events[1]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
 
-def test_a_watch_can_begin_now_without_what_there_is(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
+def test_a_watch_can_begin_now_without_what_there_is(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
     query: Tree = {"sendInitialEvents": "false", "resourceVersionMatch": "NotOlderThan"}
-    with client.watch(place.instancetypes(), **query) as watch:
-        create(client, place.instancetypes(), build_instancetype("two"))
+    with client.watch(paths.instancetypes(), **query) as watch:
+        create(client, paths.instancetypes(), build_instancetype("two"))
         assert show(watch.read(1)) == [("ADDED", "two")]
 
 
@@ -180,15 +192,17 @@ def test_a_watch_can_begin_now_without_what_there_is(client: Client, place: Plac
         pytest.param({"continue": "x"}, id="a continuation"),
     ],
 )
-def test_combinations_that_make_no_sense_are_422(client: Client, place: Place, query: Tree) -> None:
-    assert client.get(place.instancetypes(), watch="true", **query).reason == (422, "Invalid")
+def test_combinations_that_make_no_sense_are_422(client: Client, paths: NamespacePaths, query: Tree) -> None:
+    assert client.get(paths.instancetypes(), watch="true", **query).reason == (422, "Invalid")
 
 
-def test_a_watch_from_forgotten_history_says_410_in_an_event(serving: Serving, client: Client, place: Place) -> None:
-    since = revision(client.get(place.instancetypes()).tree)
-    create(client, place.instancetypes(), build_instancetype("one"))
-    serving.compact()
-    with client.watch(place.instancetypes(), resourceVersion=since) as watch:
+def test_a_watch_from_forgotten_history_says_410_in_an_event(
+    server: LoopbackServer, client: Client, paths: NamespacePaths
+) -> None:
+    since = revision(client.get(paths.instancetypes()).tree)
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    server.compact()
+    with client.watch(paths.instancetypes(), resourceVersion=since) as watch:
         events = list(watch)
     assert watch.response.status == 200
     assert [(event["type"], event["object"]["code"], event["object"]["reason"]) for event in events] == [
@@ -196,8 +210,8 @@ def test_a_watch_from_forgotten_history_says_410_in_an_event(serving: Serving, c
     ]
 
 
-def test_a_watch_from_a_revision_that_the_store_never_had_ends_with_410(client: Client, place: Place) -> None:
-    with client.watch(place.instancetypes(), resourceVersion="999999999") as watch:
+def test_a_watch_from_a_revision_that_the_store_never_had_ends_with_410(client: Client, paths: NamespacePaths) -> None:
+    with client.watch(paths.instancetypes(), resourceVersion="999999999") as watch:
         events = list(watch)
     assert [(event["type"], event["object"]["code"], event["object"]["reason"]) for event in events] == [
         ("ERROR", 410, "Expired")
@@ -205,50 +219,56 @@ def test_a_watch_from_a_revision_that_the_store_never_had_ends_with_410(client: 
     assert events[0]["object"]["message"].startswith("Too large resource version: 999999999, current: ")
 
 
-def test_changes_missed_are_sent_in_parts(client: Client, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_missed_are_sent_in_parts(
+    client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("virtshape.store.store.CHANGES_AT_ONCE", 1000)
-    since = revision(client.get(place.instancetypes()).tree)
+    since = revision(client.get(paths.instancetypes()).tree)
     names = [f"t-{number}" for number in range(20)]
-    create(client, place.instancetypes(), *map(build_instancetype, names))
-    with client.watch(place.instancetypes(), resourceVersion=since) as watch:
+    create(client, paths.instancetypes(), *map(build_instancetype, names))
+    with client.watch(paths.instancetypes(), resourceVersion=since) as watch:
         assert show(watch.read(20)) == [("ADDED", name) for name in names]
-        create(client, place.instancetypes(), build_instancetype("last"))
+        create(client, paths.instancetypes(), build_instancetype("last"))
         assert show(watch.read(1)) == [("ADDED", "last")]
 
 
-def test_what_there_is_in_the_future_cannot_be_told_now(client: Client, place: Place) -> None:
+def test_what_there_is_in_the_future_cannot_be_told_now(client: Client, paths: NamespacePaths) -> None:
     query: Tree = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "resourceVersion": "999999999"}
-    with client.watch(place.instancetypes(), **query) as watch:
+    with client.watch(paths.instancetypes(), **query) as watch:
         events = list(watch)
     assert [(event["type"], event["object"]["code"]) for event in events] == [("ERROR", 504)]
 
 
 @pytest.mark.parametrize("version", ["x", "-1", "9" * 23])
-def test_a_revision_that_is_none_is_refused_as_kubernetes_does(client: Client, place: Place, version: str) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
-    watch = client.get(place.instancetypes(), watch="true", resourceVersion=version)
+def test_a_revision_that_is_none_is_refused_as_kubernetes_does(
+    client: Client, paths: NamespacePaths, version: str
+) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
+    watch = client.get(paths.instancetypes(), watch="true", resourceVersion=version)
     assert (watch.reason, watch.tree["message"][:30]) == ((500, ""), "resourceVersion: Invalid value")
-    assert client.get(place.instancetypes("one"), resourceVersion=version).status == 500
-    assert client.get(place.instancetypes("one"), resourceVersion=revision(made)).tree == made
+    assert client.get(paths.instancetypes("one"), resourceVersion=version).status == 500
+    assert client.get(paths.instancetypes("one"), resourceVersion=revision(made)).tree == made
 
 
-def test_a_write_that_changes_nothing_is_not_told(client: Client, place: Place) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one"))
-    with client.watch(place.instancetypes(), resourceVersion=revision(made)) as watch:
-        assert revision(client.patch(place.instancetypes("one"), {"spec": {"cpu": {"guest": 1}}}).tree) == revision(
+def test_a_write_that_changes_nothing_is_not_told(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
+    with client.watch(paths.instancetypes(), resourceVersion=revision(made)) as watch:
+        assert revision(client.patch(paths.instancetypes("one"), {"spec": {"cpu": {"guest": 1}}}).tree) == revision(
             made
         )
-        assert revision(client.put(place.instancetypes("one"), made).tree) == revision(made)
-        client.patch(place.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}})
+        assert revision(client.put(paths.instancetypes("one"), made).tree) == revision(made)
+        client.patch(paths.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}})
         (event,) = watch.read(1)
     assert event["object"]["spec"]["cpu"] == {"guest": 2}
 
 
-def test_the_end_of_the_last_finalizer_is_told_with_the_finalizers_that_were(client: Client, place: Place) -> None:
-    (made,) = create(client, place.instancetypes(), build_instancetype("one", finalizers=["example.com/hold"]))
-    with client.watch(place.instancetypes(), resourceVersion=revision(made)) as watch:
-        client.delete(place.instancetypes("one"))
-        answer = client.patch(place.instancetypes("one"), {"metadata": {"finalizers": None}}).tree
+def test_the_end_of_the_last_finalizer_is_told_with_the_finalizers_that_were(
+    client: Client, paths: NamespacePaths
+) -> None:
+    (made,) = create(client, paths.instancetypes(), build_instancetype("one", finalizers=["example.com/hold"]))
+    with client.watch(paths.instancetypes(), resourceVersion=revision(made)) as watch:
+        client.delete(paths.instancetypes("one"))
+        answer = client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": None}}).tree
         marked, gone = watch.read(2)
     assert (marked["type"], gone["type"]) == ("MODIFIED", "DELETED")
     assert gone["object"]["metadata"]["finalizers"] == ["example.com/hold"]
@@ -256,21 +276,21 @@ def test_the_end_of_the_last_finalizer_is_told_with_the_finalizers_that_were(cli
     assert "finalizers" not in answer["metadata"]
 
 
-def test_a_status_write_is_told_and_leaves_the_generation(client: Client, place: Place) -> None:
-    (made,) = create(client, place.vms(), build_vm())
-    with client.watch(place.vms(), resourceVersion=revision(made)) as watch:
-        client.patch(f"{place.vms('vm1')}/status", {"status": {"created": True}})
-        client.patch(place.vms("vm1"), {"spec": {"runStrategy": "Always"}})
+def test_a_status_write_is_told_and_leaves_the_generation(client: Client, paths: NamespacePaths) -> None:
+    (made,) = create(client, paths.vms(), build_vm())
+    with client.watch(paths.vms(), resourceVersion=revision(made)) as watch:
+        client.patch(f"{paths.vms('vm1')}/status", {"status": {"created": True}})
+        client.patch(paths.vms("vm1"), {"spec": {"runStrategy": "Always"}})
         events = watch.read(2)
     told = [(event["type"], event["object"]["metadata"]["generation"]) for event in events]
     assert told == [("MODIFIED", 1), ("MODIFIED", 2)]
 
 
-def test_a_watch_of_tables_has_columns_only_in_its_first_event(client: Client, place: Place) -> None:
-    create(client, place.instancetypes(), build_instancetype("one"))
-    with client.watch(place.instancetypes(), accept=TABLE, allowWatchBookmarks="true", seconds=3) as watch:
-        create(client, place.instancetypes(), build_instancetype("two"))
-        create(client, place.core("configmaps"), build_config())
+def test_a_watch_of_tables_has_columns_only_in_its_first_event(client: Client, paths: NamespacePaths) -> None:
+    create(client, paths.instancetypes(), build_instancetype("one"))
+    with client.watch(paths.instancetypes(), accept=TABLE, allowWatchBookmarks="true", seconds=3) as watch:
+        create(client, paths.instancetypes(), build_instancetype("two"))
+        create(client, paths.core("configmaps"), build_config())
         events = *_, second, bookmark = list(watch)
     assert [event["object"]["kind"] for event in events] == ["Table"] * 4
     assert [event["object"]["columnDefinitions"] is None for event in events] == [False, True, True, True]
@@ -279,43 +299,43 @@ def test_a_watch_of_tables_has_columns_only_in_its_first_event(client: Client, p
     assert int(revision(bookmark["object"])) > int(revision(second["object"]))
 
 
-def test_metadata_alone_can_be_watched(client: Client, place: Place) -> None:
-    with client.watch(place.instancetypes(), accept=PARTIAL) as watch:
-        create(client, place.instancetypes(), build_instancetype("one"))
+def test_metadata_alone_can_be_watched(client: Client, paths: NamespacePaths) -> None:
+    with client.watch(paths.instancetypes(), accept=PARTIAL) as watch:
+        create(client, paths.instancetypes(), build_instancetype("one"))
         (event,) = watch.read(1)
     assert event["object"].keys() == {"kind", "apiVersion", "metadata"}
     assert (event["object"]["kind"], event["object"]["metadata"]["name"]) == ("PartialObjectMetadata", "one")
 
 
-def test_a_watch_cannot_be_had_as_yaml(client: Client, place: Place) -> None:
-    refused = client.get(place.instancetypes(), accept="application/yaml", watch="true")
+def test_a_watch_cannot_be_had_as_yaml(client: Client, paths: NamespacePaths) -> None:
+    refused = client.get(paths.instancetypes(), accept="application/yaml", watch="true")
     assert (refused.status, refused.headers["content-type"]) == (406, "application/yaml")
 
 
 @pytest.mark.parametrize("flag", ["1", "true", "yes", ""])
-def test_all_but_a_no_asks_for_a_watch(client: Client, place: Place, flag: str) -> None:
-    with client.watch(place.instancetypes(), seconds=1, watch=flag) as watch:
+def test_all_but_a_no_asks_for_a_watch(client: Client, paths: NamespacePaths, flag: str) -> None:
+    with client.watch(paths.instancetypes(), seconds=1, watch=flag) as watch:
         assert watch.response.headers["transfer-encoding"] == "chunked"
 
 
 @pytest.mark.parametrize("flag", ["0", "false", "False"])
-def test_a_no_asks_for_a_list(client: Client, place: Place, flag: str) -> None:
-    assert names(client.get(place.instancetypes(), watch=flag).tree) == []
+def test_a_no_asks_for_a_list(client: Client, paths: NamespacePaths, flag: str) -> None:
+    assert names(client.get(paths.instancetypes(), watch=flag).tree) == []
 
 
-def test_watches_that_are_left_are_forgotten(serving: Serving, client: Client, place: Place) -> None:
-    hub = serving.system.store._hub  # noqa: SLF001 - what is left behind shows nowhere else
+def test_watches_that_are_left_are_forgotten(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
+    hub = server.system.store._hub  # noqa: SLF001 - what is left behind shows nowhere else
 
     def count() -> int:
         """How many are kept for this namespace; others may have left some that the server is about to forget."""
         kept = [one for each in list(hub._subscriptions.values()) for one in list(each)]  # noqa: SLF001
-        return sum(one.namespace == place.namespace for one in kept)
+        return sum(one.namespace == paths.namespace for one in kept)
 
-    with client.watch(place.instancetypes()):
-        client.send("HEAD", place.instancetypes(), query={"watch": "true"})
-        create(client, place.instancetypes(), build_instancetype("one"))
+    with client.watch(paths.instancetypes()):
+        client.send("HEAD", paths.instancetypes(), query={"watch": "true"})
+        create(client, paths.instancetypes(), build_instancetype("one"))
         assert count() == 1
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while count():
         assert time.monotonic() < deadline
         time.sleep(0.02)

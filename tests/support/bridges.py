@@ -20,7 +20,7 @@ _UP: Final = struct.pack("=H", 1)
 
 
 @contextlib.contextmanager
-def bridging(bridge: str, address: str) -> Iterator[None]:
+def create_bridge(bridge: str, address: str) -> Iterator[None]:
     """
     Have a bridge; skip where the kernel or the container does not allow any.
 
@@ -50,7 +50,7 @@ def _make_bridge(bridge: str, address: str) -> Iterator[None]:
         _configure(bridge, _SIOCBRDELBR)
 
 
-def list_plugged(bridge: str) -> list[str]:
+def list_bridge_ports(bridge: str) -> list[str]:
     """The devices that are plugged into a bridge."""
     return sorted(path.name for path in Path(f"/sys/class/net/{bridge}/brif").iterdir())
 

@@ -10,7 +10,7 @@ from virtshape.cli.errors import run
 from virtshape.cli.virtctl import virtctl
 
 
-class Outcome(NamedTuple):
+class CommandResult(NamedTuple):
     status: int
     out: str
     err: str
@@ -35,8 +35,8 @@ class Outcome(NamedTuple):
         return template
 
 
-def call_virtctl(*words: str) -> Outcome:
+def call_virtctl(*words: str) -> CommandResult:
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         status = run(virtctl, "virtctl", list(words))
-    return Outcome(status, out.getvalue(), err.getvalue())
+    return CommandResult(status, out.getvalue(), err.getvalue())

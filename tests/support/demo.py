@@ -17,11 +17,11 @@ import pytest
 from virtshape.launcher.images.demo.build import DemoGuest, Flavour, ensure_demo_guest
 from virtshape.launcher.images.errors import ImageError
 
-PATIENCE: Final = 120.0
+TIMEOUT: Final = 120.0
 PROMPT: Final = "demo# "
 
 
-def find_port() -> int:
+def find_free_port() -> int:
     """Find a port that nobody listens on, and that no connection is given by chance before somebody does."""
     lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     candidates = range(max(lowest // 2, 1024), lowest) or [0]
@@ -42,7 +42,7 @@ def get_demo(config: pytest.Config, flavour: Flavour = "cloud") -> DemoGuest:
         pytest.skip(str(error))
 
 
-class Machine:
+class QemuProcess:
     """A running QEMU: its serial line and its monitor."""
 
     def __init__(self, directory: Path, arguments: Sequence[str]) -> None:
@@ -70,7 +70,7 @@ class Machine:
 
     def read_until(self, text: str) -> str:
         """Read the serial line until it has shown a text."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while text not in self.output:
             assert time.monotonic() < deadline, f"no {text!r} in {self.output[-2000:]}"
             if select.select([self._serial], [], [], 0.2)[0]:
@@ -95,10 +95,10 @@ class Machine:
             for command in ("qmp_capabilities", "system_powerdown"):
                 monitor.sendall(json.dumps({"execute": command}).encode())
                 monitor.recv(65536)
-            return self._process.wait(PATIENCE)
+            return self._process.wait(TIMEOUT)
 
     def _connect(self, path: Path) -> socket.socket:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             assert self._process.poll() is None, "QEMU does not start"
             assert time.monotonic() < deadline

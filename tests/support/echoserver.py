@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import uvloop
-from tests.support.visits import PLACE, Visit, visiting
+from tests.support.streamsetup import NAMESPACE, StreamSetup, open_stream_setup
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -22,27 +22,27 @@ async def serve(folder: Path, names: list[str]) -> None:
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    async with visiting(folder) as visit:
+    async with open_stream_setup(folder) as setup:
         for name in names:
-            await add(visit, name)
-        sys.stdout.write(f"{visit.world.kubeconfig}\n")
+            await add(setup, name)
+        sys.stdout.write(f"{setup.system.kubeconfig}\n")
         sys.stdout.flush()
         await stopping.wait()
 
 
-async def add(visit: Visit, name: str) -> None:
+async def add(setup: StreamSetup, name: str) -> None:
     if name.startswith("vm-"):
-        await visit.world.client.create(build_vm(name.removeprefix("vm-")))
+        await setup.system.client.create(build_vm(name.removeprefix("vm-")))
     elif name in ("late", "never"):
-        await visit.run_guest(name, phase="Scheduling")
+        await setup.run_guest(name, phase="Scheduling")
         if name == "late":
-            asyncio.get_running_loop().call_later(1.0, lambda: asyncio.ensure_future(begin(visit, name)))
+            asyncio.get_running_loop().call_later(1.0, lambda: asyncio.ensure_future(begin(setup, name)))
     else:
-        await visit.run_guest(name, conditions=["AgentConnected"])
+        await setup.run_guest(name, conditions=["AgentConnected"])
 
 
-async def begin(visit: Visit, name: str) -> None:
-    await visit.controller.patch(VirtualMachineInstance, name, PLACE, patch={"status": {"phase": "Running"}})
+async def begin(setup: StreamSetup, name: str) -> None:
+    await setup.controller.patch(VirtualMachineInstance, name, NAMESPACE, patch={"status": {"phase": "Running"}})
 
 
 def build_vm(name: str) -> VirtualMachine:
@@ -50,7 +50,7 @@ def build_vm(name: str) -> VirtualMachine:
     tree = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
-        "metadata": {"name": name, "namespace": PLACE},
+        "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {"runStrategy": "Halted", "template": template},
     }
     return from_tree(tree, VirtualMachine)

@@ -25,8 +25,8 @@ from virtshape.launcher.report import Report
 from virtshape.supervise.supervisor import Supervisor
 
 Tree = dict[str, Any]
-PATIENCE: Final = 120.0
-BOOT_PATIENCE: Final = 300.0
+TIMEOUT: Final = 120.0
+BOOT_TIMEOUT: Final = 300.0
 PROMPT: Final = "demo# "
 
 
@@ -55,23 +55,23 @@ def build_guest(uid: str, domain: Tree | None = None, disk: str = "", **spec: An
     return from_tree(tree, VirtualMachineInstance)
 
 
-class Stable:
+class GuestHarness:
     """Guests in one data directory, and the reports that came of them."""
 
     def __init__(self, places: Places, guests: Guests) -> None:
         self.places = places
         self.guests = guests
-        self._lines: dict[str, asyncio.StreamWriter] = {}
+        self._consoles: dict[str, asyncio.StreamWriter] = {}
 
     async def start(
         self, domain: Tree | None = None, disk: Path | None = None, mounts: Tree | None = None, **spec: Any
     ) -> str:
         """Start a guest and wait until it has, or has failed to; its uid."""
-        uid = await self.begin(domain, disk, mounts, **spec)
+        uid = await self.request_start(domain, disk, mounts, **spec)
         await self.wait(uid, lambda report: report.state != "starting")
         return uid
 
-    async def begin(
+    async def request_start(
         self, domain: Tree | None = None, disk: Path | None = None, mounts: Tree | None = None, **spec: Any
     ) -> str:
         """Have a guest started; its uid."""
@@ -93,7 +93,7 @@ class Stable:
         assert report is not None
         return report
 
-    async def wait(self, uid: str, holds: Callable[[Report], bool], seconds: float = PATIENCE) -> Report:
+    async def wait(self, uid: str, holds: Callable[[Report], bool], seconds: float = TIMEOUT) -> Report:
         """Wait until something holds of the report."""
         async with asyncio.timeout(seconds):
             while not holds(self.report(uid)):
@@ -107,7 +107,7 @@ class Stable:
     async def read_until(self, uid: str, text: str, times: int = 1) -> str:
         """Wait until the guest has printed a text so many times; all that it has printed."""
         log = self.places.find(uid).directory / "serial0.log"
-        async with asyncio.timeout(BOOT_PATIENCE):
+        async with asyncio.timeout(BOOT_TIMEOUT):
             while (printed := log.read_text(errors="replace")).count(text) < times:
                 assert not self.report(uid).final, self.report(uid)
                 await asyncio.sleep(0.1)
@@ -121,40 +121,40 @@ class Stable:
 
     async def type(self, uid: str, line: str) -> None:
         """Type a line to the demo guest's shell."""
-        if uid not in self._lines:
+        if uid not in self._consoles:
             path = self.places.find(uid).directory / "serial0.sock"
-            _, self._lines[uid] = await asyncio.open_unix_connection(path)
-        self._lines[uid].write(f"{line}\n".encode())
-        await self._lines[uid].drain()
+            _, self._consoles[uid] = await asyncio.open_unix_connection(path)
+        self._consoles[uid].write(f"{line}\n".encode())
+        await self._consoles[uid].drain()
 
-    def hang_up(self) -> None:
+    def close_consoles(self) -> None:
         """Leave the guests that were typed to; QEMU forgets what it has not read of one who leaves before."""
-        for line in self._lines.values():
+        for line in self._consoles.values():
             line.close()
 
 
-def check_machine() -> None:
+def require_qemu() -> None:
     """Skip on a machine that cannot run guests."""
     if lacks := find_lacks():
         pytest.skip(f"guests need {', '.join(lacks)}")
 
 
-async def adopt(data: Path) -> Stable:
+async def adopt_guests(data: Path) -> GuestHarness:
     """The guests in this data directory, those that run there already among them."""
     places = Places(data, choose_account())
     guests = Guests(places, await probe_host(places), Supervisor())
     guests.adopt()
-    return Stable(places, guests)
+    return GuestHarness(places, guests)
 
 
 @asynccontextmanager
-async def keeping(data: Path) -> AsyncIterator[Stable]:
+async def run_guests(data: Path) -> AsyncIterator[GuestHarness]:
     """The guests in this data directory, all of which are gone afterwards."""
-    stable = await adopt(data)
+    harness = await adopt_guests(data)
     try:
-        yield stable
+        yield harness
     finally:
-        for uid in stable.places.list_guests():
-            await stable.guests.remove(uid)
-        stable.hang_up()
-        await stable.guests.close()
+        for uid in harness.places.list_guests():
+            await harness.guests.remove(uid)
+        harness.close_consoles()
+        await harness.guests.close()

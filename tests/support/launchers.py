@@ -31,7 +31,7 @@ time.sleep(600)
 
 
 @contextmanager
-def run_guest(
+def run_fake_launcher(
     places: Places, name: str, *, behaviour: str = "obeys", grace: int = 7
 ) -> Iterator[subprocess.Popen[str]]:
     """A process that answers as a launcher does, with the files that one leaves behind."""

@@ -19,7 +19,7 @@ class Case(NamedTuple):
 
     rule: str
     text: str
-    words: str
+    message: str
     catalog: bool = False
 
 
@@ -66,17 +66,17 @@ def vm(
     )
 
 
-def shaping(kind: str, spec: str, name: str = "small", version: str = INSTANCETYPE_VERSION) -> str:
+def build_manifest(kind: str, spec: str, name: str = "small", version: str = INSTANCETYPE_VERSION) -> str:
     """An instance type, flavor or preference as YAML."""
     return _join(f"apiVersion: {version}", f"kind: {kind}", f"metadata: {{name: {name}}}", "spec:", _indent(spec, 2))
 
 
 def instancetype(spec: str = "cpu: {guest: 2}\nmemory: {guest: 2Gi}", name: str = "small") -> str:
-    return shaping("VirtualMachineClusterInstancetype", spec, name)
+    return build_manifest("VirtualMachineClusterInstancetype", spec, name)
 
 
 def preference(spec: str, name: str = "liked") -> str:
-    return shaping("VirtualMachineClusterPreference", spec, name)
+    return build_manifest("VirtualMachineClusterPreference", spec, name)
 
 
 def claim(metadata: str = "", name: str = "disk") -> str:
@@ -99,13 +99,13 @@ def lint(text: str | bytes, *, catalog: bool = False, file: str = "vm.yaml") -> 
     return Linter(skim([data], catalog=catalog)).check_text(data, file)
 
 
-def expect(case: Case) -> None:
+def assert_findings(case: Case) -> None:
     """The rule is found broken at each mark and nowhere else, and no other rule is."""
     text, places = read_marks(case.text)
     findings = lint(text, catalog=case.catalog)
     assert [(each.rule, each.line, each.column) for each in findings] == [(case.rule, *place) for place in places]
     assert all(each.level == RULES[case.rule].level for each in findings)
-    assert all(case.words in each.message for each in findings), [each.message for each in findings]
+    assert all(case.message in each.message for each in findings), [each.message for each in findings]
 
 
 def _join(*parts: str) -> str:

@@ -26,7 +26,7 @@ from virtshape.standalone.server import Settings, assemble
 
 Tree = dict[str, Any]
 HOST = "127.0.0.1"
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -34,7 +34,7 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
-class Reply(NamedTuple):
+class Response(NamedTuple):
     """An answer, read whole."""
 
     status: int
@@ -55,7 +55,7 @@ class Reply(NamedTuple):
         return self.status, self.tree.get("reason", "")
 
 
-class Watching:
+class WatchStream:
     """An open watch; closed by its `with` block."""
 
     def __init__(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse) -> None:
@@ -88,7 +88,7 @@ class Client:
         self._connection = self._connect()
 
     def _connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(HOST, self._port, timeout=PATIENCE)
+        return http.client.HTTPConnection(HOST, self._port, timeout=TIMEOUT)
 
     def send(
         self,
@@ -98,36 +98,36 @@ class Client:
         *,
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Reply:
+    ) -> Response:
         """Any request; a body that is no bytes is sent as JSON."""
         self._connection.request(method, _target(path, query), _encode(body), {**self.headers, **(headers or {})})
         response = self._connection.getresponse()
-        return Reply(response.status, response.headers, response.read())
+        return Response(response.status, response.headers, response.read())
 
-    def get(self, path: str, *, accept: str = "application/json", **query: Any) -> Reply:
+    def get(self, path: str, *, accept: str = "application/json", **query: Any) -> Response:
         return self.send("GET", path, query=query, headers={"Accept": accept})
 
-    def post(self, path: str, body: object, **query: Any) -> Reply:
+    def post(self, path: str, body: object, **query: Any) -> Response:
         return self.send("POST", path, body, query=query)
 
-    def put(self, path: str, body: object, **query: Any) -> Reply:
+    def put(self, path: str, body: object, **query: Any) -> Response:
         return self.send("PUT", path, body, query=query)
 
-    def patch(self, path: str, body: object, media: str = MERGE_PATCH, **query: Any) -> Reply:
+    def patch(self, path: str, body: object, media: str = MERGE_PATCH, **query: Any) -> Response:
         return self.send("PATCH", path, body, query=query, headers={"Content-Type": media})
 
-    def apply(self, path: str, body: object, manager: str = "applier", **query: Any) -> Reply:
+    def apply(self, path: str, body: object, manager: str = "applier", **query: Any) -> Response:
         return self.patch(path, body, APPLY_PATCH, fieldManager=manager, **query)
 
-    def delete(self, path: str, body: object = None, **query: Any) -> Reply:
+    def delete(self, path: str, body: object = None, **query: Any) -> Response:
         return self.send("DELETE", path, body, query=query)
 
-    def watch(self, path: str, *, accept: str = "application/json", seconds: int = 60, **query: Any) -> Watching:
+    def watch(self, path: str, *, accept: str = "application/json", seconds: int = 60, **query: Any) -> WatchStream:
         """A watch over a connection of its own, that the server is to end after so many seconds."""
         connection = self._connect()
         target = _target(path, {"watch": "true", "timeoutSeconds": seconds, **query})
         connection.request("GET", target, headers={**self.headers, "Accept": accept})
-        return Watching(connection, connection.getresponse())
+        return WatchStream(connection, connection.getresponse())
 
     def close(self) -> None:
         self._connection.close()
@@ -141,7 +141,7 @@ def _encode(body: object) -> bytes | None:
     return body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
 
 
-class Serving:
+class LoopbackServer:
     """A running system, until its `with` block ends."""
 
     def __init__(self, directory: Path, *, tls: bool = False, catalog: bool = False) -> None:
@@ -172,23 +172,23 @@ class Serving:
     def compact(self) -> None:
         """Forget all history."""
         store = self.system.store
-        asyncio.run_coroutine_threadsafe(store.compact(store.revision), self._loop).result(PATIENCE)
+        asyncio.run_coroutine_threadsafe(store.compact(store.revision), self._loop).result(TIMEOUT)
 
-    def keep(self, tree: Tree) -> None:
+    def store_directly(self, tree: Tree) -> None:
         """Have an object stand in the store, whatever admission would say of it."""
         kind = find_kind(tree["apiVersion"], tree["kind"])
         assert kind is not None, tree
         resource, metadata = resource_of(kind), tree["metadata"]
         begun = begin(resource, tree, metadata.get("namespace", ""), metadata["name"], now())
         write = make_write(resource.key(metadata.get("namespace", ""), metadata["name"]), 0, begun)
-        asyncio.run_coroutine_threadsafe(self.system.store.write(write), self._loop).result(PATIENCE)
+        asyncio.run_coroutine_threadsafe(self.system.store.write(write), self._loop).result(TIMEOUT)
 
     def __enter__(self) -> Self:
         self._thread.start()
-        if not self._ready.wait(PATIENCE):
+        if not self._ready.wait(TIMEOUT):
             raise RuntimeError("the system did not start")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join(PATIENCE)
+        self._thread.join(TIMEOUT)

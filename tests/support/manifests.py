@@ -7,7 +7,7 @@ from typing import Any
 from virtshape.api.yaml import write_yaml
 
 
-def write(path: str, *trees: Any) -> str:
+def write_manifest(path: str, *trees: Any) -> str:
     """Write trees to a file, with the folders it needs: YAML documents, or JSON objects if it is named so."""
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)

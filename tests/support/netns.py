@@ -32,7 +32,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @contextlib.contextmanager
-def separate_network(directory: Path, resolver: str = "") -> Iterator[None]:
+def isolate_network(directory: Path, resolver: str = "") -> Iterator[None]:
     """Be on a machine with a way to the internet; `resolver` is its name server."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
         pytest.skip("only root can make network namespaces, with iproute2")
@@ -53,7 +53,7 @@ def separate_network(directory: Path, resolver: str = "") -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def serving(directory: Path, address: str, port: int) -> Iterator[None]:
+def serve_directory(directory: Path, address: str, port: int) -> Iterator[None]:
     """Have a web server answer on an address of this namespace."""
     directory.mkdir(exist_ok=True)
     with _run_server(directory, address, port, ()):
@@ -61,7 +61,7 @@ def serving(directory: Path, address: str, port: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def resolving(address: str, answer: str) -> Iterator[None]:
+def serve_dns(address: str, answer: str) -> Iterator[None]:
     """Have a name server answer every question for an IPv4 address on an address of this namespace."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
         listening.bind((address, 53))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 
 
 class Terminal:
@@ -43,7 +43,7 @@ class Terminal:
 
     def wait_for(self, pattern: bytes) -> bytes:
         """Wait until it has shown this, and forget all up to its end; what was shown till then."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while (found := re.search(pattern, self.shown)) is None:
             ready, _, _ = select.select([self._master], [], [], 0.1)
             self.shown += os.read(self._master, 65536) if ready else b""
@@ -53,9 +53,9 @@ class Terminal:
 
     def end(self) -> int:
         """Wait until the command ends; its exit status."""
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIMEOUT)
 
-    def is_as_before(self) -> bool:
+    def is_restored(self) -> bool:
         """Whether the terminal's settings are those that it had."""
         return self.read_settings() == self.settings
 

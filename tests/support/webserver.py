@@ -17,7 +17,7 @@ class Request:
         self.headers = headers
 
 
-class Answer:
+class Response:
     """What a server says; `breaks_after` closes the connection after so many bytes of the body."""
 
     def __init__(self, body: bytes = b"", status: int = 200, breaks_after: int | None = None, **headers: str) -> None:
@@ -27,7 +27,7 @@ class Answer:
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-Respond = Callable[[Request], Answer]
+Respond = Callable[[Request], Response]
 
 
 class Server:
@@ -45,25 +45,27 @@ class Server:
 def serve_file(content: bytes, etag: str = '"v1"') -> Respond:
     """Answers as servers do that can resume."""
 
-    def respond(request: Request) -> Answer:
+    def respond(request: Request) -> Response:
         found = re.fullmatch(r"bytes=(\d+)-", request.headers.get("Range", ""))
         if not found or request.headers.get("If-Range") != etag:
-            return Answer(content, ETag=etag)
+            return Response(content, ETag=etag)
         start = int(found[1])
         if start >= len(content):
-            return Answer(status=416)
-        return Answer(content[start:], 206, ETag=etag, Content_Range=f"bytes {start}-{len(content) - 1}/{len(content)}")
+            return Response(status=416)
+        return Response(
+            content[start:], 206, ETag=etag, Content_Range=f"bytes {start}-{len(content) - 1}/{len(content)}"
+        )
 
     return respond
 
 
-def in_turn(*responses: Respond | Answer) -> Respond:
+def respond_in_turn(*responses: Respond | Response) -> Respond:
     """Answers one way after the other; the last one for ever."""
     waiting = list(responses)
 
-    def respond(request: Request) -> Answer:
+    def respond(request: Request) -> Response:
         response = waiting.pop(0) if len(waiting) > 1 else waiting[0]
-        return response if isinstance(response, Answer) else response(request)
+        return response if isinstance(response, Response) else response(request)
 
     return respond
 

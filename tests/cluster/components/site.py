@@ -19,7 +19,7 @@ from typing import Any
 from tests.cluster.installing import retry
 from tests.cluster.plane import Plane
 from tests.e2e.kubectl import Kubectl
-from tests.support.demo import find_port
+from tests.support.demo import find_free_port
 
 from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
 from virtshape.cluster.manifests.naming import Component
@@ -94,7 +94,7 @@ class Site:
         self._directory = directory
         self._options = Options(cdi=cdi, catalog=True)
         self._count = 0
-        self.https: dict[Component, int] = {"webhook": find_port(), "apiserver": find_port()}
+        self.https: dict[Component, int] = {"webhook": find_free_port(), "apiserver": find_free_port()}
 
     def install(self) -> None:
         """Apply everything but what needs nodes."""
@@ -122,7 +122,7 @@ class Site:
     def start(self, component: Component, *words: str) -> Worker:
         """A process of a component, as its own account."""
         self._count += 1
-        health, metrics = find_port(), find_port()
+        health, metrics = find_free_port(), find_free_port()
         kubeconfig, log = (self._directory / f"{component}-{self._count}.{end}" for end in ("kubeconfig", "log"))
         token = self.kubectl.within(SYSTEM)("create", "token", f"virtshape-{component}", "--duration=2h").strip()
         server = Server(self.plane.url, self.plane.authority.pem)

@@ -14,7 +14,7 @@ from tests.cluster.components.kubelet import PlayedKubelet, played_kubelet
 from tests.cluster.components.site import Site, Worker
 from tests.cluster.installing import retry
 from tests.e2e.kubectl import Kubectl
-from tests.support.podlives import NODE, Stage
+from tests.support.podscenarios import NODE, PodDriver
 
 from virtshape.api.core.node import Node
 from virtshape.client.actions import request_action
@@ -144,7 +144,7 @@ def _curl(*words: str) -> str:
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=PATIENCE).stdout
 
 
-Visit = Callable[[HttpTransport, RestClient, Stage, PlayedKubelet], Awaitable[None]]
+Visit = Callable[[HttpTransport, RestClient, PodDriver, PlayedKubelet], Awaitable[None]]
 
 
 def visit(site: Site, namespace: str, scenario: Visit) -> None:
@@ -153,15 +153,15 @@ def visit(site: Site, namespace: str, scenario: Visit) -> None:
     async def play() -> None:
         transport = HttpTransport(find_access(path=str(site.plane.kubeconfig)))
         client = RestClient(transport, manager="tester")
-        stage = Stage(client, namespace)
-        await stage.prepare()
+        driver = PodDriver(client, namespace)
+        await driver.prepare()
         async with played_kubelet() as (kubelet, status):
             await client.patch(Node, NODE, patch={"status": status}, subresource="status")
-            await stage.create_vm()
-            await stage.run_guest(await stage.wait_for_pod())
-            await stage.wait_for_phase("Running")
+            await driver.create_vm()
+            await driver.run_guest(await driver.wait_for_pod())
+            await driver.wait_for_phase("Running")
             try:
-                await scenario(transport, client, stage, kubelet)
+                await scenario(transport, client, driver, kubelet)
             finally:
                 await client.close()
 
@@ -171,10 +171,10 @@ def visit(site: Site, namespace: str, scenario: Visit) -> None:
 def test_a_guest_is_paused_and_goes_on(site: Site, controller: Worker, namespace: str) -> None:
     del controller
 
-    async def scenario(_: HttpTransport, client: RestClient, stage: Stage, kubelet: PlayedKubelet) -> None:
+    async def scenario(_: HttpTransport, client: RestClient, driver: PodDriver, kubelet: PlayedKubelet) -> None:
         for action, status in (("pause", "Paused"), ("unpause", "Running")):
-            await request_action(client, stage.namespace, "virtualmachineinstances", "vm1", action)
-            await stage.wait_for_status(status)
+            await request_action(client, driver.namespace, "virtualmachineinstances", "vm1", action)
+            await driver.wait_for_status(status)
         assert [json.loads(words[1])["ask"] for words in kubelet.asked] == ["pause", "unpause"]
 
     visit(site, namespace, scenario)
@@ -183,16 +183,16 @@ def test_a_guest_is_paused_and_goes_on(site: Site, controller: Worker, namespace
 def test_a_console_and_a_port_lead_to_the_guest(site: Site, controller: Worker, namespace: str) -> None:
     del controller
 
-    async def scenario(transport: HttpTransport, client: RestClient, stage: Stage, kubelet: PlayedKubelet) -> None:
-        console = await open_console(transport, stage.namespace, "vm1")
+    async def scenario(transport: HttpTransport, client: RestClient, driver: PodDriver, kubelet: PlayedKubelet) -> None:
+        console = await open_console(transport, driver.namespace, "vm1")
         assert await console.read() == b"login: "
         await console.write(b"root\n")
         assert await console.read() == b"ROOT\n"
         await console.close()
-        port = await open_port(transport, stage.namespace, "virtualmachineinstances", "vm1", 22)
+        port = await open_port(transport, driver.namespace, "virtualmachineinstances", "vm1", 22)
         assert await port.read() == b"login: "
         await port.close()
-        assert await read_console_log(client, stage.namespace, "vm1") == b"booted\n"
+        assert await read_console_log(client, driver.namespace, "vm1") == b"booted\n"
         assert kubelet.asked == [["console"], ["port", "22"], ["log"]]
 
     visit(site, namespace, scenario)

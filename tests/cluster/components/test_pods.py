@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from tests.cluster.components.site import SYSTEM, Site, Worker
-from tests.support.podlives import PLAYS, Stage, controlled_pods
+from tests.support.podscenarios import SCENARIOS, PodDriver, run_pod_controllers
 
 from virtshape.client.http import HttpTransport
 from virtshape.client.kubeconfig import find_access
@@ -13,7 +13,7 @@ from virtshape.client.rest import RestClient
 SECONDS = 120.0
 
 
-@pytest.mark.parametrize("play", PLAYS)
+@pytest.mark.parametrize("play", SCENARIOS)
 def test_a_guest_in_a_pod(play: str, site: Site, webhook: Worker, namespace: str) -> None:
     del webhook
     account = site.plane.write_kubeconfig(f"system:serviceaccount:{SYSTEM}:virtshape-controller")
@@ -21,11 +21,11 @@ def test_a_guest_in_a_pod(play: str, site: Site, webhook: Worker, namespace: str
     async def scenario() -> None:
         admin = RestClient(HttpTransport(find_access(path=str(site.plane.kubeconfig))), manager="tester")
         controller = RestClient(HttpTransport(find_access(path=str(account))), manager="virt-controller")
-        stage = Stage(admin, namespace)
-        await stage.prepare()
+        driver = PodDriver(admin, namespace)
+        await driver.prepare()
         try:
-            async with controlled_pods(controller):
-                await PLAYS[play](stage)
+            async with run_pod_controllers(controller):
+                await SCENARIOS[play](driver)
         finally:
             await admin.close()
             await controller.close()

@@ -157,7 +157,7 @@ def test_a_user_runs_a_command_at_the_console(guest: Virtctl, time: str) -> None
         terminal.wait_for(rf"\r\n42 {time}\r\n".encode())
         terminal.type(b"\x1d")
         assert terminal.end() == 0
-        assert terminal.is_as_before()
+        assert terminal.is_restored()
 
 
 def test_a_port_leads_into_the_guest(guest: Virtctl) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.components.site import PATIENCE, SYSTEM, Site, Worker
 from tests.cluster.installing import retry, wait_for_kinds
 from tests.e2e.kubectl import Kubectl
-from tests.support.demo import find_port
+from tests.support.demo import find_free_port
 
 from virtshape.cluster.manifests.crds import build_definitions
 from virtshape.cluster.manifests.options import Options
@@ -234,7 +234,7 @@ def test_without_a_webhook_nothing_unchecked_gets_in_and_the_reason_can_be_read(
     """With nobody to ask, writes of VMs fail; reads, and writes of everything else, do not."""
     kubectl.apply(build_vm())
     configuration = site.kubectl.get("mutatingwebhookconfiguration", "virtshape")
-    silent = find_port()
+    silent = find_free_port()
     for hook in configuration["webhooks"]:
         hook["clientConfig"]["service"]["port"] = silent
     original = site.kubectl.get("mutatingwebhookconfiguration", "virtshape")

@@ -16,8 +16,8 @@ from tests.cluster.components.nodes import NODE, played_nodes
 from tests.cluster.components.site import SYSTEM, Site
 from tests.cluster.plane import Plane
 from tests.support.build import Tree
-from tests.support.controlled import Place, Wrap
-from tests.support.podlives import controlled_pods
+from tests.support.controllers import ControlledSystem, WrapClient
+from tests.support.podscenarios import run_pod_controllers
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.node import Node
@@ -81,7 +81,7 @@ class Locating:
         return await self._client.create(item, **options)
 
 
-class ClusterPlace(Place):
+class ClusterPlace(ControlledSystem):
     """A plane, asked through one client, in its default namespace."""
 
     def __init__(self, plane: Plane, client: RestClient, directory: Path, connect: Callable[[], RestClient]) -> None:
@@ -94,8 +94,8 @@ class ClusterPlace(Place):
         return self._connect()
 
     @contextlib.asynccontextmanager
-    async def controlling(
-        self, launcher: LauncherName = "simulate", *, wrap: Wrap = lambda client: client
+    async def run_controllers(
+        self, launcher: LauncherName = "simulate", *, wrap: WrapClient = lambda client: client
     ) -> AsyncIterator[Controllers]:
         """The controllers at work; `wrap` may stand between them and the server."""
         client, supervisor = wrap(self.connect_as_system()), Supervisor()
@@ -109,12 +109,12 @@ class ClusterPlace(Place):
             yield controllers
 
     @contextlib.asynccontextmanager
-    async def hosting(self) -> AsyncIterator[Controllers]:
+    async def run_controllers_with_guests(self) -> AsyncIterator[Controllers]:
         """The controllers at work, with guests in pods; the node that they are on is played, and so are they."""
         async with played_kubelet() as (_, status):
             with played_nodes(self._plane):
                 await self.client.patch(Node, NODE, patch={"status": status}, subresource="status")
-                async with controlled_pods(self.connect_as_system()) as controllers:
+                async with run_pod_controllers(self.connect_as_system()) as controllers:
                     yield controllers
 
     @contextlib.asynccontextmanager

@@ -24,7 +24,7 @@ from tests.integration.controllers import (
     test_slim,
     test_volumes,
 )
-from tests.support.controlled import Place, instancetype_tree
+from tests.support.controllers import ControlledSystem, instancetype_tree
 
 MODULES: tuple[ModuleType, ...] = (
     test_collecting,
@@ -69,9 +69,9 @@ def collecting(site: Site) -> Site:
 def _on_a_cluster(collecting: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the tests stand on the plane, and take their time there."""
 
-    def place(directory: Path) -> AbstractAsyncContextManager[Place]:
+    def open_system(directory: Path) -> AbstractAsyncContextManager[ControlledSystem]:
         return placed(collecting, directory)
 
     for module in MODULES:
-        monkeypatch.setattr(module, "placed", place, raising=False)
+        monkeypatch.setattr(module, "open_controlled_system", open_system, raising=False)
     monkeypatch.setattr(test_crash, "STRIDE", STRIDE)

@@ -3,8 +3,15 @@
 from pathlib import Path
 
 from tests.support.build import Tree
-from tests.support.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
-from tests.support.worlds import run
+from tests.support.controllers import (
+    ControlledSystem,
+    eventually,
+    instancetype_tree,
+    open_controlled_system,
+    preference_tree,
+    vm_tree,
+)
+from tests.support.systems import run
 
 from virtshape.api.codec import to_tree
 from virtshape.api.core.config import ConfigMap
@@ -16,7 +23,7 @@ from virtshape.controllers.runtime.conditions import find_condition, is_conditio
 from virtshape.controllers.runtime.ownerreferences import make_owner_reference
 
 
-async def create_map(place: Place, name: str, *owners: ConfigMap, blocking: bool = True) -> ConfigMap:
+async def create_map(system: ControlledSystem, name: str, *owners: ConfigMap, blocking: bool = True) -> ConfigMap:
     references = [
         {
             "apiVersion": "v1",
@@ -28,43 +35,43 @@ async def create_map(place: Place, name: str, *owners: ConfigMap, blocking: bool
         for owner in owners
     ]
     metadata: Tree = {"name": name, "namespace": "default", "ownerReferences": references or None}
-    await place.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
-    return await place.client.get(ConfigMap, name, "default")
+    await system.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    return await system.client.get(ConfigMap, name, "default")
 
 
 def test_dependents_go_in_the_background(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling():
-            owner = await create_map(place, "owner")
-            await create_map(place, "grandchild", await create_map(place, "child", owner))
-            assert await place.client.delete(ConfigMap, "owner", "default", propagation="Background") is None
-            await place.wait_until_gone(ConfigMap, "child")
-            await place.wait_until_gone(ConfigMap, "grandchild")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers():
+            owner = await create_map(system, "owner")
+            await create_map(system, "grandchild", await create_map(system, "child", owner))
+            assert await system.client.delete(ConfigMap, "owner", "default", propagation="Background") is None
+            await system.wait_until_gone(ConfigMap, "child")
+            await system.wait_until_gone(ConfigMap, "grandchild")
 
     run(scenario())
 
 
 def test_dependents_go_first_in_the_foreground(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            owner = await create_map(place, "owner")
-            await create_map(place, "grandchild", await create_map(place, "child", owner))
-            await place.client.delete(ConfigMap, "owner", "default", propagation="Foreground")
-            async with place.controlling():
-                await place.wait_until_gone(ConfigMap, "owner")
-                assert await place.find(ConfigMap, "child") is None
-                assert await place.find(ConfigMap, "grandchild") is None
+        async with open_controlled_system(tmp_path) as system:
+            owner = await create_map(system, "owner")
+            await create_map(system, "grandchild", await create_map(system, "child", owner))
+            await system.client.delete(ConfigMap, "owner", "default", propagation="Foreground")
+            async with system.run_controllers():
+                await system.wait_until_gone(ConfigMap, "owner")
+                assert await system.find(ConfigMap, "child") is None
+                assert await system.find(ConfigMap, "grandchild") is None
 
     run(scenario())
 
 
 def test_orphans_stay_and_belong_to_nobody(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling():
-            await create_map(place, "child", await create_map(place, "owner"))
-            await place.client.delete(ConfigMap, "owner", "default", propagation="Orphan")
-            await place.wait_until_gone(ConfigMap, "owner")
-            child = await place.client.get(ConfigMap, "child", "default")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers():
+            await create_map(system, "child", await create_map(system, "owner"))
+            await system.client.delete(ConfigMap, "owner", "default", propagation="Orphan")
+            await system.wait_until_gone(ConfigMap, "owner")
+            child = await system.client.get(ConfigMap, "child", "default")
             assert metadata_of(child).owner_references is None
 
     run(scenario())
@@ -72,13 +79,13 @@ def test_orphans_stay_and_belong_to_nobody(tmp_path: Path) -> None:
 
 def test_an_owner_that_stays_keeps_what_it_owns(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling():
-            stays = await create_map(place, "stays")
-            await create_map(place, "child", await create_map(place, "goes"), stays)
-            await place.client.delete(ConfigMap, "goes", "default")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers():
+            stays = await create_map(system, "stays")
+            await create_map(system, "child", await create_map(system, "goes"), stays)
+            await system.client.delete(ConfigMap, "goes", "default")
 
             async def look() -> ConfigMap | None:
-                child = await place.client.get(ConfigMap, "child", "default")
+                child = await system.client.get(ConfigMap, "child", "default")
                 return child if len(metadata_of(child).owner_references or ()) == 1 else None
 
             child = await eventually(look, "the owner that is gone is still named")
@@ -89,84 +96,84 @@ def test_an_owner_that_stays_keeps_what_it_owns(tmp_path: Path) -> None:
 
 def test_what_lost_its_owner_while_nobody_looked_is_collected(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await create_map(place, "child", await create_map(place, "owner"))
-            await place.client.delete(ConfigMap, "owner", "default")
-            async with place.controlling():
-                await place.wait_until_gone(ConfigMap, "child")
+        async with open_controlled_system(tmp_path) as system:
+            await create_map(system, "child", await create_map(system, "owner"))
+            await system.client.delete(ConfigMap, "owner", "default")
+            async with system.run_controllers():
+                await system.wait_until_gone(ConfigMap, "child")
 
     run(scenario())
 
 
 def test_a_vm_can_leave_its_instance_behind_and_another_takes_it(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling():
-            await place.create(instancetype_tree(), preference_tree(), vm_tree())
-            await place.wait_for("Running")
-            await place.client.delete(VirtualMachine, "vm1", "default", propagation="Orphan")
-            await place.wait_until_gone(VirtualMachine)
-            left = await place.vmi()
+        async with open_controlled_system(tmp_path) as system, system.run_controllers():
+            await system.create(instancetype_tree(), preference_tree(), vm_tree())
+            await system.wait_for("Running")
+            await system.client.delete(VirtualMachine, "vm1", "default", propagation="Orphan")
+            await system.wait_until_gone(VirtualMachine)
+            left = await system.vmi()
             assert metadata_of(left).owner_references is None
 
-            await place.create(vm_tree())
-            vm = await place.wait_for("Running")
-            taken = metadata_of(await place.vmi())
+            await system.create(vm_tree())
+            vm = await system.wait_for("Running")
+            taken = metadata_of(await system.vmi())
             assert [owner.uid for owner in taken.owner_references or ()] == [metadata_of(vm).uid]
             assert taken.uid == metadata_of(left).uid
             assert vm.status is not None
             assert is_condition_true(vm.status.conditions, "RestartRequired")  # the new VM's guest has another identity
-            await place.client.delete(VirtualMachine, "vm1", "default")
-            await place.wait_until_gone(VirtualMachineInstance)
+            await system.client.delete(VirtualMachine, "vm1", "default")
+            await system.wait_until_gone(VirtualMachineInstance)
 
     run(scenario())
 
 
 def test_an_instance_that_somebody_else_manages_is_left_alone_and_told_of(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling():
-            owner = to_tree(make_owner_reference(await create_map(place, "owner")))
+        async with open_controlled_system(tmp_path) as system, system.run_controllers():
+            owner = to_tree(make_owner_reference(await create_map(system, "owner")))
             metadata: Tree = {"name": "vm1", "namespace": "default", "ownerReferences": [owner]}
             domain: Tree = {"devices": {}, "memory": {"guest": "1Gi"}}
             instance = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": metadata}
-            await place.create({**instance, "spec": {"domain": domain}})
-            await place.create(instancetype_tree(), preference_tree(), vm_tree())
+            await system.create({**instance, "spec": {"domain": domain}})
+            await system.create(instancetype_tree(), preference_tree(), vm_tree())
 
             async def look() -> str | None:
-                vm = await place.vm()
+                vm = await system.vm()
                 told = find_condition(vm.status.conditions if vm.status else None, "Failure")
                 return told.reason if told is not None else None
 
             assert await eventually(look, "nothing is told") == "FailedCreate"
-            assert to_tree(metadata_of(await place.vmi()).owner_references) == [owner]
+            assert to_tree(metadata_of(await system.vmi()).owner_references) == [owner]
 
     run(scenario())
 
 
 def test_a_vm_deleted_in_the_foreground_goes_last(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling():
-            await place.create(instancetype_tree(), preference_tree(), vm_tree())
-            await place.wait_for("Running")
-            await place.client.delete(VirtualMachine, "vm1", "default", propagation="Foreground")
-            await place.wait_until_gone(VirtualMachine)
-            assert await place.find(VirtualMachineInstance) is None
-            assert await place.revisions() == []
+        async with open_controlled_system(tmp_path) as system, system.run_controllers():
+            await system.create(instancetype_tree(), preference_tree(), vm_tree())
+            await system.wait_for("Running")
+            await system.client.delete(VirtualMachine, "vm1", "default", propagation="Foreground")
+            await system.wait_until_gone(VirtualMachine)
+            assert await system.find(VirtualMachineInstance) is None
+            assert await system.revisions() == []
 
     run(scenario())
 
 
 def test_a_namespace_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling():
-            await place.create(instancetype_tree(), preference_tree())
-            await place.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+        async with open_controlled_system(tmp_path) as system, system.run_controllers():
+            await system.create(instancetype_tree(), preference_tree())
+            await system.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
             for number in range(5):
                 tree = vm_tree(f"vm{number}")
                 tree["metadata"]["namespace"] = "team"
-                await place.create(tree)
-            await place.client.delete(Namespace, "team")
-            await place.wait_until_gone(Namespace, "team")
-            assert not (await place.client.list(VirtualMachine)).items
-            assert not (await place.client.list(VirtualMachineInstance)).items
+                await system.create(tree)
+            await system.client.delete(Namespace, "team")
+            await system.wait_until_gone(Namespace, "team")
+            assert not (await system.client.list(VirtualMachine)).items
+            assert not (await system.client.list(VirtualMachineInstance)).items
 
     run(scenario())

@@ -9,8 +9,15 @@ import itertools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tests.support.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
-from tests.support.worlds import run
+from tests.support.controllers import (
+    ControlledSystem,
+    eventually,
+    instancetype_tree,
+    open_controlled_system,
+    preference_tree,
+    vm_tree,
+)
+from tests.support.systems import run
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.cdi import DataVolume
@@ -32,7 +39,7 @@ VOLUMES = {"volumes": [{"name": "root", "dataVolume": {"name": "root"}}]}
 STRIDE = 1
 """From one death to the next, in writes."""
 
-Play = Callable[[Place, int], Awaitable[bool]]
+Play = Callable[[ControlledSystem, int], Awaitable[bool]]
 """Plays a scene in which the controllers die at a write, and checks how it ends; whether they came to that write."""
 
 
@@ -49,8 +56,8 @@ def _play(play: Play, directory: Path, write: int) -> bool:
     died: list[bool] = []
 
     async def scenario() -> None:
-        async with placed(directory) as place:
-            died.append(await play(place, write))
+        async with open_controlled_system(directory) as system:
+            died.append(await play(system, write))
 
     try:
         run(scenario())
@@ -60,79 +67,79 @@ def _play(play: Play, directory: Path, write: int) -> bool:
     return died[0]
 
 
-async def create_vm(place: Place) -> None:
-    await place.create(instancetype_tree(), preference_tree(), vm_tree(template=VOLUMES, dataVolumeTemplates=[DISK]))
+async def create_vm(system: ControlledSystem) -> None:
+    await system.create(instancetype_tree(), preference_tree(), vm_tree(template=VOLUMES, dataVolumeTemplates=[DISK]))
 
 
-async def check_running(place: Place) -> VirtualMachineInstance:
-    async with place.controlling() as controllers:
-        await place.wait_for("Running")
-        await place.settle(controllers)
-        vm, vmi = await place.vm(), await place.vmi()
+async def check_running(system: ControlledSystem) -> VirtualMachineInstance:
+    async with system.run_controllers() as controllers:
+        await system.wait_for("Running")
+        await system.wait_until_idle(controllers)
+        vm, vmi = await system.vm(), await system.vmi()
         assert is_settled(vm)
-        await place.wait_for_revisions(*pinned_names(vm).values(), "start")
+        await system.wait_for_revisions(*pinned_names(vm).values(), "start")
         assert vm.status is not None
         assert (vm.status.created, vm.status.state_change_requests) == (True, None)
-        volume = await place.client.get(DataVolume, "root", "default")
+        volume = await system.client.get(DataVolume, "root", "default")
         assert volume.status is not None
         assert volume.status.phase == "Succeeded"
         return vmi
 
 
-async def wait_until_all_is_gone(place: Place) -> None:
-    await place.wait_until_gone(VirtualMachine)
-    await place.wait_until_gone(VirtualMachineInstance)
-    await place.wait_until_gone(DataVolume, "root")
-    await place.wait_until_gone(PersistentVolumeClaim, "root")
-    await place.wait_for_revisions()
+async def wait_until_all_is_gone(system: ControlledSystem) -> None:
+    await system.wait_until_gone(VirtualMachine)
+    await system.wait_until_gone(VirtualMachineInstance)
+    await system.wait_until_gone(DataVolume, "root")
+    await system.wait_until_gone(PersistentVolumeClaim, "root")
+    await system.wait_for_revisions()
 
 
 def test_a_start_survives_a_crash(tmp_path: Path) -> None:
-    async def play(place: Place, write: int) -> bool:
+    async def play(system: ControlledSystem, write: int) -> bool:
         async def finish(controllers: Controllers) -> None:
-            await place.wait_for("Running")
-            await place.settle(controllers)
+            await system.wait_for("Running")
+            await system.wait_until_idle(controllers)
 
-        await create_vm(place)
-        died = await place.kill_at(write, finish)
-        await check_running(place)
+        await create_vm(system)
+        died = await system.crash_at_write(write, finish)
+        await check_running(system)
         return died
 
     play_every_death(play, tmp_path)
 
 
 def test_a_deletion_survives_a_crash(tmp_path: Path) -> None:
-    async def play(place: Place, write: int) -> bool:
-        await create_vm(place)
-        await check_running(place)
-        await place.client.delete(VirtualMachine, "vm1", "default")
-        died = await place.kill_at(write, lambda _: wait_until_all_is_gone(place))
-        async with place.controlling():
-            await wait_until_all_is_gone(place)
+    async def play(system: ControlledSystem, write: int) -> bool:
+        await create_vm(system)
+        await check_running(system)
+        await system.client.delete(VirtualMachine, "vm1", "default")
+        died = await system.crash_at_write(write, lambda _: wait_until_all_is_gone(system))
+        async with system.run_controllers():
+            await wait_until_all_is_gone(system)
         return died
 
     play_every_death(play, tmp_path)
 
 
 def test_a_restart_survives_a_crash(tmp_path: Path) -> None:
-    async def play(place: Place, write: int) -> bool:
+    async def play(system: ControlledSystem, write: int) -> bool:
         async def finish(controllers: Controllers) -> None:
             await eventually(is_another, "no other instance is there")
-            await place.wait_for("Running")
-            await place.settle(controllers)
+            await system.wait_for("Running")
+            await system.wait_until_idle(controllers)
 
         async def is_another() -> bool | None:
-            vmi = await place.find(VirtualMachineInstance)
+            vmi = await system.find(VirtualMachineInstance)
             return True if vmi is not None and metadata_of(vmi).uid != uid else None
 
-        await create_vm(place)
-        before = await check_running(place)
+        await create_vm(system)
+        before = await check_running(system)
         uid = metadata_of(before).uid
         requests = [{"action": "Stop", "uid": uid}, {"action": "Start"}]
         patch = {"status": {"stateChangeRequests": requests}}
-        await place.client.patch(VirtualMachine, "vm1", "default", patch=patch, subresource="status")
-        died = await place.kill_at(write, finish)
-        after = await check_running(place)
+        await system.client.patch(VirtualMachine, "vm1", "default", patch=patch, subresource="status")
+        died = await system.crash_at_write(write, finish)
+        after = await check_running(system)
         assert metadata_of(after).uid != uid
         assert to_tree(after.spec) == to_tree(before.spec)
         return died
@@ -140,37 +147,37 @@ def test_a_restart_survives_a_crash(tmp_path: Path) -> None:
     play_every_death(play, tmp_path)
 
 
-async def are_running(place: Place, count: int) -> bool | None:
+async def are_running(system: ControlledSystem, count: int) -> bool | None:
     """Whether there are so many instances, all of them running."""
-    instances = (await place.client.list(VirtualMachineInstance, "team")).items
+    instances = (await system.client.list(VirtualMachineInstance, "team")).items
     return True if [phase_of(one) for one in instances] == ["Running"] * count else None
 
 
 def test_many_vms_killed_again_and_again_are_all_there_and_then_all_gone(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await place.create(instancetype_tree(), preference_tree())
-            await place.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+        async with open_controlled_system(tmp_path) as system:
+            await system.create(instancetype_tree(), preference_tree())
+            await system.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
             for number in range(30):
                 tree = vm_tree(f"vm{number}")
                 tree["metadata"]["namespace"] = "team"
-                await place.create(tree)
+                await system.create(tree)
 
             async def finish(controllers: Controllers) -> None:
-                await eventually(lambda: are_running(place, 30), "not all of them run")
-                await place.settle(controllers)
+                await eventually(lambda: are_running(system, 30), "not all of them run")
+                await system.wait_until_idle(controllers)
 
-            assert all([await place.kill_at(35 + 7 * round_, finish) for round_ in range(5)])
-            async with place.controlling() as controllers:
+            assert all([await system.crash_at_write(35 + 7 * round_, finish) for round_ in range(5)])
+            async with system.run_controllers() as controllers:
                 await finish(controllers)
-                assert await are_running(place, 30)
-                assert len((await place.client.list(ControllerRevision, "team")).items) == 90
-            await place.client.delete(Namespace, "team")
+                assert await are_running(system, 30)
+                assert len((await system.client.list(ControllerRevision, "team")).items) == 90
+            await system.client.delete(Namespace, "team")
             for round_ in range(5):
-                await place.kill_at(10 + 4 * round_, lambda _: place.wait_until_gone(Namespace, "team"))
-            async with place.controlling():
-                await place.wait_until_gone(Namespace, "team")
+                await system.crash_at_write(10 + 4 * round_, lambda _: system.wait_until_gone(Namespace, "team"))
+            async with system.run_controllers():
+                await system.wait_until_gone(Namespace, "team")
             for kind in (VirtualMachine, VirtualMachineInstance, ControllerRevision):
-                assert not (await place.client.list(kind)).items
+                assert not (await system.client.list(kind)).items
 
     run(scenario())

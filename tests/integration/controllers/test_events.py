@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from tests.support.build import build_vm
-from tests.support.controlled import Place, placed
-from tests.support.lives import NOW, STAMP
-from tests.support.worlds import run
+from tests.support.controllers import ControlledSystem, open_controlled_system
+from tests.support.instances import NOW, STAMP
+from tests.support.systems import run
 
 from virtshape.api.codec import to_tree
 from virtshape.controllers.eventexpiry import EventExpiry
@@ -15,9 +15,9 @@ from virtshape.supervise.supervisor import Supervisor
 COMPONENT = "teller"
 
 
-async def tell(place: Place, times: int, *, now: float) -> None:
+async def tell(system: ControlledSystem, times: int, *, now: float) -> None:
     vm = build_vm(namespace="default")
-    recorder = Recorder(place.client, COMPONENT, lambda: now)
+    recorder = Recorder(system.client, COMPONENT, lambda: now)
     async with recorder.running(Supervisor()):
         for _ in range(times):
             recorder.tell(vm, "FailedCreate", "no room", warning=True)
@@ -26,10 +26,10 @@ async def tell(place: Place, times: int, *, now: float) -> None:
 
 def test_the_same_again_is_counted(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await tell(place, 3, now=NOW)
-            await tell(place, 2, now=NOW + 60)
-            (event,) = await place.list_events(COMPONENT)
+        async with open_controlled_system(tmp_path) as system:
+            await tell(system, 3, now=NOW)
+            await tell(system, 2, now=NOW + 60)
+            (event,) = await system.list_events(COMPONENT)
             tree = to_tree(event)
             del tree["metadata"]
             assert tree == {
@@ -57,21 +57,21 @@ def test_the_same_again_is_counted(tmp_path: Path) -> None:
 
 def test_events_are_forgotten_an_hour_after_they_last_happened(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await tell(place, 1, now=NOW)
-            assert await EventExpiry(place.client, lambda: NOW + 3600).sweep() == 0
-            assert await EventExpiry(place.client, lambda: NOW + 3601).sweep() == 1
-            assert not await place.list_events(COMPONENT)
+        async with open_controlled_system(tmp_path) as system:
+            await tell(system, 1, now=NOW)
+            assert await EventExpiry(system.client, lambda: NOW + 3600).sweep() == 0
+            assert await EventExpiry(system.client, lambda: NOW + 3601).sweep() == 1
+            assert not await system.list_events(COMPONENT)
 
     run(scenario())
 
 
 def test_what_cannot_be_told_holds_nobody_up(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            recorder = Recorder(place.client, COMPONENT, lambda: NOW)
+        async with open_controlled_system(tmp_path) as system:
+            recorder = Recorder(system.client, COMPONENT, lambda: NOW)
             async with recorder.running(Supervisor()):
                 recorder.tell(build_vm(namespace="nowhere"), "Lost", "nobody hears it")
-            assert not await place.list_events(COMPONENT)
+            assert not await system.list_events(COMPONENT)
 
     run(scenario())

@@ -4,8 +4,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.support.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
-from tests.support.worlds import run
+from tests.support.controllers import (
+    ControlledSystem,
+    eventually,
+    instancetype_tree,
+    open_controlled_system,
+    preference_tree,
+    vm_tree,
+)
+from tests.support.systems import run
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.client.resources import metadata_of
@@ -50,8 +57,8 @@ class Hands:
 
 
 @asynccontextmanager
-async def running(place: Place, launcher: Fragile, clock: Hands) -> AsyncIterator[Controllers]:
-    controllers = Controllers(place.connect_as_system(), launcher, clock, supervisor=Supervisor())
+async def running(system: ControlledSystem, launcher: Fragile, clock: Hands) -> AsyncIterator[Controllers]:
+    controllers = Controllers(system.connect_as_system(), launcher, clock, supervisor=Supervisor())
     async with controllers.running():
         yield controllers
 
@@ -59,12 +66,12 @@ async def running(place: Place, launcher: Fragile, clock: Hands) -> AsyncIterato
 def test_starts_that_fail_wait_longer_each_time(tmp_path: Path) -> None:
     async def scenario() -> None:
         launcher, clock = Fragile(Guest("failed", "no disk"), Guest("failed", "no disk")), Hands()
-        async with placed(tmp_path) as place, running(place, launcher, clock) as controllers:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree())
-            vm = await place.wait_for("CrashLoopBackOff")
-            await place.wait_until_gone(VirtualMachineInstance)
-            await place.settle(controllers)
-            vm = await place.vm()
+        async with open_controlled_system(tmp_path) as system, running(system, launcher, clock) as controllers:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree())
+            vm = await system.wait_for("CrashLoopBackOff")
+            await system.wait_until_gone(VirtualMachineInstance)
+            await system.wait_until_idle(controllers)
+            vm = await system.vm()
             assert vm.status is not None
             assert vm.status.start_failure is not None
             assert vm.status.start_failure.consecutive_fail_count == 1
@@ -73,17 +80,17 @@ def test_starts_that_fail_wait_longer_each_time(tmp_path: Path) -> None:
             controllers.vms.queue.add(NAME)
 
             async def look() -> bool | None:
-                vm = await place.vm()
+                vm = await system.vm()
                 failure = vm.status.start_failure if vm.status else None
                 return True if failure is not None and failure.consecutive_fail_count == 2 else None
 
             await eventually(look, "the second failure is not counted")
-            await place.wait_until_gone(VirtualMachineInstance)
+            await system.wait_until_gone(VirtualMachineInstance)
             clock.now += 4 * FIRST_DELAY_SECONDS
             controllers.vms.queue.add(NAME)
-            await place.wait_for("Running")
-            await place.settle(controllers)
-            vm = await place.vm()
+            await system.wait_for("Running")
+            await system.wait_until_idle(controllers)
+            vm = await system.vm()
             assert vm.status is not None
             assert vm.status.start_failure is None
             assert len(launcher.launched) == 3
@@ -94,20 +101,20 @@ def test_starts_that_fail_wait_longer_each_time(tmp_path: Path) -> None:
 def test_a_failure_is_rerun_and_a_success_is_not(tmp_path: Path) -> None:
     async def scenario() -> None:
         launcher = Fragile(Guest("running"), Guest("failed", "panic"), Guest("running"), Guest("succeeded"))
-        async with placed(tmp_path) as place, running(place, launcher, Hands()) as controllers:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="RerunOnFailure"))
+        async with open_controlled_system(tmp_path) as system, running(system, launcher, Hands()) as controllers:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="RerunOnFailure"))
 
             async def look() -> bool | None:
                 controllers.vmis.queue.add(NAME)  # as a launcher would when a guest changes
-                vm = await place.vm()
+                vm = await system.vm()
                 stopped = vm.status is not None and vm.status.printable_status == "Stopped"
                 return True if not launcher.ends and stopped else None
 
             await eventually(look, "it does not end")
-            await place.settle(controllers)
+            await system.wait_until_idle(controllers)
             assert len(launcher.launched) == 2
-            assert await place.find(VirtualMachineInstance) is None
-            vm = await place.vm()
+            assert await system.find(VirtualMachineInstance) is None
+            vm = await system.vm()
             assert vm.status is not None
             assert vm.status.state_change_requests is None
 
@@ -117,20 +124,20 @@ def test_a_failure_is_rerun_and_a_success_is_not(tmp_path: Path) -> None:
 def test_once_is_once(tmp_path: Path) -> None:
     async def scenario() -> None:
         launcher = Fragile(Guest("running"), Guest("failed", "panic"))
-        async with placed(tmp_path) as place, running(place, launcher, Hands()) as controllers:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Once"))
+        async with open_controlled_system(tmp_path) as system, running(system, launcher, Hands()) as controllers:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Once"))
 
             async def look() -> bool | None:
                 controllers.vmis.queue.add(NAME)
-                vmi = await place.find(VirtualMachineInstance)
+                vmi = await system.find(VirtualMachineInstance)
                 return True if vmi is not None and is_final(vmi) else None
 
             await eventually(look, "it does not end")
-            await place.settle(controllers)
-            await place.client.delete(VirtualMachineInstance, "vm1", "default")
-            await place.wait_until_gone(VirtualMachineInstance)
-            await place.settle(controllers)
-            assert await place.find(VirtualMachineInstance) is None
+            await system.wait_until_idle(controllers)
+            await system.client.delete(VirtualMachineInstance, "vm1", "default")
+            await system.wait_until_gone(VirtualMachineInstance)
+            await system.wait_until_idle(controllers)
+            assert await system.find(VirtualMachineInstance) is None
             assert len(launcher.launched) == 1
 
     run(scenario())

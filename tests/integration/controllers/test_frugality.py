@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.controlled import instancetype_tree, placed, preference_tree, vm_tree
-from tests.support.worlds import run
+from tests.support.controllers import instancetype_tree, open_controlled_system, preference_tree, vm_tree
+from tests.support.systems import run
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -30,17 +30,17 @@ class Listening:
 @pytest.mark.parametrize(("strategy", "state"), [("Always", "Running"), ("Halted", "Stopped")])
 def test_what_was_just_written_is_not_asked_for(strategy: str, state: str, tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
+        async with open_controlled_system(tmp_path) as system:
             heard: list[Listening] = []
 
             def wrap(client: Client) -> Listening:
                 heard.append(Listening(client))
                 return heard[0]
 
-            async with place.controlling(wrap=wrap) as controllers:
-                await place.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy=strategy))
-                await place.wait_for(state)
-                await place.settle(controllers)
+            async with system.run_controllers(wrap=wrap) as controllers:
+                await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy=strategy))
+                await system.wait_for(state)
+                await system.wait_until_idle(controllers)
             assert [kind for kind in heard[0].asked if kind in (ControllerRevision, VirtualMachine)] == []
 
     run(scenario())

@@ -2,8 +2,15 @@
 
 from pathlib import Path
 
-from tests.support.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
-from tests.support.worlds import run
+from tests.support.controllers import (
+    ControlledSystem,
+    eventually,
+    instancetype_tree,
+    open_controlled_system,
+    preference_tree,
+    vm_tree,
+)
+from tests.support.systems import run
 
 from virtshape.api.codec import to_tree
 from virtshape.api.core.node import Node
@@ -15,20 +22,20 @@ from virtshape.controllers.runtime.conditions import find_condition
 from virtshape.controllers.vmi.phases import phase_of
 
 
-async def ask(place: Place, *requests: VirtualMachineStateChangeRequest) -> None:
+async def ask(system: ControlledSystem, *requests: VirtualMachineStateChangeRequest) -> None:
     patch = {"status": {"stateChangeRequests": to_tree(list(requests))}}
-    await place.client.patch(VirtualMachine, "vm1", "default", patch=patch, subresource="status")
+    await system.client.patch(VirtualMachine, "vm1", "default", patch=patch, subresource="status")
 
 
-async def restart(place: Place) -> VirtualMachineInstance:
+async def restart(system: ControlledSystem) -> VirtualMachineInstance:
     """Restart the VM; the instance that it then has."""
-    before = await place.vmi()
+    before = await system.vmi()
     assert before.metadata is not None
     uid = before.metadata.uid
-    await ask(place, VirtualMachineStateChangeRequest("Stop", uid=uid), VirtualMachineStateChangeRequest("Start"))
+    await ask(system, VirtualMachineStateChangeRequest("Stop", uid=uid), VirtualMachineStateChangeRequest("Start"))
 
     async def look() -> VirtualMachineInstance | None:
-        vmi = await place.find(VirtualMachineInstance)
+        vmi = await system.find(VirtualMachineInstance)
         is_new = vmi is not None and vmi.metadata is not None and vmi.metadata.uid != uid
         return vmi if is_new and vmi is not None and phase_of(vmi) == "Running" else None
 
@@ -37,29 +44,29 @@ async def restart(place: Place) -> VirtualMachineInstance:
 
 def test_a_vm_lives_and_dies(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling() as controllers:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree())
-            vm = await place.wait_for("Running")
-            await place.settle(controllers)
-            vm = await place.vm()
+        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree())
+            vm = await system.wait_for("Running")
+            await system.wait_until_idle(controllers)
+            vm = await system.vm()
             check_pinned(vm)
-            first = await place.vmi()
+            first = await system.vmi()
             assert first.status is not None
             assert (first.status.phase, first.status.node_name) == ("Running", "simulated")
-            assert len(await place.revisions()) == 3
+            assert len(await system.revisions()) == 3
 
-            small = await place.client.get(VirtualMachineClusterInstancetype, "small")
+            small = await system.client.get(VirtualMachineClusterInstancetype, "small")
             assert small.spec.cpu is not None
             small.spec.cpu.guest = 8
-            await place.client.update(small)
-            second = await restart(place)
+            await system.client.update(small)
+            second = await restart(system)
             assert second.spec == first.spec
-            assert (await place.vm()).spec.instancetype == vm.spec.instancetype
+            assert (await system.vm()).spec.instancetype == vm.spec.instancetype
 
-            await place.client.delete(VirtualMachine, "vm1", "default")
-            await place.wait_until_gone(VirtualMachine)
-            await place.wait_until_gone(VirtualMachineInstance)
-            await place.wait_for_revisions()
+            await system.client.delete(VirtualMachine, "vm1", "default")
+            await system.wait_until_gone(VirtualMachine)
+            await system.wait_until_gone(VirtualMachineInstance)
+            await system.wait_for_revisions()
 
     run(scenario())
 
@@ -88,29 +95,29 @@ def check_pinned(vm: VirtualMachine) -> None:
 
 def test_a_removed_revision_is_captured_anew_and_asks_for_a_restart(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling() as controllers:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree())
-            await place.wait_for("Running")
-            small = await place.client.get(VirtualMachineClusterInstancetype, "small")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree())
+            await system.wait_for("Running")
+            small = await system.client.get(VirtualMachineClusterInstancetype, "small")
             assert small.spec.cpu is not None
             small.spec.cpu.guest = 4
-            await place.client.update(small)
-            await place.settle(controllers)
+            await system.client.update(small)
+            await system.wait_until_idle(controllers)
             patch = [{"op": "remove", "path": "/spec/instancetype/revisionName"}]
-            await place.client.patch(VirtualMachine, "vm1", "default", patch=patch, how="json")
-            await place.settle(controllers)
-            vm = await place.vm()
+            await system.client.patch(VirtualMachine, "vm1", "default", patch=patch, how="json")
+            await system.wait_until_idle(controllers)
+            vm = await system.vm()
             assert vm.spec.instancetype is not None
             assert (vm.spec.instancetype.revision_name or "").endswith("-2")
             assert vm.metadata is not None
             assert "virtshape.io/recapture" not in (vm.metadata.annotations or {})
             assert vm.status is not None
             assert find_condition(vm.status.conditions, "RestartRequired") is not None
-            vmi = await restart(place)
+            vmi = await restart(system)
             assert vmi.spec.domain.cpu is not None
             assert vmi.spec.domain.cpu.cores == 4
-            await place.settle(controllers)
-            vm = await place.vm()
+            await system.wait_until_idle(controllers)
+            vm = await system.vm()
             assert vm.status is not None
             assert find_condition(vm.status.conditions, "RestartRequired") is None
 
@@ -119,19 +126,19 @@ def test_a_removed_revision_is_captured_anew_and_asks_for_a_restart(tmp_path: Pa
 
 def test_halting_a_vm_stops_it_and_starting_it_again_gives_a_new_instance(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling() as controllers:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree())
-            await place.wait_for("Running")
-            await place.client.patch(VirtualMachine, "vm1", "default", patch={"spec": {"runStrategy": "Halted"}})
-            await place.wait_for("Stopped")
-            await place.wait_until_gone(VirtualMachineInstance)
-            await place.settle(controllers)
-            assert await place.find(VirtualMachineInstance) is None
-            await place.client.patch(VirtualMachine, "vm1", "default", patch={"spec": {"runStrategy": "Always"}})
-            await place.wait_for("Running")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree())
+            await system.wait_for("Running")
+            await system.client.patch(VirtualMachine, "vm1", "default", patch={"spec": {"runStrategy": "Halted"}})
+            await system.wait_for("Stopped")
+            await system.wait_until_gone(VirtualMachineInstance)
+            await system.wait_until_idle(controllers)
+            assert await system.find(VirtualMachineInstance) is None
+            await system.client.patch(VirtualMachine, "vm1", "default", patch={"spec": {"runStrategy": "Always"}})
+            await system.wait_for("Running")
 
             async def look() -> bool | None:
-                return True if (await place.revisions()).count("start") == 1 else None
+                return True if (await system.revisions()).count("start") == 1 else None
 
             await eventually(look, "the start before is not forgotten, though nobody needs it any more")
 
@@ -140,33 +147,33 @@ def test_halting_a_vm_stops_it_and_starting_it_again_gives_a_new_instance(tmp_pa
 
 def test_a_manual_vm_starts_and_stops_when_asked(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling() as controllers:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Manual"))
-            await place.wait_for("Stopped")
-            await place.settle(controllers)
-            await ask(place, VirtualMachineStateChangeRequest("Start", data={"paused": "true"}))
-            vm = await place.wait_for("Paused")
-            await place.settle(controllers)
-            vm = await place.vm()
+        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Manual"))
+            await system.wait_for("Stopped")
+            await system.wait_until_idle(controllers)
+            await ask(system, VirtualMachineStateChangeRequest("Start", data={"paused": "true"}))
+            vm = await system.wait_for("Paused")
+            await system.wait_until_idle(controllers)
+            vm = await system.vm()
             assert vm.status is not None
             assert vm.status.state_change_requests is None
-            vmi = await place.vmi()
+            vmi = await system.vmi()
             assert vmi.metadata is not None
-            await ask(place, VirtualMachineStateChangeRequest("Stop", uid=vmi.metadata.uid))
-            await place.wait_until_gone(VirtualMachineInstance)
-            await place.wait_for("Stopped")
+            await ask(system, VirtualMachineStateChangeRequest("Stop", uid=vmi.metadata.uid))
+            await system.wait_until_gone(VirtualMachineInstance)
+            await system.wait_for("Stopped")
 
     run(scenario())
 
 
 def test_a_halted_vm_that_is_asked_to_start_paused_runs_for_good(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling() as controllers:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Halted"))
-            await place.wait_for("Stopped")
-            await place.settle(controllers)
-            await ask(place, VirtualMachineStateChangeRequest("Start", data={"paused": "true"}))
-            vm = await place.wait_for("Paused")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Halted"))
+            await system.wait_for("Stopped")
+            await system.wait_until_idle(controllers)
+            await ask(system, VirtualMachineStateChangeRequest("Start", data={"paused": "true"}))
+            vm = await system.wait_for("Paused")
             assert vm.spec.run_strategy == "Always"
 
     run(scenario())
@@ -174,14 +181,14 @@ def test_a_halted_vm_that_is_asked_to_start_paused_runs_for_good(tmp_path: Path)
 
 def test_a_change_of_the_template_asks_a_running_vm_for_a_restart(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling() as controllers:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree())
-            await place.wait_for("Running")
-            await place.settle(controllers)
+        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree())
+            await system.wait_for("Running")
+            await system.wait_until_idle(controllers)
             patch = {"spec": {"template": {"spec": {"terminationGracePeriodSeconds": 5}}}}
-            await place.client.patch(VirtualMachine, "vm1", "default", patch=patch)
-            await place.settle(controllers)
-            vm = await place.vm()
+            await system.client.patch(VirtualMachine, "vm1", "default", patch=patch)
+            await system.wait_until_idle(controllers)
+            vm = await system.vm()
             assert vm.status is not None
             assert find_condition(vm.status.conditions, "RestartRequired") is not None
             assert (vm.status.desired_generation or 0) > (vm.status.observed_generation or 0)
@@ -191,20 +198,20 @@ def test_a_change_of_the_template_asks_a_running_vm_for_a_restart(tmp_path: Path
 
 def test_without_a_launcher_an_instance_waits_and_says_why(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree())
-            async with place.controlling("none") as controllers:
-                await place.wait_for("ErrorUnschedulable")
-                await place.settle(controllers)
-                vmi = await place.vmi()
+        async with open_controlled_system(tmp_path) as system:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree())
+            async with system.run_controllers("none") as controllers:
+                await system.wait_for("ErrorUnschedulable")
+                await system.wait_until_idle(controllers)
+                vmi = await system.vmi()
                 assert vmi.status is not None
                 assert vmi.status.phase == "Scheduling"
                 condition = find_condition(vmi.status.conditions, "PodScheduled")
                 assert condition is not None
                 assert condition.message == "no node runs instances: no launcher is at work"
-            async with place.controlling("simulate"):
-                await place.wait_for("Running")
-                node = await place.client.get(Node, "simulated")
+            async with system.run_controllers("simulate"):
+                await system.wait_for("Running")
+                node = await system.client.get(Node, "simulated")
                 assert node.metadata is not None
                 assert (node.metadata.labels or {})["virtshape.io/simulated"] == "true"
 
@@ -213,33 +220,33 @@ def test_without_a_launcher_an_instance_waits_and_says_why(tmp_path: Path) -> No
 
 def test_what_does_not_fit_waits_for_room(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling():
-            await place.create(
+        async with open_controlled_system(tmp_path) as system, system.run_controllers():
+            await system.create(
                 preference_tree(),
                 instancetype_tree("huge", 1, "800Ti"),
                 vm_tree("one", instancetype={"name": "huge"}),
             )
-            await place.wait_for("Running", "one")
-            await place.create(vm_tree("two", instancetype={"name": "huge"}))
-            await place.wait_for("ErrorUnschedulable", "two")
-            vmi = await place.vmi("two")
+            await system.wait_for("Running", "one")
+            await system.create(vm_tree("two", instancetype={"name": "huge"}))
+            await system.wait_for("ErrorUnschedulable", "two")
+            vmi = await system.vmi("two")
             assert vmi.status is not None
             condition = find_condition(vmi.status.conditions, "PodScheduled")
             assert condition is not None
             assert condition.message == ("0/1 nodes are available: simulated has 224Ti of memory left, 800Ti needed")
-            await place.client.delete(VirtualMachine, "one", "default")
-            await place.wait_for("Running", "two")
+            await system.client.delete(VirtualMachine, "one", "default")
+            await system.wait_for("Running", "two")
 
     run(scenario())
 
 
 def test_events_tell_the_story(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling() as controllers:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree())
-            await place.wait_for("Running")
-            await place.settle(controllers)
-            events = await place.list_events(COMPONENT)
+        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree())
+            await system.wait_for("Running")
+            await system.wait_until_idle(controllers)
+            events = await system.list_events(COMPONENT)
             told = {(one.involved_object.kind, one.reason, one.count) for one in events}
             assert told == {
                 ("VirtualMachine", "SuccessfulCapture", 1),

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from tests.support.build import Tree
-from tests.support.controlled import Place, eventually, placed, vm_tree
-from tests.support.worlds import run
+from tests.support.controllers import ControlledSystem, eventually, open_controlled_system, vm_tree
+from tests.support.systems import run
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -30,10 +30,10 @@ def sized_vm() -> Tree:
     return tree
 
 
-async def resize(place: Place, *, sockets: int, memory: str) -> None:
+async def resize(system: ControlledSystem, *, sockets: int, memory: str) -> None:
     domain = {"cpu": {"sockets": sockets}, "memory": {"guest": memory}}
     patch = {"spec": {"template": {"spec": {"domain": domain}}}}
-    await place.client.patch(VirtualMachine, "vm1", "default", patch=patch)
+    await system.client.patch(VirtualMachine, "vm1", "default", patch=patch)
 
 
 @pytest.mark.parametrize(
@@ -43,33 +43,33 @@ def test_a_vm_grows_while_it_runs_and_asks_for_a_restart_when_it_is_to_shrink(
     tmp_path: Path, sockets: int, memory: str
 ) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling() as controllers:
-            await place.create(sized_vm())
-            await place.wait_for("Running")
-            before = await place.vmi()
-            await resize(place, sockets=3, memory="2Gi")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+            await system.create(sized_vm())
+            await system.wait_for("Running")
+            before = await system.vmi()
+            await resize(system, sockets=3, memory="2Gi")
 
             async def look() -> VirtualMachineInstance | None:
-                vmi: Any = await place.vmi()
+                vmi: Any = await system.vmi()
                 return vmi if vmi.status.current_cpu_topology.sockets == 3 else None
 
             vmi: Any = await eventually(look, "the instance has not grown")
             assert vmi.metadata.uid == (before.metadata and before.metadata.uid)
             seen = vmi.status.memory
             assert (seen.guest_at_boot, seen.guest_requested, seen.guest_current) == ("1Gi", "2Gi", "2Gi")
-            await place.settle(controllers)
-            vm: Any = await place.vm()
+            await system.wait_until_idle(controllers)
+            vm: Any = await system.vm()
             assert find_condition(vm.status.conditions, "RestartRequired") is None
             assert (vm.status.effective.vcpus, vm.status.effective.memory) == (3, "2Gi")
 
-            await resize(place, sockets=sockets, memory=memory)
+            await resize(system, sockets=sockets, memory=memory)
 
             async def asks() -> bool | None:
-                vm: Any = await place.vm()
+                vm: Any = await system.vm()
                 return is_condition_true(vm.status.conditions, "RestartRequired") or None
 
             await eventually(asks, "no restart is asked for")
-            vmi = await place.vmi()
+            vmi = await system.vmi()
             assert vmi.spec.domain.cpu.sockets == 3
 
     run(scenario())
@@ -78,23 +78,23 @@ def test_a_vm_grows_while_it_runs_and_asks_for_a_restart_when_it_is_to_shrink(
 @pytest.mark.parametrize("version", ["v1", "v1alpha3"])
 def test_a_guest_is_paused_and_goes_on(tmp_path: Path, version: str) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.hosting():
+        async with open_controlled_system(tmp_path) as system, system.run_controllers_with_guests():
 
             async def ask(action: str) -> int:
                 group = f"/apis/subresources.kubevirt.io/{version}"
                 path = f"{group}/namespaces/default/virtualmachineinstances/vm1/{action}"
                 try:
-                    return (await place.client.request("PUT", path)).status
+                    return (await system.client.request("PUT", path)).status
                 except StatusError as error:
                     return error.code
 
-            await place.create(sized_vm())
-            await place.wait_for("Running")
+            await system.create(sized_vm())
+            await system.wait_for("Running")
             assert await ask("pause") == 202
-            await place.wait_for("Paused")
+            await system.wait_for("Paused")
             assert await ask("pause") == 409
             assert await ask("unpause") == 202
-            await place.wait_for("Running")
+            await system.wait_for("Running")
             assert await ask("unpause") == 409
             assert await ask("reset") == 202
             assert await ask("softreboot") == 202

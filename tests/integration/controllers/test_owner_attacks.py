@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tests.support.build import Tree
-from tests.support.controlled import Place, eventually, placed
-from tests.support.worlds import run
+from tests.support.controllers import ControlledSystem, eventually, open_controlled_system
+from tests.support.systems import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.core.config import ConfigMap
@@ -40,7 +40,7 @@ async def create_map(
     return await client.get(ConfigMap, name, namespace)
 
 
-async def make_user(place: Place, namespace: str) -> RestClient:
+async def make_user(system: ControlledSystem, namespace: str) -> RestClient:
     """Return a client of a user with the role edit in a new namespace, and nowhere else."""
     reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "edit"}
     binding = {
@@ -50,25 +50,25 @@ async def make_user(place: Place, namespace: str) -> RestClient:
         "roleRef": reference,
         "subjects": [{"apiGroup": RBAC, "kind": "User", "name": namespace}],
     }
-    await place.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}, binding)
-    return connect(place.server, User(namespace, (AUTHENTICATED,)), manager=namespace)
+    await system.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}, binding)
+    return connect(system.server, User(namespace, (AUTHENTICATED,)), manager=namespace)
 
 
 @asynccontextmanager
-async def two_users(directory: Path) -> AsyncIterator[tuple[Place, RestClient, RestClient]]:
-    async with placed(directory) as place, place.controlling():
-        yield place, await make_user(place, "dev"), await make_user(place, "prod")
+async def two_users(directory: Path) -> AsyncIterator[tuple[ControlledSystem, RestClient, RestClient]]:
+    async with open_controlled_system(directory) as system, system.run_controllers():
+        yield system, await make_user(system, "dev"), await make_user(system, "prod")
 
 
 def test_an_owner_of_another_namespace_does_not_hold_up_its_deletion(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with two_users(tmp_path) as (place, dev, prod):
+        async with two_users(tmp_path) as (system, dev, prod):
             victim = await create_map(prod, "prod", "victim")
             await create_map(dev, "dev", "leech", victim, finalizers=("example.com/never",))
             await prod.delete(ConfigMap, "victim", "prod", propagation="Foreground")
 
             async def look() -> bool | None:
-                return True if await place.find(ConfigMap, "victim", "prod") is None else None
+                return True if await system.find(ConfigMap, "victim", "prod") is None else None
 
             await eventually(look, "an object of another namespace blocks the deletion")
 
@@ -77,7 +77,7 @@ def test_an_owner_of_another_namespace_does_not_hold_up_its_deletion(tmp_path: P
 
 def test_a_namespace_with_owner_cycles_goes(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with two_users(tmp_path) as (place, dev, _):
+        async with two_users(tmp_path) as (system, dev, _):
             first = await create_map(dev, "dev", "first")
             second = await create_map(dev, "dev", "second", first)
             itself = await create_map(dev, "dev", "itself")
@@ -86,10 +86,10 @@ def test_a_namespace_with_owner_cycles_goes(tmp_path: Path) -> None:
                 await dev.patch(ConfigMap, one, "dev", patch=patch)
             for one in ("first", "itself"):
                 await dev.delete(ConfigMap, one, "dev", propagation="Foreground")
-            await place.client.delete(Namespace, "dev")
+            await system.client.delete(Namespace, "dev")
 
             async def look() -> bool | None:
-                return True if await place.find(Namespace, "dev", "") is None else None
+                return True if await system.find(Namespace, "dev", "") is None else None
 
             await eventually(look, "the namespace is still Terminating")
 
@@ -98,18 +98,18 @@ def test_a_namespace_with_owner_cycles_goes(tmp_path: Path) -> None:
 
 def test_a_cluster_wide_object_with_a_namespaced_owner_stays(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with two_users(tmp_path) as (place, dev, _):
+        async with two_users(tmp_path) as (system, dev, _):
             owner = await create_map(dev, "dev", "owner")
             role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "kept"}}
             role["metadata"] = {"name": "kept", "ownerReferences": [refer(owner)]}
-            await place.create(role)
+            await system.create(role)
             child = await create_map(dev, "dev", "child", owner)
             await dev.delete(ConfigMap, "owner", "dev")
 
             async def look() -> bool | None:
-                return True if await place.find(ConfigMap, metadata_of(child).name or "", "dev") is None else None
+                return True if await system.find(ConfigMap, metadata_of(child).name or "", "dev") is None else None
 
             await eventually(look, "the dependent in the same namespace is still there")
-            assert await place.find(ClusterRole, "kept", "") is not None
+            assert await system.find(ClusterRole, "kept", "") is not None
 
     run(scenario())

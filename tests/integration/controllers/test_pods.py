@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.support.podlives import PLAYS, Stage, controlled_pods
-from tests.support.worlds import opened, run
+from tests.support.podscenarios import SCENARIOS, PodDriver, run_pod_controllers
+from tests.support.systems import open_system, run
 
 from virtshape.api.kubevirt.configuration import KubeVirt
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -12,14 +12,14 @@ from virtshape.apiserver.admission.kubevirt import CONTROLLER_USER
 from virtshape.standalone.inprocess import connect
 
 
-@pytest.mark.parametrize("play", PLAYS)
+@pytest.mark.parametrize("play", SCENARIOS)
 def test_a_guest_in_a_pod(play: str, tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with opened("in-process", tmp_path) as world:
-            stage = Stage(world.client, "default")
-            await stage.prepare()
-            async with controlled_pods(connect(world.system.server, CONTROLLER_USER)):
-                await PLAYS[play](stage)
+        async with open_system("in-process", tmp_path) as system:
+            driver = PodDriver(system.client, "default")
+            await driver.prepare()
+            async with run_pod_controllers(connect(system.system.server, CONTROLLER_USER)):
+                await SCENARIOS[play](driver)
 
     run(scenario())
 
@@ -32,19 +32,19 @@ def test_an_instance_that_passed_admission_gets_no_pod_with_a_disk_of_the_node(t
     (tmp_path / "config.yaml").write_text("hostDisks: {roots: [/srv]}\n")
 
     async def scenario() -> None:
-        async with opened("in-process", tmp_path) as world:
-            stage = Stage(world.client, "default")
-            await stage.prepare()
-            async with controlled_pods(connect(world.system.server, CONTROLLER_USER)):
-                await stage.create_vm(template={"volumes": HOST_DISK})
-                vm = await stage.wait_for_status("ErrorUnschedulable")
+        async with open_system("in-process", tmp_path) as system:
+            driver = PodDriver(system.client, "default")
+            await driver.prepare()
+            async with run_pod_controllers(connect(system.system.server, CONTROLLER_USER)):
+                await driver.create_vm(template={"volumes": HOST_DISK})
+                vm = await driver.wait_for_status("ErrorUnschedulable")
                 told = [one.message or "" for one in (vm.status.conditions if vm.status else None) or ()]
                 assert any("HostDisk feature gate is not enabled" in message for message in told), told
-                assert await stage.list_pods() == []
+                assert await driver.list_pods() == []
                 gates = {"developerConfiguration": {"featureGates": ["HostDisk"]}}
-                await world.client.patch(KubeVirt, "kubevirt", "kubevirt", patch={"spec": {"configuration": gates}})
-                await world.client.delete(VirtualMachineInstance, "vm1", "default")
-                pod = await stage.wait_for_pod()
+                await system.client.patch(KubeVirt, "kubevirt", "kubevirt", patch={"spec": {"configuration": gates}})
+                await system.client.delete(VirtualMachineInstance, "vm1", "default")
+                pod = await driver.wait_for_pod()
                 assert pod.spec is not None
                 assert any(one.host_path is not None for one in pod.spec.volumes or ())
 

@@ -3,8 +3,14 @@
 from pathlib import Path
 
 from tests.integration.controllers.test_references import configure
-from tests.support.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
-from tests.support.worlds import run
+from tests.support.controllers import (
+    ControlledSystem,
+    instancetype_tree,
+    open_controlled_system,
+    preference_tree,
+    vm_tree,
+)
+from tests.support.systems import run
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -17,21 +23,21 @@ SIZE = 100
 RUNNING = SIZE // 2
 
 
-async def list_vms(place: Place) -> dict[str, VirtualMachine]:
-    return {metadata_of(vm).name or "": vm for vm in (await place.client.list(VirtualMachine, "default")).items}
+async def list_vms(system: ControlledSystem) -> dict[str, VirtualMachine]:
+    return {metadata_of(vm).name or "": vm for vm in (await system.client.list(VirtualMachine, "default")).items}
 
 
-async def list_instances(place: Place) -> dict[str, str]:
+async def list_instances(system: ControlledSystem) -> dict[str, str]:
     """The names and uids of all instances."""
-    found = (await place.client.list(VirtualMachineInstance, "default")).items
+    found = (await system.client.list(VirtualMachineInstance, "default")).items
     return {metadata_of(vmi).name or "": metadata_of(vmi).uid or "" for vmi in found}
 
 
-async def switch(place: Place, controllers: Controllers, policy: str) -> dict[str, VirtualMachine]:
+async def switch(system: ControlledSystem, controllers: Controllers, policy: str) -> dict[str, VirtualMachine]:
     """Switch the policy; the VMs after everybody has seen it."""
-    await configure(place, referencePolicy=policy)
-    await place.settle(controllers)
-    return await list_vms(place)
+    await configure(system, referencePolicy=policy)
+    await system.wait_until_idle(controllers)
+    return await list_vms(system)
 
 
 def is_expanded(vm: VirtualMachine) -> bool:
@@ -46,49 +52,49 @@ def is_expanded(vm: VirtualMachine) -> bool:
     return not has_references
 
 
-async def count_revisions(place: Place) -> tuple[int, int]:
+async def count_revisions(system: ControlledSystem) -> tuple[int, int]:
     """How many there are of what VMs refer to, and of VMs' own specs."""
-    names = await place.revisions()
+    names = await system.revisions()
     starts = names.count("start")
     return len(names) - starts, starts
 
 
 def test_the_policy_is_switched_under_a_hundred_vms(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling() as controllers:
-            await place.create(instancetype_tree(), preference_tree())
+        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+            await system.create(instancetype_tree(), preference_tree())
             for number in range(SIZE):
                 strategy = "Always" if number < RUNNING else "Halted"
-                await place.create(vm_tree(f"vm{number:03}", runStrategy=strategy))
-            await place.settle(controllers)
-            before = await list_instances(place)
+                await system.create(vm_tree(f"vm{number:03}", runStrategy=strategy))
+            await system.wait_until_idle(controllers)
+            before = await list_instances(system)
             assert len(before) == RUNNING
 
-            vms = await switch(place, controllers, "expand")
+            vms = await switch(system, controllers, "expand")
             assert not any(is_expanded(vm) for vm in vms.values())
-            await place.create(vm_tree("newcomer", runStrategy="Halted"))
-            await place.settle(controllers)
-            vms = await list_vms(place)
+            await system.create(vm_tree("newcomer", runStrategy="Halted"))
+            await system.wait_until_idle(controllers)
+            vms = await list_vms(system)
             assert [name for name, vm in vms.items() if is_expanded(vm)] == ["newcomer"]
-            assert await count_revisions(place) == (2 * SIZE, RUNNING)
+            assert await count_revisions(system) == (2 * SIZE, RUNNING)
 
-            vms = await switch(place, controllers, "expandAll")
+            vms = await switch(system, controllers, "expandAll")
             assert all(is_expanded(vm) for vm in vms.values())
-            assert await count_revisions(place) == (0, RUNNING)
-            assert await list_instances(place) == before
+            assert await count_revisions(system) == (0, RUNNING)
+            assert await list_instances(system) == before
 
-            small = await place.client.get(VirtualMachineClusterInstancetype, "small")
+            small = await system.client.get(VirtualMachineClusterInstancetype, "small")
             assert small.spec.cpu is not None
             small.spec.cpu.guest = 8
-            await place.client.update(small)
-            vms = await switch(place, controllers, "reference")
+            await system.client.update(small)
+            vms = await switch(system, controllers, "reference")
             assert len(vms) == SIZE + 1
             assert all(is_expanded(vm) for vm in vms.values())
-            assert await list_instances(place) == before
+            assert await list_instances(system) == before
             last = f"vm{SIZE - 1:03}"
-            await place.client.patch(VirtualMachine, last, "default", patch={"spec": {"runStrategy": "Always"}})
-            await place.wait_for("Running", last)
-            vmi = await place.vmi(last)
+            await system.client.patch(VirtualMachine, last, "default", patch={"spec": {"runStrategy": "Always"}})
+            await system.wait_for("Running", last)
+            vmi = await system.vmi(last)
             assert vmi.spec.domain.cpu is not None
             assert vmi.spec.domain.cpu.cores == 2
 

@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.support.build import Tree
-from tests.support.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
-from tests.support.worlds import run
+from tests.support.controllers import (
+    ControlledSystem,
+    instancetype_tree,
+    open_controlled_system,
+    preference_tree,
+    vm_tree,
+)
+from tests.support.systems import run
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
@@ -22,31 +28,31 @@ from virtshape.controllers.runtime.conditions import find_condition
 from virtshape.controllers.runtime.ownerreferences import make_owner_reference
 
 
-async def configure(place: Place, **settings: str) -> None:
+async def configure(system: ControlledSystem, **settings: str) -> None:
     """Set how VMs hold on to what they refer to."""
     spec: Tree = {"configuration": {"instancetype": settings}}
-    if await place.find(KubeVirt, "kubevirt", "kubevirt") is not None:
-        await place.client.patch(KubeVirt, "kubevirt", "kubevirt", patch={"spec": spec})
+    if await system.find(KubeVirt, "kubevirt", "kubevirt") is not None:
+        await system.client.patch(KubeVirt, "kubevirt", "kubevirt", patch={"spec": spec})
         return
     metadata = {"name": "kubevirt", "namespace": "kubevirt"}
-    await place.create({"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": metadata, "spec": spec})
+    await system.create({"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": metadata, "spec": spec})
 
 
 def test_a_vm_waits_for_what_it_refers_to(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling() as controllers:
-            await configure(place, missingReference="Defer")
-            await place.create(preference_tree(), vm_tree())
-            await place.wait_for("Stopped")
-            await place.settle(controllers)
-            vm = await place.vm()
+        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+            await configure(system, missingReference="Defer")
+            await system.create(preference_tree(), vm_tree())
+            await system.wait_for("Stopped")
+            await system.wait_until_idle(controllers)
+            vm = await system.vm()
             assert vm.status is not None
             condition = find_condition(vm.status.conditions, "Failure")
             assert condition is not None
             assert condition.reason == "FailedFindInstancetype"
-            assert await place.find(VirtualMachineInstance) is None
-            await place.create(instancetype_tree())
-            vm = await place.wait_for("Running")
+            assert await system.find(VirtualMachineInstance) is None
+            await system.create(instancetype_tree())
+            vm = await system.wait_for("Running")
             assert vm.status is not None
             assert find_condition(vm.status.conditions, "Failure") is None
 
@@ -60,19 +66,19 @@ def test_a_vm_waits_for_what_it_refers_to(tmp_path: Path) -> None:
 )
 def test_policies_expand_vms(tmp_path: Path, policy: str, captured: bool, expanded: bool) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling() as controllers:
-            await place.create(instancetype_tree(), preference_tree())
+        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
+            await system.create(instancetype_tree(), preference_tree())
             if captured:
-                await place.create(vm_tree())
-                await place.wait_for("Running")
-                await place.settle(controllers)
-            await configure(place, referencePolicy=policy)
-            await place.settle(controllers)
+                await system.create(vm_tree())
+                await system.wait_for("Running")
+                await system.wait_until_idle(controllers)
+            await configure(system, referencePolicy=policy)
+            await system.wait_until_idle(controllers)
             if not captured:
-                await place.create(vm_tree())
-            await place.wait_for("Running")
-            await place.settle(controllers)
-            vm = await place.vm()
+                await system.create(vm_tree())
+            await system.wait_for("Running")
+            await system.wait_until_idle(controllers)
+            vm = await system.vm()
             assert (vm.spec.instancetype is None) is expanded
             assert (vm.spec.preference is None) is expanded
             assert vm.status is not None
@@ -82,7 +88,7 @@ def test_policies_expand_vms(tmp_path: Path, policy: str, captured: bool, expand
             assert template is not None
             cores = template.domain.cpu.cores if template.domain.cpu else None
             assert cores == (2 if expanded else None)
-            names = [name for name in await place.revisions() if name != "start"]
+            names = [name for name in await system.revisions() if name != "start"]
             assert len(names) == (0 if expanded else 2)
 
     run(scenario())
@@ -104,24 +110,24 @@ def old_payload(version: str) -> Any:
 @pytest.mark.parametrize("place_of_name", ["spec", "status"])
 def test_revisions_of_older_releases_are_used_and_upgraded(tmp_path: Path, version: str, place_of_name: str) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Halted"))
-            async with place.controlling() as controllers:
-                await place.wait_for("Stopped")
-                await place.settle(controllers)
-                vm = await place.vm()
+        async with open_controlled_system(tmp_path) as system:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Halted"))
+            async with system.run_controllers() as controllers:
+                await system.wait_for("Stopped")
+                await system.wait_until_idle(controllers)
+                vm = await system.vm()
                 metadata = {"name": "old", "namespace": "default"}
                 old: Tree = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata}
-                await place.create({**old, "data": old_payload(version), "revision": 0})
-                stored = await place.client.get(ControllerRevision, "old", "default")
+                await system.create({**old, "data": old_payload(version), "revision": 0})
+                stored = await system.client.get(ControllerRevision, "old", "default")
                 owned = replace(metadata_of(stored), owner_references=[make_owner_reference(vm)])
-                await place.client.update(replace(stored, metadata=owned))
-                await point_to_old(place, place_of_name)
-                await place.settle(controllers)
-                await place.client.patch(VirtualMachine, "vm1", "default", patch={"spec": {"runStrategy": "Always"}})
-                vm = await place.wait_for("Running")
-                await place.settle(controllers)
-                vm, vmi = await place.vm(), await place.vmi()
+                await system.client.update(replace(stored, metadata=owned))
+                await point_to_old(system, place_of_name)
+                await system.wait_until_idle(controllers)
+                await system.client.patch(VirtualMachine, "vm1", "default", patch={"spec": {"runStrategy": "Always"}})
+                vm = await system.wait_for("Running")
+                await system.wait_until_idle(controllers)
+                vm, vmi = await system.vm(), await system.vmi()
             assert vmi.spec.domain.cpu is not None
             assert vmi.spec.domain.cpu.cores == 3
             assert vm.spec.instancetype is not None
@@ -130,70 +136,70 @@ def test_revisions_of_older_releases_are_used_and_upgraded(tmp_path: Path, versi
             assert vm.status is not None
             assert vm.status.instancetype_ref is not None
             assert vm.status.instancetype_ref.controller_revision_ref == ControllerRevisionRef(name)
-            revision = await place.client.get(ControllerRevision, name, "default")
+            revision = await system.client.get(ControllerRevision, name, "default")
             assert revision.data["apiVersion"] == "instancetype.kubevirt.io/v1beta2"
-            assert await place.find(ControllerRevision, "old") is None
+            assert await system.find(ControllerRevision, "old") is None
 
     run(scenario())
 
 
-async def point_to_old(place: Place, where: str) -> None:
-    vm = await place.vm()
+async def point_to_old(system: ControlledSystem, where: str) -> None:
+    vm = await system.vm()
     if where == "spec":
         assert vm.spec.instancetype is not None
         vm.spec.instancetype.revision_name = "old"
-        await place.client.update(vm)
+        await system.client.update(vm)
         return
     assert vm.status is not None
     assert vm.status.instancetype_ref is not None
     vm.status.instancetype_ref.controller_revision_ref = ControllerRevisionRef("old")
-    await place.client.update_status(vm)
+    await system.client.update_status(vm)
 
 
 def test_a_revision_of_the_right_name_and_wrong_content_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await place.create(instancetype_tree(), preference_tree())
+        async with open_controlled_system(tmp_path) as system:
+            await system.create(instancetype_tree(), preference_tree())
             tree = instancetype_tree(guest=7)
-            small = await place.client.get(VirtualMachineClusterInstancetype, "small")
+            small = await system.client.get(VirtualMachineClusterInstancetype, "small")
             name = f"vm1-small-{metadata_of(small).uid}-1"
             revision: Tree = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": tree, "revision": 0}
-            await place.create({**revision, "metadata": {"name": name, "namespace": "default"}})
-            await place.create(vm_tree())
-            async with place.controlling() as controllers:
-                await place.wait_for("Stopped")
-                await place.settle(controllers)
-                vm = await place.vm()
+            await system.create({**revision, "metadata": {"name": name, "namespace": "default"}})
+            await system.create(vm_tree())
+            async with system.run_controllers() as controllers:
+                await system.wait_for("Stopped")
+                await system.wait_until_idle(controllers)
+                vm = await system.vm()
                 assert vm.status is not None
                 condition = find_condition(vm.status.conditions, "Failure")
                 assert condition is not None
                 assert "found existing ControllerRevision with unexpected data" in (condition.message or "")
-                await place.client.delete(ControllerRevision, name, "default")
-                await place.wait_for("Running")
+                await system.client.delete(ControllerRevision, name, "default")
+                await system.wait_for("Running")
 
     run(scenario())
 
 
 def test_another_name_beside_a_revision_that_a_user_chose_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await place.create(instancetype_tree(), instancetype_tree("large", 8), preference_tree())
+        async with open_controlled_system(tmp_path) as system:
+            await system.create(instancetype_tree(), instancetype_tree("large", 8), preference_tree())
             metadata = {"name": "chosen", "namespace": "default"}
             kept: Tree = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata, "revision": 0}
-            await place.create({**kept, "data": old_payload("v1beta1")})
+            await system.create({**kept, "data": old_payload("v1beta1")})
             matcher = {"name": "small", "revisionName": "chosen"}
-            await place.create(vm_tree(instancetype=matcher, runStrategy="Halted"))
+            await system.create(vm_tree(instancetype=matcher, runStrategy="Halted"))
             patch = {"spec": {"instancetype": {"name": "large"}}}
             with pytest.raises(StatusError) as refused:
-                await place.client.patch(VirtualMachine, "vm1", "default", patch=patch)
+                await system.client.patch(VirtualMachine, "vm1", "default", patch=patch)
             assert [cause.field for cause in refused.value.causes] == ["spec.instancetype.revisionName"]
             assert refused.value.message.endswith(
                 "the Matcher name has been updated without updating the RevisionName: "
                 "remove spec.instancetype.revisionName to use large as it is now"
             )
-            async with place.controlling() as controllers:
-                await place.settle(controllers)
-                vm = await place.vm()
+            async with system.run_controllers() as controllers:
+                await system.wait_until_idle(controllers)
+                vm = await system.vm()
                 assert vm.status is not None
                 assert vm.status.effective is not None
                 assert vm.status.effective.vcpus == 3  # those of the revision

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.support.controlled import Place, instancetype_tree, preference_tree, vm_tree
-from tests.support.worlds import run
+from tests.support.controllers import ControlledSystem, instancetype_tree, preference_tree, vm_tree
+from tests.support.systems import run
 
 from virtshape.api.core.node import Node
 from virtshape.client.http import HttpTransport
@@ -21,12 +21,12 @@ def test_a_server_runs_controllers_if_told_to(tmp_path: Path, controllers: bool)
         async with serve(settings) as ready:
             client = RestClient(HttpTransport(find_access(path=str(ready.kubeconfig))))
             try:
-                place = Place(None, client)
-                await place.create(instancetype_tree(), preference_tree(), vm_tree())
+                system = ControlledSystem(None, client)
+                await system.create(instancetype_tree(), preference_tree(), vm_tree())
                 if controllers:
-                    await place.wait_for("Running")
+                    await system.wait_for("Running")
                 else:
-                    assert await place.find(Node, "simulated", "") is None
+                    assert await system.find(Node, "simulated", "") is None
             finally:
                 await client.close()
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.support.controlled import instancetype_tree, placed
-from tests.support.worlds import run
+from tests.support.controllers import instancetype_tree, open_controlled_system
+from tests.support.systems import run
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.client.resources import metadata_of
@@ -12,9 +12,9 @@ from virtshape.controllers.runtime.trimming import SlimClient
 
 def test_field_ownership_is_left_out_and_survives_an_update(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await place.create(instancetype_tree())
-            client = SlimClient(place.client)
+        async with open_controlled_system(tmp_path) as system:
+            await system.create(instancetype_tree())
+            client = SlimClient(system.client)
             (light,) = (await client.list(VirtualMachineClusterInstancetype)).items
             assert metadata_of(light).managed_fields is None
             async for event in client.watch(VirtualMachineClusterInstancetype, initial=True):

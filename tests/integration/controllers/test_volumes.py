@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.build import Tree
-from tests.support.controlled import Place, eventually, instancetype_tree, placed, preference_tree, vm_tree
-from tests.support.worlds import run
+from tests.support.controllers import (
+    ControlledSystem,
+    eventually,
+    instancetype_tree,
+    open_controlled_system,
+    preference_tree,
+    vm_tree,
+)
+from tests.support.systems import run
 
 from virtshape.api.cdi import DataSource, DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
@@ -28,27 +35,27 @@ WITH_DISK: Tree = {
 
 def test_disks_are_made_with_their_vm_and_the_vm_waits_for_them(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
-            async with place.controlling("none") as controllers:
-                await place.wait_for("Provisioning")
-                await place.settle(controllers)
-                assert await place.find(VirtualMachineInstance) is None
-                volume = await place.client.get(DataVolume, "root", "default")
-                vm = await place.vm()
+        async with open_controlled_system(tmp_path) as system:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
+            async with system.run_controllers("none") as controllers:
+                await system.wait_for("Provisioning")
+                await system.wait_until_idle(controllers)
+                assert await system.find(VirtualMachineInstance) is None
+                volume = await system.client.get(DataVolume, "root", "default")
+                vm = await system.vm()
                 (owner,) = metadata_of(volume).owner_references or []
                 assert (owner.kind, owner.uid, owner.controller) == ("VirtualMachine", metadata_of(vm).uid, True)
                 assert metadata_of(volume).labels == {"own": "1", "kubevirt.io/created-by": metadata_of(vm).uid}
-                claim = await place.client.get(PersistentVolumeClaim, "root", "default")
+                claim = await system.client.get(PersistentVolumeClaim, "root", "default")
                 (owner,) = metadata_of(claim).owner_references or []
                 assert (owner.kind, owner.name) == ("DataVolume", "root")
                 assert claim.spec is not None
                 assert claim.spec.access_modes == ["ReadWriteOnce"]
                 assert volume.status is not None
                 assert volume.status.phase == "UploadReady"
-            async with place.controlling("simulate"):
-                await place.wait_for("Running")
-                volume = await place.client.get(DataVolume, "root", "default")
+            async with system.run_controllers("simulate"):
+                await system.wait_for("Running")
+                volume = await system.client.get(DataVolume, "root", "default")
                 assert volume.status is not None
                 assert (volume.status.phase, volume.status.progress) == ("Succeeded", "100.0%")
 
@@ -74,11 +81,11 @@ class Behind:
 
 def test_a_disk_that_was_just_made_is_not_missed(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling(wrap=Behind) as controllers:
-            await place.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
-            await place.wait_for("Running")
-            await place.settle(controllers)
-            events = await place.list_events(COMPONENT)
+        async with open_controlled_system(tmp_path) as system, system.run_controllers(wrap=Behind) as controllers:
+            await system.create(instancetype_tree(), preference_tree(), vm_tree(**WITH_DISK))
+            await system.wait_for("Running")
+            await system.wait_until_idle(controllers)
+            events = await system.list_events(COMPONENT)
             assert [one.message for one in events if one.type == "Warning"] == []
 
     run(scenario())
@@ -86,15 +93,15 @@ def test_a_disk_that_was_just_made_is_not_missed(tmp_path: Path) -> None:
 
 def test_a_claim_that_is_missing_is_waited_for(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling():
+        async with open_controlled_system(tmp_path) as system, system.run_controllers():
             disk = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "mine"}}]}
-            await place.create(instancetype_tree(), preference_tree(), vm_tree(template=disk))
-            vm = await place.wait_for("ErrorPvcNotFound")
+            await system.create(instancetype_tree(), preference_tree(), vm_tree(template=disk))
+            vm = await system.wait_for("ErrorPvcNotFound")
             assert vm.status is not None
             told = next(one for one in vm.status.conditions or () if one.type == "DataVolumesReady")
             assert (told.reason, told.message) == ("FailedPvcNotFound", "PersistentVolumeClaim mine is not there")
-            await place.create(claim_tree("mine"))
-            await place.wait_for("Running")
+            await system.create(claim_tree("mine"))
+            await system.wait_for("Running")
 
     run(scenario())
 
@@ -106,23 +113,23 @@ def claim_tree(name: str) -> Tree:
 
 
 def test_a_data_source_is_ready_once_its_claim_is_there(tmp_path: Path) -> None:
-    async def is_ready(place: Place) -> str | None:
-        source = await place.client.get(DataSource, "golden", "default")
+    async def is_ready(system: ControlledSystem) -> str | None:
+        source = await system.client.get(DataSource, "golden", "default")
         conditions = (source.status.conditions if source.status else None) or []
         return next((one.status for one in conditions if one.type == "Ready"), None)
 
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling() as controllers:
+        async with open_controlled_system(tmp_path) as system, system.run_controllers() as controllers:
             source = {"source": {"pvc": {"name": "image", "namespace": "default"}}}
             metadata = {"name": "golden", "namespace": "default"}
             tree = {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource", "metadata": metadata}
-            await place.create({**tree, "spec": source})
-            await place.settle(controllers)
-            assert await is_ready(place) == "False"
-            await place.create(claim_tree("image"))
+            await system.create({**tree, "spec": source})
+            await system.wait_until_idle(controllers)
+            assert await is_ready(system) == "False"
+            await system.create(claim_tree("image"))
 
             async def look() -> bool | None:
-                return True if await is_ready(place) == "True" else None
+                return True if await is_ready(system) == "True" else None
 
             await eventually(look, "the source is not ready")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.support.guests import PATIENCE, adopt, check_machine, keeping
+from tests.support.guests import TIMEOUT, adopt_guests, require_qemu, run_guests
 
 from virtshape.launcher.node.remains import find_report
 from virtshape.launcher.report import Report
@@ -18,7 +18,7 @@ from virtshape.launcher.request import Pause, Unpause
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    check_machine()
+    require_qemu()
     return tmp_path_factory.mktemp("adoption") / "data"
 
 
@@ -29,7 +29,7 @@ def start_and_kill_supervisor(data: Path) -> str:
         assert process.stdout is not None
         uid = process.stdout.readline().strip()
         process.kill()
-        process.wait(PATIENCE)
+        process.wait(TIMEOUT)
     return uid
 
 
@@ -59,14 +59,14 @@ def test_a_guest_is_found_again_when_its_supervisor_was_killed_and_meanwhile(
     data: Path, meanwhile: Callable[[Report], None], state: str, reason: str
 ) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
+        async with run_guests(data) as harness:
             uid = await asyncio.to_thread(start_and_kill_supervisor, data)
-            before = find_report(stable.places.find(uid))
+            before = find_report(harness.places.find(uid))
             assert before is not None
             assert before.state == "running"
             meanwhile(before)
             await asyncio.sleep(0.3)
-            found = await adopt(data)
+            found = await adopt_guests(data)
             await found.wait(uid, lambda report: (report.state, report.reason) == (state, reason))
             if state == "running":
                 paused = await found.guests.ask(uid, Pause())
@@ -79,18 +79,18 @@ def test_a_guest_is_found_again_when_its_supervisor_was_killed_and_meanwhile(
 
 def test_another_launcher_process_takes_over_from_one_that_was_killed(data: Path) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.start()
-            before = stable.report(uid)
+        async with run_guests(data) as harness:
+            uid = await harness.start()
+            before = harness.report(uid)
             kill_launcher(before)
-            after = await stable.wait(uid, lambda report: report.launcher_pid != before.launcher_pid)
+            after = await harness.wait(uid, lambda report: report.launcher_pid != before.launcher_pid)
             assert after.qemu_pid == before.qemu_pid
             for request, state in ((Pause(), "paused"), (Unpause(), "running")):
-                answer = await stable.guests.ask(uid, request)
+                answer = await harness.guests.ask(uid, request)
                 assert answer.report is not None
                 assert (answer.error, answer.report.state) == ("", state)
             kill_qemu(before)
-            ended = await stable.wait_for_end(uid)
+            ended = await harness.wait_for_end(uid)
             assert (ended.state, ended.reason, ended.exit_code) == ("failed", "QemuFailed", None)
 
     asyncio.run(scenario())
@@ -98,9 +98,9 @@ def test_another_launcher_process_takes_over_from_one_that_was_killed(data: Path
 
 def test_a_guest_that_was_about_to_start_when_its_supervisor_was_killed_can_start_anew(data: Path) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            stable.places.make("about-to-start")
-            found = await adopt(data)
+        async with run_guests(data) as harness:
+            harness.places.make("about-to-start")
+            found = await adopt_guests(data)
             assert found.guests.find("about-to-start") is None
             assert found.places.list_guests() == []
             await found.guests.close()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.demo import PATIENCE, Machine, find_port, get_demo
+from tests.support.demo import TIMEOUT, QemuProcess, find_free_port, get_demo
 
 from virtshape.launcher.images.demo.build import ensure_demo_image
 from virtshape.launcher.images.demo.disk import ARGUMENTS
@@ -61,7 +61,7 @@ def test_a_kernel_boot_tells_the_topology_and_serves_console_network_and_power_b
     seed = tmp_path / "seed.iso"
     files = {"meta-data": b'{"local-hostname": "seeded"}', "user-data": b"#!/bin/sh\necho user data ran\n"}
     seed.write_bytes(render_iso(files, "cidata"))
-    web, echo = find_port(), find_port()
+    web, echo = find_free_port(), find_free_port()
     network = f"user,id=net,hostfwd=tcp:127.0.0.1:{web}-:80,hostfwd=tcp:127.0.0.1:{echo}-:7"
     arguments = [
         *("-m", "256", "-smp", "4,sockets=2,cores=1,threads=2", "-uuid", UUID),
@@ -71,7 +71,7 @@ def test_a_kernel_boot_tells_the_topology_and_serves_console_network_and_power_b
         *("-device", "virtio-scsi-pci,id=scsi", *add_disk(seed, "scsi-hd,bus=scsi.0,serial=SCSI1")[2:]),
         *("-netdev", network, "-device", "virtio-net-pci,netdev=net,mac=02:00:00:00:00:01"),
     ]
-    with Machine(tmp_path, arguments) as machine:
+    with QemuProcess(tmp_path, arguments) as machine:
         shape = machine.read_shape()
         assert {key: shape[key] for key in ("sockets", "cores", "threads", "memoryMiB", "uuid")} == {
             "sockets": 2,
@@ -91,10 +91,10 @@ def test_a_kernel_boot_tells_the_topology_and_serves_console_network_and_power_b
         machine.type("echo sum is $((40 + 2))")
         machine.read_until("sum is 42")
         machine.read_until("eth0 has 10.0.2.15")
-        with urllib.request.urlopen(f"http://127.0.0.1:{web}/shape.json", timeout=PATIENCE) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{web}/shape.json", timeout=TIMEOUT) as answer:
             assert b'"sockets":2' in answer.read()
         for word in (b"one", b"two"):
-            with socket.create_connection(("127.0.0.1", echo), timeout=PATIENCE) as connection:
+            with socket.create_connection(("127.0.0.1", echo), timeout=TIMEOUT) as connection:
                 connection.sendall(word)
                 assert connection.recv(100) == word
         assert machine.power_down() == 0
@@ -104,7 +104,7 @@ def test_a_kernel_boot_tells_the_topology_and_serves_console_network_and_power_b
 def test_the_disk_boots(tmp_path: Path, pytestconfig: pytest.Config, firmware: str) -> None:
     disk = get_demo(pytestconfig).disk
     arguments = use_firmware(tmp_path, "") if firmware == "efi" else []
-    with Machine(tmp_path, ["-m", "256", *arguments, *add_disk(disk, "virtio-blk-pci")]) as machine:
+    with QemuProcess(tmp_path, ["-m", "256", *arguments, *add_disk(disk, "virtio-blk-pci")]) as machine:
         shape = machine.read_shape()
     assert (shape["efi"], shape["secureBoot"]) == (firmware == "efi", False)
     assert [disk["driver"] for disk in shape["disks"]] == ["virtio_blk"]
@@ -122,7 +122,7 @@ def test_the_full_flavour_boots_with_secure_boot_a_tpm_and_emulated_hardware(
         *("-device", "qemu-xhci", *add_disk(get_demo(pytestconfig).disk, "usb-storage,serial=USB1")),
         *("-netdev", "user,id=net", "-device", "e1000,netdev=net", "-device", "i6300esb"),
     ]
-    with Machine(tmp_path, arguments) as machine:
+    with QemuProcess(tmp_path, arguments) as machine:
         shape = machine.read_shape()
     assert (shape["efi"], shape["secureBoot"], shape["tpm"], shape["tpmVersion"]) == (True, True, True, 2)
     assert [(disk["driver"], disk["serial"]) for disk in shape["disks"]] == [("ahci", "SATA1"), ("usb-storage", "USB1")]

@@ -12,7 +12,7 @@ from lxml.etree import RelaxNG, fromstring
 from msgspec.structs import replace
 from tests.support.build import build_instancetype_spec, build_vm
 from tests.support.domains import ACCELERATED, EMULATING, STATE, Tree, build_guest
-from tests.support.driver import Driver
+from tests.support.libvirtdriver import Driver
 
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec

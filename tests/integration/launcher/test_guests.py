@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.guests import Tree, check_machine, keeping
+from tests.support.guests import Tree, require_qemu, run_guests
 
 from virtshape.launcher.node.remains import is_alive
 from virtshape.launcher.request import AskOs, Connect, Kill, Pause, Reset, SetMemory, SetVcpus, Status, Unpause
@@ -19,7 +19,7 @@ MOST_RESIDENT_KIB = 45 * 1000
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One data directory for all tests, so that QEMU is asked once what it can do."""
-    check_machine()
+    require_qemu()
     return tmp_path_factory.mktemp("guests") / "data"
 
 
@@ -30,56 +30,58 @@ def read_status(pid: int | None, member: str) -> str:
 
 def test_a_guest_is_paused_goes_on_is_reset_and_killed(data: Path) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.start()
-            started = stable.report(uid)
+        async with run_guests(data) as harness:
+            uid = await harness.start()
+            started = harness.report(uid)
             assert (started.state, started.machine[:7], started.volumes) == ("running", "pc-q35-", ())
             assert [(one.name, one.addresses) for one in started.interfaces] == [("default", ("10.0.2.15",))]
-            paused = (await stable.guests.ask(uid, Pause())).report
+            paused = (await harness.guests.ask(uid, Pause())).report
             assert paused is not None
             assert (paused.state, paused.reason) == ("paused", "PausedByUser")
-            unpaused = (await stable.guests.ask(uid, Unpause())).report
+            unpaused = (await harness.guests.ask(uid, Unpause())).report
             assert unpaused is not None
             assert (unpaused.state, unpaused.reason) == ("running", "")
-            assert (await stable.guests.ask(uid, Reset())).error == ""
-            killed = (await stable.guests.ask(uid, Kill())).report
+            assert (await harness.guests.ask(uid, Reset())).error == ""
+            killed = (await harness.guests.ask(uid, Kill())).report
             assert killed is not None
             assert (killed.state, killed.reason) == ("failed", "Killed")
-            assert await stable.wait_for_end(uid) == killed
-            assert (await stable.guests.ask(uid, Status())).error == "the guest does not run"
+            assert await harness.wait_for_end(uid) == killed
+            assert (await harness.guests.ask(uid, Status())).error == "the guest does not run"
 
     asyncio.run(scenario())
 
 
 def test_a_guest_that_is_to_start_paused_waits_to_go_on(data: Path) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.start(startStrategy="Paused")
-            assert (stable.report(uid).state, stable.report(uid).reason) == ("paused", "PausedByUser")
-            await stable.guests.ask(uid, Unpause())
-            await stable.wait(uid, lambda report: report.state == "running")
+        async with run_guests(data) as harness:
+            uid = await harness.start(startStrategy="Paused")
+            assert (harness.report(uid).state, harness.report(uid).reason) == ("paused", "PausedByUser")
+            await harness.guests.ask(uid, Unpause())
+            await harness.wait(uid, lambda report: report.state == "running")
 
     asyncio.run(scenario())
 
 
 def test_a_guest_outlives_neither_its_grace_period_nor_its_removal(data: Path) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.start()
-            await stable.guests.stop(uid, grace=600)
-            await stable.guests.stop(uid, grace=0.5)
-            ended = await stable.wait_for_end(uid)
+        async with run_guests(data) as harness:
+            uid = await harness.start()
+            await harness.guests.stop(uid, grace=600)
+            await harness.guests.stop(uid, grace=0.5)
+            ended = await harness.wait_for_end(uid)
             assert (ended.state, ended.reason, ended.message) == (
                 "failed",
                 "GracePeriodExpired",
                 "the guest did not shut down within 0.5 seconds and was ended",
             )
-            other = await stable.start()
-            running = stable.report(other)
-            await stable.guests.remove(other)
-            assert stable.guests.find(other) is None
-            assert not any(is_alive(pid, stable.places.find(other)) for pid in (running.launcher_pid, running.qemu_pid))
-            assert stable.places.list_guests() == [uid]
+            other = await harness.start()
+            running = harness.report(other)
+            await harness.guests.remove(other)
+            assert harness.guests.find(other) is None
+            assert not any(
+                is_alive(pid, harness.places.find(other)) for pid in (running.launcher_pid, running.qemu_pid)
+            )
+            assert harness.places.list_guests() == [uid]
 
     asyncio.run(scenario())
 
@@ -93,10 +95,10 @@ def test_a_guest_outlives_neither_its_grace_period_nor_its_removal(data: Path) -
 )
 def test_a_guest_whose_qemu_is_ended_has_failed(data: Path, number: signal.Signals, message: str, code: int) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.start()
-            os.kill(stable.report(uid).qemu_pid or 0, number)
-            ended = await stable.wait_for_end(uid)
+        async with run_guests(data) as harness:
+            uid = await harness.start()
+            os.kill(harness.report(uid).qemu_pid or 0, number)
+            ended = await harness.wait_for_end(uid)
             assert (ended.state, ended.reason, ended.message) == ("failed", "QemuKilled", message)
             assert ended.exit_code == code
 
@@ -105,10 +107,10 @@ def test_a_guest_whose_qemu_is_ended_has_failed(data: Path, number: signal.Signa
 
 def test_a_guest_can_be_stopped_before_it_has_started(data: Path) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.begin()
-            await stable.guests.stop(uid, grace=0)
-            ended = await stable.wait_for_end(uid)
+        async with run_guests(data) as harness:
+            uid = await harness.request_start()
+            await harness.guests.stop(uid, grace=0)
+            ended = await harness.wait_for_end(uid)
             assert (ended.state, ended.reason) == ("failed", "Killed")
 
     asyncio.run(scenario())
@@ -137,9 +139,9 @@ def test_a_guest_that_cannot_run_here_is_refused_by_its_fields(
     data: Path, domain: Tree, spec: Tree, reason: str, fields: set[str]
 ) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.start(domain, **spec)
-            report = stable.report(uid)
+        async with run_guests(data) as harness:
+            uid = await harness.start(domain, **spec)
+            report = harness.report(uid)
             assert (report.state, report.reason, report.qemu_pid) == ("failed", reason, None)
             assert fields <= {refusal.field for refusal in report.refusals}
             assert all(f"{refusal.field}: {refusal.reason}" in report.message for refusal in report.refusals)
@@ -158,13 +160,13 @@ def test_a_start_that_qemu_refuses_is_told_in_its_words(data: Path) -> None:
             "mounts": {"root": str(claim)},
             "volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "claim"}}],
         }
-        async with keeping(data) as stable:
-            first = stable.report(await stable.start(**disk))
+        async with run_guests(data) as harness:
+            first = harness.report(await harness.start(**disk))
             assert (first.state, [(one.name, one.target, one.size) for one in first.volumes]) == (
                 "running",
                 [("root", "vda", MEBIBYTE)],
             )
-            second = stable.report(await stable.start(**disk))
+            second = harness.report(await harness.start(**disk))
             assert (second.state, second.reason) == ("failed", "NotStarted")
             assert second.message.startswith('QEMU did not start: Failed to get "write" lock; Is another process using')
 
@@ -173,17 +175,17 @@ def test_a_start_that_qemu_refuses_is_told_in_its_words(data: Path) -> None:
 
 def test_requests_that_cannot_be_met_are_answered_with_words(data: Path) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.start()
-            ask = stable.guests.ask
+        async with run_guests(data) as harness:
+            uid = await harness.start()
+            ask = harness.guests.ask
             assert "agent" in (await ask(uid, AskOs())).error
             assert (await ask(uid, SetMemory(size=MEBIBYTE))).error == (
                 "the guest was started with no room for more memory"
             )
             assert "vcpus" in (await ask(uid, SetVcpus(count=64))).error
             with pytest.raises(ConnectionError, match="the interface other has user-mode networking, so that no port"):
-                await stable.guests.connect(uid, Connect(port=80, interface="other"))
-            connections = [await stable.guests.connect(uid, Connect(port=80)) for _ in range(2)]
+                await harness.guests.connect(uid, Connect(port=80, interface="other"))
+            connections = [await harness.guests.connect(uid, Connect(port=80)) for _ in range(2)]
             first, second = [connection.getpeername() for connection in connections]
             assert first == second
             for connection in connections:
@@ -195,16 +197,16 @@ def test_requests_that_cannot_be_met_are_answered_with_words(data: Path) -> None
 
 def test_a_guest_with_room_to_grow_is_given_more(data: Path) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.start(
+        async with run_guests(data) as harness:
+            uid = await harness.start(
                 {
                     "cpu": {"sockets": 1, "maxSockets": 4},
                     "memory": {"guest": "1Gi", "maxGuest": "2Gi"},
                 }
             )
-            assert (await stable.guests.ask(uid, SetVcpus(count=3))).error == ""
-            assert (await stable.guests.ask(uid, SetMemory(size=1536 * MEBIBYTE))).error == ""
-            assert (await stable.guests.ask(uid, SetMemory(size=4096 * MEBIBYTE))).error == (
+            assert (await harness.guests.ask(uid, SetVcpus(count=3))).error == ""
+            assert (await harness.guests.ask(uid, SetMemory(size=1536 * MEBIBYTE))).error == ""
+            assert (await harness.guests.ask(uid, SetMemory(size=4096 * MEBIBYTE))).error == (
                 "the guest can have between 1024 and 2048 MiB of memory"
             )
 
@@ -213,9 +215,9 @@ def test_a_guest_with_room_to_grow_is_given_more(data: Path) -> None:
 
 def test_a_launcher_process_is_small_unprivileged_and_in_a_session_of_its_own(data: Path) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.start()
-            report = stable.report(uid)
+        async with run_guests(data) as harness:
+            uid = await harness.start()
+            report = harness.report(uid)
             assert int(read_status(report.launcher_pid, "VmRSS").split()[0]) <= MOST_RESIDENT_KIB
             assert os.getsid(report.launcher_pid or 0) == report.launcher_pid
             for pid in (report.launcher_pid, report.qemu_pid):

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.support.containers import MANIFEST, build_index, build_layer, build_manifest, digest, pack
 from tests.support.debian import ensure_program
-from tests.support.demo import PATIENCE, find_port
+from tests.support.demo import TIMEOUT, find_free_port
 
 from virtshape.launcher.images.clone import clone_image
 from virtshape.launcher.images.containers import ContainerImages
@@ -46,7 +46,7 @@ class Registry:
     def _send(
         self, method: str, path: str, body: bytes, kind: str = "application/octet-stream"
     ) -> http.client.HTTPResponse:
-        connection = http.client.HTTPConnection(self.address, timeout=PATIENCE)
+        connection = http.client.HTTPConnection(self.address, timeout=TIMEOUT)
         connection.request(method, path, body, {"Content-Type": kind})
         response = connection.getresponse()
         assert response.status < 300, (method, path, response.status, response.read())
@@ -61,12 +61,12 @@ def registry(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFacto
     except ImageError as error:
         pytest.skip(str(error))
         raise
-    directory, port = tmp_path_factory.mktemp("registry"), find_port()
+    directory, port = tmp_path_factory.mktemp("registry"), find_free_port()
     (directory / "config.yml").write_text(CONFIG.format(directory=directory / "data", port=port))
     command = [str(program), "serve", str(directory / "config.yml")]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         running = Registry(f"127.0.0.1:{port}")
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not _answers(running):
             assert process.poll() is None
             assert time.monotonic() < deadline

@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 from tests.support.build import Tree
 from tests.support.demo import get_demo
-from tests.support.guests import BOOT_PATIENCE, PATIENCE, PROMPT, check_machine, keeping
+from tests.support.guests import BOOT_TIMEOUT, PROMPT, TIMEOUT, require_qemu, run_guests
 
 from virtshape.launcher.request import Connect, SoftReboot
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    check_machine()
+    require_qemu()
     return tmp_path_factory.mktemp("lives") / "data"
 
 
 def fetch(connection: socket.socket) -> bytes:
     with connection:
-        connection.settimeout(PATIENCE)
+        connection.settimeout(TIMEOUT)
         connection.sendall(b"GET /shape.json HTTP/1.0\r\n\r\n")
         answer = HTTPResponse(connection)
         answer.begin()
@@ -33,17 +33,17 @@ def test_a_guest_serves_its_port_restarts_and_shuts_down_in_its_own_time(
     data: Path, pytestconfig: pytest.Config
 ) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.boot(get_demo(pytestconfig).disk)
-            shape = await stable.read_shape(uid)
-            await stable.read_until(uid, "eth0 has 10.0.2.15")
-            connection = await stable.guests.connect(uid, Connect(port=80))
+        async with run_guests(data) as harness:
+            uid = await harness.boot(get_demo(pytestconfig).disk)
+            shape = await harness.read_shape(uid)
+            await harness.read_until(uid, "eth0 has 10.0.2.15")
+            connection = await harness.guests.connect(uid, Connect(port=80))
             assert json.loads(await asyncio.to_thread(fetch, connection))["uuid"] == shape["uuid"]
-            assert (await stable.guests.ask(uid, SoftReboot())).error == ""
-            await stable.read_until(uid, PROMPT, times=2)
-            assert stable.report(uid).state == "running"
-            await stable.guests.stop(uid, grace=PATIENCE)
-            ended = await stable.wait_for_end(uid)
+            assert (await harness.guests.ask(uid, SoftReboot())).error == ""
+            await harness.read_until(uid, PROMPT, times=2)
+            assert harness.report(uid).state == "running"
+            await harness.guests.stop(uid, grace=TIMEOUT)
+            ended = await harness.wait_for_end(uid)
             assert (ended.state, ended.reason, ended.exit_code) == ("succeeded", "GuestShutDown", 0)
 
     asyncio.run(scenario())
@@ -51,10 +51,10 @@ def test_a_guest_serves_its_port_restarts_and_shuts_down_in_its_own_time(
 
 def test_a_guest_that_powers_itself_off_has_succeeded(data: Path, pytestconfig: pytest.Config) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.boot(get_demo(pytestconfig).disk)
-            await stable.type(uid, "poweroff -f")
-            ended = await stable.wait_for_end(uid)
+        async with run_guests(data) as harness:
+            uid = await harness.boot(get_demo(pytestconfig).disk)
+            await harness.type(uid, "poweroff -f")
+            ended = await harness.wait_for_end(uid)
             assert (ended.state, ended.reason, ended.message) == (
                 "succeeded",
                 "GuestShutDown",
@@ -66,11 +66,11 @@ def test_a_guest_that_powers_itself_off_has_succeeded(data: Path, pytestconfig: 
 
 def test_a_guest_that_panics_has_failed(data: Path, pytestconfig: pytest.Config) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
+        async with run_guests(data) as harness:
             domain = {"devices": {"panicDevices": [{"model": "isa"}]}, "memory": {"guest": "256Mi"}}
-            uid = await stable.boot(get_demo(pytestconfig, "full").disk, domain)
-            await stable.type(uid, "echo c >/proc/sysrq-trigger")
-            ended = await stable.wait_for_end(uid)
+            uid = await harness.boot(get_demo(pytestconfig, "full").disk, domain)
+            await harness.type(uid, "echo c >/proc/sysrq-trigger")
+            ended = await harness.wait_for_end(uid)
             assert (ended.state, ended.reason) == ("failed", "GuestPanicked")
 
     asyncio.run(scenario())
@@ -84,13 +84,13 @@ def test_a_guest_is_ready_while_its_port_answers(data: Path, pytestconfig: pytes
     }
 
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.start(None, get_demo(pytestconfig).disk, **spec)
-            assert stable.report(uid).unready
-            await stable.wait(uid, lambda report: not report.unready, BOOT_PATIENCE)
-            await stable.read_until(uid, PROMPT)
-            await stable.type(uid, "killall httpd")
-            unready = await stable.wait(uid, lambda report: bool(report.unready))
+        async with run_guests(data) as harness:
+            uid = await harness.start(None, get_demo(pytestconfig).disk, **spec)
+            assert harness.report(uid).unready
+            await harness.wait(uid, lambda report: not report.unready, BOOT_TIMEOUT)
+            await harness.read_until(uid, PROMPT)
+            await harness.type(uid, "killall httpd")
+            unready = await harness.wait(uid, lambda report: bool(report.unready))
             assert unready.unready == "the readiness probe fails: the guest does not listen on port 80"
             assert unready.state == "running"
 
@@ -101,9 +101,9 @@ def test_a_guest_that_is_not_alive_is_ended(data: Path) -> None:
     probe = {"tcpSocket": {"port": 9}, "periodSeconds": 1, "failureThreshold": 2}
 
     async def scenario() -> None:
-        async with keeping(data) as stable:
-            uid = await stable.start(livenessProbe=probe, terminationGracePeriodSeconds=0)
-            ended = await stable.wait_for_end(uid)
+        async with run_guests(data) as harness:
+            uid = await harness.start(livenessProbe=probe, terminationGracePeriodSeconds=0)
+            ended = await harness.wait_for_end(uid)
             assert (ended.state, ended.reason) == ("failed", "NotAlive")
 
     asyncio.run(scenario())

@@ -7,8 +7,8 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from tests.support.bridges import bridging, list_plugged
-from tests.support.equipment import POD, build_instance, card
+from tests.support.bridges import create_bridge, list_bridge_ports
+from tests.support.devices import POD_NETWORK, build_instance, build_interface
 
 from virtshape.launcher.host import Host
 from virtshape.launcher.node.account import choose_account
@@ -16,7 +16,7 @@ from virtshape.launcher.node.taps import DEVICE, NETWORKS, TapError, list_taps, 
 
 BRIDGE = "vstest1"
 HOST = Host(tap=True, bridges={"pod": BRIDGE})
-SEVERAL = {**card(bridge={}), "networkInterfaceMultiqueue": True}
+SEVERAL = {**build_interface(bridge={}), "networkInterfaceMultiqueue": True}
 
 
 def read(device: str, name: str) -> str:
@@ -35,16 +35,16 @@ def use(device: str, *, several: bool) -> Iterator[None]:
 @pytest.mark.skipif(os.geteuid() != 0 or not DEVICE.exists(), reason="only root can make tap devices")
 @pytest.mark.parametrize(
     ("devices", "cores"),
-    [pytest.param(card(bridge={}), 1, id="one queue"), pytest.param(SEVERAL, 2, id="several queues")],
+    [pytest.param(build_interface(bridge={}), 1, id="one queue"), pytest.param(SEVERAL, 2, id="several queues")],
 )
 def test_a_device_is_the_guests_is_plugged_in_and_goes(devices: dict[str, object], cores: int) -> None:
-    interfaces = list_taps(build_instance(devices, domain={"cpu": {"cores": cores}}, **POD), HOST)
+    interfaces = list_taps(build_instance(devices, domain={"cpu": {"cores": cores}}, **POD_NETWORK), HOST)
     (device,) = [interface.device or "" for interface in interfaces]
     account = choose_account()
-    with bridging(BRIDGE, "10.213.8.1"):
+    with create_bridge(BRIDGE, "10.213.8.1"):
         for _ in range(2):  # what an earlier attempt left is no obstacle
             make_taps(interfaces, account)
-        assert list_plugged(BRIDGE) == [device]
+        assert list_bridge_ports(BRIDGE) == [device]
         assert int(read(device, "owner")) == account.user
         assert bool(int(read(device, "tun_flags"), 16) & 0x100) is (cores > 1)
         assert int(read(device, "flags"), 16) & 1
@@ -52,16 +52,18 @@ def test_a_device_is_the_guests_is_plugged_in_and_goes(devices: dict[str, object
         with use(device, several=cores > 1):
             for _ in range(2):
                 remove_tap(device)
-        assert list_plugged(BRIDGE) == []
+        assert list_bridge_ports(BRIDGE) == []
         assert not (NETWORKS / device).exists()
 
 
 def test_a_bridge_that_is_not_there_is_named() -> None:
-    interfaces = list_taps(build_instance(card(bridge={}), **POD), Host(tap=True, bridges={"pod": "nowhere0"}))
+    interfaces = list_taps(
+        build_instance(build_interface(bridge={}), **POD_NETWORK), Host(tap=True, bridges={"pod": "nowhere0"})
+    )
     with pytest.raises(TapError, match="the network of the interface default: this machine has no bridge nowhere0"):
         make_taps(interfaces, choose_account())
 
 
 @pytest.mark.parametrize("host", [Host(), Host(bridges=HOST.bridges), Host(tap=True)], ids=["nothing", "tap", "bridge"])
 def test_no_device_is_made_where_something_is_missing(host: Host) -> None:
-    assert list_taps(build_instance(card(bridge={}), **POD), host) == []
+    assert list_taps(build_instance(build_interface(bridge={}), **POD_NETWORK), host) == []

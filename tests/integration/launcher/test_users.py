@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.guests import build_guest, check_machine, keeping
+from tests.support.guests import build_guest, require_qemu, run_guests
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can run guests as users of their own")
 PHRASE = "correct-horse-battery-staple"
@@ -18,7 +18,7 @@ PHRASE = "correct-horse-battery-staple"
 @pytest.fixture(scope="module")
 def data() -> Iterator[Path]:
     """A data directory below directories that everyone may enter: guests' own modes are to protect their files."""
-    check_machine()
+    require_qemu()
     with tempfile.TemporaryDirectory(prefix="users-") as name:
         Path(name).chmod(0o755)
         yield Path(name) / "data"
@@ -38,18 +38,18 @@ def open_to_all(data: Path) -> None:
 
 def test_the_user_of_one_guest_cannot_read_what_another_has(data: Path) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
+        async with run_guests(data) as harness:
             mounted = data / "claim"
             mounted.mkdir(parents=True, exist_ok=True)
             (mounted / "disk.img").write_bytes(bytes(1 << 20))
             claim = [{"name": "claim", "persistentVolumeClaim": {"claimName": "claim"}}]
             disks = {"devices": {"disks": [{"name": "claim", "disk": {"bus": "virtio"}}]}}
-            one = await stable.start(disks, mounts={"claim": str(mounted)}, volumes=claim)
-            two = await stable.start()
-            assert {stable.report(uid).state for uid in (one, two)} == {"running"}, stable.report(two)
+            one = await harness.start(disks, mounts={"claim": str(mounted)}, volumes=claim)
+            two = await harness.start()
+            assert {harness.report(uid).state for uid in (one, two)} == {"running"}, harness.report(two)
             open_to_all(data)
-            users = [stable.places.find_account(uid).user for uid in (one, two)]
-            owners = [Path(f"/proc/{stable.report(uid).qemu_pid}").stat().st_uid for uid in (one, two)]
+            users = [harness.places.find_account(uid).user for uid in (one, two)]
+            owners = [Path(f"/proc/{harness.report(uid).qemu_pid}").stat().st_uid for uid in (one, two)]
             assert users == owners
             assert len({*users, 0}) == 3
             files = [path for path in (data / "guests" / one).rglob("*") if path.is_file()]
@@ -58,7 +58,7 @@ def test_the_user_of_one_guest_cannot_read_what_another_has(data: Path) -> None:
                 assert read_as(users[1], path).returncode != 0, path
             own = (data / "guests" / one / "plan.json", mounted / "disk.img")
             assert [read_as(users[0], path).returncode for path in own] == [0, 0]
-            await stable.guests.remove(one)
+            await harness.guests.remove(one)
             assert (mounted / "disk.img").stat().st_uid == 0
 
     asyncio.run(scenario())
@@ -66,20 +66,20 @@ def test_the_user_of_one_guest_cannot_read_what_another_has(data: Path) -> None:
 
 def test_ignition_data_is_in_a_private_file_and_on_no_command_line(data: Path) -> None:
     async def scenario() -> None:
-        async with keeping(data) as stable:
+        async with run_guests(data) as harness:
             uid = "b7f1a0de-0000-4000-8000-00000000000a"
             vmi = build_guest(uid)
             assert vmi.metadata is not None
             vmi.metadata.annotations = {"kubevirt.io/ignitiondata": f'{{"ignition": {{}}, "secret": "{PHRASE}"}}'}
-            await stable.guests.start(uid, vmi, {})
-            report = await stable.wait(uid, lambda report: report.state != "starting")
+            await harness.guests.start(uid, vmi, {})
+            report = await harness.wait(uid, lambda report: report.state != "starting")
             assert report.state == "running", report
             line = Path(f"/proc/{report.qemu_pid}/cmdline").read_bytes()
             assert b"opt/com.coreos/config" in line
             assert PHRASE.encode() not in line
-            file = stable.places.find(uid).directory / "ignition.json"
+            file = harness.places.find(uid).directory / "ignition.json"
             assert PHRASE in file.read_text()
             found = file.stat()
-            assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (stable.places.find_account(uid).user, 0o600)
+            assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (harness.places.find_account(uid).user, 0o600)
 
     asyncio.run(scenario())

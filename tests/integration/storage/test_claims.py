@@ -4,20 +4,20 @@ from pathlib import Path
 
 import pytest
 from tests.support.build import Tree
-from tests.support.controlled import Place, eventually, placed
-from tests.support.stored import (
+from tests.support.controllers import ControlledSystem, eventually, open_controlled_system
+from tests.support.storage import (
     MIB,
     claim_tree,
     class_tree,
     find_image,
     find_persistent_volume,
     instance_tree,
-    stay,
+    wait_briefly,
     wait_for_claim,
     wait_for_event,
     wait_until,
 )
-from tests.support.worlds import run
+from tests.support.systems import run
 
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.core.persistentvolume import LocalVolumeSource, PersistentVolume, PersistentVolumeSpec
@@ -31,16 +31,16 @@ from virtshape.client.resources import metadata_of
 
 def test_a_claim_gets_a_volume_of_the_default_class(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(claim_tree())
-            claim = await wait_for_claim(place)
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(claim_tree())
+            claim = await wait_for_claim(system)
             assert claim.spec is not None
             assert claim.status is not None
             assert claim.spec.storage_class_name == "local"
             assert (claim.status.capacity, claim.status.access_modes) == ({"storage": "8Mi"}, ["ReadWriteOnce"])
             assert metadata_of(claim).finalizers == ["kubernetes.io/pvc-protection"]
             volume = await wait_until(
-                place,
+                system,
                 PersistentVolume,
                 claim.spec.volume_name or "",
                 lambda one: one.status and one.status.phase == "Bound",
@@ -60,11 +60,11 @@ def test_a_claim_gets_a_volume_of_the_default_class(tmp_path: Path) -> None:
 
 def test_a_block_volume_is_an_image_that_takes_no_room(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(claim_tree(size="1Gi", volumeMode="Block"))
-            await wait_for_claim(place)
-            volume = await find_persistent_volume(place)
-            image = await find_image(place)
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(claim_tree(size="1Gi", volumeMode="Block"))
+            await wait_for_claim(system)
+            volume = await find_persistent_volume(system)
+            image = await find_image(system)
             assert volume.spec is not None
             assert volume.spec.local is not None
             assert volume.spec.local.path == str(image)
@@ -75,24 +75,24 @@ def test_a_block_volume_is_an_image_that_takes_no_room(tmp_path: Path) -> None:
 
 def test_a_claim_may_wait_for_its_first_consumer(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(claim_tree(storageClassName="local-wffc"))
-            said = await wait_for_event(place, "c1", "WaitForFirstConsumer")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(claim_tree(storageClassName="local-wffc"))
+            said = await wait_for_event(system, "c1", "WaitForFirstConsumer")
             assert said == "waiting for first consumer to be created before binding"
-            await stay()
-            assert (await wait_for_claim(place, phase="Pending")).spec is not None
-            await place.create(instance_tree())
-            await wait_for_claim(place)
+            await wait_briefly()
+            assert (await wait_for_claim(system, phase="Pending")).spec is not None
+            await system.create(instance_tree())
+            await wait_for_claim(system)
 
     run(scenario())
 
 
 def test_a_claim_need_not_wait_that_asks_not_to(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             annotations = {"cdi.kubevirt.io/storage.bind.immediate.requested": ""}
-            await place.create(claim_tree(storageClassName="local-wffc", metadata={"annotations": annotations}))
-            await wait_for_claim(place)
+            await system.create(claim_tree(storageClassName="local-wffc", metadata={"annotations": annotations}))
+            await wait_for_claim(system)
 
     run(scenario())
 
@@ -112,118 +112,118 @@ def test_a_claim_need_not_wait_that_asks_not_to(tmp_path: Path) -> None:
 )
 def test_a_claim_that_cannot_be_bound_waits_and_says_why(tmp_path: Path, spec: Tree, reason: str, words: str) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(class_tree("other", provisioner="ceph.example"))
-            await place.create(claim_tree(**spec))
-            assert words in await wait_for_event(place, "c1", reason)
-            await wait_for_claim(place, phase="Pending")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(class_tree("other", provisioner="ceph.example"))
+            await system.create(claim_tree(**spec))
+            assert words in await wait_for_event(system, "c1", reason)
+            await wait_for_claim(system, phase="Pending")
 
     run(scenario())
 
 
 def test_a_claim_is_bound_once_its_class_is_there(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(claim_tree(storageClassName="fast"))
-            await wait_for_event(place, "c1", "ProvisioningFailed")
-            await place.create(class_tree("fast"))
-            await wait_for_claim(place)
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(claim_tree(storageClassName="fast"))
+            await wait_for_event(system, "c1", "ProvisioningFailed")
+            await system.create(class_tree("fast"))
+            await wait_for_claim(system)
 
     run(scenario())
 
 
 def test_a_claim_grows_and_its_image_with_it(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(claim_tree(volumeMode="Block"))
-            await wait_for_claim(place)
-            image = await find_image(place)
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(claim_tree(volumeMode="Block"))
+            await wait_for_claim(system)
+            image = await find_image(system)
             image.write_bytes(b"kept")
             patch = {"spec": {"resources": {"requests": {"storage": "16Mi"}}}}
-            await place.client.patch(PersistentVolumeClaim, "c1", "default", patch=patch)
+            await system.client.patch(PersistentVolumeClaim, "c1", "default", patch=patch)
             await wait_until(
-                place,
+                system,
                 PersistentVolumeClaim,
                 "c1",
                 lambda claim: claim.status and claim.status.capacity == {"storage": Quantity("16Mi")},
             )
-            volume = await find_persistent_volume(place)
+            volume = await find_persistent_volume(system)
             assert volume.spec is not None
             assert volume.spec.capacity == {"storage": "16Mi"}
             assert image.stat().st_size == 16 * MIB
             assert image.read_bytes()[:4] == b"kept"
-            assert "16Mi now" in await wait_for_event(place, "c1", "VolumeResizeSuccessful")
+            assert "16Mi now" in await wait_for_event(system, "c1", "VolumeResizeSuccessful")
 
     run(scenario())
 
 
 def test_a_claim_in_use_is_held_until_the_guest_is_gone(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(claim_tree(), instance_tree())
-            await wait_for_claim(place)
-            image = await find_image(place)
-            await place.client.delete(PersistentVolumeClaim, "c1", "default")
-            assert "VirtualMachineInstance vmi1" in await wait_for_event(place, "c1", "InUse")
-            await stay()
-            assert await place.find(PersistentVolumeClaim, "c1") is not None
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(claim_tree(), instance_tree())
+            await wait_for_claim(system)
+            image = await find_image(system)
+            await system.client.delete(PersistentVolumeClaim, "c1", "default")
+            assert "VirtualMachineInstance vmi1" in await wait_for_event(system, "c1", "InUse")
+            await wait_briefly()
+            assert await system.find(PersistentVolumeClaim, "c1") is not None
             assert image.parent.is_dir()
-            await place.client.delete(VirtualMachineInstance, "vmi1", "default")
-            await place.wait_until_gone(PersistentVolumeClaim, "c1")
+            await system.client.delete(VirtualMachineInstance, "vmi1", "default")
+            await system.wait_until_gone(PersistentVolumeClaim, "c1")
 
     run(scenario())
 
 
 def test_a_volume_goes_with_its_claim(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(claim_tree(volumeMode="Block"))
-            await wait_for_claim(place)
-            volume = metadata_of(await find_persistent_volume(place)).name or ""
-            await place.client.delete(PersistentVolumeClaim, "c1", "default")
-            await place.wait_until_gone(PersistentVolumeClaim, "c1")
-            await wait_until_no_volume(place, volume)
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(claim_tree(volumeMode="Block"))
+            await wait_for_claim(system)
+            volume = metadata_of(await find_persistent_volume(system)).name or ""
+            await system.client.delete(PersistentVolumeClaim, "c1", "default")
+            await system.wait_until_gone(PersistentVolumeClaim, "c1")
+            await wait_until_no_volume(system, volume)
             assert list((tmp_path / "volumes").iterdir()) == []
 
     run(scenario())
 
 
-async def wait_until_no_volume(place: Place, name: str) -> None:
+async def wait_until_no_volume(system: ControlledSystem, name: str) -> None:
     async def look() -> bool | None:
-        return True if await place.find(PersistentVolume, name, "") is None else None
+        return True if await system.find(PersistentVolume, name, "") is None else None
 
     await eventually(look, f"volume {name} is still there")
 
 
 def test_a_volume_that_is_retained_is_released_and_can_be_bound_again(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(class_tree("kept", reclaimPolicy="Retain"))
-            await place.create(claim_tree(storageClassName="kept", volumeMode="Block"))
-            await wait_for_claim(place)
-            image = await find_image(place)
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(class_tree("kept", reclaimPolicy="Retain"))
+            await system.create(claim_tree(storageClassName="kept", volumeMode="Block"))
+            await wait_for_claim(system)
+            image = await find_image(system)
             image.write_bytes(b"mine")
-            name = metadata_of(await find_persistent_volume(place)).name or ""
-            await place.client.delete(PersistentVolumeClaim, "c1", "default")
-            await place.wait_until_gone(PersistentVolumeClaim, "c1")
+            name = metadata_of(await find_persistent_volume(system)).name or ""
+            await system.client.delete(PersistentVolumeClaim, "c1", "default")
+            await system.wait_until_gone(PersistentVolumeClaim, "c1")
             await wait_until(
-                place, PersistentVolume, name, lambda one: one.status and one.status.phase == "Released", ""
+                system, PersistentVolume, name, lambda one: one.status and one.status.phase == "Released", ""
             )
-            await place.client.patch(PersistentVolume, name, patch={"spec": {"claimRef": None}})
+            await system.client.patch(PersistentVolume, name, patch={"spec": {"claimRef": None}})
             await wait_until(
-                place, PersistentVolume, name, lambda one: one.status and one.status.phase == "Available", ""
+                system, PersistentVolume, name, lambda one: one.status and one.status.phase == "Available", ""
             )
-            await place.create(claim_tree("c2", storageClassName="kept", volumeMode="Block"))
-            await wait_for_claim(place, "c2")
-            assert (await find_image(place, "c2")).read_bytes().rstrip(b"\0") == b"mine"
+            await system.create(claim_tree("c2", storageClassName="kept", volumeMode="Block"))
+            await wait_for_claim(system, "c2")
+            assert (await find_image(system, "c2")).read_bytes().rstrip(b"\0") == b"mine"
 
     run(scenario())
 
 
 def test_a_volume_is_reserved_for_the_claim_that_it_names(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.client.create(
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.client.create(
                 PersistentVolume(
                     api_version="v1",
                     kind="PersistentVolume",
@@ -231,12 +231,12 @@ def test_a_volume_is_reserved_for_the_claim_that_it_names(tmp_path: Path) -> Non
                     spec=reserved_spec(tmp_path / "elsewhere"),
                 )
             )
-            await place.create(claim_tree("other", storageClassName=""))
-            await place.create(claim_tree("c1", storageClassName=""))
-            claim = await wait_for_claim(place)
+            await system.create(claim_tree("other", storageClassName=""))
+            await system.create(claim_tree("c1", storageClassName=""))
+            claim = await wait_for_claim(system)
             assert claim.spec is not None
             assert claim.spec.volume_name == "mine"
-            assert (await wait_for_claim(place, "other", "Pending")).spec is not None
+            assert (await wait_for_claim(system, "other", "Pending")).spec is not None
 
     run(scenario())
 
@@ -252,49 +252,49 @@ def reserved_spec(path: Path) -> PersistentVolumeSpec:
 
 def test_a_claim_whose_volume_is_gone_is_lost(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(claim_tree())
-            await wait_for_claim(place)
-            volume = await find_persistent_volume(place)
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(claim_tree())
+            await wait_for_claim(system)
+            volume = await find_persistent_volume(system)
             name = metadata_of(volume).name or ""
-            await place.client.delete(PersistentVolume, name)
-            await stay()
-            assert await place.find(PersistentVolume, name, "") is not None  # held while it is bound
-            await place.client.patch(PersistentVolume, name, patch={"metadata": {"finalizers": None}})
-            await wait_for_claim(place, phase="Lost")
-            assert f"lost its volume {name}" in await wait_for_event(place, "c1", "ClaimLost")
+            await system.client.delete(PersistentVolume, name)
+            await wait_briefly()
+            assert await system.find(PersistentVolume, name, "") is not None  # held while it is bound
+            await system.client.patch(PersistentVolume, name, patch={"metadata": {"finalizers": None}})
+            await wait_for_claim(system, phase="Lost")
+            assert f"lost its volume {name}" in await wait_for_event(system, "c1", "ClaimLost")
 
     run(scenario())
 
 
 def test_a_claim_is_filled_from_another_or_from_a_snapshot(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(claim_tree(volumeMode="Block"))
-            await wait_for_claim(place)
-            (await find_image(place)).write_bytes(b"first".ljust(8 * MIB, b"\0"))
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(claim_tree(volumeMode="Block"))
+            await wait_for_claim(system)
+            (await find_image(system)).write_bytes(b"first".ljust(8 * MIB, b"\0"))
             snapshot = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot"}
             metadata = {"name": "s1", "namespace": "default"}
-            await place.create(
+            await system.create(
                 {**snapshot, "metadata": metadata, "spec": {"source": {"persistentVolumeClaimName": "c1"}}}
             )
-            taken = await wait_until(place, VolumeSnapshot, "s1", lambda one: one.status and one.status.ready_to_use)
+            taken = await wait_until(system, VolumeSnapshot, "s1", lambda one: one.status and one.status.ready_to_use)
             assert taken.status is not None
             assert taken.status.restore_size == "8Mi"
-            (await find_image(place)).write_bytes(b"later".ljust(8 * MIB, b"\0"))
+            (await find_image(system)).write_bytes(b"later".ljust(8 * MIB, b"\0"))
             origin = {"kind": "PersistentVolumeClaim", "name": "c1"}
-            await place.create(claim_tree("copy", "16Mi", volumeMode="Block", dataSource=origin))
+            await system.create(claim_tree("copy", "16Mi", volumeMode="Block", dataSource=origin))
             origin = {"kind": "VolumeSnapshot", "apiGroup": "snapshot.storage.k8s.io", "name": "s1"}
-            await place.create(claim_tree("restored", volumeMode="Block", dataSource=origin))
-            await wait_for_claim(place, "copy")
-            await wait_for_claim(place, "restored")
-            copy, restored = await find_image(place, "copy"), await find_image(place, "restored")
+            await system.create(claim_tree("restored", volumeMode="Block", dataSource=origin))
+            await wait_for_claim(system, "copy")
+            await wait_for_claim(system, "restored")
+            copy, restored = await find_image(system, "copy"), await find_image(system, "restored")
             assert (copy.read_bytes()[:5], copy.stat().st_size) == (b"later", 16 * MIB)
             assert (restored.read_bytes()[:5], restored.stat().st_size) == (b"first", 8 * MIB)
-            await place.client.delete(VolumeSnapshot, "s1", "default")
-            await place.wait_until_gone(VolumeSnapshot, "s1")
+            await system.client.delete(VolumeSnapshot, "s1", "default")
+            await system.wait_until_gone(VolumeSnapshot, "s1")
             assert not list((tmp_path / "snapshots").iterdir())
             while list((tmp_path / "scratch").iterdir()):
-                await stay(0.01)
+                await wait_briefly(0.01)
 
     run(scenario())

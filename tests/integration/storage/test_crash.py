@@ -5,9 +5,15 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from tests.support.controlled import Mortal, Place, eventually, placed, settle
-from tests.support.stored import claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
-from tests.support.worlds import run
+from tests.support.controllers import (
+    ControlledSystem,
+    CrashingClient,
+    eventually,
+    open_controlled_system,
+    wait_until_idle,
+)
+from tests.support.storage import claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
+from tests.support.systems import run
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
@@ -23,43 +29,43 @@ COPY = {"pvc": {"name": "dv1", "namespace": "default"}}
 LIFETIME_SECONDS = 2.0
 
 
-async def kill_after(place: Place, writes: int, *, late: bool) -> None:
+async def kill_after(system: ControlledSystem, writes: int, *, late: bool) -> None:
     """Let the controllers make so many writes, or all there are to make."""
-    mortals: list[Mortal] = []
+    mortals: list[CrashingClient] = []
 
     def wrap(client: Client) -> Client:
-        mortals.append(Mortal(client, writes, late=late))
+        mortals.append(CrashingClient(client, writes, late=late))
         return mortals[0]
 
     with contextlib.suppress(UnreachableError, TimeoutError):
-        async with controlling(place.server, NoRuntime(), place.directory, supervisor=Supervisor(), wrap=wrap):
-            await asyncio.wait_for(mortals[0].died.wait(), LIFETIME_SECONDS)
+        async with controlling(system.server, NoRuntime(), system.directory, supervisor=Supervisor(), wrap=wrap):
+            await asyncio.wait_for(mortals[0].crashed.wait(), LIFETIME_SECONDS)
 
 
 @pytest.mark.parametrize(("writes", "late"), DEATHS)
 def test_disks_survive_a_crash_and_so_does_their_deletion(tmp_path: Path, writes: int, late: bool) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
+        async with open_controlled_system(tmp_path) as system:
             origin = {"kind": "PersistentVolumeClaim", "name": "dv1"}
-            await place.create(volume_tree("dv1"), volume_tree("dv2", size=None, source=COPY))
-            await place.create(claim_tree("c1", dataSource=origin))
-            await kill_after(place, writes, late=late)
-            async with place.controlling("none") as controllers:
+            await system.create(volume_tree("dv1"), volume_tree("dv2", size=None, source=COPY))
+            await system.create(claim_tree("c1", dataSource=origin))
+            await kill_after(system, writes, late=late)
+            async with system.run_controllers("none") as controllers:
                 for name in ("dv1", "dv2"):
-                    await wait_for_volume(place, name)
-                await wait_for_claim(place)
-                await settle(controllers)
-                images = {await find_image(place, name) for name in ("dv1", "dv2", "c1")}
+                    await wait_for_volume(system, name)
+                await wait_for_claim(system)
+                await wait_until_idle(controllers)
+                images = {await find_image(system, name) for name in ("dv1", "dv2", "c1")}
                 assert images == set((tmp_path / "volumes").glob("*/*"))
                 await eventually(lambda: has_nothing_left(tmp_path / "scratch"), "something is left")
             for name in ("dv1", "dv2"):
-                await place.client.delete(DataVolume, name, "default")
-            await place.client.delete(PersistentVolumeClaim, "c1", "default")
-            await kill_after(place, writes, late=late)
-            async with place.controlling("none"):
+                await system.client.delete(DataVolume, name, "default")
+            await system.client.delete(PersistentVolumeClaim, "c1", "default")
+            await kill_after(system, writes, late=late)
+            async with system.run_controllers("none"):
                 for name in ("dv1", "dv2", "c1"):
-                    await place.wait_until_gone(PersistentVolumeClaim, name)
-                await eventually(lambda: is_empty(place, tmp_path), "something is left")
+                    await system.wait_until_gone(PersistentVolumeClaim, name)
+                await eventually(lambda: is_empty(system, tmp_path), "something is left")
 
     run(scenario())
 
@@ -68,6 +74,6 @@ async def has_nothing_left(directory: Path) -> bool | None:
     return None if list(directory.iterdir()) else True
 
 
-async def is_empty(place: Place, directory: Path) -> bool | None:
-    volumes = (await place.client.list(PersistentVolume)).items
+async def is_empty(system: ControlledSystem, directory: Path) -> bool | None:
+    volumes = (await system.client.list(PersistentVolume)).items
     return True if not volumes and not list((directory / "volumes").iterdir()) else None

@@ -4,20 +4,26 @@ from pathlib import Path
 
 import pytest
 from tests.support.build import Tree
-from tests.support.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
-from tests.support.stored import (
+from tests.support.controllers import (
+    ControlledSystem,
+    instancetype_tree,
+    open_controlled_system,
+    preference_tree,
+    vm_tree,
+)
+from tests.support.storage import (
     MIB,
     claim_tree,
     find_image,
     instance_tree,
-    stay,
     volume_tree,
+    wait_briefly,
     wait_for_claim,
     wait_for_event,
     wait_for_volume,
     wait_until,
 )
-from tests.support.worlds import run
+from tests.support.systems import run
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree
@@ -36,20 +42,20 @@ def describe(volume: DataVolume) -> Tree:
     return tree
 
 
-async def make_source(place: Place, name: str = "source", text: bytes = b"golden") -> None:
+async def make_source(system: ControlledSystem, name: str = "source", text: bytes = b"golden") -> None:
     """A claim with something in it, and labels that say what it is."""
     labels = {"instancetype.kubevirt.io/default-instancetype": "u1.small", "team": "a"}
     annotations = {"instancetype.kubevirt.io/defaultPreference": "fedora"}
-    await place.create(volume_tree(name, metadata={"labels": labels, "annotations": annotations}))
-    await wait_for_volume(place, name)
-    (await find_image(place, name)).write_bytes(text.ljust(8 * MIB, b"\0"))
+    await system.create(volume_tree(name, metadata={"labels": labels, "annotations": annotations}))
+    await wait_for_volume(system, name)
+    (await find_image(system, name)).write_bytes(text.ljust(8 * MIB, b"\0"))
 
 
 def test_an_empty_disk_is_made(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(volume_tree())
-            volume = await wait_for_volume(place)
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(volume_tree())
+            volume = await wait_for_volume(system)
             assert describe(volume) == {
                 "claimName": "dv1",
                 "phase": "Succeeded",
@@ -60,9 +66,9 @@ def test_an_empty_disk_is_made(tmp_path: Path) -> None:
                     {"type": "Running", "status": "False", "reason": "Completed", "message": "Import Complete"},
                 ],
             }
-            image = await find_image(place, "dv1")
+            image = await find_image(system, "dv1")
             assert (image.stat().st_size, image.stat().st_blocks) == (8 * MIB, 0)
-            claim = await place.client.get(PersistentVolumeClaim, "dv1", "default")
+            claim = await system.client.get(PersistentVolumeClaim, "dv1", "default")
             assert metadata_of(claim).annotations == {
                 "cdi.kubevirt.io/storage.contentType": "kubevirt",
                 "cdi.kubevirt.io/storage.pod.phase": "Succeeded",
@@ -76,10 +82,10 @@ def test_an_empty_disk_is_made(tmp_path: Path) -> None:
 
 def test_all_room_is_taken_at_once_if_asked_for(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(volume_tree(preallocation=True))
-            await wait_for_volume(place)
-            image = await find_image(place, "dv1")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(volume_tree(preallocation=True))
+            await wait_for_volume(system)
+            image = await find_image(system, "dv1")
             assert image.stat().st_blocks * 512 >= 8 * MIB
 
     run(scenario())
@@ -96,23 +102,23 @@ def test_all_room_is_taken_at_once_if_asked_for(tmp_path: Path) -> None:
 )
 def test_a_copy_has_size_content_and_defaults_of_its_source(tmp_path: Path, spec: Tree) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(
                 data_source_tree("image", {"pvc": {"name": "source", "namespace": "default"}}),
                 data_source_tree("alias", {"dataSource": {"name": "image", "namespace": "default"}}),
                 volume_tree("dv1", size=None, **spec),
             )
-            await wait_until(place, DataVolume, "dv1", lambda one: one.status and one.status.phase == "Pending")
-            await make_source(place)
-            volume = await wait_for_volume(place)
+            await wait_until(system, DataVolume, "dv1", lambda one: one.status and one.status.phase == "Pending")
+            await make_source(system)
+            volume = await wait_for_volume(system)
             assert describe(volume)["conditions"][2]["message"] == "Clone Complete"
-            claim = await place.client.get(PersistentVolumeClaim, "dv1", "default")
+            claim = await system.client.get(PersistentVolumeClaim, "dv1", "default")
             assert claim.status is not None
             assert claim.status.capacity == {"storage": "8Mi"}
             metadata = metadata_of(claim)
             assert metadata.labels == {"instancetype.kubevirt.io/default-instancetype": "u1.small"}
             assert (metadata.annotations or {})["instancetype.kubevirt.io/defaultPreference"] == "fedora"
-            assert (await find_image(place, "dv1")).read_bytes()[:6] == b"golden"
+            assert (await find_image(system, "dv1")).read_bytes()[:6] == b"golden"
 
     run(scenario())
 
@@ -125,43 +131,43 @@ def data_source_tree(name: str, source: Tree) -> Tree:
 
 def test_a_snapshot_is_restored(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await make_source(place)
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await make_source(system)
             metadata = {"name": "s1", "namespace": "default"}
             kind = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot", "metadata": metadata}
-            await place.create({**kind, "spec": {"source": {"persistentVolumeClaimName": "source"}}})
-            await wait_until(place, VolumeSnapshot, "s1", lambda one: one.status and one.status.ready_to_use)
-            await place.client.delete(DataVolume, "source", "default")
-            await place.wait_until_gone(PersistentVolumeClaim, "source")
+            await system.create({**kind, "spec": {"source": {"persistentVolumeClaimName": "source"}}})
+            await wait_until(system, VolumeSnapshot, "s1", lambda one: one.status and one.status.ready_to_use)
+            await system.client.delete(DataVolume, "source", "default")
+            await system.wait_until_gone(PersistentVolumeClaim, "source")
             source = {"snapshot": {"name": "s1", "namespace": "default"}}
-            await place.create(volume_tree("dv1", size=None, source=source))
-            await wait_for_volume(place)
-            assert (await find_image(place, "dv1")).read_bytes()[:6] == b"golden"
+            await system.create(volume_tree("dv1", size=None, source=source))
+            await wait_for_volume(system)
+            assert (await find_image(system, "dv1")).read_bytes()[:6] == b"golden"
 
     run(scenario())
 
 
 def test_a_copy_waits_while_a_guest_may_write_to_its_source(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await make_source(place)
-            await place.create(instance_tree(claim="source"))
-            await place.create(volume_tree(source={"pvc": {"name": "source", "namespace": "default"}}))
-            assert "VirtualMachineInstance vmi1" in await wait_for_event(place, "dv1", "CloneSourceInUse")
-            volume = await wait_for_volume(place, phase="CloneScheduled")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await make_source(system)
+            await system.create(instance_tree(claim="source"))
+            await system.create(volume_tree(source={"pvc": {"name": "source", "namespace": "default"}}))
+            assert "VirtualMachineInstance vmi1" in await wait_for_event(system, "dv1", "CloneSourceInUse")
+            volume = await wait_for_volume(system, phase="CloneScheduled")
             assert describe(volume)["conditions"][2]["reason"] == "CloneSourceInUse"
-            await place.client.delete(VirtualMachineInstance, "vmi1", "default")
-            await wait_for_volume(place)
+            await system.client.delete(VirtualMachineInstance, "vmi1", "default")
+            await wait_for_volume(system)
 
     run(scenario())
 
 
 def test_a_copy_into_less_room_fails_for_good(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await make_source(place)
-            await place.create(volume_tree(size="4Mi", source={"pvc": {"name": "source", "namespace": "default"}}))
-            volume = await wait_for_volume(place, phase="Failed")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await make_source(system)
+            await system.create(volume_tree(size="4Mi", source={"pvc": {"name": "source", "namespace": "default"}}))
+            volume = await wait_for_volume(system, phase="Failed")
             assert "8388608 bytes, and the claim has 4194304" in describe(volume)["conditions"][2]["message"]
 
     run(scenario())
@@ -169,39 +175,39 @@ def test_a_copy_into_less_room_fails_for_good(tmp_path: Path) -> None:
 
 def test_a_volume_waits_for_its_first_consumer(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             waiting: Tree = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
-            await place.create(volume_tree("dv1", **waiting))
-            await wait_for_volume(place, phase="WaitForFirstConsumer")
+            await system.create(volume_tree("dv1", **waiting))
+            await wait_for_volume(system, phase="WaitForFirstConsumer")
             annotations = {"cdi.kubevirt.io/storage.bind.immediate.requested": "true"}
-            await place.create(volume_tree("dv2", metadata={"annotations": annotations}, **waiting))
-            await wait_for_volume(place, "dv2")
-            await place.create(instance_tree(dataVolume={"name": "dv1"}))
-            await wait_for_volume(place)
+            await system.create(volume_tree("dv2", metadata={"annotations": annotations}, **waiting))
+            await wait_for_volume(system, "dv2")
+            await system.create(instance_tree(dataVolume={"name": "dv1"}))
+            await wait_for_volume(system)
 
     run(scenario())
 
 
 def test_a_vm_brings_its_disks_and_they_go_with_it(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(instancetype_tree(), preference_tree())
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(instancetype_tree(), preference_tree())
             waiting: Tree = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
             templates = [
                 {"metadata": {"name": "root"}, "spec": volume_tree()["spec"]},
                 {"metadata": {"name": "data"}, "spec": volume_tree(**waiting)["spec"]},
             ]
             volumes = [{"name": name, "dataVolume": {"name": name}} for name in ("root", "data")]
-            await place.create(vm_tree(template={"volumes": volumes}, dataVolumeTemplates=templates))
-            await wait_for_volume(place, "root")
-            await wait_for_volume(place, "data")  # its instance is the consumer
-            await place.wait_for("ErrorUnschedulable")
-            await place.client.delete(type(await place.vm()), "vm1", "default")
+            await system.create(vm_tree(template={"volumes": volumes}, dataVolumeTemplates=templates))
+            await wait_for_volume(system, "root")
+            await wait_for_volume(system, "data")  # its instance is the consumer
+            await system.wait_for("ErrorUnschedulable")
+            await system.client.delete(type(await system.vm()), "vm1", "default")
             for name in ("root", "data"):
-                await place.wait_until_gone(PersistentVolumeClaim, name)
-            await place.wait_until_gone(DataVolume, "data")
-            while (await place.client.list(PersistentVolume)).items:
-                await stay(0.01)
+                await system.wait_until_gone(PersistentVolumeClaim, name)
+            await system.wait_until_gone(DataVolume, "data")
+            while (await system.client.list(PersistentVolume)).items:
+                await wait_briefly(0.01)
             assert not list((tmp_path / "volumes").iterdir())
 
     run(scenario())
@@ -210,16 +216,16 @@ def test_a_vm_brings_its_disks_and_they_go_with_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("size", "expected"), [("8Mi", 8 * MIB), (None, MIB)], ids=["said", "not said"])
 def test_an_upload_fills_the_claim_that_it_is_handed_over_for(tmp_path: Path, size: str | None, expected: int) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(volume_tree(size=size, source={"upload": {}}))
-            volume = await wait_for_volume(place, phase="UploadReady")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(volume_tree(size=size, source={"upload": {}}))
+            volume = await wait_for_volume(system, phase="UploadReady")
             box = tmp_path / "uploads" / (metadata_of(volume).uid or "")
             box.parent.mkdir(exist_ok=True)
             part = box.with_suffix(".part")
             part.write_bytes(b"sent".ljust(MIB, b"\0"))
             part.rename(box)
-            await wait_for_volume(place)
-            image = await find_image(place, "dv1")
+            await wait_for_volume(system)
+            image = await find_image(system, "dv1")
             assert (image.read_bytes()[:4], image.stat().st_size) == (b"sent", expected)
             assert not box.exists()
 
@@ -243,9 +249,9 @@ def test_an_upload_fills_the_claim_that_it_is_handed_over_for(tmp_path: Path, si
 )
 def test_what_cannot_be_had_here_is_refused_in_words(tmp_path: Path, spec: Tree, words: str) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(volume_tree("dv1", **spec))
-            volume = await wait_for_volume(place, phase="Failed")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(volume_tree("dv1", **spec))
+            volume = await wait_for_volume(system, phase="Failed")
             assert words in describe(volume)["conditions"][2]["message"]
 
     run(scenario())
@@ -253,15 +259,15 @@ def test_what_cannot_be_had_here_is_refused_in_words(tmp_path: Path, spec: Tree,
 
 def test_a_claim_of_somebody_else_is_left_alone_and_one_that_is_meant_is_adopted(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await place.create(claim_tree("dv1"))
-            claim = await wait_for_claim(place, "dv1")
-            await place.create(volume_tree())
-            assert "not this DataVolume's" in await wait_for_event(place, "dv1", "ErrClaimNotValid")
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await system.create(claim_tree("dv1"))
+            claim = await wait_for_claim(system, "dv1")
+            await system.create(volume_tree())
+            assert "not this DataVolume's" in await wait_for_event(system, "dv1", "ErrClaimNotValid")
             patch = {"metadata": {"annotations": {"cdi.kubevirt.io/storage.populatedFor": "dv1"}}}
-            await place.client.patch(PersistentVolumeClaim, "dv1", "default", patch=patch)
-            await wait_for_volume(place)
-            adopted = await place.client.get(PersistentVolumeClaim, "dv1", "default")
+            await system.client.patch(PersistentVolumeClaim, "dv1", "default", patch=patch)
+            await wait_for_volume(system)
+            adopted = await system.client.get(PersistentVolumeClaim, "dv1", "default")
             assert metadata_of(adopted).uid == metadata_of(claim).uid
             assert [owner.kind for owner in metadata_of(adopted).owner_references or ()] == ["DataVolume"]
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from tests.support.build import Tree
-from tests.support.controlled import Place, eventually, placed
-from tests.support.stored import MIB, claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
-from tests.support.worlds import run
+from tests.support.controllers import ControlledSystem, eventually, open_controlled_system
+from tests.support.storage import MIB, claim_tree, find_image, volume_tree, wait_for_claim, wait_for_volume
+from tests.support.systems import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -47,8 +47,8 @@ def secret_tree(name: str, **data: str) -> Tree:
 class Gathering:
     """A system, and what gathers mounts in it."""
 
-    def __init__(self, place: Place, mounts: Mounts, cache: Any) -> None:
-        self.place = place
+    def __init__(self, system: ControlledSystem, mounts: Mounts, cache: Any) -> None:
+        self.place = system
         self.mounts = mounts
         self.cache = cache
 
@@ -86,14 +86,14 @@ class Gathering:
 async def gathering(directory: Path) -> AsyncIterator[Gathering]:
     supervisor = Supervisor()
     async with (
-        placed(directory) as place,
-        place.controlling("none") as controllers,
+        open_controlled_system(directory) as system,
+        system.run_controllers("none") as controllers,
         open_storage(directory, supervisor) as storage,
     ):
         disks = FetchedDisks(directory, supervisor, lambda: 0.0)  # by this clock no pause is ever over
-        issue = make_token_issuer(InProcessTransport(place.server, CONTROLLER_USER), "PEM")
-        mounts = Mounts(place.client, controllers.informers, storage, disks, issue)
-        yield Gathering(place, mounts, controllers.informers)
+        issue = make_token_issuer(InProcessTransport(system.server, CONTROLLER_USER), "PEM")
+        mounts = Mounts(system.client, controllers.informers, storage, disks, issue)
+        yield Gathering(system, mounts, controllers.informers)
         await disks.close()
 
 

@@ -4,9 +4,15 @@ from pathlib import Path
 
 import pytest
 from tests.support.build import Tree
-from tests.support.controlled import Place, instancetype_tree, placed, preference_tree, vm_tree
-from tests.support.stored import claim_tree, volume_tree, wait_for_volume
-from tests.support.worlds import run
+from tests.support.controllers import (
+    ControlledSystem,
+    instancetype_tree,
+    open_controlled_system,
+    preference_tree,
+    vm_tree,
+)
+from tests.support.storage import claim_tree, volume_tree, wait_for_volume
+from tests.support.systems import run
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.core.persistentvolume import PersistentVolume
@@ -58,26 +64,26 @@ ASKED = {
 }
 
 
-async def prepare(place: Place) -> RestClient:
+async def prepare(system: ControlledSystem) -> RestClient:
     """An image in another namespace, and somebody who may do everything in this one."""
     image: Tree = source_tree(FAR) | {"metadata": {"name": "image", "namespace": "images"}}
     golden = claim_tree("golden") | {"metadata": {"name": "golden", "namespace": "images"}}
-    await place.create(namespace_tree("images"), golden, image, instancetype_tree(), preference_tree())
-    await place.create(binding_tree("edit", "default", user("bob")))
-    return connect(place.server, BOB)
+    await system.create(namespace_tree("images"), golden, image, instancetype_tree(), preference_tree())
+    await system.create(binding_tree("edit", "default", user("bob")))
+    return connect(system.server, BOB)
 
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
 def test_who_may_not_copy_is_refused(tmp_path: Path, asked: Tree) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            bob = await prepare(place)
+        async with open_controlled_system(tmp_path) as system:
+            bob = await prepare(system)
             with pytest.raises(
                 StatusError, match="insufficient permissions in clone source namespace images"
             ) as refused:
                 await bob.create(object_from_tree(asked))
             assert refused.value.code == 403
-            await place.create(binding_tree("view", "images", user("bob")))
+            await system.create(binding_tree("view", "images", user("bob")))
             await bob.create(object_from_tree(asked))
 
     run(scenario())
@@ -85,10 +91,10 @@ def test_who_may_not_copy_is_refused(tmp_path: Path, asked: Tree) -> None:
 
 def test_a_vm_may_copy_what_its_service_account_may(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place:
-            bob = await prepare(place)
+        async with open_controlled_system(tmp_path) as system:
+            bob = await prepare(system)
             account = {"kind": "ServiceAccount", "name": "default", "namespace": "default"}
-            await place.create(binding_tree("view", "images", account))
+            await system.create(binding_tree("view", "images", account))
             await bob.create(object_from_tree(ASKED["VM"]))
             with pytest.raises(StatusError):
                 await bob.create(object_from_tree(ASKED["claim"]))
@@ -98,10 +104,10 @@ def test_a_vm_may_copy_what_its_service_account_may(tmp_path: Path) -> None:
 
 def test_what_was_admitted_is_copied(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with placed(tmp_path) as place, place.controlling("none"):
-            await prepare(place)
-            await place.create(volume_tree("copy", source=FAR))
-            await wait_for_volume(place, "copy")
-            assert len((await place.client.list(PersistentVolume)).items) == 2
+        async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
+            await prepare(system)
+            await system.create(volume_tree("copy", source=FAR))
+            await wait_for_volume(system, "copy")
+            assert len((await system.client.list(PersistentVolume)).items) == 2
 
     run(scenario())

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 from tests.support.build import Tree
-from tests.support.controlled import Place, placed
-from tests.support.stored import MIB, find_image, volume_tree, wait_for_event, wait_for_volume, wait_until
-from tests.support.worlds import SECONDS, run
+from tests.support.controllers import ControlledSystem, open_controlled_system
+from tests.support.storage import MIB, find_image, volume_tree, wait_for_event, wait_for_volume, wait_until
+from tests.support.systems import TIMEOUT_SECONDS, run
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import to_tree
@@ -31,11 +31,11 @@ CONTENT = b"guest".ljust(64 << 10, b"x") + bytes(MIB) + b"end".ljust(512, b"y")
 
 
 @asynccontextmanager
-async def reaching_loopback(directory: Path) -> AsyncIterator[Place]:
+async def reaching_loopback(directory: Path) -> AsyncIterator[ControlledSystem]:
     """A system whose imports may reach the loopback address."""
     (directory / "config.yaml").write_text("imports: {allowedNetworks: [127.0.0.0/8]}\n")
-    async with placed(directory) as place:
-        yield place
+    async with open_controlled_system(directory) as system:
+        yield system
 
 
 class Web:
@@ -91,7 +91,7 @@ class Web:
         if self.allowance:
             asked.wfile.write(rest[: self.allowance.pop(0)])
             asked.wfile.flush()
-            self.gate.wait(SECONDS)
+            self.gate.wait(TIMEOUT_SECONDS)
             asked.close_connection = True
             asked.connection.shutdown(2)
             return
@@ -133,11 +133,11 @@ FORMS: dict[str, Callable[[Path], bytes]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_an_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, form: str) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path / "data") as place, place.controlling("none"):
-            await place.create(http_tree(web.url("disk")))
-            volume = await wait_for_volume(place)
+        async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+            await system.create(http_tree(web.url("disk")))
+            volume = await wait_for_volume(system)
             assert to_tree(volume.status)["progress"] == "100.0%"
-            image = await find_image(place, "dv1")
+            image = await find_image(system, "dv1")
             assert image.read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
             assert image.stat().st_mode & 0o777 == 0o600
             assert [one.name for one in image.parent.iterdir()] == ["disk.img"]
@@ -149,13 +149,13 @@ def test_an_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, fo
 
 def test_a_size_that_nobody_said_is_the_images(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path / "data") as place, place.controlling("none"):
-            await place.create(http_tree(web.url("disk"), size=None))
-            await wait_for_volume(place)
-            claim = await place.client.get(PersistentVolumeClaim, "dv1", "default")
+        async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+            await system.create(http_tree(web.url("disk"), size=None))
+            await wait_for_volume(system)
+            claim = await system.client.get(PersistentVolumeClaim, "dv1", "default")
             assert claim.status is not None
             assert claim.status.capacity == {"storage": "4Mi"}
-            assert (await find_image(place, "dv1")).read_bytes() == CONTENT.ljust(4 * MIB, b"\0")
+            assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(4 * MIB, b"\0")
             assert len(web.requests) == 1
 
     web.files["disk"] = make_qcow2(tmp_path, CONTENT, 4 * MIB)
@@ -165,16 +165,16 @@ def test_a_size_that_nobody_said_is_the_images(tmp_path: Path, web: Web) -> None
 
 def test_headers_and_passwords_go_along(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
             login = {"accessKeyId": "me", "secretKey": "pass"}
-            await place.create(
+            await system.create(
                 http_tree(web.url("disk"), secretRef="login", extraHeaders=["X-A: 1"], secretExtraHeaders=["more"])
             )
-            assert "Secret default/login is not there" in await wait_for_event(place, "dv1", "NotFound")
+            assert "Secret default/login is not there" in await wait_for_event(system, "dv1", "NotFound")
             for name, data in (("login", login), ("more", {"any": "X-B: 2"})):
                 metadata = {"name": name, "namespace": "default"}
-                await place.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
-            await wait_for_volume(place)
+                await system.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
+            await wait_for_volume(system)
             asked = web.requests[-1]
             assert asked["authorization"] == f"Basic {base64.b64encode(b'me:pass').decode()}"
             assert (asked["x-a"], asked["x-b"]) == ("1", "2")
@@ -203,13 +203,13 @@ def secure(authority: Authority, tmp_path: Path) -> Iterator[Web]:
 
 def test_a_server_is_believed_whose_authority_is_named(tmp_path: Path, secure: Web, authority: Authority) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path / "data") as place, place.controlling("none"):
+        async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
             metadata = {"name": "trust", "namespace": "default"}
             data = {"ca.pem": authority.pem.decode()}
-            await place.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
-            await place.create(http_tree(secure.url("disk"), certConfigMap="trust"))
-            await wait_for_volume(place)
-            assert (await find_image(place, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+            await system.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+            await system.create(http_tree(secure.url("disk"), certConfigMap="trust"))
+            await wait_for_volume(system)
+            assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
 
     secure.files["disk"] = CONTENT
     (tmp_path / "data").mkdir()
@@ -218,9 +218,9 @@ def test_a_server_is_believed_whose_authority_is_named(tmp_path: Path, secure: W
 
 def test_a_server_that_nobody_vouches_for_is_not_believed(tmp_path: Path, secure: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path / "data") as place, place.controlling("none"):
-            await place.create(http_tree(secure.url("disk")))
-            volume = await wait_until(place, DataVolume, "dv1", has_failed)
+        async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+            await system.create(http_tree(secure.url("disk")))
+            volume = await wait_until(system, DataVolume, "dv1", has_failed)
             assert "certificate verify failed" in to_tree(volume.status)["conditions"][2]["message"]
             assert secure.requests == []
 
@@ -231,10 +231,10 @@ def test_a_server_that_nobody_vouches_for_is_not_believed(tmp_path: Path, secure
 
 def test_a_broken_off_transfer_goes_on_where_it_was(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as place, place.controlling("none"):
-            await place.create(http_tree(web.url("disk")))
-            await wait_for_volume(place)
-            assert (await find_image(place, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+        async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
+            await system.create(http_tree(web.url("disk")))
+            await wait_for_volume(system)
+            assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
             assert [asked.get("range") for asked in web.requests] == [None, "bytes=70000-"]
 
     web.files["disk"] = CONTENT
@@ -244,19 +244,19 @@ def test_a_broken_off_transfer_goes_on_where_it_was(tmp_path: Path, web: Web) ->
 
 def test_progress_is_told_and_nothing_is_seen_before_all_is_there(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as place, place.controlling("none"):
-            await place.create(http_tree(web.url("disk")))
+        async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
+            await system.create(http_tree(web.url("disk")))
             all_that_came = f"{80 * 600_000 / len(CONTENT):.2f}%"
             volume = await wait_until(
-                place, DataVolume, "dv1", lambda one: one.status and one.status.progress == all_that_came
+                system, DataVolume, "dv1", lambda one: one.status and one.status.progress == all_that_came
             )
             status = to_tree(volume.status)
             assert status["phase"] == "ImportInProgress"
             assert status["conditions"][2]["status"] == "True"
-            image = await find_image(place, "dv1")
+            image = await find_image(system, "dv1")
             assert list(image.parent.iterdir()) == []
             web.gate.set()
-            await wait_for_volume(place)
+            await wait_for_volume(system)
             assert image.read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
 
     web.files["disk"] = CONTENT
@@ -267,17 +267,17 @@ def test_progress_is_told_and_nothing_is_seen_before_all_is_there(tmp_path: Path
 
 def test_a_transfer_that_was_killed_goes_on_after_a_restart(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as place:
-            await place.create(http_tree(web.url("disk")))
-            async with place.controlling("none"):
+        async with reaching_loopback(tmp_path) as system:
+            await system.create(http_tree(web.url("disk")))
+            async with system.run_controllers("none"):
                 await wait_until(
-                    place, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A"
+                    system, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A"
                 )
             web.gate.set()
             assert not list((tmp_path / "volumes").glob("*/disk.img"))
-            async with place.controlling("none"):
-                await wait_for_volume(place)
-                assert (await find_image(place, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
+            async with system.run_controllers("none"):
+                await wait_for_volume(system)
+                assert (await find_image(system, "dv1")).read_bytes() == CONTENT.ljust(8 * MIB, b"\0")
                 while list((tmp_path / "scratch").iterdir()):
                     await asyncio.sleep(0.01)
 
@@ -302,9 +302,9 @@ def test_what_must_not_be_used_fails_for_good(
     tmp_path: Path, web: Web, name: str, http: Tree, spec: Tree, words: str
 ) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path / "data") as place, place.controlling("none"):
-            await place.create(http_tree(web.url(name), spec=spec, **http))
-            volume = await wait_for_volume(place, phase="Failed")
+        async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
+            await system.create(http_tree(web.url(name), spec=spec, **http))
+            volume = await wait_for_volume(system, phase="Failed")
             assert words in to_tree(volume.status)["conditions"][2]["message"]
             assert not list((tmp_path / "data" / "volumes").glob("*/*"))
 
@@ -320,14 +320,14 @@ def test_what_must_not_be_used_fails_for_good(
 
 def test_failures_are_counted_and_tried_again(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as place, place.controlling("none"):
-            await place.create(http_tree(web.url("disk")))
-            volume = await wait_until(place, DataVolume, "dv1", has_failed)
+        async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
+            await system.create(http_tree(web.url("disk")))
+            volume = await wait_until(system, DataVolume, "dv1", has_failed)
             status = to_tree(volume.status)
             assert (status["phase"], status["restartCount"] >= 1) == ("ImportInProgress", True)
             assert "answered 404" in status["conditions"][2]["message"]
             web.files["disk"] = CONTENT
-            volume = await wait_for_volume(place)
+            volume = await wait_for_volume(system)
             assert to_tree(volume.status)["restartCount"] >= 1
 
     run(scenario())
@@ -335,10 +335,10 @@ def test_failures_are_counted_and_tried_again(tmp_path: Path, web: Web) -> None:
 
 def test_an_archive_becomes_files(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as place, place.controlling("none"):
-            await place.create(http_tree(web.url("files.tar.gz"), spec={"contentType": "archive"}))
-            await wait_for_volume(place)
-            directory = (await find_image(place, "dv1")).parent
+        async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
+            await system.create(http_tree(web.url("files.tar.gz"), spec={"contentType": "archive"}))
+            await wait_for_volume(system)
+            directory = (await find_image(system, "dv1")).parent
             assert {one.name for one in directory.iterdir()} == {"etc"}
             assert (directory / "etc" / "name").read_bytes() == b"guest"
 
@@ -353,14 +353,14 @@ def test_an_archive_becomes_files(tmp_path: Path, web: Web) -> None:
 
 def test_a_volume_that_is_deleted_leaves_nothing(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
-        async with reaching_loopback(tmp_path) as place, place.controlling("none"):
-            await place.create(http_tree(web.url("disk")))
+        async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
+            await system.create(http_tree(web.url("disk")))
             await wait_until(
-                place, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A"
+                system, DataVolume, "dv1", lambda one: one.status and (one.status.progress or "N/A") != "N/A"
             )
-            await place.client.delete(DataVolume, "dv1", "default")
+            await system.client.delete(DataVolume, "dv1", "default")
             web.gate.set()
-            await place.wait_until_gone(PersistentVolumeClaim, "dv1")
+            await system.wait_until_gone(PersistentVolumeClaim, "dv1")
             while list((tmp_path / "volumes").iterdir()) or list((tmp_path / "scratch").iterdir()):
                 await asyncio.sleep(0.01)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.streams.conftest import PATIENCE, Guests
-from tests.support.doors import ANSWER, ECHO, GREETING
+from tests.support.echoguests import COUNT, ECHO, GREETING
 
 SAID = [
     (["pause", "vm", "web"], "VMI web was scheduled to pause\n"),
@@ -111,7 +111,7 @@ def test_ports_are_forwarded_until_ctrl_c(guests: Guests) -> None:
 
 
 def test_who_says_all_and_then_listens_hears_the_answer(guests: Guests) -> None:
-    process = guests.start("port-forward", "vmi/web", f"0:{ANSWER}")
+    process = guests.start("port-forward", "vmi/web", f"0:{COUNT}")
     port = int(_read_line(process).split()[2].rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall(b"x" * 1000 + b"\n.\n")
@@ -130,7 +130,7 @@ def test_a_port_in_use_is_named_with_a_way_out(guests: Guests) -> None:
 
 
 def test_standard_input_and_output_reach_a_port(guests: Guests) -> None:
-    ran = guests.call("port-forward", "--stdio=true", "vmi/web/default", str(ANSWER), said=b"y" * 300_000 + b"\n.\n")
+    ran = guests.call("port-forward", "--stdio=true", "vmi/web/default", str(COUNT), said=b"y" * 300_000 + b"\n.\n")
     assert (ran.status, ran.out, ran.err) == (0, b"300003\n", "")
 
 

@@ -14,7 +14,7 @@ def test_a_user_logs_in_and_leaves_with_the_escape(guests: Guests) -> None:
     with guests.open("console", "web") as terminal:
         terminal.wait_for(CONNECTED)
         terminal.wait_for(rb"login: ")
-        assert not terminal.is_as_before(), "every key is to reach the guest"
+        assert not terminal.is_restored(), "every key is to reach the guest"
         terminal.type(b"root\r")
         assert terminal.wait_for(rb"root\r") == b"root\r", "shown once: the guest says it, the terminal does not"
         terminal.type(b"\x03\x1a\x1c\x04")  # Ctrl+C, Ctrl+Z, Ctrl+\, Ctrl+D
@@ -24,14 +24,14 @@ def test_a_user_logs_in_and_leaves_with_the_escape(guests: Guests) -> None:
         terminal.wait_for("Grüße €".encode())
         terminal.type(b"\x1d")
         assert terminal.end() == 0
-        assert terminal.is_as_before()
+        assert terminal.is_restored()
 
 
 def test_the_escape_ends_it_wherever_it_stands(guests: Guests) -> None:
     with guests.open("console", "web") as terminal:
         terminal.wait_for(rb"login: ")
         terminal.type(b"last words\x1dnot these")
-        assert (terminal.end(), terminal.is_as_before()) == (0, True)
+        assert (terminal.end(), terminal.is_restored()) == (0, True)
 
 
 def test_a_guest_that_ends_ends_it(guests: Guests) -> None:
@@ -40,7 +40,7 @@ def test_a_guest_that_ends_ends_it(guests: Guests) -> None:
         terminal.type(b"poweroff\r")
         terminal.wait_for(rb"The guest has closed its console\.")
         assert terminal.end() == 0
-        assert terminal.is_as_before()
+        assert terminal.is_restored()
 
 
 def test_who_is_taken_over_is_told_so(guests: Guests) -> None:
@@ -50,7 +50,7 @@ def test_who_is_taken_over_is_told_so(guests: Guests) -> None:
             second.wait_for(rb"login: ")
             first.wait_for(rb"error: disconnected from the console of web: another client connected")
             first.wait_for(rb"kubectl get vmi web -n default")
-            assert (first.end(), first.is_as_before()) == (1, True)
+            assert (first.end(), first.is_restored()) == (1, True)
             second.type(b"mine now")
             second.wait_for(rb"mine now")
             second.type(b"\x1d")
@@ -63,7 +63,7 @@ def test_a_signal_ends_it_and_leaves_the_terminal_as_it_was(guests: Guests, numb
         terminal.wait_for(rb"login: ")
         terminal.process.send_signal(number)
         assert terminal.end() == 130
-        assert terminal.is_as_before()
+        assert terminal.is_restored()
 
 
 def test_a_guest_that_is_about_to_run_is_waited_for(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_the_wait_is_shown_and_ends_with_ctrl_c(guests: Guests) -> None:
     with guests.open("console", "never") as terminal:
         terminal.wait_for(rb"waiting for never to run, seconds: \d+ of 300")
         terminal.process.send_signal(signal.SIGINT)
-        assert (terminal.end(), terminal.is_as_before()) == (130, True)
+        assert (terminal.end(), terminal.is_restored()) == (130, True)
 
 
 def test_a_server_that_goes_away_ends_it(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_server_that_goes_away_ends_it(tmp_path: Path) -> None:
         terminal.wait_for(rb"login: ")
         running.stop()
         terminal.wait_for(rb"disconnected from the console of web: the server is stopping")
-        assert (terminal.end(), terminal.is_as_before()) == (1, True)
+        assert (terminal.end(), terminal.is_restored()) == (1, True)
 
 
 def test_a_server_that_is_killed_ends_it(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_server_that_is_killed_ends_it(tmp_path: Path) -> None:
         terminal.wait_for(rb"login: ")
         running.process.kill()
         terminal.wait_for(rb"disconnected from the console of web: the connection was lost")
-        assert (terminal.end(), terminal.is_as_before()) == (1, True)
+        assert (terminal.end(), terminal.is_restored()) == (1, True)
     running.stop()
 
 

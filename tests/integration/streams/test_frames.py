@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 import uvloop
-from tests.support.doors import ECHO, GREETING, HELLO, POUR
-from tests.support.visits import PLACE, Visit, until, visiting
-from tests.support.worlds import SECONDS
+from tests.support.echoguests import CHARGEN, ECHO, GREETING, HELLO
+from tests.support.streamsetup import NAMESPACE, StreamSetup, open_stream_setup, wait_until
+from tests.support.systems import TIMEOUT_SECONDS
 
 from virtshape.apiserver.auth.kubeconfig import find_token
 from virtshape.apiserver.auth.users import create_user
@@ -27,7 +27,7 @@ CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
-    uvloop.run(asyncio.wait_for(scenario, SECONDS))
+    uvloop.run(asyncio.wait_for(scenario, TIMEOUT_SECONDS))
 
 
 def frame(opcode: int, data: bytes = b"", *, fin: bool = True, masked: bool = True, rsv: int = 0) -> bytes:
@@ -57,7 +57,7 @@ class Wire:
 
     def ask(self, what: str = "console", guest: str = "web", version: str = "v1", **headers: str | None) -> None:
         """Ask for a stream; headers with None are left out."""
-        path = f"/apis/subresources.kubevirt.io/{version}/namespaces/{PLACE}/virtualmachineinstances/{guest}/{what}"
+        path = f"/apis/subresources.kubevirt.io/{version}/namespaces/{NAMESPACE}/virtualmachineinstances/{guest}/{what}"
         given: dict[str, str | None] = {
             "host": "x",
             "authorization": f"Bearer {self.token}",
@@ -105,28 +105,28 @@ class Wire:
 
 
 @asynccontextmanager
-async def connect(visit: Visit) -> AsyncIterator[Wire]:
+async def connect(setup: StreamSetup) -> AsyncIterator[Wire]:
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trust.check_hostname = False
     trust.verify_mode = ssl.CERT_NONE
-    reader, writer = await asyncio.open_connection("127.0.0.1", visit.port, ssl=trust)
+    reader, writer = await asyncio.open_connection("127.0.0.1", setup.port, ssl=trust)
     try:
-        yield Wire(reader, writer, find_token(visit.world.kubeconfig.read_text()) or "")
+        yield Wire(reader, writer, find_token(setup.system.kubeconfig.read_text()) or "")
     finally:
         writer.close()
 
 
 @asynccontextmanager
-async def opened(folder: Path, what: str = "console") -> AsyncIterator[tuple[Visit, Wire]]:
-    async with visiting(folder, "web") as visit, connect(visit) as wire:
+async def opened(folder: Path, what: str = "console") -> AsyncIterator[tuple[StreamSetup, Wire]]:
+    async with open_stream_setup(folder, "web") as setup, connect(setup) as wire:
         await wire.open(what)
-        yield visit, wire
+        yield setup, wire
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha3"])
 def test_the_handshake_is_that_of_the_specification(tmp_path: Path, version: str) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.ask(version=version, connection="keep-alive, Upgrade", upgrade="WebSocket")
             status, headers = await wire.read_head()
             assert (status, headers) == (
@@ -150,7 +150,7 @@ def test_the_handshake_is_that_of_the_specification(tmp_path: Path, version: str
 )
 def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str | None, chosen: str | None) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.ask(sec_websocket_protocol=offered)
             status, headers = await wire.read_head()
             assert (status, headers.get("sec-websocket-protocol")) == (101, chosen)
@@ -176,7 +176,7 @@ def test_what_is_no_handshake_is_refused_and_the_connection_goes_on(
     tmp_path: Path, what: str, headers: dict[str, Any], code: int, words: str
 ) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.ask(what, **headers)
             status, _, body = await wire.read_answer()
             assert (status, body["code"], words in body["message"]) == (code, code, True), body
@@ -189,7 +189,7 @@ def test_what_is_no_handshake_is_refused_and_the_connection_goes_on(
 @pytest.mark.parametrize("what", ["portforward", "portforward/", "portforward/x", "portforward/1/tcp/2", "console/1"])
 def test_paths_that_are_none_are_404(tmp_path: Path, what: str) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.ask(what)
             assert (await wire.read_head())[0] == 404
 
@@ -198,7 +198,7 @@ def test_paths_that_are_none_are_404(tmp_path: Path, what: str) -> None:
 
 def test_other_requests_may_ask_for_another_protocol_in_vain(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             head = b"GET /version HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: %b\r\n\r\n"
             wire.send(head % b"h2c" + head % b"websocket" + head % b"h2c")
             assert [(await wire.read_answer())[0] for _ in range(3)] == [200] * 3
@@ -211,7 +211,7 @@ def test_other_requests_may_ask_for_another_protocol_in_vain(tmp_path: Path) -> 
 
 def test_requests_before_a_stream_are_answered_before_it(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.send(b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n" * 2)
             wire.ask(f"portforward/{ECHO}")
             wire.send(frame(BINARY, b"early"))
@@ -228,7 +228,7 @@ def _offer(token: str) -> str:
 
 def test_a_browser_may_show_its_token_among_the_subprotocols(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.ask(authorization=None, sec_websocket_protocol=f"{_offer(wire.token)}, plain.kubevirt.io")
             status, headers = await wire.read_head()
             assert (status, headers["sec-websocket-protocol"]) == (101, "plain.kubevirt.io")
@@ -243,7 +243,7 @@ def test_a_browser_may_show_its_token_among_the_subprotocols(tmp_path: Path) -> 
 )
 def test_a_token_among_the_subprotocols_that_is_no_good_is_refused(tmp_path: Path, offers: str) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
+        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             shown = _offer(wire.token) if offers == "alone" else offers
             wire.ask(authorization=None, sec_websocket_protocol=shown)
             assert (await wire.read_answer())[0] == 401
@@ -254,19 +254,19 @@ def test_a_token_among_the_subprotocols_that_is_no_good_is_refused(tmp_path: Pat
 @pytest.mark.parametrize(("role", "status"), [("view", 403), ("edit", 101)])
 def test_a_console_is_for_those_who_may_edit(tmp_path: Path, role: str, status: int) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit, connect(visit) as wire:
-            wire.token = await _add_user(visit, role)
+        async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
+            wire.token = await _add_user(setup, role)
             wire.ask()
             assert (await wire.read_head())[0] == status
 
     run(scenario())
 
 
-async def _add_user(visit: Visit, role: str) -> str:
+async def _add_user(setup: StreamSetup, role: str) -> str:
     """The token of a new user with this role everywhere."""
-    user = create_user(visit.world.system.directory, visit.world.url, "carol", role=role, by="token")
+    user = create_user(setup.system.system.directory, setup.system.url, "carol", role=role, by="token")
     for binding in user.bindings:
-        await visit.world.client.create(binding)
+        await setup.system.client.create(binding)
     return find_token(user.kubeconfig) or ""
 
 
@@ -304,7 +304,7 @@ def test_a_datagram_is_a_message_even_in_fragments(tmp_path: Path) -> None:
 
 def test_a_screen_may_be_left_to_whoever_has_it(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with opened(tmp_path, "vnc") as (visit, first), connect(visit) as second:
+        async with opened(tmp_path, "vnc") as (setup, first), connect(setup) as second:
             assert await first.read_frame() == (BINARY, GREETING)
             second.ask("vnc?preserveSession=true")
             status, _, body = await second.read_answer()
@@ -344,13 +344,13 @@ MALFORMED = {
 @pytest.mark.parametrize(("data", "code"), MALFORMED.values(), ids=MALFORMED)
 def test_what_is_no_frame_ends_the_stream_with_a_reason(tmp_path: Path, data: bytes, code: int) -> None:
     async def scenario() -> None:
-        async with opened(tmp_path) as (visit, wire):
+        async with opened(tmp_path) as (setup, wire):
             assert await wire.read_frame() == (BINARY, HELLO)
             wire.send(data)
             opcode, told = await wire.read_frame()
             assert (opcode, struct.unpack("!H", told[:2])) == (CLOSE, (code,))
             assert await wire.reader.read() == b""
-            await until(lambda: visit.door.open_consoles == 0)
+            await wait_until(lambda: setup.guests.open_consoles == 0)
 
     run(scenario())
 
@@ -358,12 +358,12 @@ def test_what_is_no_frame_ends_the_stream_with_a_reason(tmp_path: Path, data: by
 @pytest.mark.parametrize("told", [b"", struct.pack("!H", 1000), struct.pack("!H", 4999) + b"so long"])
 def test_a_goodbye_is_returned_and_the_connection_ended(tmp_path: Path, told: bytes) -> None:
     async def scenario() -> None:
-        async with opened(tmp_path) as (visit, wire):
+        async with opened(tmp_path) as (setup, wire):
             assert await wire.read_frame() == (BINARY, HELLO)
             wire.send(frame(CLOSE, told))
             assert await wire.read_frame() == (CLOSE, told)
             assert await wire.reader.read() == b""
-            await until(lambda: visit.door.open_consoles == 0)
+            await wait_until(lambda: setup.guests.open_consoles == 0)
 
     run(scenario())
 
@@ -396,7 +396,7 @@ def test_a_client_that_does_not_say_goodbye_is_hung_up_on(tmp_path: Path, monkey
 
 def test_one_that_pings_and_never_listens_fills_no_memory(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with opened(tmp_path, f"portforward/{POUR}") as (visit, wire):
+        async with opened(tmp_path, f"portforward/{CHARGEN}") as (setup, wire):
             wire.writer.transport.pause_reading()  # type: ignore[attr-defined]
             pings = frame(PING, b"x" * 125) * 500
             with contextlib.suppress(TimeoutError):
@@ -404,7 +404,7 @@ def test_one_that_pings_and_never_listens_fills_no_memory(tmp_path: Path) -> Non
                     while True:
                         wire.send(pings)
                         await wire.writer.drain()
-            held = max(connection._transport.get_write_buffer_size() for connection in visit.world.connections)  # noqa: SLF001
+            held = max(connection._transport.get_write_buffer_size() for connection in setup.system.connections)  # noqa: SLF001
             assert held < 2 * 1024 * 1024
             wire.writer.transport.abort()
 

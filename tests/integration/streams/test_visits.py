@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.doors import ECHO, GREETING, HELLO, IGNORE, MANY, POUR
-from tests.support.visits import PLACE, Visit, until, visiting
-from tests.support.worlds import run
+from tests.support.echoguests import CHARGEN, CHARGEN_BYTES, DISCARD, ECHO, GREETING, HELLO
+from tests.support.streamsetup import NAMESPACE, StreamSetup, open_stream_setup, wait_until
+from tests.support.systems import run
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -33,31 +33,31 @@ async def read_all(socket: WebSocket, size: int) -> bytes:
 
 def test_a_console_says_hello_and_hears(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
-            console = await open_console(visit.transport, PLACE, "web")
+        async with open_stream_setup(tmp_path, "web") as setup:
+            console = await open_console(setup.transport, NAMESPACE, "web")
             assert await console.read() == HELLO
             await console.write(b"root\r")
             assert await console.read() == b"root\r"
             await console.close()
-            await until(lambda: visit.door.open_consoles == 0)
+            await wait_until(lambda: setup.guests.open_consoles == 0)
 
     run(scenario())
 
 
 def test_who_comes_second_takes_the_console_over(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web", "db") as visit:
-            first = await open_console(visit.transport, PLACE, "web")
-            other = await open_console(visit.transport, PLACE, "db")
+        async with open_stream_setup(tmp_path, "web", "db") as setup:
+            first = await open_console(setup.transport, NAMESPACE, "web")
+            other = await open_console(setup.transport, NAMESPACE, "db")
             assert (await first.read(), await other.read()) == (HELLO, HELLO)
-            second = await open_console(visit.transport, PLACE, "web")
+            second = await open_console(setup.transport, NAMESPACE, "web")
             with pytest.raises(HangUp, match="another client connected to the console of web") as caught:
                 await first.read()
             assert caught.value.code == TAKEN_OVER
             assert await second.read() == HELLO
             await other.write(b"still here")
             assert await other.read() == b"still here"
-            await until(lambda: visit.door.open_consoles == 2)
+            await wait_until(lambda: setup.guests.open_consoles == 2)
             for console in (first, second, other):
                 await console.close()
 
@@ -66,13 +66,13 @@ def test_who_comes_second_takes_the_console_over(tmp_path: Path) -> None:
 
 def test_of_many_that_come_at_once_one_has_the_console(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
-            opening = [open_console(visit.transport, PLACE, "web") for _ in range(10)]
+        async with open_stream_setup(tmp_path, "web") as setup:
+            opening = [open_console(setup.transport, NAMESPACE, "web") for _ in range(10)]
             consoles = await asyncio.gather(*opening)
-            assert visit.door.open_consoles <= 1
-            await until(lambda: visit.door.open_consoles == 1)
+            assert setup.guests.open_consoles <= 1
+            await wait_until(lambda: setup.guests.open_consoles == 1)
             reading = [asyncio.create_task(_read_to_the_end(console)) for console in consoles]
-            await until(lambda: sum(task.done() for task in reading) == 9)
+            await wait_until(lambda: sum(task.done() for task in reading) == 9)
             ended, (last,) = await asyncio.wait(reading, timeout=1)
             assert [task.result() for task in ended] == [TAKEN_OVER] * 9
             last.cancel()
@@ -93,8 +93,8 @@ async def _read_to_the_end(console: WebSocket) -> int:
 
 def test_a_guest_that_ends_closes_its_console(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
-            console = await open_console(visit.transport, PLACE, "web")
+        async with open_stream_setup(tmp_path, "web") as setup:
+            console = await open_console(setup.transport, NAMESPACE, "web")
             await console.write(b"poweroff")
             assert await read_all(console, len(HELLO) + 8) == HELLO + b"poweroff"
             assert await console.read() == b""
@@ -105,11 +105,11 @@ def test_a_guest_that_ends_closes_its_console(tmp_path: Path) -> None:
 
 def test_a_screen_has_one_viewer(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
-            first = await open_vnc(visit.transport, PLACE, "web")
+        async with open_stream_setup(tmp_path, "web") as setup:
+            first = await open_vnc(setup.transport, NAMESPACE, "web")
             assert await first.read() == GREETING
-            console = await open_console(visit.transport, PLACE, "web")
-            second = await open_vnc(visit.transport, PLACE, "web")
+            console = await open_console(setup.transport, NAMESPACE, "web")
+            second = await open_vnc(setup.transport, NAMESPACE, "web")
             with pytest.raises(HangUp, match="another client connected to the screen"):
                 await first.read()
             assert await second.read() == GREETING
@@ -122,9 +122,9 @@ def test_a_screen_has_one_viewer(tmp_path: Path) -> None:
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_a_port_of_a_guest_is_reached(tmp_path: Path, resource: Resource, protocol: str) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
-            await _create_vm(visit, "web")
-            port = await open_port(visit.transport, PLACE, resource, "web", ECHO, protocol)
+        async with open_stream_setup(tmp_path, "web") as setup:
+            await _create_vm(setup, "web")
+            port = await open_port(setup.transport, NAMESPACE, resource, "web", ECHO, protocol)
             for message in (b"one", b"two" * 300):
                 await port.write(message)
                 assert await port.read() == message
@@ -133,21 +133,21 @@ def test_a_port_of_a_guest_is_reached(tmp_path: Path, resource: Resource, protoc
     run(scenario())
 
 
-async def _create_vm(visit: Visit, name: str) -> None:
+async def _create_vm(setup: StreamSetup, name: str) -> None:
     template = {"spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}}}
     vm = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
-        "metadata": {"name": name, "namespace": PLACE},
+        "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {"runStrategy": "Halted", "template": template},
     }
-    await visit.world.client.create(from_tree(vm, VirtualMachine))
+    await setup.system.client.create(from_tree(vm, VirtualMachine))
 
 
 def test_large_transfers_arrive_whole_in_both_directions(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
-            port = await open_port(visit.transport, PLACE, INSTANCES, "web", ECHO)
+        async with open_stream_setup(tmp_path, "web") as setup:
+            port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO)
             piece = os.urandom(1024 * 1024)
 
             async def send() -> None:
@@ -164,15 +164,15 @@ def test_large_transfers_arrive_whole_in_both_directions(tmp_path: Path) -> None
 
 def test_a_slow_reader_slows_the_guest_and_loses_nothing(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
-            port = await open_port(visit.transport, PLACE, INSTANCES, "web", POUR)
+        async with open_stream_setup(tmp_path, "web") as setup:
+            port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", CHARGEN)
             await asyncio.sleep(0.5)
-            held = sum(connection._transport.get_write_buffer_size() for connection in visit.world.connections)  # noqa: SLF001
+            held = sum(connection._transport.get_write_buffer_size() for connection in setup.system.connections)  # noqa: SLF001
             assert held < 1024 * 1024
             size = 0
             while data := await port.read():
                 size += len(data)
-            assert size == MANY
+            assert size == CHARGEN_BYTES
             await port.close()
 
     run(scenario())
@@ -180,8 +180,8 @@ def test_a_slow_reader_slows_the_guest_and_loses_nothing(tmp_path: Path) -> None
 
 def test_a_slow_guest_slows_the_client_and_holds_up_nobody(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
-            port = await open_port(visit.transport, PLACE, INSTANCES, "web", IGNORE)
+        async with open_stream_setup(tmp_path, "web") as setup:
+            port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", DISCARD)
             sent = 0
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(1):
@@ -189,7 +189,7 @@ def test_a_slow_guest_slows_the_client_and_holds_up_nobody(tmp_path: Path) -> No
                         await port.write(b"x" * 65536)
                         sent += 65536
             assert sent < 64 * 1024 * 1024
-            console = await open_console(visit.transport, PLACE, "web")
+            console = await open_console(setup.transport, NAMESPACE, "web")
             assert await console.read() == HELLO
             await asyncio.gather(console.close(), port.close(seconds=0.1))
 
@@ -208,9 +208,12 @@ def test_what_a_client_sent_before_it_left_is_delivered(tmp_path: Path) -> None:
             taken.set()
             writer.close()
 
-        async with visiting(tmp_path, "web") as visit, await asyncio.start_server(talk, "127.0.0.1", 0) as server:
-            visit.door.ports[25, "tcp"] = server.sockets[0].getsockname()[1]
-            port = await open_port(visit.transport, PLACE, INSTANCES, "web", 25)
+        async with (
+            open_stream_setup(tmp_path, "web") as setup,
+            await asyncio.start_server(talk, "127.0.0.1", 0) as server,
+        ):
+            setup.guests.ports[25, "tcp"] = server.sockets[0].getsockname()[1]
+            port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", 25)
             await port.write(b"y" * 500_000)
             await port.close()
             await taken.wait()
@@ -221,10 +224,10 @@ def test_what_a_client_sent_before_it_left_is_delivered(tmp_path: Path) -> None:
 
 def test_many_streams_run_side_by_side(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
+        async with open_stream_setup(tmp_path, "web") as setup:
 
             async def talk(number: int) -> None:
-                port = await open_port(visit.transport, PLACE, INSTANCES, "web", ECHO)
+                port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO)
                 for turn in range(20):
                     message = b"%d-%d" % (number, turn)
                     await port.write(message)
@@ -232,17 +235,17 @@ def test_many_streams_run_side_by_side(tmp_path: Path) -> None:
                 await port.close()
 
             await asyncio.gather(*(talk(number) for number in range(100)))
-            await until(lambda: len(visit.world.connections) <= 2)
+            await wait_until(lambda: len(setup.system.connections) <= 2)
 
     run(scenario())
 
 
 def test_a_server_that_stops_says_so(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
+        async with open_stream_setup(tmp_path, "web") as setup:
             streams = [
-                await open_console(visit.transport, PLACE, "web"),
-                await open_port(visit.transport, PLACE, INSTANCES, "web", ECHO),
+                await open_console(setup.transport, NAMESPACE, "web"),
+                await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO),
             ]
             await streams[0].read()
         for stream in streams:
@@ -256,12 +259,12 @@ def test_a_server_that_stops_says_so(tmp_path: Path) -> None:
 
 def test_a_client_that_vanishes_leaves_nothing_open(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
-            console = await open_console(visit.transport, PLACE, "web")
+        async with open_stream_setup(tmp_path, "web") as setup:
+            console = await open_console(setup.transport, NAMESPACE, "web")
             await console.read()
-            assert visit.door.open_consoles == 1
+            assert setup.guests.open_consoles == 1
             console.abort()
-            await until(lambda: visit.door.open_consoles == 0)
+            await wait_until(lambda: setup.guests.open_consoles == 0)
             with pytest.raises(HangUp, match="was lost"):
                 await console.read()
 
@@ -273,12 +276,12 @@ def test_a_client_that_gives_no_sign_of_life_is_dropped(tmp_path: Path, monkeypa
     monkeypatch.setattr("virtshape.apiserver.upgrading.SILENCE_SECONDS", 3.0)
 
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
-            alive = await open_port(visit.transport, PLACE, INSTANCES, "web", ECHO)
-            silent = await open_console(visit.transport, PLACE, "web")
+        async with open_stream_setup(tmp_path, "web") as setup:
+            alive = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO)
+            silent = await open_console(setup.transport, NAMESPACE, "web")
             silent._transport.pause_reading()  # noqa: SLF001 - as if its process had been stopped
-            await until(lambda: visit.door.open_consoles == 1)
-            await until(lambda: visit.door.open_consoles == 0)
+            await wait_until(lambda: setup.guests.open_consoles == 1)
+            await wait_until(lambda: setup.guests.open_consoles == 0)
             await alive.write(b"pong")
             assert await alive.read() == b"pong"
             await alive.close()
@@ -287,91 +290,91 @@ def test_a_client_that_gives_no_sign_of_life_is_dropped(tmp_path: Path, monkeypa
     run(scenario())
 
 
-Ask = Callable[[Visit], Awaitable[Any]]
+Ask = Callable[[StreamSetup], Awaitable[Any]]
 
 REFUSED: dict[str, tuple[dict[str, Any], Ask, int, str]] = {
-    "a console of nobody": ({}, lambda v: open_console(v.transport, PLACE, "no"), 404, '"no" not found'),
+    "a console of nobody": ({}, lambda v: open_console(v.transport, NAMESPACE, "no"), 404, '"no" not found'),
     "a console before the start": (
         {"phase": "Scheduling"},
-        lambda v: open_console(v.transport, PLACE, "web"),
+        lambda v: open_console(v.transport, NAMESPACE, "web"),
         400,
         "VMI is not running",
     ),
     "a console of one that failed": (
         {"phase": "Failed"},
-        lambda v: open_console(v.transport, PLACE, "web"),
+        lambda v: open_console(v.transport, NAMESPACE, "web"),
         409,
         "VMI is in failed status",
     ),
     "a console that is not there": (
         {"devices": {"autoattachSerialConsole": False}},
-        lambda v: open_console(v.transport, PLACE, "web"),
+        lambda v: open_console(v.transport, NAMESPACE, "web"),
         400,
         "No serial consoles are present",
     ),
     "a screen that is not there": (
         {"devices": {"autoattachGraphicsDevice": False}},
-        lambda v: open_vnc(v.transport, PLACE, "web"),
+        lambda v: open_vnc(v.transport, NAMESPACE, "web"),
         400,
         "No graphics devices are present",
     ),
     "a screen before the start": (
         {"phase": "Pending"},
-        lambda v: open_vnc(v.transport, PLACE, "web"),
+        lambda v: open_vnc(v.transport, NAMESPACE, "web"),
         400,
         "VMI is not running",
     ),
     "a port of a paused one": (
         {"conditions": ["Paused"]},
-        lambda v: open_port(v.transport, PLACE, INSTANCES, "web", ECHO),
+        lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", ECHO),
         409,
         "VMI is paused",
     ),
     "a port of one that ended": (
         {"phase": "Succeeded"},
-        lambda v: open_port(v.transport, PLACE, INSTANCES, "web", ECHO),
+        lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", ECHO),
         400,
         "VMI is not running",
     ),
     "a port of a machine that is none": (
         {},
-        lambda v: open_port(v.transport, PLACE, MACHINES, "web", ECHO),
+        lambda v: open_port(v.transport, NAMESPACE, MACHINES, "web", ECHO),
         404,
         'virtualmachine.kubevirt.io "web" not found',
     ),
     "a port where nobody listens": (
         {},
-        lambda v: open_port(v.transport, PLACE, INSTANCES, "web", 1),
+        lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", 1),
         500,
         "the guest cannot be reached",
     ),
     "a port that is none": (
         {},
-        lambda v: open_port(v.transport, PLACE, INSTANCES, "web", 70000),
+        lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", 70000),
         400,
         "70000 is no port",
     ),
     "a protocol that is none": (
         {},
-        lambda v: open_port(v.transport, PLACE, INSTANCES, "web", ECHO, "sctp"),
+        lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", ECHO, "sctp"),
         400,
         '"sctp" cannot be forwarded',
     ),
     "an agent that is not there": (
         {},
-        lambda v: query_agent(v.world.client, PLACE, "web", "userlist"),
+        lambda v: query_agent(v.system.client, NAMESPACE, "web", "userlist"),
         409,
         "VMI does not have guest agent connected",
     ),
     "an agent before the start": (
         {"phase": "Scheduling"},
-        lambda v: query_agent(v.world.client, PLACE, "web", "guestosinfo"),
+        lambda v: query_agent(v.system.client, NAMESPACE, "web", "guestosinfo"),
         409,
         "VMI is not running",
     ),
     "a pause that fails": (
         {"name": "stubborn"},
-        lambda v: request_action(v.world.client, PLACE, INSTANCES, "stubborn", "pause"),
+        lambda v: request_action(v.system.client, NAMESPACE, INSTANCES, "stubborn", "pause"),
         500,
         "the guest does not listen",
     ),
@@ -381,10 +384,10 @@ REFUSED: dict[str, tuple[dict[str, Any], Ask, int, str]] = {
 @pytest.mark.parametrize(("guest", "ask", "code", "words"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_visited_is_told(tmp_path: Path, guest: dict[str, Any], ask: Ask, code: int, words: str) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path) as visit:
-            await visit.run_guest(**guest)
+        async with open_stream_setup(tmp_path) as setup:
+            await setup.run_guest(**guest)
             with pytest.raises(StatusError) as caught:
-                await ask(visit)
+                await ask(setup)
             assert (caught.value.code, words in caught.value.message) == (code, True), caught.value.message
 
     run(scenario())
@@ -393,18 +396,18 @@ def test_what_cannot_be_visited_is_told(tmp_path: Path, guest: dict[str, Any], a
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda v: open_console(v.transport, PLACE, "web"),
-        lambda v: open_port(v.transport, PLACE, INSTANCES, "web", ECHO),
-        lambda v: request_action(v.world.client, PLACE, INSTANCES, "web", "pause"),
-        lambda v: read_console_log(v.world.client, PLACE, "web"),
+        lambda v: open_console(v.transport, NAMESPACE, "web"),
+        lambda v: open_port(v.transport, NAMESPACE, INSTANCES, "web", ECHO),
+        lambda v: request_action(v.system.client, NAMESPACE, INSTANCES, "web", "pause"),
+        lambda v: read_console_log(v.system.client, NAMESPACE, "web"),
     ],
     ids=["console", "port", "action", "log"],
 )
 def test_where_nothing_runs_guests_that_is_said(tmp_path: Path, ask: Ask) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web", door=False) as visit:
+        async with open_stream_setup(tmp_path, "web", door=False) as setup:
             with pytest.raises(StatusError, match="nothing runs guests here") as caught:
-                await ask(visit)
+                await ask(setup)
             assert caught.value.code == 503
 
     run(scenario())
@@ -412,36 +415,39 @@ def test_where_nothing_runs_guests_that_is_said(tmp_path: Path, ask: Ask) -> Non
 
 def test_guests_are_acted_on_through_the_door_but_not_on_trial(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
-            client = visit.world.client
-            await request_action(client, PLACE, INSTANCES, "web", "pause", {"dryRun": ["All"]})
-            assert visit.door.acted == []
-            await request_action(client, PLACE, INSTANCES, "web", "pause")
-            await request_action(client, PLACE, INSTANCES, "web", "reset")
-            assert visit.door.acted == [("web", "pause"), ("web", "reset")]
+        async with open_stream_setup(tmp_path, "web") as setup:
+            client = setup.system.client
+            await request_action(client, NAMESPACE, INSTANCES, "web", "pause", {"dryRun": ["All"]})
+            assert setup.guests.acted == []
+            await request_action(client, NAMESPACE, INSTANCES, "web", "pause")
+            await request_action(client, NAMESPACE, INSTANCES, "web", "reset")
+            assert setup.guests.acted == [("web", "pause"), ("web", "reset")]
 
     run(scenario())
 
 
 def test_an_agent_answers_and_a_console_is_read_later(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path) as visit:
-            await visit.run_guest(conditions=["AgentConnected"])
-            client = visit.world.client
-            assert await query_agent(client, PLACE, "web", "guestosinfo") == {"hostname": "web", "asked": "guestosinfo"}
-            assert await read_console_log(client, PLACE, "web") == b"Booting web\r\n\xff\x00done\r\n"
+        async with open_stream_setup(tmp_path) as setup:
+            await setup.run_guest(conditions=["AgentConnected"])
+            client = setup.system.client
+            assert await query_agent(client, NAMESPACE, "web", "guestosinfo") == {
+                "hostname": "web",
+                "asked": "guestosinfo",
+            }
+            assert await read_console_log(client, NAMESPACE, "web") == b"Booting web\r\n\xff\x00done\r\n"
 
     run(scenario())
 
 
 def test_streams_are_on_record(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with visiting(tmp_path, "web") as visit:
-            console = await open_console(visit.transport, PLACE, "web")
+        async with open_stream_setup(tmp_path, "web") as setup:
+            console = await open_console(setup.transport, NAMESPACE, "web")
             await console.close()
             with pytest.raises(StatusError):
-                await open_console(visit.transport, PLACE, "no")
+                await open_console(setup.transport, NAMESPACE, "no")
             for words in ('"code":101', '"code":404', '"subresource":"console"'):
-                await until(lambda words=words: words in visit.audited)
+                await wait_until(lambda words=words: words in setup.audit_log)
 
     run(scenario())

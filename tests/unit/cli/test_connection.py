@@ -11,7 +11,7 @@ from typing import Any
 import click
 import pytest
 from tests.support.commands import call_virtctl
-from tests.support.webserver import Answer, Request, serve
+from tests.support.webserver import Response, Request, serve
 
 from virtshape.api.yaml import write_yaml
 from virtshape.cli.connection import NoServer, Target, complete_vm, current_target, find_server
@@ -126,8 +126,8 @@ VERSION = b'{"gitVersion": "v9"}'
 TOKEN = "-".join(["s3cr3t", "words"])
 
 
-def answer_version(request: Request) -> Answer:
-    return Answer(VERSION) if request.path.endswith("/version") else Answer(status=404)
+def answer_version(request: Request) -> Response:
+    return Response(VERSION) if request.path.endswith("/version") else Response(status=404)
 
 
 LEVELS: dict[str, tuple[list[str], list[str]]] = {
@@ -158,7 +158,7 @@ def test_requests_are_told_at_a_level(words: list[str], told: list[str], before:
 def test_an_answer_may_take_as_long_as_is_said(period: str, status: int) -> None:
     waited = threading.Event()
 
-    def answer_late(request: Request) -> Answer:
+    def answer_late(request: Request) -> Response:
         waited.wait(30 if status else 0.3)
         return answer_version(request)
 

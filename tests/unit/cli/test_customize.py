@@ -8,7 +8,7 @@ import click
 import pytest
 import yaml
 from tests.support.commands import call_virtctl
-from tests.support.manifests import write
+from tests.support.manifests import write_manifest
 
 from virtshape.cli.customize import command, complete_source
 
@@ -42,7 +42,7 @@ def _customize(*words: str) -> Tree:
 
 
 def _customize_file(*trees: Tree, words: tuple[str, ...]) -> Tree:
-    return _customize(*words, "-f", write("all.yaml", *trees))
+    return _customize(*words, "-f", write_manifest("all.yaml", *trees))
 
 
 def _refuse(*words: str, name: str = "mine", status: int = 1) -> str:
@@ -168,7 +168,7 @@ def test_other_objects_of_a_file_do_not_matter() -> None:
 
 
 def test_metadata_that_describes_the_source_is_kept_on_request_with_a_warning_of_its_size() -> None:
-    write("all.yaml", build_type())
+    write_manifest("all.yaml", build_type())
     outcome = call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", "--vcpus", "3", "--keep-metadata")
     assert outcome.tree["metadata"] == {"name": "mine", "labels": {"team": "blue", f"{GROUP}/size": "small"}}
     assert outcome.err == f"warning: --keep-metadata keeps {GROUP}/size=small, the size of the source\n"
@@ -176,7 +176,7 @@ def test_metadata_that_describes_the_source_is_kept_on_request_with_a_warning_of
 
 @pytest.mark.parametrize("words", [["--keep-metadata"], ["--vcpus", "3"]], ids=["no size", "no metadata"])
 def test_nothing_is_warned_of_when_labels_and_size_agree(words: list[str]) -> None:
-    write("all.yaml", build_type())
+    write_manifest("all.yaml", build_type())
     assert call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", *words).err == ""
 
 
@@ -190,7 +190,7 @@ def test_a_type_without_a_size_is_printed_at_the_version_that_allows_it() -> Non
 def test_fields_of_the_spec_that_we_do_not_know_pass_through_with_a_warning() -> None:
     tree = build_type(glow=True, cpu={"guest": 1, "speed": {"ghz": 3}})
     tree["metadata"]["novelty"] = 1
-    write("all.yaml", tree)
+    write_manifest("all.yaml", tree)
     outcome = call_virtctl("customize", "small", "-f", "all.yaml", "--name", "mine", "--vcpus", "2")
     assert outcome.spec == {"cpu": {"guest": 2, "speed": {"ghz": 3}}, "memory": {"guest": "2Gi"}, "glow": True}
     assert "novelty" not in outcome.tree["metadata"]
@@ -206,7 +206,7 @@ def test_json_is_printed_on_request() -> None:
 
 
 def test_vcpus_for_a_type_with_a_topology_ask_for_a_decision() -> None:
-    write("all.yaml", build_type(cpu=LAID_OUT))
+    write_manifest("all.yaml", build_type(cpu=LAID_OUT))
     assert _refuse("small", "-f", "all.yaml", "--vcpus", "8") == (
         "error: small: the exact topology 2x1x2 does not define a layout for 8 vCPUs\n"
         "Say it with --topology, such as --topology sockets=4,cores=1,threads=2, "
@@ -226,14 +226,14 @@ def test_a_size_for_a_preference_is_refused(words: list[str]) -> None:
 
 
 def test_a_source_that_no_server_would_take_is_refused() -> None:
-    write("all.yaml", build_type(memory={"guest": "2Gi", "overcommitPercent": 200}))
+    write_manifest("all.yaml", build_type(memory={"guest": "2Gi", "overcommitPercent": 200}))
     lines = _refuse("small", "-f", "all.yaml").splitlines()
     assert lines[0] == "error: no server would take the result"
     assert lines[1].startswith("  - spec.memory.overcommitPercent '200'")
 
 
 def test_what_a_server_would_warn_of_is_warned_of() -> None:
-    write("all.yaml", build_preference(cpu={"preferredCPUTopology": "preferCores"}))
+    write_manifest("all.yaml", build_preference(cpu={"preferredCPUTopology": "preferCores"}))
     outcome = call_virtctl("customize", "linux", "-f", "all.yaml", "--name", "mine")
     assert outcome.spec == {"cpu": {"preferredCPUTopology": "preferCores"}}
     assert outcome.err.startswith("warning: PreferredCPUTopology preferCores is deprecated")
@@ -288,7 +288,7 @@ CLUSTER_KINDS = "VirtualMachineClusterInstancetype and no VirtualMachineClusterP
 )
 def test_a_name_that_means_no_single_object_is_refused(words: list[str], message: str) -> None:
     Path("bad.yaml").write_text("a: b: c\n")
-    write(
+    write_manifest(
         "all.yaml",
         build_type("small"),
         build_type("local", "VirtualMachineInstancetype"),

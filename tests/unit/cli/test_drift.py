@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 import yaml
-from tests.support.commands import Outcome, call_virtctl
+from tests.support.commands import CommandResult, call_virtctl
 
 from virtshape.cli.connection import Session
 from virtshape.client.access import Access
@@ -97,7 +97,7 @@ def build_documents(vcpus: int = 2, *others: Tree) -> dict[str, Tree]:
 def stock(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Calls the command at a server that has the documents."""
 
-    def call(documents: dict[str, Tree], *words: str) -> tuple[Outcome, list[str]]:
+    def call(documents: dict[str, Tree], *words: str) -> tuple[CommandResult, list[str]]:
         server = Stock(documents)
         client = RestClient(cast("Any", server))
         session = Session(Access("https://there"), "team", cast("Any", None), client)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.support.commands import Outcome, call_virtctl
-from tests.support.manifests import write
+from tests.support.commands import CommandResult, call_virtctl
+from tests.support.manifests import write_manifest
 
 Tree = dict[str, Any]
 LABEL = "instancetype.kubevirt.io/default-instancetype"
@@ -43,11 +43,11 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def _expand(*trees: Tree, words: tuple[str, ...] = ()) -> Outcome:
-    return call_virtctl("expand", "-f", write("all.yaml", *trees), *words)
+def _expand(*trees: Tree, words: tuple[str, ...] = ()) -> CommandResult:
+    return call_virtctl("expand", "-f", write_manifest("all.yaml", *trees), *words)
 
 
-def _memory(outcome: Outcome) -> str:
+def _memory(outcome: CommandResult) -> str:
     return str(outcome.template["domain"]["memory"]["guest"])
 
 
@@ -65,8 +65,8 @@ def test_a_vm_is_printed_with_its_instance_type_written_out() -> None:
 
 
 def test_the_vm_and_what_it_names_may_stand_in_different_files() -> None:
-    write("types/deep/small.yaml", build_type())
-    outcome = call_virtctl("expand", "-f", write("vm.json", SMALL_VM), "-f", "types")
+    write_manifest("types/deep/small.yaml", build_type())
+    outcome = call_virtctl("expand", "-f", write_manifest("vm.json", SMALL_VM), "-f", "types")
     assert _memory(outcome) == "2Gi"
 
 
@@ -339,7 +339,7 @@ def test_a_file_that_is_not_there_is_refused() -> None:
     ids=["no file", "a table of a VM", "an unknown form"],
 )
 def test_a_command_line_that_means_nothing_is_not_understood(words: list[str], message: str) -> None:
-    write("vm.yaml", build_vm())
+    write_manifest("vm.yaml", build_vm())
     outcome = call_virtctl("expand", *words)
     assert outcome.status == 2
     assert outcome.err.startswith(f"error: {message}")

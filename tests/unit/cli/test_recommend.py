@@ -6,7 +6,7 @@ import click
 import pytest
 import yaml
 from tests.support.commands import call_virtctl
-from tests.support.manifests import write
+from tests.support.manifests import write_manifest
 
 from virtshape.cli.recommend import command, complete_preference
 
@@ -76,7 +76,7 @@ def test_what_is_asked_for_narrows_the_choice(words: list[str], first: str) -> N
 
 
 def test_files_are_looked_through_alone_or_with_the_catalogue() -> None:
-    file = write(
+    file = write_manifest(
         "types.yaml",
         build_type("tiny", 1, "1Gi"),
         build_type("mine", 1, "2Gi", "VirtualMachineInstancetype", "dev"),
@@ -95,7 +95,7 @@ def test_files_are_looked_through_alone_or_with_the_catalogue() -> None:
 
 
 def test_names_and_trees_can_be_printed() -> None:
-    file = write("types.yaml", build_type("tiny", 1, "1Gi"))
+    file = write_manifest("types.yaml", build_type("tiny", 1, "1Gi"))
     assert call_virtctl("recommend", "-f", file, "-o", "name").out == f"{CLUSTER.lower()}.{GROUP}/tiny\n"
     assert yaml.safe_load(call_virtctl("recommend", "-f", file, "-o", "yaml").out) == [
         {
@@ -121,7 +121,7 @@ def test_where_none_would_do_the_nearest_are_told_with_what_they_lack() -> None:
 
 
 def test_where_nothing_has_a_size_that_is_told() -> None:
-    file = write("types.yaml", build(CLUSTER, "open"))
+    file = write_manifest("types.yaml", build(CLUSTER, "open"))
     assert refuse("-f", file) == [
         "error: there are no instance types with a size in the files",
         "Look in another place with --catalog, -f, -n or --context.",

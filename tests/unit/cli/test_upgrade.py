@@ -6,7 +6,7 @@ import re
 from typing import Any, cast
 
 import pytest
-from tests.support.commands import Outcome, call_virtctl
+from tests.support.commands import CommandResult, call_virtctl
 
 from virtshape.cli.connection import Session
 from virtshape.client.access import Access
@@ -102,7 +102,7 @@ class Serving:
 def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Calls the command at a server."""
 
-    def call(server: Serving, *words: str) -> Outcome:
+    def call(server: Serving, *words: str) -> CommandResult:
         session = Session(Access("https://there"), "team", cast("Any", None), RestClient(cast("Any", server)))
         monkeypatch.setattr("virtshape.cli.upgrade.run_session", lambda _, work: asyncio.run(work(session)))
         return call_virtctl("upgrade", *words)

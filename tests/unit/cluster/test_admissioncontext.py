@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.controlled import instancetype_tree
-from tests.support.worlds import opened, run
+from tests.support.controllers import instancetype_tree
+from tests.support.systems import open_system, run
 
 from virtshape.admission.world import World
 from virtshape.api.apps import ControllerRevision
@@ -43,18 +43,18 @@ Scenario = Callable[[Surroundings, Informers, Counted], Awaitable[None]]
 
 def stage(scenario: Scenario, directory: Path) -> None:
     async def play() -> None:
-        async with opened("in-process", directory) as world:
-            client = Counted(world.client)
-            informers = Informers(world.client)
+        async with open_system("in-process", directory) as system:
+            client = Counted(system.client)
+            informers = Informers(system.client)
             surroundings = Surroundings(client, informers)  # type: ignore[arg-type]  # it passes on
-            await world.client.create(object_from_tree(instancetype_tree()))
+            await system.client.create(object_from_tree(instancetype_tree()))
             await scenario(surroundings, informers, client)
 
     run(play())
 
 
-def measure(world: World) -> int:
-    found = world.find(SMALL)
+def measure(system: World) -> int:
+    found = system.find(SMALL)
     if not isinstance(found, VirtualMachineClusterInstancetype):
         raise StatusError(404, "NotFound", "there is none")
     guest = found.spec.cpu.guest if found.spec.cpu else None
@@ -63,8 +63,8 @@ def measure(world: World) -> int:
     return guest
 
 
-def find_anything(world: World) -> object:
-    return world.find(SMALL)
+def find_anything(system: World) -> object:
+    return system.find(SMALL)
 
 
 def test_what_informers_have_is_not_asked_for(tmp_path: Path) -> None:
@@ -111,10 +111,10 @@ def test_nothing_is_refused_upon_old_news(tmp_path: Path) -> None:
 
 
 def test_advice_may_be_old_news(tmp_path: Path) -> None:
-    def advise(world: World) -> None:
-        names = world.list_names(SMALL.group, SMALL.kind, "")
+    def advise(system: World) -> None:
+        names = system.list_names(SMALL.group, SMALL.kind, "")
         for name in names:
-            world.find(Reference(SMALL.group, SMALL.kind, "", name))
+            system.find(Reference(SMALL.group, SMALL.kind, "", name))
         raise StatusError(422, "Invalid", f"take one of {sorted(names)}")
 
     async def scenario(surroundings: Surroundings, informers: Informers, client: Counted) -> None:
@@ -132,7 +132,7 @@ def test_revisions_never_change_and_are_asked_for_once(tmp_path: Path) -> None:
         await client.create(build_revision("r1", "vm1"))
         reference = Reference("apps", "ControllerRevision", "default", "r1")
         for _unused in range(2):
-            assert await surroundings.decide(lambda world: world.find(reference)) is not None
+            assert await surroundings.decide(lambda system: system.find(reference)) is not None
         assert client.asked == ["ControllerRevision r1"]
 
     stage(scenario, tmp_path)
@@ -142,7 +142,7 @@ def test_vms_are_counted_by_the_revisions_they_hold(tmp_path: Path) -> None:
     async def scenario(surroundings: Surroundings, _: Informers, client: Counted) -> None:
         for name, owner in (("r1", "a"), ("r2", "a"), ("r3", "b")):
             await client.create(build_revision(name, owner))
-        assert await surroundings.decide(lambda world: world.count_machines(SMALL)) == 2
+        assert await surroundings.decide(lambda system: system.count_machines(SMALL)) == 2
 
     stage(scenario, tmp_path)
 
@@ -160,9 +160,9 @@ def build_revision(name: str, owner: str) -> ControllerRevision:
 def test_a_decision_without_end_is_ended(tmp_path: Path) -> None:
     asked = iter(range(1000))
 
-    def wonder(world: World) -> None:
+    def wonder(system: World) -> None:
         while True:
-            world.find(Reference("", "ConfigMap", "default", str(next(asked))))
+            system.find(Reference("", "ConfigMap", "default", str(next(asked))))
 
     async def scenario(surroundings: Surroundings, _: Informers, client: Counted) -> None:
         with pytest.raises(StatusError, match="too much"):

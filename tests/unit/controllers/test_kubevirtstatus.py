@@ -1,7 +1,7 @@
 """What the installation says of itself."""
 
 import pytest
-from tests.support.lives import EARLIER, STAMP
+from tests.support.instances import EARLIER, STAMP
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirt

@@ -1,7 +1,7 @@
 """Annotations: an instance type's may not be changed, a preference's may."""
 
 import pytest
-from tests.support.shaping import list_clashes, shape
+from tests.support.engine import apply_trees, list_conflicts
 
 Annotations = dict[str, str]
 
@@ -21,7 +21,7 @@ Annotations = dict[str, str]
 def test_annotations_are_merged(
     own: Annotations | None, given: Annotations | None, preferred: Annotations | None, result: Annotations
 ) -> None:
-    shaped = shape(None, {"annotations": given}, {"annotations": preferred}, annotations=own)
+    shaped = apply_trees(None, {"annotations": given}, {"annotations": preferred}, annotations=own)
     assert shaped.conflicts == []
     assert shaped.metadata == {"annotations": result}
 
@@ -39,4 +39,4 @@ def test_annotations_are_merged(
 def test_different_annotation_values_conflict_without_a_root_path(
     own: Annotations, given: Annotations, clashes: list[str]
 ) -> None:
-    assert list_clashes({}, {"annotations": given}, annotations=own) == clashes
+    assert list_conflicts({}, {"annotations": given}, annotations=own) == clashes

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree, build_instancetype_spec, build_preference_spec, build_spec
-from tests.support.shaping import list_clashes, shape, shape_spec
+from tests.support.engine import apply_to_spec, apply_trees, list_conflicts
 
 from virtshape.api.codec import encode
 from virtshape.api.meta import ObjectMeta
@@ -77,12 +77,12 @@ CLASHES = [
 
 
 def test_all_conflicts_are_named_at_once_and_in_order() -> None:
-    assert list_clashes(RIVAL_DOMAIN, EVERYTHING, **RIVAL_SPEC) == CLASHES
+    assert list_conflicts(RIVAL_DOMAIN, EVERYTHING, **RIVAL_SPEC) == CLASHES
 
 
 @pytest.mark.parametrize("root", ["spec", "spec.template.spec", "anywhere"])
 def test_paths_start_at_the_root_except_for_annotations(root: str) -> None:
-    conflicts = shape({"cpu": {"cores": 1}}, EVERYTHING, annotations={"a": "own"}, root=root).conflicts
+    conflicts = apply_trees({"cpu": {"cores": 1}}, EVERYTHING, annotations={"a": "own"}, root=root).conflicts
     assert [c.fields for c in conflicts] == [(f"{root}.domain.cpu.cores",), ("annotations.a",)]
 
 
@@ -96,17 +96,17 @@ def test_draft_is_unchanged_on_conflict() -> None:
 
 def test_draft_is_unchanged_without_instance_type_and_preference() -> None:
     domain = {"devices": {"disks": [{"name": "d"}]}, "memory": {"guest": "1Gi"}}
-    assert shape_spec(domain) == {"domain": domain}
+    assert apply_to_spec(domain) == {"domain": domain}
 
 
 def test_empty_instance_type_only_requires_memory() -> None:
     domain: Tree = {"devices": {}, "memory": {"guest": "1Gi"}}
-    assert shape_spec(domain, {"cpu": None, "memory": None}) == {"domain": domain}
+    assert apply_to_spec(domain, {"cpu": None, "memory": None}) == {"domain": domain}
 
 
 def test_an_empty_preference_changes_nothing() -> None:
     domain: Tree = {"devices": {"disks": [{"name": "d"}]}, "memory": {"guest": "1Gi"}}
-    assert shape_spec(domain, preference={}) == {"domain": domain}
+    assert apply_to_spec(domain, preference={}) == {"domain": domain}
 
 
 def test_empty_preference_sections_create_their_parents() -> None:
@@ -120,7 +120,7 @@ def test_empty_preference_sections_create_their_parents() -> None:
         "volumes": {},
         "requirements": {},
     }
-    assert shape_spec(preference=preference) == {
+    assert apply_to_spec(preference=preference) == {
         "domain": {"devices": {}, "features": {"acpi": {}}, "firmware": {"bootloader": {}}, "clock": {}}
     }
 
@@ -130,7 +130,7 @@ def test_instance_type_and_preference_are_applied_together() -> None:
         "cpu": {"preferredCPUTopology": "cores", "preferredCPUFeatures": [{"name": "vmx"}]},
         "devices": {"preferredDiskBus": "virtio", "preferredRng": {}},
     }
-    shaped = shape_spec(
+    shaped = apply_to_spec(
         {"devices": {"disks": [{"name": "d"}]}}, {"cpu": {"guest": 4, "model": "host-passthrough"}}, preference
     )
     assert shaped == {
@@ -143,7 +143,7 @@ def test_instance_type_and_preference_are_applied_together() -> None:
 
 
 def test_clashes_and_missing_memory_are_reported_together() -> None:
-    conflicts = shape({"cpu": {"cores": 2}}, {"cpu": None, "memory": None}).conflicts
+    conflicts = apply_trees({"cpu": {"cores": 2}}, {"cpu": None, "memory": None}).conflicts
     assert [(c.fields[0], c.type) for c in conflicts] == [
         ("spec.template.spec.domain.cpu.cores", "FieldValueInvalid"),
         ("spec.template.spec.domain.memory.guest", "FieldValueRequired"),

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree
-from tests.support.shaping import shape_domain
+from tests.support.engine import apply_to_domain
 
 UTC: Tree = {"utc": {"offsetSeconds": 60}}
 ROME: Tree = {"timezone": "Europe/Rome"}
@@ -33,4 +33,4 @@ TIMER: Tree = {"hpet": {"present": False}, "pit": {"tickPolicy": "delay"}}
     ],
 )
 def test_clock_preferences_fill_offset_and_timers(own: Tree | None, preferred: Tree, result: Tree) -> None:
-    assert shape_domain({"clock": own}, preference={"clock": preferred})["clock"] == result
+    assert apply_to_domain({"clock": own}, preference={"clock": preferred})["clock"] == result

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree, build_preference_spec, build_spec
-from tests.support.shaping import SIZELESS, list_clashes, shape, shape_domain
+from tests.support.engine import WITHOUT_SIZE, apply_to_domain, apply_trees, list_conflicts
 
 from virtshape.api.codec import from_tree
 from virtshape.api.instancetype.v1beta2 import CPUInstancetype
@@ -32,7 +32,7 @@ def prefer(name: str | None) -> Tree:
 
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES, *DEPRECATED_TOPOLOGIES, "diagonal"])
 def test_the_topology_of_an_instance_type_wins_over_any_preferred_one(name: str | None) -> None:
-    assert shape_domain(instancetype=WITH_TOPOLOGY, preference=prefer(name))["cpu"] == TOPOLOGY
+    assert apply_to_domain(instancetype=WITH_TOPOLOGY, preference=prefer(name))["cpu"] == TOPOLOGY
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_topology_of_an_instance_type_wins_over_any_preferred_one(name: str 
     ],
 )
 def test_instance_type_topology_is_applied_exactly(given: Tree, cpu: Tree) -> None:
-    assert shape_domain(instancetype={"cpu": given})["cpu"] == cpu
+    assert apply_to_domain(instancetype={"cpu": given})["cpu"] == cpu
 
 
 @pytest.mark.parametrize("member", ["sockets", "cores", "threads"])
@@ -80,12 +80,12 @@ def test_topology_members_must_be_integers_in_range(member: str, value: object) 
     ],
 )
 def test_vm_cpu_fields_conflict_with_an_instance_type(given: Tree | None, domain: Tree, clashes: list[str]) -> None:
-    assert list_clashes(domain, {"cpu": given}) == clashes
+    assert list_conflicts(domain, {"cpu": given}) == clashes
 
 
 @pytest.mark.parametrize("given", [{"guest": 2}, {"topology": TOPOLOGY}, {"guest": 2, "topology": TOPOLOGY}])
 def test_a_number_of_vcpus_in_the_vm_conflicts_with_an_instance_type_that_has_one(given: Tree) -> None:
-    assert list_clashes({"cpu": {"guest": 4}}, {"cpu": given}) == ["domain.cpu.guest"]
+    assert list_conflicts({"cpu": {"guest": 4}}, {"cpu": given}) == ["domain.cpu.guest"]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_number_of_vcpus_in_the_vm_conflicts_with_an_instance_type_that_has_on
 )
 def test_vm_cpu_traits_stay_if_the_instance_type_sets_none(field: str, own: object) -> None:
     expected = {"sockets": 2, "cores": 1, "threads": 1, field: own}
-    assert shape_domain({"cpu": {field: own}}, {"cpu": {"guest": 2}})["cpu"] == expected
+    assert apply_to_domain({"cpu": {field: own}}, {"cpu": {"guest": 2}})["cpu"] == expected
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_vm_cpu_traits_stay_if_the_instance_type_sets_none(field: str, own: obje
     ids=["no model", "not dedicated", "not isolated"],
 )
 def test_zero_values_in_the_vm_do_not_conflict(own: Tree, given: Tree) -> None:
-    assert list_clashes({"cpu": own}, {"cpu": {"guest": 2, **given}}) == []
+    assert list_conflicts({"cpu": own}, {"cpu": {"guest": 2, **given}}) == []
 
 
 @pytest.mark.parametrize(
@@ -127,31 +127,31 @@ def test_zero_values_in_the_vm_do_not_conflict(own: Tree, given: Tree) -> None:
     ],
 )
 def test_max_sockets_never_conflicts(own: int | None, given: int | None, result: Tree) -> None:
-    cpu = shape_domain({"cpu": {"maxSockets": own}}, {"cpu": {"guest": 1, "maxSockets": given}})["cpu"]
+    cpu = apply_to_domain({"cpu": {"maxSockets": own}}, {"cpu": {"guest": 1, "maxSockets": given}})["cpu"]
     assert cpu == {"sockets": 1, "cores": 1, "threads": 1, **result}
 
 
 @pytest.mark.parametrize(("name", "cpu"), GUEST_LAYOUTS.items())
-@pytest.mark.parametrize("instancetype", [None, SIZELESS, {"cpu": {}, "memory": {}}], ids=["none", "bare", "empty"])
+@pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE, {"cpu": {}, "memory": {}}], ids=["none", "bare", "empty"])
 def test_cpu_guest_of_the_vm_is_laid_out_and_removed(name: str | None, cpu: Tree, instancetype: Tree | None) -> None:
     domain = {"cpu": {"guest": 4}, **MEMORY}
     preference = None if name is None else prefer(name)
-    assert shape_domain(domain, instancetype, preference) == {"devices": {}, "cpu": cpu, **MEMORY}
+    assert apply_to_domain(domain, instancetype, preference) == {"devices": {}, "cpu": cpu, **MEMORY}
 
 
 def test_cpu_guest_of_the_vm_becomes_cores_with_a_flavor() -> None:
-    cpu = shape_domain({"cpu": {"guest": 4}}, layout="cores")["cpu"]
+    cpu = apply_to_domain({"cpu": {"guest": 4}}, layout="cores")["cpu"]
     assert cpu == {"sockets": 1, "cores": 4, "threads": 1}
 
 
 def test_cpu_guest_of_the_vm_keeps_other_cpu_fields() -> None:
-    cpu = shape_domain({"cpu": {"guest": 4, "model": "host-model", "maxSockets": 8}})["cpu"]
+    cpu = apply_to_domain({"cpu": {"guest": 4, "model": "host-model", "maxSockets": 8}})["cpu"]
     assert cpu == {"sockets": 4, "cores": 1, "threads": 1, "model": "host-model", "maxSockets": 8}
 
 
 def test_cpu_fields_of_an_open_size_instance_type_join_cpu_guest_of_the_vm() -> None:
     given: Tree = {"cpu": {"dedicatedCPUPlacement": True, "numa": {}}, "memory": None}
-    cpu = shape_domain({"cpu": {"guest": 4}, **MEMORY}, given)["cpu"]
+    cpu = apply_to_domain({"cpu": {"guest": 4}, **MEMORY}, given)["cpu"]
     assert cpu == {"sockets": 4, "cores": 1, "threads": 1, "dedicatedCpuPlacement": True, "numa": {}}
 
 
@@ -161,7 +161,7 @@ def test_cpu_fields_of_an_open_size_instance_type_join_cpu_guest_of_the_vm() -> 
     ids=["requests", "limits", "both"],
 )
 def test_cpu_guest_of_the_vm_overrides_requests_and_limits(resources: Tree) -> None:
-    domain = shape_domain({"cpu": {"guest": 4}, "resources": resources})
+    domain = apply_to_domain({"cpu": {"guest": 4}, "resources": resources})
     assert domain == {
         "devices": {},
         "cpu": {"sockets": 4, "cores": 1, "threads": 1},
@@ -169,24 +169,24 @@ def test_cpu_guest_of_the_vm_overrides_requests_and_limits(resources: Tree) -> N
     }
 
 
-@pytest.mark.parametrize("instancetype", [None, SIZELESS], ids=["no instance type", "sizeless"])
+@pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE], ids=["no instance type", "sizeless"])
 @pytest.mark.parametrize("member", ["sockets", "cores", "threads"])
 def test_cpu_guest_excludes_sockets_cores_and_threads(instancetype: Tree | None, member: str) -> None:
-    shaped = shape({"cpu": {"guest": 4, member: 2}, **MEMORY}, instancetype)
+    shaped = apply_trees({"cpu": {"guest": 4, member: 2}, **MEMORY}, instancetype)
     assert [c.fields for c in shaped.conflicts] == [(f"{ROOT}.domain.cpu.{member}",)]
 
 
 def test_every_topology_member_next_to_cpu_guest_is_reported() -> None:
-    conflicts = shape({"cpu": {"guest": 4, **TOPOLOGY}}).conflicts
+    conflicts = apply_trees({"cpu": {"guest": 4, **TOPOLOGY}}).conflicts
     assert [c.message for c in conflicts] == [
         f"{ROOT}.domain.cpu.{member} and {ROOT}.domain.cpu.guest are mutually exclusive: keep one of them"
         for member in ("sockets", "cores", "threads")
     ]
 
 
-@pytest.mark.parametrize("instancetype", [None, SIZELESS], ids=["no instance type", "sizeless"])
+@pytest.mark.parametrize("instancetype", [None, WITHOUT_SIZE], ids=["no instance type", "sizeless"])
 def test_cpu_guest_of_zero_is_a_conflict(instancetype: Tree | None) -> None:
-    conflicts = shape({"cpu": {"guest": 0}, **MEMORY}, instancetype).conflicts
+    conflicts = apply_trees({"cpu": {"guest": 0}, **MEMORY}, instancetype).conflicts
     assert [(c.fields, c.message) for c in conflicts] == [
         (
             (f"{ROOT}.domain.cpu.guest",),
@@ -202,7 +202,7 @@ def test_cpu_guest_must_be_an_integer_in_range(guest: object) -> None:
 
 
 def test_maximum_cpu_guest_is_laid_out() -> None:
-    assert shape_domain({"cpu": {"guest": MOST}})["cpu"] == {"sockets": MOST, "cores": 1, "threads": 1}
+    assert apply_to_domain({"cpu": {"guest": MOST}})["cpu"] == {"sockets": MOST, "cores": 1, "threads": 1}
 
 
 @pytest.mark.parametrize(
@@ -236,5 +236,5 @@ def test_spread_is_not_checked_without_a_vcpu_count(own: Tree | None) -> None:
 def test_preferred_cpu_features_are_merged_by_name() -> None:
     own = [{"name": "aes", "policy": "disable"}]
     preferred = [{"name": "aes", "policy": "require"}, {"name": "vmx"}]
-    domain = shape_domain({"cpu": {"features": own}}, preference={"cpu": {"preferredCPUFeatures": preferred}})
+    domain = apply_to_domain({"cpu": {"features": own}}, preference={"cpu": {"preferredCPUFeatures": preferred}})
     assert domain["cpu"]["features"] == [{"name": "aes", "policy": "disable"}, {"name": "vmx"}]

@@ -2,14 +2,14 @@
 
 import pytest
 from tests.support.build import Tree
-from tests.support.shaping import list_clashes, shape_domain
+from tests.support.engine import apply_to_domain, list_conflicts
 
 GPUS = [{"name": "a", "deviceName": "nvidia.com/A100"}, {"name": "b", "deviceName": "nvidia.com/A100"}]
 DISPLAY = {"display": {"enabled": True}}
 
 
 def shape_devices(own: Tree, preferred: Tree, instancetype: Tree | None = None) -> Tree:
-    devices: Tree = shape_domain({"devices": own}, instancetype, {"devices": preferred})["devices"]
+    devices: Tree = apply_to_domain({"devices": own}, instancetype, {"devices": preferred})["devices"]
     return devices
 
 
@@ -30,12 +30,12 @@ def shape_devices(own: Tree, preferred: Tree, instancetype: Tree | None = None) 
     ids=["gpus", "no own gpus", "no gpus given", "host devices", "of different kinds", "all at once"],
 )
 def test_passthrough_devices_set_by_both_conflict(own: Tree, given: Tree, clashes: list[str]) -> None:
-    assert list_clashes({"devices": own}, given) == clashes
+    assert list_conflicts({"devices": own}, given) == clashes
 
 
 def test_the_vms_own_devices_stay_where_the_instance_type_gives_none() -> None:
     own = {"gpus": [{"name": "g"}], "hostDevices": [{"name": "h"}]}
-    assert shape_domain({"devices": own}, {"gpus": [], "hostDevices": []})["devices"] == own
+    assert apply_to_domain({"devices": own}, {"gpus": [], "hostDevices": []})["devices"] == own
 
 
 def test_display_options_go_to_gpus_of_the_instance_type_too() -> None:

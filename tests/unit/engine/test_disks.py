@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree, build_spec
-from tests.support.shaping import shape_domain
+from tests.support.engine import apply_to_domain
 
 from virtshape.api.codec import to_tree
 from virtshape.engine.disks import apply_default_disks
@@ -78,13 +78,13 @@ def test_without_volumes_no_disk_is_added() -> None:
     ],
 )
 def test_a_preference_completes_a_disk(disk: Tree, filled: Tree) -> None:
-    domain = shape_domain({"devices": {"disks": [{"name": "d", **disk}]}}, preference={"devices": DISK_TRAITS})
+    domain = apply_to_domain({"devices": {"disks": [{"name": "d", **disk}]}}, preference={"devices": DISK_TRAITS})
     assert domain["devices"]["disks"] == [{"name": "d", **filled}]
 
 
 def test_disks_are_completed_one_by_one() -> None:
     disks = [{"name": "a", "disk": {"bus": "sata"}}, {"name": "b", "disk": {}}]
-    domain = shape_domain({"devices": {"disks": disks}}, preference={"devices": {"preferredDiskBus": "virtio"}})
+    domain = apply_to_domain({"devices": {"disks": disks}}, preference={"devices": {"preferredDiskBus": "virtio"}})
     assert domain["devices"]["disks"] == [
         {"name": "a", "disk": {"bus": "sata"}},
         {"name": "b", "disk": {"bus": "virtio"}},
@@ -97,4 +97,4 @@ def test_disks_are_completed_one_by_one() -> None:
     ids=["empty device preferences", "empty preference", "other preferences"],
 )
 def test_any_device_preference_gives_a_bare_disk_a_disk_target(preference: Tree, disk: Tree) -> None:
-    assert shape_domain({"devices": {"disks": [{"name": "d"}]}}, preference=preference)["devices"]["disks"] == [disk]
+    assert apply_to_domain({"devices": {"disks": [{"name": "d"}]}}, preference=preference)["devices"]["disks"] == [disk]

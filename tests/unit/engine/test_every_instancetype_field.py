@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 from tests.support.build import Tree, build_flavor, build_spec
+from tests.support.engine import SIZED, apply_to_spec, apply_trees, list_conflicts
 from tests.support.fields import list_fields
-from tests.support.shaping import SIZED, list_clashes, shape, shape_spec
 
 from virtshape.api.codec import to_tree
 from virtshape.api.flavor.v1alpha1 import VirtualMachineFlavorSpec
@@ -161,12 +161,12 @@ def test_every_field_of_a_flavor_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("gift", GIFT_CASES)
 def test_instance_type_sets_its_fields(gift: Gift) -> None:
-    assert shape_spec(instancetype=gift.given) == {"domain": {"devices": {}, **SIZED, **gift.domain}, **gift.spec}
+    assert apply_to_spec(instancetype=gift.given) == {"domain": {"devices": {}, **SIZED, **gift.domain}, **gift.spec}
 
 
 @pytest.mark.parametrize("gift", CLASH_CASES)
 def test_field_set_by_the_instance_type_conflicts(gift: Gift) -> None:
-    assert list_clashes(gift.rival, gift.given) == [gift.clash]
+    assert list_conflicts(gift.rival, gift.given) == [gift.clash]
 
 
 @pytest.mark.parametrize(
@@ -175,12 +175,12 @@ def test_field_set_by_the_instance_type_conflicts(gift: Gift) -> None:
     ids=["nodeSelector", "schedulerName"],
 )
 def test_placement_conflicts_with_the_instance_type(path: str, rival: Tree) -> None:
-    assert list_clashes({}, GIFTS[path].given, **rival) == [path]
+    assert list_conflicts({}, GIFTS[path].given, **rival) == [path]
 
 
 def test_annotations_of_the_instance_type_cannot_be_changed() -> None:
-    assert shape(instancetype=GIFTS["annotations"].given).metadata == {"annotations": {"a": "1"}}
-    assert list_clashes({}, GIFTS["annotations"].given, annotations={"a": "2"}) == ["annotations.a"]
+    assert apply_trees(instancetype=GIFTS["annotations"].given).metadata == {"annotations": {"a": "1"}}
+    assert list_conflicts({}, GIFTS["annotations"].given, annotations={"a": "2"}) == ["annotations.a"]
 
 
 @pytest.mark.parametrize("path", FLAVOR_GIFTS)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from tests.support.build import Tree, build_flavor_preference, build_preference_spec, build_spec, build_vm
+from tests.support.engine import apply_to_spec, apply_trees
 from tests.support.fields import list_fields
-from tests.support.shaping import shape, shape_spec
 
 from virtshape.api.codec import to_tree
 from virtshape.api.flavor import v1alpha1 as flavor
@@ -299,13 +299,13 @@ def test_every_field_of_a_preference_is_in_a_table() -> None:
 
 @pytest.mark.parametrize("wish", WISH_CASES)
 def test_preference_fills_unset_fields(wish: Wish) -> None:
-    filled = shape_spec(wish.open, preference=wish.preferred, **wish.spec)
+    filled = apply_to_spec(wish.open, preference=wish.preferred, **wish.spec)
     assert filled == {"domain": {"devices": {}, **wish.filled}, **wish.spec}
 
 
 @pytest.mark.parametrize("wish", WISH_CASES)
 def test_preference_keeps_fields_that_the_vm_sets(wish: Wish) -> None:
-    kept = shape_spec(wish.chosen, preference=wish.preferred, **wish.spec)
+    kept = apply_to_spec(wish.chosen, preference=wish.preferred, **wish.spec)
     assert kept == {"domain": {"devices": {}, **wish.chosen}, **wish.spec}
 
 
@@ -320,12 +320,12 @@ def test_flavor_preference_fills_the_same_fields(path: str) -> None:
 
 @pytest.mark.parametrize(("preferred", "filled", "chosen"), SPEC_WISHES.values(), ids=SPEC_WISHES)
 def test_preference_fills_fields_outside_the_domain(preferred: Tree, filled: Tree, chosen: Tree) -> None:
-    assert shape_spec(preference=preferred) == {"domain": {"devices": {}}, **filled}
-    assert shape_spec(preference=preferred, **chosen) == {"domain": {"devices": {}}, **chosen}
+    assert apply_to_spec(preference=preferred) == {"domain": {"devices": {}}, **filled}
+    assert apply_to_spec(preference=preferred, **chosen) == {"domain": {"devices": {}}, **chosen}
 
 
 def test_preference_adds_annotations_that_the_vm_does_not_set() -> None:
-    shaped = shape(preference={"annotations": {"a": "1", "b": "1"}}, annotations={"b": "2"})
+    shaped = apply_trees(preference={"annotations": {"a": "1", "b": "1"}}, annotations={"b": "2"})
     assert shaped.metadata == {"annotations": {"a": "1", "b": "2"}}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree
-from tests.support.shaping import shape_domain
+from tests.support.engine import apply_to_domain
 
 from virtshape.api.kubevirt.features import FeatureHyperv
 
@@ -10,7 +10,7 @@ HYPERV = FeatureHyperv.__struct_fields__
 
 
 def shape_features(own: Tree | None, preferred: Tree) -> Tree:
-    features: Tree = shape_domain({"features": own}, preference={"features": preferred})["features"]
+    features: Tree = apply_to_domain({"features": own}, preference={"features": preferred})["features"]
     return features
 
 
@@ -52,4 +52,4 @@ def test_empty_preferred_hyperv_is_kept() -> None:
 
 
 def test_without_feature_preferences_there_are_no_features() -> None:
-    assert "features" not in shape_domain(preference={"devices": {}})
+    assert "features" not in apply_to_domain(preference={"devices": {}})

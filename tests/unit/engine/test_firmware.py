@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree
-from tests.support.shaping import shape_domain
+from tests.support.engine import apply_to_domain
 
 BIOS: Tree = {"bios": {}}
 EFI: Tree = {"efi": {}}
@@ -66,16 +66,16 @@ EFI: Tree = {"efi": {}}
     ],
 )
 def test_bootloader_preferences(own: Tree, preferred: Tree, result: Tree) -> None:
-    domain = shape_domain({"firmware": {"bootloader": own}}, preference={"firmware": preferred})
+    domain = apply_to_domain({"firmware": {"bootloader": own}}, preference={"firmware": preferred})
     assert domain["firmware"] == {"bootloader": result}
 
 
 @pytest.mark.parametrize("own", [None, {}], ids=["absent", "empty"])
 def test_any_firmware_preference_adds_a_bootloader(own: Tree | None) -> None:
-    assert shape_domain({"firmware": own}, preference={"firmware": {}})["firmware"] == {"bootloader": {}}
+    assert apply_to_domain({"firmware": own}, preference={"firmware": {}})["firmware"] == {"bootloader": {}}
 
 
 def test_firmware_uuid_and_serial_of_the_vm_are_kept() -> None:
     own = {"uuid": "5d307ca9-b3ef-428c-8861-06e72d69f223", "serial": "s"}
-    firmware = shape_domain({"firmware": own}, preference={"firmware": {"preferredUseEfi": True}})["firmware"]
+    firmware = apply_to_domain({"firmware": own}, preference={"firmware": {"preferredUseEfi": True}})["firmware"]
     assert firmware == {**own, "bootloader": EFI}

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree
-from tests.support.shaping import shape_domain
+from tests.support.engine import apply_to_domain
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -24,7 +24,7 @@ from virtshape.engine.machine import default_machine_type
 def test_preferred_machine_type_fills_an_unset_type(
     own: Tree | None, preferred: str | None, machine: Tree | None
 ) -> None:
-    domain = shape_domain({"machine": own}, preference={"machine": {"preferredMachineType": preferred}})
+    domain = apply_to_domain({"machine": own}, preference={"machine": {"preferredMachineType": preferred}})
     assert domain.get("machine") == machine
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree, build_spec
-from tests.support.shaping import SIZELESS, list_clashes, shape, shape_domain
+from tests.support.engine import WITHOUT_SIZE, apply_to_domain, apply_trees, list_conflicts
 
 from virtshape.api.quantity import Quantity
 from virtshape.engine.conflict import Conflict
@@ -35,12 +35,12 @@ def test_overcommit_lowers_the_request_and_keeps_the_quantity_format(guest: str,
 @pytest.mark.parametrize("percent", [None, 0])
 def test_no_memory_request_without_overcommit(percent: int | None) -> None:
     given: Tree = {"memory": {"guest": "1Gi", "overcommitPercent": percent}}
-    assert "resources" not in shape_domain(instancetype=given)
+    assert "resources" not in apply_to_domain(instancetype=given)
 
 
 def test_memory_request_keeps_other_resources() -> None:
     resources = {"requests": {"example.com/fpga": "1"}, "limits": {"example.com/fpga": "1"}}
-    domain = shape_domain({"resources": resources}, {"memory": {"guest": "1Gi", "overcommitPercent": 50}})
+    domain = apply_to_domain({"resources": resources}, {"memory": {"guest": "1Gi", "overcommitPercent": 50}})
     assert domain["resources"] == {
         "requests": {"example.com/fpga": "1", "memory": "512Mi"},
         "limits": {"example.com/fpga": "1"},
@@ -80,7 +80,7 @@ def test_memory_request_keeps_other_resources() -> None:
     ],
 )
 def test_memory_set_by_vm_and_instance_type_conflicts(own: Tree, given: Tree, clashes: list[str]) -> None:
-    assert list_clashes(own, {"memory": given}) == clashes
+    assert list_conflicts(own, {"memory": given}) == clashes
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_memory_set_by_vm_and_instance_type_conflicts(own: Tree, given: Tree, cl
 )
 @pytest.mark.parametrize("given", [None, {}], ids=["no memory section", "empty memory section"])
 def test_vm_may_set_memory_if_the_instance_type_does_not(domain: Tree, memory: Tree | None, given: Tree | None) -> None:
-    shaped = shape_domain(domain, {"cpu": {"guest": 1}, "memory": given})
+    shaped = apply_to_domain(domain, {"cpu": {"guest": 1}, "memory": given})
     assert shaped.get("memory") == (memory if given is None else memory or {})
     assert shaped.get("resources") == domain.get("resources")
 
@@ -119,31 +119,31 @@ def test_vm_may_set_memory_if_the_instance_type_does_not(domain: Tree, memory: T
     ids=["none", "empty", "hugepages", "overcommitted", "maximum"],
 )
 def test_missing_memory_conflict_names_both_places_to_set_it(domain: Tree, memory: Tree | None) -> None:
-    conflicts = shape(domain, {"cpu": None, "memory": memory}).conflicts
+    conflicts = apply_trees(domain, {"cpu": None, "memory": memory}).conflicts
     assert NO_MEMORY in conflicts
 
 
 @pytest.mark.parametrize("amount", ["0", "0Gi", "-1Gi"])
 def test_zero_memory_is_a_conflict(amount: str) -> None:
-    conflicts = shape({"memory": {"guest": amount}}, SIZELESS).conflicts
+    conflicts = apply_trees({"memory": {"guest": amount}}, WITHOUT_SIZE).conflicts
     assert conflicts == [Conflict((FIELD,), f"{FIELD} '{Quantity(amount)}': must be greater than 0")]
 
 
 def test_overcommit_applies_to_the_vms_own_memory() -> None:
-    domain = shape_domain({"memory": {"guest": "4Gi"}}, {"cpu": None, "memory": {"overcommitPercent": 25}})
+    domain = apply_to_domain({"memory": {"guest": "4Gi"}}, {"cpu": None, "memory": {"overcommitPercent": 25}})
     assert domain["memory"] == {"guest": "4Gi"}
     assert domain["resources"] == {"requests": {"memory": "3Gi"}}
 
 
 def test_overcommit_keeps_the_vms_own_request() -> None:
     domain = {"memory": {"guest": "4Gi"}, "resources": {"requests": {"memory": "2Gi"}}}
-    shaped = shape_domain(domain, {"cpu": None, "memory": {"overcommitPercent": 25}})
+    shaped = apply_to_domain(domain, {"cpu": None, "memory": {"overcommitPercent": 25}})
     assert shaped["resources"] == {"requests": {"memory": "2Gi"}}
 
 
 def test_hugepages_and_maximum_apply_to_the_vms_own_memory() -> None:
     given = {"hugepages": {"pageSize": "2Mi"}, "maxGuest": "8Gi"}
-    domain = shape_domain({"memory": {"guest": "4Gi"}}, {"cpu": None, "memory": given})
+    domain = apply_to_domain({"memory": {"guest": "4Gi"}}, {"cpu": None, "memory": given})
     assert domain == {"devices": {}, "memory": {"guest": "4Gi", **given}}
 
 

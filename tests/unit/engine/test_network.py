@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree, build_spec
-from tests.support.shaping import shape_domain
+from tests.support.engine import apply_to_domain
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
@@ -93,7 +93,7 @@ def test_unusable_default_binding_is_a_conflict(configuration: Tree, words: str)
 )
 def test_an_interface_with_a_binding_keeps_it(binding: Tree) -> None:
     interfaces = [{"name": "lan", **binding}]
-    domain = shape_domain({"devices": {"interfaces": interfaces}}, preference=MASQUERADE, networks=POD)
+    domain = apply_to_domain({"devices": {"interfaces": interfaces}}, preference=MASQUERADE, networks=POD)
     assert domain["devices"]["interfaces"] == interfaces
 
 
@@ -109,14 +109,14 @@ def test_an_interface_with_a_binding_keeps_it(binding: Tree) -> None:
     ids=["pod", "none", "another pod network", "multus", "the first of the name counts"],
 )
 def test_preferred_masquerade_is_for_the_pod_network(networks: list[Tree] | None, masqueraded: bool) -> None:
-    domain = shape_domain({"devices": {"interfaces": [{"name": "lan"}]}}, preference=MASQUERADE, networks=networks)
+    domain = apply_to_domain({"devices": {"interfaces": [{"name": "lan"}]}}, preference=MASQUERADE, networks=networks)
     assert domain["devices"]["interfaces"] == [{"name": "lan", "masquerade": {}} if masqueraded else {"name": "lan"}]
 
 
 def test_the_preferred_model_goes_to_every_interface_that_names_none() -> None:
     interfaces = [{"name": "a", "sriov": {}}, {"name": "b", "model": "e1000"}, {"name": "c", "model": ""}]
     preference = {"devices": {"preferredInterfaceModel": "virtio"}}
-    domain = shape_domain({"devices": {"interfaces": interfaces}}, preference=preference)
+    domain = apply_to_domain({"devices": {"interfaces": interfaces}}, preference=preference)
     assert domain["devices"]["interfaces"] == [
         {"name": "a", "sriov": {}, "model": "virtio"},
         {"name": "b", "model": "e1000"},

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree
-from tests.support.shaping import list_clashes, shape_domain
+from tests.support.engine import apply_to_domain, list_conflicts
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from tests.support.shaping import list_clashes, shape_domain
 )
 def test_only_pool_sizes_conflict(own: Tree, given: Tree | None, clashes: bool) -> None:
     expected = ["domain.ioThreads.supplementalPoolThreadCount"] if clashes else []
-    assert list_clashes({"ioThreads": own}, {"ioThreads": given}) == expected
+    assert list_conflicts({"ioThreads": own}, {"ioThreads": given}) == expected
 
 
 def test_all_fields_set_by_both_are_reported() -> None:
@@ -26,7 +26,7 @@ def test_all_fields_set_by_both_are_reported() -> None:
         "ioThreadsPolicy": "auto",
         "launchSecurity": {"tdx": {}},
     }
-    assert list_clashes(both, both) == [
+    assert list_conflicts(both, both) == [
         "domain.ioThreads.supplementalPoolThreadCount",
         "domain.ioThreadsPolicy",
         "domain.launchSecurity",
@@ -41,7 +41,7 @@ def test_all_fields_set_by_both_are_reported() -> None:
     ],
 )
 def test_pool_without_a_size_keeps_the_vms_own(given: Tree, result: Tree) -> None:
-    domain = shape_domain({"ioThreads": {"supplementalPoolThreadCount": 1}}, {"ioThreads": given})
+    domain = apply_to_domain({"ioThreads": {"supplementalPoolThreadCount": 1}}, {"ioThreads": given})
     assert domain["ioThreads"] == result
 
 
@@ -50,9 +50,9 @@ def test_pool_without_a_size_keeps_the_vms_own(given: Tree, result: Tree) -> Non
     [("ioThreadsPolicy", "auto"), ("launchSecurity", {"tdx": {}})],
 )
 def test_fields_unset_in_the_instance_type_are_kept(field: str, own: object) -> None:
-    assert shape_domain({field: own}, {})[field] == own
+    assert apply_to_domain({field: own}, {})[field] == own
 
 
 def test_the_instance_types_launch_security_beats_the_preferred_one() -> None:
-    domain = shape_domain(None, {"launchSecurity": {"tdx": {}}}, {"preferredLaunchSecurity": {"snp": {}}})
+    domain = apply_to_domain(None, {"launchSecurity": {"tdx": {}}}, {"preferredLaunchSecurity": {"snp": {}}})
     assert domain["launchSecurity"] == {"tdx": {}}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from lxml.etree import RelaxNG, parse
-from tests.support.driver import SCHEMA, Driver, find_absence, open_driver
+from tests.support.libvirtdriver import SCHEMA, Driver, find_missing, open_driver
 
 
 @pytest.fixture(scope="session")
@@ -16,7 +16,7 @@ def schema() -> RelaxNG:
 
 @pytest.fixture(scope="session")
 def driver() -> Iterator[Driver]:
-    absence = find_absence()
+    absence = find_missing()
     if absence:
         pytest.skip(absence)
     with open_driver() as driver:

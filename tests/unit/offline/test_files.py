@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.support.manifests import write
+from tests.support.manifests import write_manifest
 
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -53,42 +53,44 @@ def problems(loaded: Loaded) -> list[str]:
 
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
 def test_every_object_of_a_file_is_read(suffix: str) -> None:
-    path = write(f"all.{suffix}", build_vm("a"), build_type("b"), build_vm("c"))
+    path = write_manifest(f"all.{suffix}", build_vm("a"), build_type("b"), build_vm("c"))
     assert names(load([path])) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("kind", ["List", "VirtualMachineList"])
 def test_the_items_of_a_list_are_objects_of_their_own(kind: str) -> None:
     api_version = "v1" if kind == "List" else "kubevirt.io/v1"
-    path = write("list.yaml", {"apiVersion": api_version, "kind": kind, "items": [build_vm("a"), build_vm("b")]})
+    path = write_manifest(
+        "list.yaml", {"apiVersion": api_version, "kind": kind, "items": [build_vm("a"), build_vm("b")]}
+    )
     loaded = load([path])
     assert names(loaded) == ["a", "b"]
     assert loaded.entries[1].place == "list.yaml:14:3"
 
 
 def test_an_entry_has_the_struct_and_the_place_of_its_document() -> None:
-    entry = load([write("vms.yaml", build_vm("a"), build_vm("b"))]).entries[1]
+    entry = load([write_manifest("vms.yaml", build_vm("a"), build_vm("b"))]).entries[1]
     assert isinstance(entry.object, VirtualMachine)
     assert (entry.place, entry.document.position("spec.runStrategy")) == ("vms.yaml:12:1", (17, 3))
 
 
 def test_a_folder_is_read_with_all_that_is_below_it() -> None:
-    write("all/z.yaml", build_vm("z"))
-    write("all/deep/er/low.yml", build_vm("low"))
-    write("all/a.json", build_vm("a"))
-    write("all/notes.txt", build_vm("notes"))
-    write("all/.git/hidden.yaml", build_vm("hidden"))
+    write_manifest("all/z.yaml", build_vm("z"))
+    write_manifest("all/deep/er/low.yml", build_vm("low"))
+    write_manifest("all/a.json", build_vm("a"))
+    write_manifest("all/notes.txt", build_vm("notes"))
+    write_manifest("all/.git/hidden.yaml", build_vm("hidden"))
     loaded = load(["all/"])
     assert names(loaded) == ["a", "z", "low"]
     assert [entry.document.source for entry in loaded.entries] == ["all/a.json", "all/z.yaml", "all/deep/er/low.yml"]
 
 
 def test_a_file_may_have_any_name_when_it_is_named_itself() -> None:
-    assert names(load([write("vm.txt", build_vm())])) == ["web"]
+    assert names(load([write_manifest("vm.txt", build_vm())])) == ["web"]
 
 
 def test_a_file_named_twice_is_read_once() -> None:
-    write("all/vm.yaml", build_vm())
+    write_manifest("all/vm.yaml", build_vm())
     assert names(load(["all/vm.yaml", "all", "./all/../all/vm.yaml"])) == ["web"]
 
 
@@ -103,7 +105,7 @@ def test_standard_input_is_a_file_named_dash(monkeypatch: pytest.MonkeyPatch) ->
 def test_fields_of_a_newer_release_are_kept_and_told() -> None:
     vm = build_vm(newThing={"a": 1})
     vm["spec"]["template"]["spec"]["domain"]["devices"]["disks"] = [{"name": "root", "shiny": True}]
-    entry = load([write("vm.yaml", vm)]).entries[0]
+    entry = load([write_manifest("vm.yaml", vm)]).entries[0]
     assert [(field.at, field.value) for field in entry.unknown] == [
         (("spec", "template", "spec", "domain", "devices", "disks", 0, "shiny"), True),
         (("spec", "newThing"), {"a": 1}),
@@ -115,7 +117,7 @@ def test_fields_of_a_newer_release_are_kept_and_told() -> None:
 
 
 def test_what_has_nothing_to_do_with_vms_is_set_aside_unread() -> None:
-    loaded = load([write("all.yaml", KUSTOMIZATION, build_vm(), DEPLOYMENT)])
+    loaded = load([write_manifest("all.yaml", KUSTOMIZATION, build_vm(), DEPLOYMENT)])
     assert names(loaded) == ["web"]
     assert [document.tree for document in loaded.skipped] == [KUSTOMIZATION, DEPLOYMENT]
 
@@ -124,13 +126,13 @@ def test_the_caller_chooses_the_kinds() -> None:
     def is_type(kind: Kind) -> bool:
         return kind.group == "instancetype.kubevirt.io"
 
-    path = write("all.yaml", build_vm(typo={}), build_type(), {**build_vm(), "apiVersion": "kubevirt.io/v7"})
+    path = write_manifest("all.yaml", build_vm(typo={}), build_type(), {**build_vm(), "apiVersion": "kubevirt.io/v7"})
     assert names(load([path], is_type)) == ["small"]
 
 
 @pytest.mark.parametrize("tree", [{"replicas": 3}, [1, 2], "text"], ids=["no kind", "a list", "a word"])
 def test_what_is_no_object_is_passed_over_in_a_folder_only(tree: Any) -> None:
-    write("all/values.yaml", tree)
+    write_manifest("all/values.yaml", tree)
     assert problems(load(["all"])) == []
     assert problems(load(["all/values.yaml"])) != []
 
@@ -176,13 +178,13 @@ def test_what_cannot_be_read_is_told_with_its_place(content: bytes, problem: str
     ],
 )
 def test_mistakes_in_objects_are_told_with_their_place(tree: Tree, problem: str) -> None:
-    write("all/f.yaml", tree)
+    write_manifest("all/f.yaml", tree)
     assert [line.removeprefix("all/") for line in problems(load(["all"]))] == [problem]
 
 
 def test_all_mistakes_of_all_files_are_told_at_once() -> None:
     Path("bad.yaml").write_text("a: b: c\n")
-    write("types.yaml", build_type("a", guest="x"), build_type("b"), build_type("c", guest=-1))
+    write_manifest("types.yaml", build_type("a", guest="x"), build_type("b"), build_type("c", guest=-1))
     loaded = load(["bad.yaml", "missing.yaml", "types.yaml"])
     assert [entry.object.metadata.name for entry in loaded.entries] == ["b"]
     with pytest.raises(FilesError) as refusal:
@@ -205,13 +207,13 @@ def test_a_mistake_in_one_document_does_not_hide_the_next() -> None:
 
 
 def test_an_empty_path_is_no_folder() -> None:
-    write("vm.yaml", build_vm())
+    write_manifest("vm.yaml", build_vm())
     assert problems(load([""])) == [": cannot be read: Is a directory"]
 
 
 def test_an_object_that_stands_twice_in_different_words_is_found() -> None:
-    write("a.yaml", build_type("small"), build_type("same"))
-    write("b.yaml", build_type("same"), build_type("small", guest=4))
+    write_manifest("a.yaml", build_type("small"), build_type("same"))
+    write_manifest("b.yaml", build_type("same"), build_type("small", guest=4))
     (duplicate,) = find_duplicates(load(["a.yaml", "b.yaml"]).entries)
     assert str(duplicate) == (
         'b.yaml:12:3: metadata.name: VirtualMachineClusterInstancetype "small" stands in a.yaml:1:1 too, '
@@ -229,5 +231,5 @@ def test_an_object_that_stands_twice_in_different_words_is_found() -> None:
     ids=["other namespaces", "no names", "other names"],
 )
 def test_objects_that_only_look_alike_are_no_duplicates(first: Tree, second: Tree) -> None:
-    path = write("vms.yaml", {**build_vm(), "metadata": first}, {**build_vm(), "metadata": second})
+    path = write_manifest("vms.yaml", {**build_vm(), "metadata": first}, {**build_vm(), "metadata": second})
     assert list(find_duplicates(load([path]).entries)) == []

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.support.access import ADMIN, BOB, build_binding, build_role, build_rule
+from tests.support.rbac import ADMIN, BOB, build_binding, build_role, build_rule
 
 from virtshape.api.kinds import find_kind
 from virtshape.api.status import StatusError

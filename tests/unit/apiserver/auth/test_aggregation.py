@@ -1,5 +1,5 @@
 import pytest
-from tests.support.access import BOB, build_binding, build_gathering, build_role, build_rule, want
+from tests.support.rbac import BOB, build_aggregated_role, build_attributes, build_binding, build_role, build_rule
 
 from virtshape.api.codec import from_tree
 from virtshape.api.rbac import PolicyRule
@@ -12,21 +12,21 @@ READER = build_rule("get", "virtualmachines")
 def test_a_gathering_role_has_the_rules_of_those_it_selects_and_of_those_they_select() -> None:
     authorizer = Authorizer(
         [
-            build_gathering("r", "to-r"),
-            build_gathering("middle", "to-middle", **{"to-r": "true"}),
+            build_aggregated_role("r", "to-r"),
+            build_aggregated_role("middle", "to-middle", **{"to-r": "true"}),
             build_role(READER, name="leaf", labels={"to-middle": "true"}),
             build_binding("User/bob"),
         ]
     )
-    assert authorizer.authorize(BOB, want("get")).allowed
+    assert authorizer.authorize(BOB, build_attributes("get")).allowed
     authorizer.update("ClusterRole", "", "leaf", None)
-    assert not authorizer.authorize(BOB, want("get")).allowed
+    assert not authorizer.authorize(BOB, build_attributes("get")).allowed
 
 
 def test_roles_that_gather_one_another_end_up_with_the_rules_of_all() -> None:
     roles = [
-        build_gathering("a", "to-a", **{"to-b": "true"}),
-        build_gathering("b", "to-b", **{"to-a": "true"}),
+        build_aggregated_role("a", "to-a", **{"to-b": "true"}),
+        build_aggregated_role("b", "to-b", **{"to-a": "true"}),
         build_role(READER, name="c", labels={"to-b": "true"}),
     ]
     by_name = {role.metadata.name: role for role in roles}

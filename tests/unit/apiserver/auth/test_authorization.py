@@ -1,33 +1,64 @@
 import pytest
-from tests.support.access import ADMIN, BOB, RBAC, ROBOT, Tree, build_binding, build_role, build_rule, may, want
+from tests.support.rbac import (
+    ADMIN,
+    BOB,
+    RBAC,
+    ROBOT,
+    Tree,
+    build_attributes,
+    build_binding,
+    build_role,
+    build_rule,
+    is_allowed,
+)
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.authorization import AccessObject, Attributes, Authorizer
 
 RULES: dict[str, tuple[Tree, Attributes, bool]] = {
-    "the verb": (build_rule("get", "virtualmachines"), want("get"), True),
-    "another verb": (build_rule("get", "virtualmachines"), want("list"), False),
-    "all verbs": (build_rule("*", "virtualmachines"), want("anything"), True),
-    "another resource": (build_rule("get", "virtualmachineinstances"), want("get"), False),
-    "all resources": (build_rule("get", "*"), want("get"), True),
-    "another group": (build_rule("get", "virtualmachines", "x.io"), want("get"), False),
-    "the core group": (build_rule("get", "virtualmachines", ""), want("get"), False),
-    "all groups": (build_rule("get", "virtualmachines", "*"), want("get"), True),
-    "a subresource": (build_rule("get", "virtualmachines/status"), want("get", "virtualmachines/status"), True),
+    "the verb": (build_rule("get", "virtualmachines"), build_attributes("get"), True),
+    "another verb": (build_rule("get", "virtualmachines"), build_attributes("list"), False),
+    "all verbs": (build_rule("*", "virtualmachines"), build_attributes("anything"), True),
+    "another resource": (build_rule("get", "virtualmachineinstances"), build_attributes("get"), False),
+    "all resources": (build_rule("get", "*"), build_attributes("get"), True),
+    "another group": (build_rule("get", "virtualmachines", "x.io"), build_attributes("get"), False),
+    "the core group": (build_rule("get", "virtualmachines", ""), build_attributes("get"), False),
+    "all groups": (build_rule("get", "virtualmachines", "*"), build_attributes("get"), True),
+    "a subresource": (
+        build_rule("get", "virtualmachines/status"),
+        build_attributes("get", "virtualmachines/status"),
+        True,
+    ),
     "a subresource is not in its resource": (
         build_rule("get", "virtualmachines"),
-        want("get", "virtualmachines/status"),
+        build_attributes("get", "virtualmachines/status"),
         False,
     ),
-    "a resource is not in its subresource": (build_rule("get", "virtualmachines/status"), want("get"), False),
-    "a subresource of all": (build_rule("get", "*/scale"), want("get", "virtualmachines/scale"), True),
-    "another subresource of all": (build_rule("get", "*/scale"), want("get", "virtualmachines/status"), False),
-    "a subresource of all is no resource": (build_rule("get", "*/scale"), want("get"), False),
-    "all resources and their subresources": (build_rule("get", "*"), want("get", "virtualmachines/status"), True),
-    "the name": (build_rule("get", "virtualmachines", resourceNames=["x"]), want("get", name="x"), True),
-    "another name": (build_rule("get", "virtualmachines", resourceNames=["x"]), want("get", name="y"), False),
-    "no name": (build_rule("list", "virtualmachines", resourceNames=["x"]), want("list"), False),
+    "a resource is not in its subresource": (
+        build_rule("get", "virtualmachines/status"),
+        build_attributes("get"),
+        False,
+    ),
+    "a subresource of all": (build_rule("get", "*/scale"), build_attributes("get", "virtualmachines/scale"), True),
+    "another subresource of all": (
+        build_rule("get", "*/scale"),
+        build_attributes("get", "virtualmachines/status"),
+        False,
+    ),
+    "a subresource of all is no resource": (build_rule("get", "*/scale"), build_attributes("get"), False),
+    "all resources and their subresources": (
+        build_rule("get", "*"),
+        build_attributes("get", "virtualmachines/status"),
+        True,
+    ),
+    "the name": (build_rule("get", "virtualmachines", resourceNames=["x"]), build_attributes("get", name="x"), True),
+    "another name": (
+        build_rule("get", "virtualmachines", resourceNames=["x"]),
+        build_attributes("get", name="y"),
+        False,
+    ),
+    "no name": (build_rule("list", "virtualmachines", resourceNames=["x"]), build_attributes("list"), False),
     "the path": (build_rule("get", nonResourceURLs=["/healthz"]), Attributes("get", path="/healthz"), True),
     "a path below": (build_rule("get", nonResourceURLs=["/healthz"]), Attributes("get", path="/healthz/x"), False),
     "paths by a star": (build_rule("get", nonResourceURLs=["/api/*"]), Attributes("get", path="/api/v1"), True),
@@ -35,13 +66,13 @@ RULES: dict[str, tuple[Tree, Attributes, bool]] = {
     "all paths": (build_rule("*", nonResourceURLs=["*"]), Attributes("post", path="/x"), True),
     "a star within is no pattern": (build_rule("get", nonResourceURLs=["/a*c"]), Attributes("get", path="/abc"), False),
     "a rule on resources is none on paths": (build_rule("*", "*", "*"), Attributes("get", path="/x"), False),
-    "a rule on paths is none on resources": (build_rule("*", nonResourceURLs=["*"]), want("get"), False),
+    "a rule on paths is none on resources": (build_rule("*", nonResourceURLs=["*"]), build_attributes("get"), False),
 }
 
 
 @pytest.mark.parametrize(("rule", "wanted", "allowed"), RULES.values(), ids=RULES.keys())
 def test_a_rule_permits_what_it_says(rule: Tree, wanted: Attributes, allowed: bool) -> None:
-    assert may(BOB, wanted, build_role(rule), build_binding("User/bob")) is allowed
+    assert is_allowed(BOB, wanted, build_role(rule), build_binding("User/bob")) is allowed
 
 
 READER = build_rule("get", "virtualmachines")
@@ -64,26 +95,33 @@ SUBJECTS: dict[str, tuple[User, str, str, bool]] = {
 
 @pytest.mark.parametrize(("user", "subject", "namespace", "allowed"), SUBJECTS.values(), ids=SUBJECTS.keys())
 def test_a_binding_speaks_for_its_subjects(user: User, subject: str, namespace: str, allowed: bool) -> None:
-    assert may(user, want("get"), build_role(READER), build_binding(subject, namespace=namespace or None)) is allowed
+    assert (
+        is_allowed(
+            user, build_attributes("get"), build_role(READER), build_binding(subject, namespace=namespace or None)
+        )
+        is allowed
+    )
 
 
 def test_a_role_counts_in_its_namespace_alone() -> None:
     role = build_role(READER, namespace="prod")
-    assert may(BOB, want("get"), role, build_binding("User/bob", "Role/r", "prod"))
-    assert not may(BOB, want("get", namespace="test"), role, build_binding("User/bob", "Role/r", "test"))
+    assert is_allowed(BOB, build_attributes("get"), role, build_binding("User/bob", "Role/r", "prod"))
+    assert not is_allowed(
+        BOB, build_attributes("get", namespace="test"), role, build_binding("User/bob", "Role/r", "test")
+    )
 
 
 def test_a_binding_in_a_namespace_permits_nothing_cluster_wide() -> None:
     objects = build_role(build_rule("*", "*", "*")), build_binding("User/bob", namespace="prod")
-    assert not may(BOB, want("list", namespace=""), *objects)
-    assert not may(BOB, Attributes("get", path="/healthz"), *objects)
+    assert not is_allowed(BOB, build_attributes("list", namespace=""), *objects)
+    assert not is_allowed(BOB, Attributes("get", path="/healthz"), *objects)
 
 
 def test_masters_may_do_everything_without_any_role() -> None:
     authorizer = Authorizer()
-    assert authorizer.authorize(ADMIN, want("get")).allowed
+    assert authorizer.authorize(ADMIN, build_attributes("get")).allowed
     assert authorizer.authorize(ADMIN, Attributes("get", path="/x")).allowed
-    assert not authorizer.authorize(BOB, want("get")).allowed
+    assert not authorizer.authorize(BOB, build_attributes("get")).allowed
 
 
 REASONS = {
@@ -103,20 +141,20 @@ REASONS = {
 
 @pytest.mark.parametrize(("user", "binding", "words"), REASONS.values(), ids=REASONS.keys())
 def test_a_permission_says_what_it_comes_from(user: User, binding: AccessObject, words: str) -> None:
-    decision = Authorizer([build_role(READER), binding]).authorize(user, want("get"))
+    decision = Authorizer([build_role(READER), binding]).authorize(user, build_attributes("get"))
     assert decision == (True, f"RBAC: allowed by {words}")
 
 
 FORBIDDEN: dict[str, tuple[Attributes, str]] = {
     "object": (
-        want("get", namespace="ns", name="x"),
+        build_attributes("get", namespace="ns", name="x"),
         (
             'virtualmachines.kubevirt.io "x" is forbidden: User "bob" cannot get resource "virtualmachines" '
             'in API group "kubevirt.io" in the namespace "ns"'
         ),
     ),
     "list": (
-        want("list"),
+        build_attributes("list"),
         (
             'virtualmachines.kubevirt.io is forbidden: User "bob" cannot list resource "virtualmachines" '
             'in API group "kubevirt.io" in the namespace "prod"'
@@ -127,7 +165,7 @@ FORBIDDEN: dict[str, tuple[Attributes, str]] = {
         'nodes is forbidden: User "bob" cannot list resource "nodes" in API group "" at the cluster scope',
     ),
     "subresource": (
-        want("update", "virtualmachines/status", name="x"),
+        build_attributes("update", "virtualmachines/status", name="x"),
         (
             'virtualmachines.kubevirt.io "x" is forbidden: User "bob" cannot update resource "virtualmachines/status" '
             'in API group "kubevirt.io" in the namespace "prod"'
@@ -148,7 +186,7 @@ def test_a_refusal_reads_as_users_of_kubectl_know_it(wanted: Attributes, message
 
 def test_a_binding_to_a_role_that_is_not_there_is_named_in_the_refusal() -> None:
     with pytest.raises(StatusError, match=f'"prod": RBAC: clusterrole.{RBAC} "r" not found$'):
-        Authorizer([build_binding("User/bob")]).require(BOB, want("get"))
+        Authorizer([build_binding("User/bob")]).require(BOB, build_attributes("get"))
 
 
 def test_changes_of_roles_and_bindings_count_at_once() -> None:
@@ -157,7 +195,7 @@ def test_changes_of_roles_and_bindings_count_at_once() -> None:
 
     def change(kind: str, name: str, item: AccessObject | None) -> None:
         authorizer.update(kind, "", name, item)
-        answers.append(authorizer.authorize(BOB, want("get")).allowed)
+        answers.append(authorizer.authorize(BOB, build_attributes("get")).allowed)
 
     change("ClusterRoleBinding", "b", build_binding("User/bob"))
     change("ClusterRole", "r", build_role(READER))
@@ -175,5 +213,5 @@ def test_bindings_of_one_name_in_two_namespaces_are_two() -> None:
     bindings = [build_binding("User/bob", namespace=namespace) for namespace in ("prod", "test")]
     authorizer = Authorizer([build_role(READER), *bindings])
     authorizer.update("RoleBinding", "test", "b", None)
-    assert authorizer.authorize(BOB, want("get")).allowed
-    assert not authorizer.authorize(BOB, want("get", namespace="test")).allowed
+    assert authorizer.authorize(BOB, build_attributes("get")).allowed
+    assert not authorizer.authorize(BOB, build_attributes("get", namespace="test")).allowed

@@ -1,13 +1,13 @@
 import pytest
-from tests.support.access import BOB, RBAC, build_binding, may, want
+from tests.support.rbac import BOB, RBAC, build_attributes, build_binding, is_allowed
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.apiserver.auth.authorization import Attributes
 from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 
 BUILT_IN: dict[str, tuple[str, Attributes, bool]] = {
-    "view sees machines": ("view", want("list"), True),
-    "view changes nothing": ("view", want("update"), False),
+    "view sees machines": ("view", build_attributes("list"), True),
+    "view changes nothing": ("view", build_attributes("update"), False),
     "view starts nothing": (
         "view",
         Attributes("update", "subresources.kubevirt.io", "virtualmachines", "start", "prod"),
@@ -19,8 +19,8 @@ BUILT_IN: dict[str, tuple[str, Attributes, bool]] = {
         Attributes("update", "subresources.kubevirt.io", "virtualmachines", "start", "prod"),
         True,
     ),
-    "edit makes machines": ("edit", want("create"), True),
-    "edit sees machines": ("edit", want("watch"), True),
+    "edit makes machines": ("edit", build_attributes("create"), True),
+    "edit sees machines": ("edit", build_attributes("watch"), True),
     "edit makes disks": ("edit", Attributes("create", "cdi.kubevirt.io", "datavolumes", "", "prod"), True),
     "edit uploads to disks": (
         "edit",
@@ -34,17 +34,17 @@ BUILT_IN: dict[str, tuple[str, Attributes, bool]] = {
     ),
     "edit gives out no roles": ("edit", Attributes("create", RBAC, "rolebindings", "", "prod"), False),
     "edit makes tokens": ("edit", Attributes("create", "", "serviceaccounts", "token", "prod"), True),
-    "admin deletes all machines": ("admin", want("deletecollection"), True),
+    "admin deletes all machines": ("admin", build_attributes("deletecollection"), True),
     "admin gives out roles": ("admin", Attributes("create", RBAC, "rolebindings", "", "prod"), True),
     "admin changes no namespace": ("admin", Attributes("update", "", "namespaces", "", "prod", "prod"), False),
-    "admin is of one namespace": ("admin", want("list", namespace="test"), False),
+    "admin is of one namespace": ("admin", build_attributes("list", namespace="test"), False),
 }
 
 
 @pytest.mark.parametrize(("role", "wanted", "allowed"), BUILT_IN.values(), ids=BUILT_IN.keys())
 def test_built_in_roles_in_a_namespace(role: str, wanted: Attributes, allowed: bool) -> None:
     binding = build_binding("User/bob", f"ClusterRole/{role}", "prod")
-    assert may(BOB, wanted, *build_roles(), *build_bindings(), binding) is allowed
+    assert is_allowed(BOB, wanted, *build_roles(), *build_bindings(), binding) is allowed
 
 
 EVERYONE: dict[str, tuple[Attributes, bool]] = {
@@ -70,13 +70,13 @@ EVERYONE: dict[str, tuple[Attributes, bool]] = {
 
 @pytest.mark.parametrize(("wanted", "allowed"), EVERYONE.values(), ids=EVERYONE.keys())
 def test_what_everyone_may(wanted: Attributes, allowed: bool) -> None:
-    assert may(BOB, wanted, *build_roles(), *build_bindings()) is allowed
+    assert is_allowed(BOB, wanted, *build_roles(), *build_bindings()) is allowed
 
 
 def test_cluster_admin_may_do_everything() -> None:
     objects = *build_roles(), build_binding("User/bob", "ClusterRole/cluster-admin")
-    assert may(BOB, Attributes("anything", "x.io", "things", "part"), *objects)
-    assert may(BOB, Attributes("anything", path="/x"), *objects)
+    assert is_allowed(BOB, Attributes("anything", "x.io", "things", "part"), *objects)
+    assert is_allowed(BOB, Attributes("anything", path="/x"), *objects)
 
 
 def test_built_in_roles_survive_being_written_and_read() -> None:

@@ -1,5 +1,5 @@
 import pytest
-from tests.support.access import ADMIN, BOB, RBAC, Tree, build_binding, build_gathering, build_role, build_rule
+from tests.support.rbac import ADMIN, BOB, RBAC, Tree, build_aggregated_role, build_binding, build_role, build_rule
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authorization import Authorizer
@@ -79,7 +79,7 @@ def test_who_may_escalate_writes_any_role() -> None:
 
 
 def test_only_who_may_do_everything_lets_a_role_gather_others() -> None:
-    role = build_gathering("new", "x")
+    role = build_aggregated_role("new", "x")
     with pytest.raises(StatusError, match="must have cluster-admin privileges to use the aggregationRule"):
         check_role(BOB, Authorizer(GRANTOR), role)
     everything = [*build_roles(), build_binding("User/bob", "ClusterRole/cluster-admin")]

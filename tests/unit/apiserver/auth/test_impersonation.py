@@ -1,5 +1,5 @@
 import pytest
-from tests.support.access import ADMIN, BOB, Tree, build_binding, build_role, build_rule
+from tests.support.rbac import ADMIN, BOB, Tree, build_binding, build_role, build_rule
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User

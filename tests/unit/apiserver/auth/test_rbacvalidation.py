@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.support.access import RBAC, Tree, build_binding, build_gathering, build_role, build_rule
+from tests.support.rbac import RBAC, Tree, build_aggregated_role, build_binding, build_role, build_rule
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.rbac import ClusterRoleBinding
@@ -114,7 +114,7 @@ def test_the_role_of_a_binding_never_changes() -> None:
     assert (cause.field, cause.message.rpartition(": ")[2]) == ("roleRef", "cannot change roleRef")
 
 
-@pytest.mark.parametrize("item", [*build_roles(), *build_bindings(), build_gathering("a", "x")])
+@pytest.mark.parametrize("item", [*build_roles(), *build_bindings(), build_aggregated_role("a", "x")])
 def test_what_is_built_in_has_no_flaw(item: Any) -> None:
     assert complete_access(item) == item
     assert check_access(item) == []

@@ -2,7 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.access import ADMIN, BOB, Tree, build_binding, build_role, build_rule
+from tests.support.rbac import ADMIN, BOB, Tree, build_binding, build_role, build_rule
 
 from virtshape.api import authentication, authorization
 from virtshape.api.codec import from_tree, to_tree

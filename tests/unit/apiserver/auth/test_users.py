@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import pytest
 from cryptography import x509
-from tests.support.access import want
+from tests.support.rbac import build_attributes
 
 from virtshape.api.codec import to_tree
 from virtshape.api.status import StatusError
@@ -109,7 +109,10 @@ def test_a_user_gets_a_role_in_a_namespace_or_everywhere(
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "eve"}],
     }
     authorizer = Authorizer([*build_roles(), binding])
-    allowed = [authorizer.authorize(User("eve"), want("list", namespace=where)).allowed for where in ("prod", "test")]
+    allowed = [
+        authorizer.authorize(User("eve"), build_attributes("list", namespace=where)).allowed
+        for where in ("prod", "test")
+    ]
     assert allowed == [here, elsewhere]
     context = read_kubeconfig(user.kubeconfig)["contexts"][0]["context"]
     assert context["namespace"] == (namespace or "default")

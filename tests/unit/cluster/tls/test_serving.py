@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.support.worlds import opened, run
+from tests.support.systems import open_system, run
 
 from virtshape.api.core.config import Secret
 from virtshape.api.meta import ObjectMeta
@@ -30,11 +30,11 @@ HOSTS = ["localhost"]
 
 def test_several_processes_that_begin_at_once_serve_with_one_certificate(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with opened("in-process", tmp_path) as world:
-            sources = [SecretSource(world.client, "tls", "default", HOSTS) for _ in range(5)]
+        async with open_system("in-process", tmp_path) as system:
+            sources = [SecretSource(system.client, "tls", "default", HOSTS) for _ in range(5)]
             found = await asyncio.gather(*(source.find() for source in sources))
             assert len(set(map(repr, found))) == 1
-            secret = await world.client.get(Secret, "tls", "default")
+            secret = await system.client.get(Secret, "tls", "default")
             assert sorted(secret.data or {}) == ["ca.crt", "ca.key", "tls.crt", "tls.key"]
 
     run(scenario())
@@ -42,13 +42,13 @@ def test_several_processes_that_begin_at_once_serve_with_one_certificate(tmp_pat
 
 def test_an_empty_secret_is_filled_and_what_else_it_holds_is_kept(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with opened("in-process", tmp_path) as world:
-            await world.client.create(
+        async with open_system("in-process", tmp_path) as system:
+            await system.client.create(
                 Secret(api_version="v1", kind="Secret", metadata=_named("tls"), data={"x": "eQ=="})
             )
-            found = await SecretSource(world.client, "tls", "default", HOSTS).find()
+            found = await SecretSource(system.client, "tls", "default", HOSTS).find()
             assert found.authority
-            secret = await world.client.get(Secret, "tls", "default")
+            secret = await system.client.get(Secret, "tls", "default")
             assert (secret.data or {})["x"] == "eQ=="
 
     run(scenario())
@@ -207,9 +207,9 @@ def _named(name: str) -> ObjectMeta:
 
 def test_the_clock_decides_when_to_renew(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with opened("in-process", tmp_path) as world:
-            first = await SecretSource(world.client, "tls", "default", HOSTS).find()
-            late = SecretSource(world.client, "tls", "default", HOSTS, lambda: datetime(2035, 1, 1, tzinfo=UTC))
+        async with open_system("in-process", tmp_path) as system:
+            first = await SecretSource(system.client, "tls", "default", HOSTS).find()
+            late = SecretSource(system.client, "tls", "default", HOSTS, lambda: datetime(2035, 1, 1, tzinfo=UTC))
             second = await late.find()
             assert second.certificate != first.certificate
             assert (await late.find()) == second

@@ -17,13 +17,13 @@ def build_pod(
     state: Tree | None = None,
     ready: bool = False,
     conditions: list[Tree] | None = None,
-    going: bool = False,
+    is_deleting: bool = False,
     annotations: dict[str, str] | None = None,
     **status: Any,
 ) -> Pod:
     """The pod of an instance; `state` is that of its container."""
     metadata: Tree = {"name": "virt-launcher-vm1-1", "namespace": "default", "uid": "p1", "annotations": annotations}
-    if going:
+    if is_deleting:
         metadata["deletionTimestamp"] = "2027-01-15T07:59:00Z"
     container = {"name": "compute", "image": "i", "imageID": "", "ready": ready, "restartCount": 0, "state": state}
     tree = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.support.build import Tree
-from tests.support.lives import build_vmi
+from tests.support.instances import build_vmi
 
 from virtshape.api.codec import decode, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

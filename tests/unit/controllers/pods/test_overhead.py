@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.support.lives import build_vmi
+from tests.support.instances import build_vmi
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.support.build import Tree
-from tests.support.lives import build_vmi
+from tests.support.instances import build_vmi
 from tests.unit.controllers.pods.build import READY, RUNNING, build_pod, ended, waiting
 
 from virtshape.api.core.podspec import Pod
@@ -59,7 +59,7 @@ STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
         ("running", "", "", "node n1 does not answer"),
     ),
     "on its way out": (
-        build_pod("Running", node="n1", state=RUNNING, ready=True, going=True),
+        build_pod("Running", node="n1", state=RUNNING, ready=True, is_deleting=True),
         UP,
         ("running", "", "", "the guest's pod is being deleted"),
     ),
@@ -74,7 +74,7 @@ STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
         ("failed", "Evicted", "pod virt-launcher-vm1-1 was evicted: drained", ""),
     ),
     "shut down since it was deleted": (
-        build_pod("Succeeded", node="n1", state=ended(0), going=True),
+        build_pod("Succeeded", node="n1", state=ended(0), is_deleting=True),
         UP,
         ("failed", "PodDeleted", "pod virt-launcher-vm1-1 was deleted", ""),
     ),
@@ -116,7 +116,7 @@ def test_a_guest_is(pod: Pod, vmi: VirtualMachineInstance, told: tuple[str, ...]
 GONE: dict[str, tuple[Pod | None, tuple[str, str, str]]] = {
     "unseen": (None, ("failed", "PodLost", "the guest's pod is gone")),
     "deleted": (
-        build_pod("Running", node="n1", state=RUNNING, ready=True, going=True),
+        build_pod("Running", node="n1", state=RUNNING, ready=True, is_deleting=True),
         ("failed", "PodDeleted", "pod virt-launcher-vm1-1 was deleted"),
     ),
     "deleted without time to end": (
@@ -124,7 +124,7 @@ GONE: dict[str, tuple[Pod | None, tuple[str, str, str]]] = {
         ("failed", "PodDeleted", "pod virt-launcher-vm1-1 was deleted"),
     ),
     "evicted": (
-        build_pod("Running", node="n1", state=RUNNING, ready=True, going=True, conditions=[EVICTED]),
+        build_pod("Running", node="n1", state=RUNNING, ready=True, is_deleting=True, conditions=[EVICTED]),
         ("failed", "Evicted", "pod virt-launcher-vm1-1 was evicted: drained"),
     ),
     "failed before": (

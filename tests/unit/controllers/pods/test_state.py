@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 from tests.support.build import Tree
-from tests.support.lives import build_vmi
+from tests.support.instances import build_vmi
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.worlds import opened, run
+from tests.support.systems import open_system, run
 
 from virtshape.api.coordination import Lease, LeaseSpec
 from virtshape.api.status import StatusError
@@ -114,8 +114,8 @@ async def wait_for_renewal(client: Client) -> None:
 
 def stage(scenario: Callable[[Client, set[str]], Awaitable[None]], directory: Path) -> None:
     async def play() -> None:
-        async with opened("in-process", directory) as world:
-            await scenario(world.client, set())
+        async with open_system("in-process", directory) as system:
+            await scenario(system.client, set())
 
     run(play())
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 import pytest
-from tests.support.worlds import run
+from tests.support.systems import run
 
 from virtshape.api.status import StatusError
 from virtshape.client.errors import UnreachableError

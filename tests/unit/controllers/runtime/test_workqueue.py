@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from tests.support.worlds import run
+from tests.support.systems import run
 
 from virtshape.controllers.runtime.workqueue import Queue
 

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree
-from tests.support.lives import build_vmi
+from tests.support.instances import build_vmi
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.pod import DownwardAPIVolumeFile

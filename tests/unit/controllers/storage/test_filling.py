@@ -1,7 +1,7 @@
 """The status of DataVolumes: phases, progress, conditions, attempts."""
 
 import pytest
-from tests.support.lives import EARLIER, STAMP
+from tests.support.instances import EARLIER, STAMP
 from tests.unit.controllers.storage.build import build_bound, build_claim, build_data_volume
 
 from virtshape.api.cdi import DataVolumeSource

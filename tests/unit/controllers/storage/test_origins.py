@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from tests.support.build import Tree
-from tests.support.knowing import Known
-from tests.support.lives import STAMP, build_vmi
+from tests.support.caches import FakeCache
+from tests.support.instances import STAMP, build_vmi
 from tests.unit.controllers.storage.build import build_bound, build_claim, build_data_volume, build_volume
 
 from virtshape.api.cdi import DataSource, DataSourceSource, DataVolumeSource
@@ -52,7 +52,7 @@ def build_snapshot(status: Tree | None) -> VolumeSnapshot:
 READY = build_snapshot({"readyToUse": True, "boundVolumeSnapshotContentName": "content", "restoreSize": "1Gi"})
 PVC = {"pvc": {"name": "c1", "namespace": "default"}}
 SNAPSHOT = {"snapshot": {"name": "s1", "namespace": "default"}}
-KNOWN = Known(
+KNOWN = FakeCache(
     build_bound(),
     build_volume(claim="c1", uid="u1"),
     READY,
@@ -100,7 +100,7 @@ def test_a_source_that_leads_nowhere_is_told(spec: Tree, trouble: NotYet) -> Non
 
 
 def find(source: Tree, *items: Any) -> Found | NotYet | None:
-    return find_copied(from_tree(source, DataVolumeSource), "default", Known(*items) if items else KNOWN)
+    return find_copied(from_tree(source, DataVolumeSource), "default", FakeCache(*items) if items else KNOWN)
 
 
 def test_claims_and_snapshots_can_be_copied() -> None:
@@ -136,9 +136,9 @@ def test_those_who_may_write_to_a_source_are_named() -> None:
     reading = [{"name": "a", "persistentVolumeClaim": {"claimName": "c1", "readOnly": True}}]
     writer, reader = build_vmi(volumes=volumes), build_vmi(uid="2", name="reader", volumes=reading)
     origin = Copy(Volume("pv-c1", GIB))
-    assert find_writers(origin, Known(*KNOWN.items, writer, reader)) == "VirtualMachineInstance vm1"
-    assert find_writers(origin, Known(*KNOWN.items, reader)) == ""
-    assert find_writers(origin, Known()) == ""
+    assert find_writers(origin, FakeCache(*KNOWN.items, writer, reader)) == "VirtualMachineInstance vm1"
+    assert find_writers(origin, FakeCache(*KNOWN.items, reader)) == ""
+    assert find_writers(origin, FakeCache()) == ""
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_data_source_is_ready_when_what_it_stands_for_is(
     source: Tree, items: list[Any], ready: str, reason: str
 ) -> None:
     asked = build_source("asked", **source)
-    status = describe_data_source(asked, Known(asked, build_source("image", **PVC), *items), STAMP)
+    status = describe_data_source(asked, FakeCache(asked, build_source("image", **PVC), *items), STAMP)
     (condition,) = status.conditions or []
     assert (condition.status, condition.reason, condition.last_transition_time) == (ready, reason, STAMP)
     end = PVC if "dataSource" in source else source

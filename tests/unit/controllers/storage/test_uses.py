@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from tests.support.build import Tree
-from tests.support.knowing import Known
-from tests.support.lives import build_vmi
+from tests.support.caches import FakeCache
+from tests.support.instances import build_vmi
 from tests.unit.controllers.storage.build import build_claim
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -44,7 +44,7 @@ def test_whoever_has_ended_or_was_refused_uses_nothing() -> None:
     ended = build_vmi("Succeeded", uid="2", name="ended", volumes=[CLAIM])
     words = {"type": "Synchronized", "status": "False", "reason": "NotPossibleHere"}
     refused = build_vmi("Scheduled", uid="3", name="refused", volumes=[CLAIM], conditions=[words])
-    users = list_users(Known(running, ended, refused), build_claim())
+    users = list_users(FakeCache(running, ended, refused), build_claim())
     assert users == [running]
     assert name_users(users) == "VirtualMachineInstance running"
 

@@ -1,7 +1,7 @@
 """Volumes made for claims, and what becomes of them."""
 
 import pytest
-from tests.support.lives import EARLIER, STAMP
+from tests.support.instances import EARLIER, STAMP
 from tests.unit.controllers.storage.build import build_bound, build_claim, build_class, build_volume
 
 from virtshape.api.codec import to_tree

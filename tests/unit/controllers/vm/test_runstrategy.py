@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree, build_vm
-from tests.support.lives import EARLIER, LATER, NOW, build_vmi
+from tests.support.instances import EARLIER, LATER, NOW, build_vmi
 
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -16,7 +16,7 @@ STARTING = build_vmi("Pending", "Scheduling")
 RUNNING = build_vmi("Running")
 ENDED = build_vmi("Running", "Succeeded")
 FAILED = build_vmi("Running", "Failed")
-GOING = build_vmi("Running", going=True)
+GOING = build_vmi("Running", is_deleting=True)
 
 
 def requests(*trees: Tree) -> list[VirtualMachineStateChangeRequest]:

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree, build_vm
-from tests.support.lives import LATER, NOW, build_vmi
+from tests.support.instances import LATER, NOW, build_vmi
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.support.build import Tree, build_spec, build_vm
-from tests.support.lives import EARLIER, LATER, NOW, STAMP, build_vmi
+from tests.support.instances import EARLIER, LATER, NOW, STAMP, build_vmi
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -55,7 +55,7 @@ def build_held(reason: str) -> VirtualMachineInstance:
         ({}, {"vmi": build_held("SecretNotFound")}, "Starting"),
         ({}, {"vmi": build_vmi("Running")}, "Running"),
         ({}, {"vmi": build_vmi("Running", conditions=[{"type": "Paused", "status": "True"}])}, "Paused"),
-        ({}, {"vmi": build_vmi("Running", going=True)}, "Stopping"),
+        ({}, {"vmi": build_vmi("Running", is_deleting=True)}, "Stopping"),
         ({"runStrategy": "Manual"}, {"vmi": build_vmi("Succeeded")}, "Stopped"),
         ({"status": FAILING}, {"vmi": build_vmi("Failed")}, "CrashLoopBackOff"),
         ({"status": FAILING}, {}, "CrashLoopBackOff"),

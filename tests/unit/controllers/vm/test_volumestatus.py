@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree, build_vm
-from tests.support.knowing import Known
+from tests.support.caches import FakeCache
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.model import Model
@@ -74,7 +74,7 @@ WAITS: dict[str, tuple[list[Tree], list[Model], Trouble | None]] = {
 @pytest.mark.parametrize(("volumes", "items", "wait"), WAITS.values(), ids=WAITS.keys())
 def test_all_that_is_waited_for_is_named(volumes: list[Tree], items: list[Model], wait: Trouble | None) -> None:
     vm = build_vm(namespace="default", template={"volumes": volumes})
-    assert explain_wait(vm, Known(*items)) == wait
+    assert explain_wait(vm, FakeCache(*items)) == wait
 
 
 @pytest.mark.parametrize(

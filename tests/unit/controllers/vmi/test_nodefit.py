@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.support.build import Tree, build_spec
-from tests.support.lives import build_node
+from tests.support.instances import build_node
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration

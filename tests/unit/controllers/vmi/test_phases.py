@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 from tests.support.build import Tree
-from tests.support.lives import EARLIER, STAMP, build_vmi
+from tests.support.instances import EARLIER, STAMP, build_vmi
 
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.domain import CPUTopology

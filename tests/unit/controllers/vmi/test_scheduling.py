@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tests.support.lives import build_node, build_vmi
+from tests.support.instances import build_node, build_vmi
 
 from virtshape.api.core.node import Node
 from virtshape.api.kubevirt.configuration import KubeVirt

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.support.webserver import Answer, serve
+from tests.support.webserver import Response, serve
 
 from virtshape.launcher.check import Check
 from virtshape.launcher.guest.questions import Questions
@@ -80,7 +80,7 @@ STATUSES = {200: "", 399: "", 404: "the answer has the status 404", 500: "the an
 
 @pytest.mark.parametrize(("status", "words"), STATUSES.items(), ids=map(str, STATUSES))
 def test_a_web_server_answers_well_or_not(status: int, words: str) -> None:
-    with serve(lambda _: Answer(b"", status)) as server:
+    with serve(lambda _: Response(b"", status)) as server:
         check = Check(way="http", port=80, path="/healthy?", headers=(("X-Who", "me"),), timeout=30)
         port = int(server.address.rpartition(":")[2])
         assert ask_port(port, check) == words

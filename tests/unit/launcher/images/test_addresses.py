@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from typing import Any
 
 import pytest
-from tests.support.webserver import Answer, Request, serve, serve_file
+from tests.support.webserver import Request, Response, serve, serve_file
 
 from virtshape.launcher.images.addresses import ForbiddenAddressError, is_permitted
 from virtshape.launcher.images.web import Access, request
@@ -58,10 +58,12 @@ def test_no_spelling_of_the_loopback_address_is_reached(host: str) -> None:
 
 
 def test_a_redirect_is_checked_like_the_first_address() -> None:
-    def respond(asked: Request) -> Answer:
+    def respond(asked: Request) -> Response:
         port = server.address.rpartition(":")[2]
         return (
-            Answer(status=302, Location=f"http://127.0.0.2:{port}/secret") if asked.path == "/" else Answer(b"secret")
+            Response(status=302, Location=f"http://127.0.0.2:{port}/secret")
+            if asked.path == "/"
+            else Response(b"secret")
         )
 
     with serve(respond) as server:

@@ -6,7 +6,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from tests.support.webserver import Answer, Request, in_turn, serve, serve_file
+from tests.support.webserver import Request, Response, respond_in_turn, serve, serve_file
 
 from virtshape.launcher.images import download as downloading
 from virtshape.launcher.images.download import download as download_from
@@ -60,8 +60,8 @@ def test_a_server_that_only_trickles_is_given_up_on(target: Path, monkeypatch: p
 
 
 def test_what_broke_off_is_resumed_and_not_fetched_twice(target: Path) -> None:
-    broken = Answer(CONTENT, breaks_after=300_000, ETag='"v1"')
-    with serve(in_turn(broken, serve_file(CONTENT))) as server:
+    broken = Response(CONTENT, breaks_after=300_000, ETag='"v1"')
+    with serve(respond_in_turn(broken, serve_file(CONTENT))) as server:
         download(f"{server.url}/disk", target, checksum=SHA256)
     assert target.read_bytes() == CONTENT
     assert server.list_headers("Range") == [None, "bytes=300000-"]
@@ -85,13 +85,13 @@ def test_a_later_call_goes_on_where_an_earlier_one_was_stopped(target: Path) -> 
 
 def test_a_file_that_changed_meanwhile_is_fetched_anew(target: Path) -> None:
     other = CONTENT[::-1]
-    with serve(in_turn(Answer(CONTENT, breaks_after=1000, ETag='"v1"'), serve_file(other, '"v2"'))) as server:
+    with serve(respond_in_turn(Response(CONTENT, breaks_after=1000, ETag='"v1"'), serve_file(other, '"v2"'))) as server:
         download(f"{server.url}/disk", target)
     assert target.read_bytes() == other
 
 
 def test_without_a_sign_that_it_is_the_same_file_a_download_begins_anew(target: Path) -> None:
-    with serve(in_turn(Answer(CONTENT, breaks_after=1000), Answer(CONTENT))) as server:
+    with serve(respond_in_turn(Response(CONTENT, breaks_after=1000), Response(CONTENT))) as server:
         download(f"{server.url}/disk", target)
     assert target.read_bytes() == CONTENT
     assert server.list_headers("Range") == [None, None]
@@ -99,14 +99,17 @@ def test_without_a_sign_that_it_is_the_same_file_a_download_begins_anew(target: 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_a_server_that_is_busy_is_asked_again(target: Path, status: int) -> None:
-    with serve(in_turn(Answer(status=status), Answer(status=status), serve_file(CONTENT))) as server:
+    with serve(respond_in_turn(Response(status=status), Response(status=status), serve_file(CONTENT))) as server:
         download(f"{server.url}/disk", target)
     assert target.read_bytes() == CONTENT
     assert len(server.requests) == 3
 
 
 def test_a_server_that_stays_busy_is_given_up_on(target: Path) -> None:
-    with serve(in_turn(Answer(status=503))) as server, pytest.raises(TransferError, match="answered 503") as caught:
+    with (
+        serve(respond_in_turn(Response(status=503))) as server,
+        pytest.raises(TransferError, match="answered 503") as caught,
+    ):
         download(f"{server.url}/disk?token=secret", target)
     assert len(server.requests) == downloading.ATTEMPTS
     assert "secret" not in str(caught.value)
@@ -115,7 +118,7 @@ def test_a_server_that_stays_busy_is_given_up_on(target: Path) -> None:
 
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_a_refusal_is_not_asked_about_again(target: Path, status: int) -> None:
-    with serve(in_turn(Answer(status=status))) as server, pytest.raises(TransferError, match=str(status)):
+    with serve(respond_in_turn(Response(status=status))) as server, pytest.raises(TransferError, match=str(status)):
         download(f"{server.url}/disk", target)
     assert len(server.requests) == 1
 
@@ -142,8 +145,8 @@ def test_a_file_larger_than_allowed_is_refused_at_its_announcement(target: Path)
 def test_credentials_go_to_the_server_that_was_named_and_no_further(target: Path) -> None:
     access = Access(headers=(("X-Token", "secret"),), user="me", password="word")  # noqa: S106 - of a test
     with serve(serve_file(CONTENT)) as elsewhere:
-        redirect = Answer(status=302, Location=f"{elsewhere.url}/disk")
-        with serve(in_turn(redirect)) as server:
+        redirect = Response(status=302, Location=f"{elsewhere.url}/disk")
+        with serve(respond_in_turn(redirect)) as server:
             download(f"{server.url}/disk", target, access=access)
     assert server.list_headers("Authorization") == ["Basic bWU6d29yZA=="]
     assert server.list_headers("X-Token") == ["secret"]
@@ -151,8 +154,8 @@ def test_credentials_go_to_the_server_that_was_named_and_no_further(target: Path
 
 
 def test_credentials_follow_on_the_same_server(target: Path) -> None:
-    def respond(request: Request) -> Answer:
-        return Answer(CONTENT) if request.path == "/there" else Answer(status=302, Location="/there")
+    def respond(request: Request) -> Response:
+        return Response(CONTENT) if request.path == "/there" else Response(status=302, Location="/there")
 
     with serve(respond) as server:
         download(f"{server.url}/disk", target, access=Access(user="me"))
@@ -166,8 +169,8 @@ def test_only_web_servers_are_asked(target: Path, url: str) -> None:
 
 
 def test_a_redirect_leads_to_web_servers_only(target: Path) -> None:
-    redirect = Answer(status=302, Location="ftp://127.0.0.1/disk")
-    with serve(in_turn(redirect)) as server, pytest.raises(TransferError):
+    redirect = Response(status=302, Location="ftp://127.0.0.1/disk")
+    with serve(respond_in_turn(redirect)) as server, pytest.raises(TransferError):
         download(f"{server.url}/disk", target)
 
 

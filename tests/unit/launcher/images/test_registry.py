@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests.support.containers import build_index, build_layer, build_manifest, digest, pack
-from tests.support.webserver import Answer, Request, Respond, Server, serve
+from tests.support.webserver import Request, Respond, Response, Server, serve
 
 from virtshape.launcher.images import download as downloading
 from virtshape.launcher.images.containers import ContainerImages
@@ -31,10 +31,10 @@ def hold(**manifests: bytes) -> Respond:
     """A registry with a repository `team/disk` that lets everybody in."""
     known = {**manifests, **{digest(content): content for content in [*manifests.values(), MANIFEST]}}
 
-    def respond(request: Request) -> Answer:
+    def respond(request: Request) -> Response:
         kind, _, version = request.path.removeprefix("/v2/team/disk/").partition("/")
         content = (known if kind == "manifests" else BLOBS).get(version)
-        return Answer(status=404) if content is None else Answer(content, ETag=f'"{version}"')
+        return Response(status=404) if content is None else Response(content, ETag=f'"{version}"')
 
     return respond
 
@@ -73,23 +73,23 @@ def test_what_is_here_is_not_fetched_again_unless_the_policy_says_so(tmp_path: P
 def demand_token(inner: Respond, *, wanted: str) -> Respond:
     """A registry that sends to a token server, which wants a name and password."""
 
-    def respond(request: Request) -> Answer:
+    def respond(request: Request) -> Response:
         if request.path.startswith("/token"):
             asked = parse_qs(urlsplit(request.path).query)
             fits = request.headers.get("Authorization") == wanted and asked["scope"] == ["repository:team/disk:pull"]
-            return Answer(json.dumps({"token": "t0ken"}).encode()) if fits else Answer(status=401)
+            return Response(json.dumps({"token": "t0ken"}).encode()) if fits else Response(status=401)
         if request.headers.get("Authorization") != "Bearer t0ken":
             challenge = f'Bearer realm="http://{request.headers["Host"]}/token",service="registry"'
-            return Answer(status=401, WWW_Authenticate=challenge)
+            return Response(status=401, WWW_Authenticate=challenge)
         return inner(request)
 
     return respond
 
 
 def demand_password(inner: Respond) -> Respond:
-    def respond(request: Request) -> Answer:
+    def respond(request: Request) -> Response:
         if request.headers.get("Authorization") != "Basic bWU6d29yZA==":
-            return Answer(status=401, WWW_Authenticate='Basic realm="registry"')
+            return Response(status=401, WWW_Authenticate='Basic realm="registry"')
         return inner(request)
 
     return respond
@@ -115,7 +115,7 @@ def test_a_token_that_expires_is_renewed(tmp_path: Path) -> None:
     demanding = demand_token(hold(v1=MANIFEST), wanted="Basic bWU6d29yZA==")
     blobs = 0
 
-    def respond(request: Request) -> Answer:
+    def respond(request: Request) -> Response:
         nonlocal blobs
         blobs += "/blobs/" in request.path
         if "/blobs/" in request.path and blobs == 1:
@@ -129,13 +129,13 @@ def test_a_token_that_expires_is_renewed(tmp_path: Path) -> None:
 
 def replace_blob(blob: bytes) -> Respond:
     inner = hold(v1=MANIFEST)
-    return lambda request: Answer(blob) if "/blobs/" in request.path else inner(request)
+    return lambda request: Response(blob) if "/blobs/" in request.path else inner(request)
 
 
 REFUSED: dict[str, tuple[Respond, str, type[ImageError], str]] = {
     "unknown image": (hold(), ":v1", TransferError, "there is no container image"),
     "manifest of another digest": (
-        lambda _: Answer(MANIFEST),
+        lambda _: Response(MANIFEST),
         f"@{digest(b'other')}",
         RefusedImageError,
         "not what it claims to be",
@@ -150,8 +150,8 @@ REFUSED: dict[str, tuple[Respond, str, type[ImageError], str]] = {
         RefusedImageError,
         "no sha256 digest",
     ),
-    "index of itself": (lambda _: Answer(INDEX), ":v1", RefusedImageError, "not what it claims to be"),
-    "endless manifest": (lambda _: Answer(b" " * (5 << 20)), ":v1", RefusedImageError, "more than 4194304 bytes"),
+    "index of itself": (lambda _: Response(INDEX), ":v1", RefusedImageError, "not what it claims to be"),
+    "endless manifest": (lambda _: Response(b" " * (5 << 20)), ":v1", RefusedImageError, "more than 4194304 bytes"),
 }
 
 

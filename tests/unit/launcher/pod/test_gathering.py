@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.build import Tree
-from tests.support.lives import build_vmi
+from tests.support.instances import build_vmi
 
 from virtshape.launcher.pod.gathering import gather_mounts, list_host_disk_roots, read_devices
 

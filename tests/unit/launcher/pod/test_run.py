@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.support.lives import build_vmi
+from tests.support.instances import build_vmi
 
 from virtshape.launcher.host import Host
 from virtshape.launcher.node.guests import Guests

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.discs import Disc
 from tests.support.domains import UUID, Tree, build_guest
+from tests.support.isoimages import IsoImage
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.volumes.cloudinit import find_hostname
@@ -26,8 +26,8 @@ def build(kind: str, source: Tree, domain: Tree | None = None, **options: Any) -
 
 def read(tmp_path: Path, vmi: VirtualMachineInstance, **mounts: Path) -> tuple[str, dict[str, bytes]]:
     given = {name.replace("_", "-"): str(path) for name, path in mounts.items()}
-    disc = Disc(Path(prepare_volumes(vmi, given, str(tmp_path / "guest"))["seed"].path))
-    return disc.label, disc.read()
+    image = IsoImage(Path(prepare_volumes(vmi, given, str(tmp_path / "guest"))["seed"].path))
+    return image.label, image.read()
 
 
 def write(directory: Path, **files: str) -> Path:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.discs import Disc
+from tests.support.isoimages import IsoImage
 
 from virtshape.launcher.volumes.iso import render_iso
 
@@ -26,24 +26,24 @@ TREES = {
 
 @pytest.mark.parametrize("files", TREES.values(), ids=TREES)
 def test_unix_finds_every_file_under_its_name(files: dict[str, bytes]) -> None:
-    assert Disc(render_iso(files, "cidata")).read("rr_path") == files
+    assert IsoImage(render_iso(files, "cidata")).read("rr_path") == files
 
 
 @pytest.mark.parametrize("files", TREES.values(), ids=TREES)
 def test_windows_finds_every_file_too(files: dict[str, bytes]) -> None:
-    found = Disc(render_iso(files, "cidata")).read("joliet_path")
+    found = IsoImage(render_iso(files, "cidata")).read("joliet_path")
     assert sorted(found.values()) == sorted(files.values())
     assert {name.lower() for name in files if "nattend" not in name} <= {name.lower() for name in found}
 
 
 def test_names_as_long_as_keys_can_be_stay_whole() -> None:
     files = {"a" * 253: b"1", "a" * 252 + "b": b"2", **{f"{number}{'c' * 250}": b"3" for number in range(30)}}
-    assert Disc(render_iso(files, "cfgdata")).read() == files
+    assert IsoImage(render_iso(files, "cfgdata")).read() == files
 
 
 @pytest.mark.parametrize("label", ["cidata", "config-2", "OEMDRV", "unattendCD", "x" * 32])
 def test_the_label_is_the_one_that_was_asked_for(label: str) -> None:
-    assert Disc(render_iso({"a": b"b"}, label)).label == label
+    assert IsoImage(render_iso({"a": b"b"}, label)).label == label
 
 
 def test_the_same_files_give_the_same_bytes() -> None:
@@ -60,6 +60,6 @@ NAMES = st.text("abcdefgh.-_ABC0123", min_size=1, max_size=60).filter(lambda nam
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(NAMES, st.binary(max_size=5000), max_size=20))
 def test_whatever_is_written_is_read(files: dict[str, bytes]) -> None:
-    disc = Disc(render_iso(files, "label"))
-    assert disc.read() == files
-    assert sorted(disc.read("joliet_path").values()) == sorted(files.values())
+    image = IsoImage(render_iso(files, "label"))
+    assert image.read() == files
+    assert sorted(image.read("joliet_path").values()) == sorted(files.values())

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.discs import Disc
 from tests.support.domains import Tree, build_guest
+from tests.support.isoimages import IsoImage
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import Volume
@@ -190,8 +190,8 @@ def write_files(material: Path, files: dict[str, bytes]) -> Path:
 @pytest.mark.parametrize(("source", "label"), MADE_OF_FILES.values(), ids=MADE_OF_FILES)
 def test_files_become_a_disc_of_the_guests_own(guest: Path, material: Path, source: Tree, label: str) -> None:
     found = prepare(guest, source, write_files(material, FILES))
-    disc = Disc(Path(found.path))
-    assert (disc.label, disc.read()) == (label, FILES)
+    image = IsoImage(Path(found.path))
+    assert (image.label, image.read()) == (label, FILES)
     assert Path(found.path).stat().st_mode & 0o777 == 0o600
 
 
@@ -200,18 +200,18 @@ def test_files_are_read_as_kubernetes_mounts_them(guest: Path, material: Path) -
     (material / "..data").symlink_to("..2024")
     (material / "a.conf").symlink_to("..data/a.conf")
     (material / "outside").symlink_to("/etc/hostname")
-    assert Disc(Path(prepare(guest, {"configMap": {"name": "c"}}, material).path)).read() == {"a.conf": b"a=1\n"}
+    assert IsoImage(Path(prepare(guest, {"configMap": {"name": "c"}}, material).path)).read() == {"a.conf": b"a=1\n"}
 
 
 @pytest.mark.parametrize("source", [{"configMap": {"name": "c", "optional": True}}, {"secret": {"optional": True}}])
 def test_what_may_be_absent_becomes_an_empty_disc(guest: Path, source: Tree) -> None:
-    assert Disc(Path(prepare(guest, source).path)).read() == {}
+    assert IsoImage(Path(prepare(guest, source).path)).read() == {}
 
 
 def test_answer_files_become_a_disc_for_windows(guest: Path, material: Path) -> None:
     mount = write_files(material, {"Autounattend.xml": b"<unattend/>"})
-    disc = Disc(Path(prepare(guest, {"sysprep": {"configMap": {"name": "c"}}}, mount).path))
-    assert (disc.label, disc.read("joliet_path")) == ("unattendCD", {"Autounattend.xml": b"<unattend/>"})
+    image = IsoImage(Path(prepare(guest, {"sysprep": {"configMap": {"name": "c"}}}, mount).path))
+    assert (image.label, image.read("joliet_path")) == ("unattendCD", {"Autounattend.xml": b"<unattend/>"})
 
 
 def test_a_secret_with_a_firmware_table_is_that_table(guest: Path, material: Path) -> None:

@@ -1,7 +1,7 @@
 """VMs that do not fit what they refer to."""
 
 import pytest
-from tests.support.linting import Case, documents, expect, instancetype, lint, preference, vm
+from tests.support.linting import Case, assert_findings, documents, instancetype, lint, preference, vm
 
 SMALL = "instancetype: {name: small}"
 LIKED = "preference: {name: liked}"
@@ -69,7 +69,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_does_not_fit_is_found_at_its_place(case: Case) -> None:
-    expect(case)
+    assert_findings(case)
 
 
 def test_conflicts_hide_no_requirement() -> None:

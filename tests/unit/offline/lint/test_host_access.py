@@ -1,7 +1,7 @@
 """Lint knows the rules for host access where the configuration is among the files, and only there."""
 
 import pytest
-from tests.support.linting import Case, documents, expect, instancetype, lint, read_marks, vm
+from tests.support.linting import Case, assert_findings, documents, instancetype, lint, read_marks, vm
 
 GPU = "gpus: [{name: g, §deviceName: nvidia.com/T4}]"
 HOST_DISK = "volumes: [{name: d, §hostDisk: {path: /srv/d.img, type: Disk}}]"
@@ -42,7 +42,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_what_the_configuration_does_not_permit_is_found_at_its_place(case: Case) -> None:
-    expect(case)
+    assert_findings(case)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

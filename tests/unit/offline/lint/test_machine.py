@@ -1,7 +1,7 @@
 """VMs that are wrong by themselves."""
 
 import pytest
-from tests.support.linting import Case, documents, expect, instancetype, lint, read_marks, vm
+from tests.support.linting import Case, assert_findings, documents, instancetype, lint, read_marks, vm
 
 SMALL = "instancetype: {name: small}"
 SIZELESS = instancetype("{}", name="small")
@@ -107,7 +107,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_is_wrong_with_a_vm_by_itself_is_found_at_its_place(case: Case) -> None:
-    expect(case)
+    assert_findings(case)
 
 
 def test_both_ways_to_run_are_one_too_many() -> None:

@@ -1,7 +1,7 @@
 """Texts, kinds, fields and names that cannot be meant so."""
 
 import pytest
-from tests.support.linting import Case, claim, documents, expect, instancetype, preference, shaping, vm
+from tests.support.linting import Case, assert_findings, build_manifest, claim, documents, instancetype, preference, vm
 
 VM_HEAD = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\n"
 
@@ -43,9 +43,9 @@ CASES = {
     ),
     "an instance type of old without its size": Case(
         "missing-field",
-        shaping("VirtualMachineInstancetype", "cpu: {guest: 1}", version="instancetype.kubevirt.io/v1beta1").replace(
-            "spec:", "§spec:"
-        ),
+        build_manifest(
+            "VirtualMachineInstancetype", "cpu: {guest: 1}", version="instancetype.kubevirt.io/v1beta1"
+        ).replace("spec:", "§spec:"),
         'missing required field "memory"',
     ),
     "a quantity that is none": Case("invalid-value", vm(domain="memory: {§guest: 4 Gi}"), "got '4 Gi'"),
@@ -95,4 +95,4 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_cannot_be_read_is_found_at_its_place(case: Case) -> None:
-    expect(case)
+    assert_findings(case)

@@ -1,7 +1,7 @@
 """What VMs refer to, by name or through a volume."""
 
 import pytest
-from tests.support.linting import Case, claim, documents, expect, instancetype, shaping, vm
+from tests.support.linting import Case, assert_findings, build_manifest, claim, documents, instancetype, vm
 
 PVC = "volumes:\n- name: root\n  persistentVolumeClaim: {claimName: disk}"
 INFER = "instancetype:\n  §inferFromVolume: root"
@@ -53,7 +53,7 @@ CASES = {
     "an instance type of the namespace without its kind": Case(
         "missing-reference",
         documents(
-            shaping("VirtualMachineInstancetype", "cpu: {guest: 1}\nmemory: {guest: 1Gi}"),
+            build_manifest("VirtualMachineInstancetype", "cpu: {guest: 1}\nmemory: {guest: 1Gi}"),
             vm(spec="instancetype: {§name: small}"),
         ),
         "there is a VirtualMachineInstancetype of this name: set spec.instancetype.kind to it",
@@ -61,7 +61,7 @@ CASES = {
     "an instance type of another namespace": Case(
         "missing-reference",
         documents(
-            shaping("VirtualMachineInstancetype", "cpu: {guest: 1}\nmemory: {guest: 1Gi}").replace(
+            build_manifest("VirtualMachineInstancetype", "cpu: {guest: 1}\nmemory: {guest: 1Gi}").replace(
                 "name: small", "name: small, namespace: other"
             ),
             vm(spec="instancetype: {§name: small, kind: VirtualMachineInstancetype}"),
@@ -128,4 +128,4 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_a_reference_leads_to_is_found_out(case: Case) -> None:
-    expect(case)
+    assert_findings(case)

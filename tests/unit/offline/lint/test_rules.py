@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.support.linting import claim, documents, instancetype, lint, shaping, vm
+from tests.support.linting import build_manifest, claim, documents, instancetype, lint, vm
 from tests.unit.offline.lint import test_fit, test_host_access, test_machine, test_reading, test_references, test_sizing
 
 from virtshape.offline.lint import LEVELS, RULES
@@ -42,7 +42,7 @@ CLEAN = {
     "memory as a request": vm(domain="resources: {requests: {memory: 1Gi}}"),
     "an instance type of the same file": documents(vm(spec=SMALL, domain=""), instancetype()),
     "an instance type of its namespace": documents(
-        shaping("VirtualMachineInstancetype", "cpu: {guest: 1}\nmemory: {guest: 1Gi}"),
+        build_manifest("VirtualMachineInstancetype", "cpu: {guest: 1}\nmemory: {guest: 1Gi}"),
         vm(spec="instancetype: {name: small, kind: virtualmachineinstancetypes}", domain=""),
     ),
     "a size beside an instance type that has none": documents(
@@ -51,12 +51,12 @@ CLEAN = {
     "inferred from a claim": documents(claim(NAMES_SMALL), instancetype(), vm(spec=INFER, template=PVC, domain="")),
     "inferred, though a size stands by": documents(claim(NAMES_SMALL), instancetype(), vm(spec=IGNORE, template=PVC)),
     "a flavor with its own preferences": documents(
-        shaping(
+        build_manifest(
             "VirtualMachineClusterFlavor",
             "cpu: {guest: 2}\nmemory: {guest: 2Gi}",
             version="flavor.kubevirt.io/v1alpha1",
         ),
-        shaping(
+        build_manifest(
             "VirtualMachineClusterPreference",
             "cpu: {preferredCPUTopology: preferCores}\nfirmware: {preferredUseEfi: true}",
             name="liked",

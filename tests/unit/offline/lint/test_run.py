@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.linting import claim, documents, instancetype, preference, shaping, vm
+from tests.support.linting import build_manifest, claim, documents, instancetype, preference, vm
 
 from virtshape.offline.lint import Finding, Run
 from virtshape.offline.lint import skim as skimming
@@ -125,7 +125,10 @@ SKIMMED = {
     "a claim among VMs": (documents(vm(), claim(), vm()), 1),
     "a claim behind a separator with a comment": (f"--- # first\n{vm()}--- # second\r\n{claim()}", 1),
     "a list": ('{"kind": "List", "items": [{"kind": "VirtualMachine", "a": "DataSource"}, {"kind": "DataSource"}]}', 2),
-    "a flavor in a document that is broken elsewhere": (documents("a: [\n", shaping("VirtualMachineFlavor", "{}")), 1),
+    "a flavor in a document that is broken elsewhere": (
+        documents("a: [\n", build_manifest("VirtualMachineFlavor", "{}")),
+        1,
+    ),
 }
 
 

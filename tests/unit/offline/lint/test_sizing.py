@@ -1,7 +1,7 @@
 """Instance types, flavors and preferences that are wrong by themselves."""
 
 import pytest
-from tests.support.linting import Case, expect, instancetype, preference, shaping
+from tests.support.linting import Case, assert_findings, build_manifest, instancetype, preference
 
 CASES = {
     "an instance type of no vCPUs": Case("invalid-instancetype", instancetype("cpu: {§guest: 0}"), "must be 1 or more"),
@@ -10,7 +10,7 @@ CASES = {
     ),
     "a flavor of no vCPUs": Case(
         "invalid-instancetype",
-        shaping(
+        build_manifest(
             "VirtualMachineFlavor", "cpu: {§guest: 0}\nmemory: {guest: 1Gi}", version="flavor.kubevirt.io/v1alpha1"
         ),
         "must be 1 or more",
@@ -45,4 +45,4 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_is_wrong_with_what_shapes_vms_is_found_at_its_place(case: Case) -> None:
-    expect(case)
+    assert_findings(case)

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.build import Tree
-from tests.support.lives import build_vmi
+from tests.support.instances import build_vmi
 
 from virtshape.standalone.guests.cpus import choose_cpus, count_cpus
 

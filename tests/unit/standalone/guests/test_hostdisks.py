@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.lives import build_vmi
+from tests.support.instances import build_vmi
 
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.standalone.guests.hostdisks import find_host_disks

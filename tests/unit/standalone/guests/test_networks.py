@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from tests.support.equipment import POD, build_instance, card
+from tests.support.devices import POD_NETWORK, build_instance, build_interface
 
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.standalone.guests.networks import find_bridges
 
-PLUGGED = build_instance(card(bridge={}), **POD)
+PLUGGED = build_instance(build_interface(bridge={}), **POD_NETWORK)
 
 
 def test_bridges_are_those_of_the_configuration(tmp_path: Path) -> None:
@@ -19,6 +19,6 @@ def test_bridges_are_those_of_the_configuration(tmp_path: Path) -> None:
 
 def test_who_wants_none_is_not_bothered_with_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("networks: 7")
-    assert find_bridges(build_instance(card(masquerade={}), **POD), tmp_path) == {}
+    assert find_bridges(build_instance(build_interface(masquerade={}), **POD_NETWORK), tmp_path) == {}
     with pytest.raises(NotReadyError, match="networks"):
         find_bridges(PLUGGED, tmp_path)

@@ -1,7 +1,7 @@
 """The node that a machine is."""
 
 import pytest
-from tests.support.lives import STAMP
+from tests.support.instances import STAMP
 
 from virtshape.api.codec import to_tree
 from virtshape.launcher.host import Host, Isolation

@@ -1,7 +1,7 @@
 """What launcher processes report, in the controllers' words."""
 
 import pytest
-from tests.support.lives import build_vmi
+from tests.support.instances import build_vmi
 
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.kubevirt.status import (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.support.launchers import run_guest
+from tests.support.launchers import run_fake_launcher
 
 from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.places import Places
@@ -24,7 +24,7 @@ def test_a_directory_without_guests_has_none_running(tmp_path: Path) -> None:
 
 
 def test_only_guests_with_living_processes_run(places: Places) -> None:
-    with run_guest(places, "b"), run_guest(places, "a"):
+    with run_fake_launcher(places, "b"), run_fake_launcher(places, "a"):
         guests = list_running_guests(places.data)
         assert name_guests(guests) == "default/a, default/b"
         assert count_guests(guests) == "2 guests"
@@ -33,7 +33,7 @@ def test_only_guests_with_living_processes_run(places: Places) -> None:
 
 
 def test_a_guest_is_asked_to_shut_down_within_its_grace_period(places: Places) -> None:
-    with run_guest(places, "a", grace=9) as process:
+    with run_fake_launcher(places, "a", grace=9) as process:
         assert asyncio.run(stop_guests(list_running_guests(places.data))) == []
         assert process.wait(10) == 0
         assert process.stdout is not None
@@ -42,7 +42,7 @@ def test_a_guest_is_asked_to_shut_down_within_its_grace_period(places: Places) -
 
 def test_a_guest_that_does_not_shut_down_is_killed(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "MARGIN_SECONDS", 0.5)
-    with run_guest(places, "stubborn", behaviour="ignores", grace=0) as process:
+    with run_fake_launcher(places, "stubborn", behaviour="ignores", grace=0) as process:
         killed = asyncio.run(stop_guests(list_running_guests(places.data)))
         assert name_guests(killed) == "default/stubborn"
         assert process.wait(10) == -9
@@ -50,5 +50,5 @@ def test_a_guest_that_does_not_shut_down_is_killed(places: Places, monkeypatch: 
 
 def test_of_many_guests_the_first_are_named(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "_MOST_NAMED", 1)
-    with run_guest(places, "a"), run_guest(places, "b"), run_guest(places, "c"):
+    with run_fake_launcher(places, "a"), run_fake_launcher(places, "b"), run_fake_launcher(places, "c"):
         assert name_guests(list_running_guests(places.data)) == "default/a and 2 more"

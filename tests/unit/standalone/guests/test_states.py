@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.lives import build_vmi
+from tests.support.instances import build_vmi
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import OwnerReference

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from tests.support.worlds import run
+from tests.support.systems import run
 
 from virtshape.controllers.storage.protocol import Work
 from virtshape.launcher.images.errors import RefusedImageError, TransferError

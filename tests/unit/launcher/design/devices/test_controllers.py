@@ -1,7 +1,7 @@
 """Controllers: what devices hang on, and places that are kept free."""
 
 import pytest
-from tests.support.equipment import Tree, card, disk, equip, volumes
+from tests.support.devices import Tree, build_disk, build_interface, build_volumes, design_with
 
 from virtshape.launcher.domain.devices.controller import Controller
 from virtshape.launcher.host import Host
@@ -22,8 +22,8 @@ def list_ports(count: int) -> tuple[Controller, ...]:
     [
         pytest.param({}, (NO_USB, SCSI, SERIAL, *list_ports(7)), id="ready for more"),
         pytest.param(FIXED, (NO_USB, SERIAL), id="nothing to come"),
-        pytest.param({**FIXED, **disk(disk={"bus": "scsi"})}, (NO_USB, SCSI, SERIAL), id="a scsi disk"),
-        pytest.param({**FIXED, **disk(disk={"bus": "usb"})}, (USB, SERIAL), id="a usb disk"),
+        pytest.param({**FIXED, **build_disk(disk={"bus": "scsi"})}, (NO_USB, SCSI, SERIAL), id="a scsi disk"),
+        pytest.param({**FIXED, **build_disk(disk={"bus": "usb"})}, (USB, SERIAL), id="a usb disk"),
         pytest.param({**FIXED, "inputs": [{"name": "t", "type": "tablet"}]}, (USB, SERIAL), id="a usb tablet"),
         pytest.param(
             {**FIXED, "inputs": [{"name": "t", "type": "tablet", "bus": "virtio"}]},
@@ -38,7 +38,7 @@ def list_ports(count: int) -> tuple[Controller, ...]:
 )
 def test_there_are_controllers_for_what_is_there(devices: Tree, expected: tuple[Controller, ...]) -> None:
     host = Host(devices={"example.com/key": ("1:5",)})
-    assert equip(devices, host=host, **volumes("root")).devices.controllers == expected
+    assert design_with(devices, host=host, **build_volumes("root")).devices.controllers == expected
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_there_are_controllers_for_what_is_there(devices: Tree, expected: tuple[
         pytest.param({}, 3, id="scsi, serial and balloon"),
         pytest.param({"autoattachMemBalloon": False}, 2, id="no balloon"),
         pytest.param({"rng": {}}, 4, id="random numbers"),
-        pytest.param(disk(disk={"bus": "virtio"}), 4, id="a virtio disk"),
+        pytest.param(build_disk(disk={"bus": "virtio"}), 4, id="a virtio disk"),
         pytest.param(
-            disk(disk={"bus": "virtio", "pciAddress": "0000:00:09.0"}), 3, id="a disk with a place of its own"
+            build_disk(disk={"bus": "virtio", "pciAddress": "0000:00:09.0"}), 3, id="a disk with a place of its own"
         ),
-        pytest.param(disk(disk={"bus": "sata"}), 3, id="a sata disk"),
-        pytest.param(card(), 4, id="a virtio card"),
-        pytest.param(card(model="e1000e"), 4, id="an express card"),
-        pytest.param(card(model="e1000"), 3, id="a conventional card"),
+        pytest.param(build_disk(disk={"bus": "sata"}), 3, id="a sata disk"),
+        pytest.param(build_interface(), 4, id="a virtio card"),
+        pytest.param(build_interface(model="e1000e"), 4, id="an express card"),
+        pytest.param(build_interface(model="e1000"), 3, id="a conventional card"),
         pytest.param({"inputs": [{"name": "t", "type": "tablet"}]}, 4, id="a usb tablet"),
         pytest.param({"inputs": [{"name": "t", "type": "tablet", "bus": "virtio"}]}, 4, id="a virtio tablet"),
         pytest.param({"useVirtioTransitional": True, "rng": {}}, 0, id="old virtio"),
@@ -63,14 +63,14 @@ def test_there_are_controllers_for_what_is_there(devices: Tree, expected: tuple[
 )
 def test_four_ports_are_spare(devices: Tree, used: int) -> None:
     host = Host(devices={"example.com/gpu": ("0000:65:00.0",)})
-    design = equip(devices, host=host, networks=[{"name": "default", "pod": {}}])
+    design = design_with(devices, host=host, networks=[{"name": "default", "pod": {}}])
     ports = tuple(controller for controller in design.devices.controllers if controller.kind == "pci")
     assert ports == list_ports(used + 4)
 
 
 @pytest.mark.parametrize(("machine", "count"), [("q35", 7), ("pc-q35-7.2", 7), ("virt-7.2", 7), ("pc", 0)])
 def test_only_express_machines_have_ports(machine: str, count: int) -> None:
-    controllers = equip(domain={"machine": {"type": machine}}).devices.controllers
+    controllers = design_with(domain={"machine": {"type": machine}}).devices.controllers
     assert sum(controller.kind == "pci" for controller in controllers) == count
 
 
@@ -89,5 +89,5 @@ def test_only_express_machines_have_ports(machine: str, count: int) -> None:
     ],
 )
 def test_other_architectures_have_their_own(architecture: str, expected: tuple[Controller, ...]) -> None:
-    design = equip(architecture=architecture, domain={"machine": {"type": ""}})
+    design = design_with(architecture=architecture, domain={"machine": {"type": ""}})
     assert design.devices.controllers == expected

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.support.equipment import Tree, disk, equip, list_refusals, volumes
+from tests.support.devices import Tree, build_disk, build_volumes, design_with, list_refusals
 
 from virtshape.launcher.domain.devices.address import DriveAddress, PciAddress
 from virtshape.launcher.domain.devices.disk import BlockSizes, Disk
@@ -90,7 +90,7 @@ LUN = replace(
     ],
 )
 def test_a_disk_is_what_its_fields_say(given: Tree, source: Source, expected: Disk) -> None:
-    design = equip(disk(**given), sources={"root": source}, **volumes("root"))
+    design = design_with(build_disk(**given), sources={"root": source}, **build_volumes("root"))
     assert (design.devices.disks, design.refusals, design.notes) == ((expected,), (), ())
 
 
@@ -98,10 +98,10 @@ def test_block_sizes_are_those_of_the_storage_where_they_shall_match() -> None:
     source = Source(
         path="/d", logical_block_size=512, physical_block_size=4096, discard_granularity=65536, direct_io=True
     )
-    given = disk(blockSize={"matchVolume": {}})
+    given = build_disk(blockSize={"matchVolume": {}})
 
     def find_sizes(libvirt: int) -> BlockSizes | None:
-        return equip(given, sources={"root": source}, host=Host(libvirt=libvirt)).devices.disks[0].block_sizes
+        return design_with(given, sources={"root": source}, host=Host(libvirt=libvirt)).devices.disks[0].block_sizes
 
     assert [find_sizes(9_000_000), find_sizes(10_000_000)] == [BlockSizes(512, 4096), BlockSizes(512, 4096, 65536)]
 
@@ -109,11 +109,11 @@ def test_block_sizes_are_those_of_the_storage_where_they_shall_match() -> None:
 def test_what_is_preallocated_stays_so() -> None:
     source = Source(path="/d", preallocated=True, direct_io=True)
     expected = replace(PLAIN, source=source, cache="none", io="native", discard=False)
-    assert equip(disk(), sources={"root": source}, **volumes("root")).devices.disks == (expected,)
+    assert design_with(build_disk(), sources={"root": source}, **build_volumes("root")).devices.disks == (expected,)
 
 
 def test_a_cdrom_without_a_volume_is_an_empty_drive() -> None:
-    design = equip(disk(cdrom={}))
+    design = design_with(build_disk(cdrom={}))
     assert (design.devices.disks, design.refusals) == ((replace(CDROM, source=None, cache=None),), ())
 
 
@@ -121,7 +121,7 @@ def test_drives_are_named_in_their_order_and_share_names_unless_they_are_virtio(
     buses = ("virtio", "sata", "scsi", "virtio", "usb", "scsi")
     disks = [{"name": f"d{index}", "disk": {"bus": bus}} for index, bus in enumerate(buses)]
     names = [f"d{index}" for index in range(len(buses))]
-    design = equip({"disks": disks}, sources=dict.fromkeys(names, FILE), **volumes(*names))
+    design = design_with({"disks": disks}, sources=dict.fromkeys(names, FILE), **build_volumes(*names))
     assert [(drive.target, drive.address) for drive in design.devices.disks] == [
         ("vda", None),
         ("sda", None),
@@ -134,7 +134,7 @@ def test_drives_are_named_in_their_order_and_share_names_unless_they_are_virtio(
 
 def test_virtio_disks_have_a_queue_for_each_vcpu_where_they_shall() -> None:
     disks = [{"name": "a", "disk": {"bus": "virtio"}}, {"name": "b", "disk": {"bus": "sata"}}]
-    design = equip({"disks": disks, "blockMultiQueue": True}, domain={"cpu": {"sockets": 2, "cores": 3}})
+    design = design_with({"disks": disks, "blockMultiQueue": True}, domain={"cpu": {"sockets": 2, "cores": 3}})
     assert [drive.queues for drive in design.devices.disks] == [6, None]
 
 
@@ -151,7 +151,7 @@ def test_virtio_disks_have_a_queue_for_each_vcpu_where_they_shall() -> None:
     ],
 )
 def test_the_bus_is_the_architectures_where_nobody_chose(architecture: str, given: Tree, bus: str) -> None:
-    assert equip(disk(**given), architecture=architecture).devices.disks[0].bus == bus
+    assert design_with(build_disk(**given), architecture=architecture).devices.disks[0].bus == bus
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_the_bus_is_the_architectures_where_nobody_chose(architecture: str, give
     ],
 )
 def test_what_cannot_be_had_is_refused_by_name(given: Tree, source: Source, field: str, reason: str) -> None:
-    design = equip(disk(**given), sources={"root": source}, **volumes("root"))
+    design = design_with(build_disk(**given), sources={"root": source}, **build_volumes("root"))
     assert list_refusals(design) == {field: reason}
 
 
@@ -246,7 +246,9 @@ def test_what_cannot_be_had_is_refused_by_name(given: Tree, source: Source, fiel
     ("spec", "field", "reason"),
     [
         pytest.param({}, "disks[0].name", "there is no volume 'root'", id="no volume"),
-        pytest.param(volumes("root"), "spec.volumes[0]", "there is no image for the volume 'root'", id="no image"),
+        pytest.param(
+            build_volumes("root"), "spec.volumes[0]", "there is no image for the volume 'root'", id="no image"
+        ),
         pytest.param(
             {"volumes": [{"name": "root", "downwardMetrics": {}}]},
             "spec.volumes[0].downwardMetrics",
@@ -268,10 +270,12 @@ def test_what_cannot_be_had_is_refused_by_name(given: Tree, source: Source, fiel
     ],
 )
 def test_a_disk_with_nothing_behind_it_is_refused(spec: dict[str, Any], field: str, reason: str) -> None:
-    assert list_refusals(equip(disk(disk={}), **spec)) == {field: reason}
+    assert list_refusals(design_with(build_disk(disk={}), **spec)) == {field: reason}
 
 
 def test_reservations_go_to_the_helper_of_the_host() -> None:
     host = Host(reservations="/run/helper.sock")
-    design = equip(disk(lun={"reservation": True}), host=host, sources={"root": BLOCK}, **volumes("root"))
+    design = design_with(
+        build_disk(lun={"reservation": True}), host=host, sources={"root": BLOCK}, **build_volumes("root")
+    )
     assert (design.devices.disks, design.refusals) == ((replace(LUN, reservations="/run/helper.sock"),), ())

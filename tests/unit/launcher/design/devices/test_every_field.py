@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import fields
-from tests.support.equipment import MEDIATED, POD, Tree, card, disk, equip, volumes
+from tests.support.devices import MEDIATED, POD_NETWORK, Tree, build_disk, build_interface, build_volumes, design_with
 
 from virtshape.api.kubevirt import devices as api
 from virtshape.api.kubevirt import network
@@ -71,11 +71,11 @@ def change(before: Tree, after: Tree, **both: Any) -> Change:
 
 
 def of_devices(after: Tree, before: Tree | None = None) -> Change:
-    return change(before or {}, {**(before or {}), **after}, **POD, **volumes("root"))
+    return change(before or {}, {**(before or {}), **after}, **POD_NETWORK, **build_volumes("root"))
 
 
 def of_disk(after: Tree, before: Tree | None = None) -> Change:
-    return change(disk(**(before or {})), disk(**{**(before or {}), **after}), **volumes("root"))
+    return change(build_disk(**(before or {})), build_disk(**{**(before or {}), **after}), **build_volumes("root"))
 
 
 def of_lun(**lun: Any) -> Change:
@@ -83,7 +83,7 @@ def of_lun(**lun: Any) -> Change:
 
 
 def of_card(after: Tree, before: Tree | None = None) -> Change:
-    return change(card(**(before or {})), card(**{**(before or {}), **after}), **POD)
+    return change(build_interface(**(before or {})), build_interface(**{**(before or {}), **after}), **POD_NETWORK)
 
 
 def of_options(**options: Any) -> Change:
@@ -91,7 +91,9 @@ def of_options(**options: Any) -> Change:
 
 
 def of_network(before: Tree, after: Tree) -> Change:
-    one, other = ({"devices": card(bridge={}), "networks": [{"name": "default", **net}]} for net in (before, after))
+    one, other = (
+        {"devices": build_interface(bridge={}), "networks": [{"name": "default", **net}]} for net in (before, after)
+    )
     return one, other
 
 
@@ -114,8 +116,8 @@ VIRTIO: Tree = {"disk": {"bus": "virtio"}}
 CUSTOM: Tree = {"logical": 512, "physical": 4096}
 
 CHANGES: dict[str, Change] = {
-    "Devices.disks": of_devices(disk()),
-    "Devices.interfaces": of_devices(card()),
+    "Devices.disks": of_devices(build_disk()),
+    "Devices.interfaces": of_devices(build_interface()),
     "Devices.filesystems": of_devices({"filesystems": [{"name": "root", "virtiofs": {}}]}),
     "Devices.gpus": of_devices({"gpus": [{"name": "a", **GPU}]}),
     "Devices.hostDevices": of_devices({"hostDevices": [{"name": "a", **GPU}]}),
@@ -134,8 +136,8 @@ CHANGES: dict[str, Change] = {
     "Devices.autoattachSerialConsole": of_devices({"autoattachSerialConsole": False}),
     "Devices.logSerialConsole": of_devices({"logSerialConsole": False}),
     "Devices.autoattachVSOCK": of_devices({"autoattachVSOCK": True}),
-    "Devices.blockMultiQueue": of_devices({"blockMultiQueue": True}, disk(**VIRTIO)),
-    "Devices.networkInterfaceMultiqueue": of_devices({"networkInterfaceMultiqueue": True}, card()),
+    "Devices.blockMultiQueue": of_devices({"blockMultiQueue": True}, build_disk(**VIRTIO)),
+    "Devices.networkInterfaceMultiqueue": of_devices({"networkInterfaceMultiqueue": True}, build_interface()),
     "Devices.useVirtioTransitional": of_devices({"useVirtioTransitional": True}),
     "Devices.disableHotplug": of_devices({"disableHotplug": True}),
     "Disk.name": of_disk({"name": "other"}),
@@ -151,7 +153,7 @@ CHANGES: dict[str, Change] = {
     "Disk.errorPolicy": of_disk({"errorPolicy": "report"}),
     "Disk.shareable": of_disk({"shareable": True}),
     "Disk.changedBlockTracking": of_disk({"changedBlockTracking": True}),
-    "Disk.tag": change(disk(), disk(tag="a"), **CONFIG_DRIVE),
+    "Disk.tag": change(build_disk(), build_disk(tag="a"), **CONFIG_DRIVE),
     "DiskTarget.bus": of_disk(VIRTIO),
     "DiskTarget.pciAddress": of_disk({"disk": {"bus": "virtio", "pciAddress": "0000:81:01.0"}}, VIRTIO),
     "DiskTarget.readonly": of_disk({"disk": {"bus": "virtio", "readonly": True}}, VIRTIO),
@@ -215,7 +217,7 @@ CHANGES: dict[str, Change] = {
     "Interface.bootOrder": of_card({"bootOrder": 1}),
     "Interface.pciAddress": of_card({"pciAddress": "0000:81:01.0"}),
     "Interface.acpiIndex": of_card({"acpiIndex": 7}),
-    "Interface.tag": change(card(), card(tag="a"), **POD, **CONFIG_DRIVE),
+    "Interface.tag": change(build_interface(), build_interface(tag="a"), **POD_NETWORK, **CONFIG_DRIVE),
     "DHCPOptions.bootFileName": of_options(bootFileName="boot"),
     "DHCPOptions.tftpServerName": of_options(tftpServerName="server"),
     "DHCPOptions.ntpServers": of_options(ntpServers=["10.0.0.1"]),
@@ -242,7 +244,7 @@ CHANGES: dict[str, Change] = {
 @pytest.mark.parametrize("field", CHANGES)
 def test_a_field_makes_a_difference(field: str) -> None:
     one, other = (
-        equip(host=HOST, sources={"root": BLOCK}, domain={"cpu": {"cores": 2}}, **instance)
+        design_with(host=HOST, sources={"root": BLOCK}, domain={"cpu": {"cores": 2}}, **instance)
         for instance in CHANGES[field]
     )
     assert one != other

@@ -1,7 +1,7 @@
 """Devices of the host that are handed through."""
 
 import pytest
-from tests.support.equipment import MEDIATED, Tree, card, equip, list_refusals
+from tests.support.devices import MEDIATED, Tree, build_interface, design_with, list_refusals
 
 from virtshape.launcher.domain.devices.address import PciAddress, UsbAddress
 from virtshape.launcher.domain.devices.hostdevice import HostDevice, MediatedHostDevice, PciHostDevice, UsbHostDevice
@@ -62,7 +62,7 @@ def show(*, display: bool, ramfb: bool) -> MediatedHostDevice:
             {**gpu(), "autoattachGraphicsDevice": False}, show(display=False, ramfb=False), id="nobody to look at it"
         ),
         pytest.param(
-            card(sriov={}, bootOrder=1, pciAddress="0000:81:01.0"),
+            build_interface(sriov={}, bootOrder=1, pciAddress="0000:81:01.0"),
             PciHostDevice(
                 name="sriov-default",
                 source=PciAddress(0, 0x17, 2, 1),
@@ -75,14 +75,14 @@ def show(*, display: bool, ramfb: bool) -> MediatedHostDevice:
 )
 def test_a_device_is_handed_through(devices: Tree, expected: HostDevice) -> None:
     networks = [{"name": "default", "multus": {"networkName": "blue"}}]
-    design = equip(devices, host=HOST, networks=networks)
+    design = design_with(devices, host=HOST, networks=networks)
     assert (design.devices.host_devices, design.refusals) == ((expected,), ())
     assert design.devices.interfaces == ()
 
 
 def test_each_device_is_handed_through_once_and_one_picture_is_shown() -> None:
     gpus = [{"name": name, "deviceName": "example.com/vgpu"} for name in ("a", "b", "c")]
-    design = equip({"gpus": gpus}, host=HOST)
+    design = design_with({"gpus": gpus}, host=HOST)
     assert design.devices.host_devices == (
         MediatedHostDevice(name="gpu-a", uuid=MEDIATED, display=True, ramfb=True),
         MediatedHostDevice(name="gpu-b", uuid=MEDIATED.replace("8", "9")),
@@ -95,7 +95,7 @@ def test_what_the_host_does_not_offer_is_refused_by_name() -> None:
         "gpus": [{"name": "g", "deviceName": "example.com/gpu"}, {"name": "c", "claimName": "c", "requestName": "r"}],
         "hostDevices": [{"name": "h", "deviceName": "example.com/qat"}, {"name": "c", "claimName": "c"}],
     }
-    assert list_refusals(equip(devices)) == {
+    assert list_refusals(design_with(devices)) == {
         "gpus[0].deviceName": "this host offers no example.com/gpu",
         "gpus[1].claimName": "this host allocates no resource claims",
         "hostDevices[0].deviceName": "this host offers no example.com/qat",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.support.equipment import POD, Tree, build_instance, card, equip, list_refusals
+from tests.support.devices import POD_NETWORK, Tree, build_instance, build_interface, design_with, list_refusals
 
 from virtshape.launcher.design.devices.bindings import name_tap
 from virtshape.launcher.domain.devices.address import PciAddress
@@ -61,12 +61,12 @@ STAND_IN = "user-mode networking stands in: the guest has an address of its own 
     ],
 )
 def test_an_interface_is_what_its_fields_say(given: Tree, expected: Interface) -> None:
-    design = equip(card(**given), **POD)
+    design = design_with(build_interface(**given), **POD_NETWORK)
     assert (design.devices.interfaces, design.refusals, design.notes) == ((expected,), (), ())
 
 
 def test_an_interface_that_shall_be_absent_is() -> None:
-    assert equip(card(state="absent"), **POD).devices.interfaces == ()
+    assert design_with(build_interface(state="absent"), **POD_NETWORK).devices.interfaces == ()
 
 
 @pytest.mark.parametrize(
@@ -83,18 +83,18 @@ def test_the_guest_has_the_address_that_user_mode_networking_gives(
 ) -> None:
     networks = [{"name": "default", "pod": {"vmNetworkCIDR": range_}}]
     expected = replace(PLAIN, subnets=(Subnet("ipv4", address, prefix),), guest_address=guest)
-    assert equip(card(), networks=networks).devices.interfaces == (expected,)
+    assert design_with(build_interface(), networks=networks).devices.interfaces == (expected,)
 
 
 def test_the_guest_has_ipv6_addresses_of_the_range_that_is_given() -> None:
     networks = [{"name": "default", "pod": {"vmIPv6NetworkCIDR": "fd10:0:2::/64"}}]
     expected = replace(PLAIN, subnets=(*PLAIN.subnets, Subnet("ipv6", "fd10:0:2::", 64)))
-    assert equip(card(), networks=networks).devices.interfaces == (expected,)
+    assert design_with(build_interface(), networks=networks).devices.interfaces == (expected,)
 
 
 @pytest.mark.parametrize("binding", ["bridge", "passtBinding"])
 def test_user_mode_networking_stands_in_for_other_bindings(binding: str) -> None:
-    design = equip(card(**{binding: {}}), **POD)
+    design = design_with(build_interface(**{binding: {}}), **POD_NETWORK)
     note = Note(f"spec.domain.devices.interfaces[0].{binding}", STAND_IN)
     assert (design.devices.interfaces, design.refusals, design.notes) == ((PLAIN,), (), (note,))
 
@@ -102,16 +102,16 @@ def test_user_mode_networking_stands_in_for_other_bindings(binding: str) -> None
 @pytest.mark.parametrize(
     ("given", "spec", "expected"),
     [
-        pytest.param({"bridge": {}}, POD, BRIDGED, id="the pod network"),
+        pytest.param({"bridge": {}}, POD_NETWORK, BRIDGED, id="the pod network"),
         pytest.param({"bridge": {}}, BLUE, replace(BRIDGED, bridge="br1"), id="a secondary network"),
-        pytest.param({"bridge": {}, "ports": [{"port": 80}]}, POD, BRIDGED, id="which lets all ports in"),
-        pytest.param({"masquerade": {}}, POD, PLAIN, id="but NAT stays NAT"),
+        pytest.param({"bridge": {}, "ports": [{"port": 80}]}, POD_NETWORK, BRIDGED, id="which lets all ports in"),
+        pytest.param({"masquerade": {}}, POD_NETWORK, PLAIN, id="but NAT stays NAT"),
     ],
 )
 def test_a_guest_is_plugged_into_a_bridge_where_the_host_has_one(
     given: Tree, spec: dict[str, Any], expected: Interface
 ) -> None:
-    design = equip(card(**given), host=TAPS, **spec)
+    design = design_with(build_interface(**given), host=TAPS, **spec)
     assert (design.devices.interfaces, design.refusals, design.notes) == ((expected,), (), ())
 
 
@@ -128,36 +128,41 @@ def test_a_guest_is_plugged_into_a_bridge_where_the_host_has_one(
 def test_virtio_cards_on_a_tap_device_have_several_queues(
     vcpus: int, model: str, vhost: bool, expected: Interface
 ) -> None:
-    devices = {**card(bridge={}, model=model), "networkInterfaceMultiqueue": True}
-    design = equip(devices, host=replace(TAPS, vhost_net=vhost), domain={"cpu": {"cores": vcpus}}, **POD)
+    devices = {**build_interface(bridge={}, model=model), "networkInterfaceMultiqueue": True}
+    design = design_with(devices, host=replace(TAPS, vhost_net=vhost), domain={"cpu": {"cores": vcpus}}, **POD_NETWORK)
     assert (design.devices.interfaces, design.refusals) == ((expected,), ())
 
 
 def test_several_queues_are_refused_without_a_tap_device() -> None:
-    devices = {**card(), "networkInterfaceMultiqueue": True}
+    devices = {**build_interface(), "networkInterfaceMultiqueue": True}
     reason = "the interface 'default' has user-mode networking, and several queues need a tap device"
-    assert list_refusals(equip(devices, domain={"cpu": {"cores": 2}}, **POD)) == {"networkInterfaceMultiqueue": reason}
-    assert list_refusals(equip(devices, **POD)) == {}
+    assert list_refusals(design_with(devices, domain={"cpu": {"cores": 2}}, **POD_NETWORK)) == {
+        "networkInterfaceMultiqueue": reason
+    }
+    assert list_refusals(design_with(devices, **POD_NETWORK)) == {}
 
 
 @pytest.mark.parametrize(
     ("given", "spec", "refusals"),
     [
-        pytest.param({"slirp": {}}, POD, {".slirp": "it is no longer there: use masquerade"}, id="slirp"),
-        pytest.param({"passt": {}}, POD, {".passt": "it is no longer there: use passtBinding"}, id="passt"),
-        pytest.param({"macvtap": {}}, POD, {".macvtap": "it is no longer there: use bridge"}, id="macvtap"),
+        pytest.param({"slirp": {}}, POD_NETWORK, {".slirp": "it is no longer there: use masquerade"}, id="slirp"),
+        pytest.param({"passt": {}}, POD_NETWORK, {".passt": "it is no longer there: use passtBinding"}, id="passt"),
+        pytest.param({"macvtap": {}}, POD_NETWORK, {".macvtap": "it is no longer there: use bridge"}, id="macvtap"),
         pytest.param(
-            {"binding": {"name": "vdpa"}}, POD, {".binding": "this host has no binding 'vdpa'"}, id="a plugin"
+            {"binding": {"name": "vdpa"}}, POD_NETWORK, {".binding": "this host has no binding 'vdpa'"}, id="a plugin"
         ),
         pytest.param({}, {}, {".name": "there is no network 'default'"}, id="no network"),
         pytest.param(
             {"portRanges": [{"start": 1000, "end": 1299, "protocol": "TCP"}]},
-            POD,
+            POD_NETWORK,
             {".portRanges": "more than 256 ports are named: name none, and all of them can be reached"},
             id="many ports",
         ),
         pytest.param(
-            {"model": "igb"}, POD, {".model": "igb needs QEMU 8.0 and libvirt 9.3: use e1000e"}, id="a newer card"
+            {"model": "igb"},
+            POD_NETWORK,
+            {".model": "igb needs QEMU 8.0 and libvirt 9.3: use e1000e"},
+            id="a newer card",
         ),
         pytest.param(
             {"sriov": {}}, BLUE, {".sriov": "this host offers no blue"}, id="a virtual function that is not there"
@@ -170,7 +175,7 @@ def test_several_queues_are_refused_without_a_tap_device() -> None:
                     "privateOptions": [{"option": 224, "value": "x"}],
                 }
             },
-            POD,
+            POD_NETWORK,
             {
                 f".dhcpOptions.{name}": (
                     "DHCP on this host tells guests their address, route and name server, and nothing else"
@@ -185,7 +190,7 @@ def test_an_interface_that_cannot_be_had_is_refused_by_name(
     given: Tree, spec: dict[str, Any], refusals: dict[str, str]
 ) -> None:
     expected = {f"interfaces[0]{field}": reason for field, reason in refusals.items()}
-    assert list_refusals(equip(card(**given), **spec)) == expected
+    assert list_refusals(design_with(build_interface(**given), **spec)) == expected
 
 
 @pytest.mark.parametrize(
@@ -215,7 +220,7 @@ def test_an_interface_that_cannot_be_had_is_refused_by_name(
     ],
 )
 def test_a_network_that_cannot_be_had_is_refused_by_name(network: Tree, field: str, reason: str) -> None:
-    design = equip(card(), networks=[{"name": "default", **network}])
+    design = design_with(build_interface(), networks=[{"name": "default", **network}])
     assert list_refusals(design) == {f"spec.networks[0].{field}": reason}
 
 

@@ -1,7 +1,7 @@
 """Lines into the guest: console, agent, metrics, a client's USB devices; and directories that are shared."""
 
 import pytest
-from tests.support.equipment import Tree, equip, list_refusals
+from tests.support.devices import Tree, design_with, list_refusals
 
 from virtshape.launcher.domain.devices.console import Channel, Redirection, Serial
 from virtshape.launcher.domain.devices.filesystem import Filesystem
@@ -20,33 +20,33 @@ METRICS = Channel("org.github.vhostmd.1", "/guest/metrics.sock")
     ],
 )
 def test_there_is_a_console(devices: Tree, expected: tuple[Serial, ...]) -> None:
-    assert equip(devices).devices.serials == expected
+    assert design_with(devices).devices.serials == expected
 
 
 def test_there_is_always_a_line_to_the_agent() -> None:
-    assert equip({"autoattachSerialConsole": False}).devices.channels == (AGENT,)
+    assert design_with({"autoattachSerialConsole": False}).devices.channels == (AGENT,)
 
 
 def test_metrics_of_the_host_have_a_line_where_somebody_serves_them() -> None:
-    assert equip({"downwardMetrics": {}}, host=Host(downward_metrics=True)).devices.channels == (AGENT, METRICS)
-    refusals = list_refusals(equip({"downwardMetrics": {}}))
+    assert design_with({"downwardMetrics": {}}, host=Host(downward_metrics=True)).devices.channels == (AGENT, METRICS)
+    refusals = list_refusals(design_with({"downwardMetrics": {}}))
     assert refusals == {"downwardMetrics": "this host serves no metrics to guests"}
 
 
 def test_a_client_can_lend_four_usb_devices() -> None:
-    design = equip({"clientPassthrough": {}})
+    design = design_with({"clientPassthrough": {}})
     assert design.devices.redirections == tuple(Redirection(f"/guest/usb{port}.sock") for port in range(4))
-    refusals = list_refusals(equip({"clientPassthrough": {}}, host=Host(usb_redirection=False)))
+    refusals = list_refusals(design_with({"clientPassthrough": {}}, host=Host(usb_redirection=False)))
     assert refusals == {"clientPassthrough": "the QEMU of this host cannot take USB devices from clients"}
 
 
 def test_directories_are_shared_where_the_host_can() -> None:
     devices = {"filesystems": [{"name": "data", "virtiofs": {}}]}
-    design = equip(devices, host=Host(virtiofs=True))
+    design = design_with(devices, host=Host(virtiofs=True))
     assert design.devices.filesystems == (Filesystem("data", "/guest/data.virtiofs.sock"),)
     assert (design.shared_memory, design.refusals) == (True, ())
     reason = "this host shares no directories with guests: use a disk"
-    assert list_refusals(equip(devices)) == {"filesystems[0].virtiofs": reason}
+    assert list_refusals(design_with(devices)) == {"filesystems[0].virtiofs": reason}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_tags_are_refused_where_a_guest_would_look_for_them(volume: Tree, refuse
         "disks": [{"name": "init", "cdrom": {}, "tag": "a"}],
         "interfaces": [{"name": "default", "masquerade": {}, "tag": "b"}],
     }
-    design = equip(devices, volumes=[{"name": "init", **volume}], networks=[{"name": "default", "pod": {}}])
+    design = design_with(devices, volumes=[{"name": "init", **volume}], networks=[{"name": "default", "pod": {}}])
     reason = "this host writes the config drive before it knows the addresses of devices"
     expected = dict.fromkeys(("disks[0].tag", "interfaces[0].tag"), reason) if refused else {}
     assert {field: why for field, why in list_refusals(design).items() if field.endswith("tag")} == expected

@@ -1,7 +1,7 @@
 """TPM, random numbers, watchdog, panic devices, balloon and vsock."""
 
 import pytest
-from tests.support.equipment import Tree, equip, list_refusals
+from tests.support.devices import Tree, design_with, list_refusals
 
 from virtshape.launcher.domain.devices.platform import Balloon, Panic, Rng, Tpm, Vsock, Watchdog
 from virtshape.launcher.host import Host
@@ -19,17 +19,17 @@ VIRTIO = "virtio-non-transitional"
     ],
 )
 def test_there_is_a_tpm_where_it_is_asked_for(tpm: Tree | None, expected: Tpm | None) -> None:
-    design = equip({"tpm": tpm}, host=Host(tpm=True))
+    design = design_with({"tpm": tpm}, host=Host(tpm=True))
     assert (design.devices.tpm, design.refusals) == (expected, ())
 
 
 def test_a_tpm_is_refused_where_it_cannot_be_emulated() -> None:
-    assert list_refusals(equip({"tpm": {}})) == {"tpm": "this host cannot emulate a TPM: install swtpm"}
-    assert list_refusals(equip({"tpm": {"enabled": False}})) == {}
+    assert list_refusals(design_with({"tpm": {}})) == {"tpm": "this host cannot emulate a TPM: install swtpm"}
+    assert list_refusals(design_with({"tpm": {"enabled": False}})) == {}
 
 
 def test_there_are_random_numbers_where_they_are_asked_for() -> None:
-    assert (equip().devices.rng, equip({"rng": {}}).devices.rng) == (None, Rng(VIRTIO))
+    assert (design_with().devices.rng, design_with({"rng": {}}).devices.rng) == (None, Rng(VIRTIO))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_watchdog_is_of_its_architecture(
     watchdog: Tree | None, architecture: str, expected: Watchdog | None, refusals: dict[str, str]
 ) -> None:
     given = None if watchdog is None else {"name": "w", **watchdog}
-    design = equip({"watchdog": given}, architecture=architecture)
+    design = design_with({"watchdog": given}, architecture=architecture)
     assert (design.devices.watchdog, list_refusals(design)) == (expected, refusals)
 
 
@@ -90,7 +90,7 @@ def test_panic_devices_are_those_asked_for(
     model: str | None, architecture: str, libvirt: int, expected: str, refusals: dict[str, str]
 ) -> None:
     host = Host(libvirt=libvirt)
-    design = equip({"panicDevices": [{"model": model}]}, host=host, architecture=architecture)
+    design = design_with({"panicDevices": [{"model": model}]}, host=host, architecture=architecture)
     assert (design.devices.panics, list_refusals(design)) == ((Panic(expected),), refusals)
 
 
@@ -114,14 +114,14 @@ def test_panic_devices_are_those_asked_for(
     ],
 )
 def test_a_balloon_gives_back_what_is_not_set_aside(devices: Tree, domain: Tree, expected: Balloon) -> None:
-    assert equip(devices, domain=domain).devices.balloon == expected
+    assert design_with(devices, domain=domain).devices.balloon == expected
 
 
 def test_there_is_a_vsock_where_it_is_asked_for() -> None:
     host = Host(vsock=True)
     given = {"autoattachVSOCK": True}
-    assert equip(host=host).devices.vsock is None
-    assert equip(given, host=host).devices.vsock == Vsock(VIRTIO)
-    assert equip(given, host=host, status={"VSOCKCID": 7}).devices.vsock == Vsock(VIRTIO, 7)
+    assert design_with(host=host).devices.vsock is None
+    assert design_with(given, host=host).devices.vsock == Vsock(VIRTIO)
+    assert design_with(given, host=host, status={"VSOCKCID": 7}).devices.vsock == Vsock(VIRTIO, 7)
     reason = "this host has no vsock: load the kernel module vhost_vsock"
-    assert list_refusals(equip(given)) == {"autoattachVSOCK": reason}
+    assert list_refusals(design_with(given)) == {"autoattachVSOCK": reason}

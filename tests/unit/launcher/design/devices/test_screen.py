@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.support.equipment import Tree, equip, list_refusals
+from tests.support.devices import Tree, design_with, list_refusals
 
 from virtshape.launcher.domain.devices.console import Graphics, Input, Sound, Video
 from virtshape.launcher.host import Host
@@ -30,20 +30,20 @@ KEYBOARD = Input(type="keyboard", bus="usb")
 def test_the_card_is_the_one_asked_for_or_fits_the_firmware(
     video: Tree | None, spec: dict[str, Any], expected: Video
 ) -> None:
-    devices = equip({"video": video}, **spec).devices
+    devices = design_with({"video": video}, **spec).devices
     assert (devices.video, devices.graphics) == (expected, Graphics("/guest/vnc.sock"))
 
 
 def test_without_a_screen_there_is_no_card() -> None:
-    design = equip({**BLIND, "video": {"type": "virtio"}})
+    design = design_with({**BLIND, "video": {"type": "virtio"}})
     assert (design.devices.video, design.devices.graphics, design.refusals) == (None, None, ())
 
 
 def test_a_card_that_the_host_lacks_is_refused_by_name() -> None:
     host = Host(video_models=frozenset({"vga", "virtio"}))
-    refusals = list_refusals(equip({"video": {"type": "qxl"}}, host=host))
+    refusals = list_refusals(design_with({"video": {"type": "qxl"}}, host=host))
     assert refusals == {"video.type": "this host has no qxl: use one of vga, virtio"}
-    assert list_refusals(equip({"video": {"type": "vga"}}, host=host)) == {}
+    assert list_refusals(design_with({"video": {"type": "vga"}}, host=host)) == {}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_card_that_the_host_lacks_is_refused_by_name() -> None:
 def test_there_is_something_to_point_and_type_with(
     devices: Tree, architecture: str, expected: tuple[Input, ...]
 ) -> None:
-    assert equip(devices, architecture=architecture).devices.inputs == expected
+    assert design_with(devices, architecture=architecture).devices.inputs == expected
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_there_is_something_to_point_and_type_with(
     ],
 )
 def test_there_is_sound_where_it_is_asked_for(sound: Tree | None, expected: Sound | None) -> None:
-    assert equip({"sound": sound}).devices.sound == expected
+    assert design_with({"sound": sound}).devices.sound == expected

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.support.equipment import Tree, equip
+from tests.support.devices import Tree, design_with
 
 from virtshape.launcher.domain.devices.controller import Controller
 from virtshape.launcher.host import Host
@@ -61,14 +61,14 @@ def build_disks(*kinds: str) -> Tree:
     ],
 )
 def test_threads_are_handed_out(kinds: list[str], domain: Tree, total: int, threads: list[int | None]) -> None:
-    design = equip(build_disks(*kinds), domain=domain)
+    design = design_with(build_disks(*kinds), domain=domain)
     assert (design.io_threads, [drive.io_thread for drive in design.devices.disks]) == (total, threads)
 
 
 @pytest.mark.parametrize(("libvirt", "noted"), [(9_000_000, True), (10_000_000, False)])
 def test_the_threads_of_a_pool_take_turns(libvirt: int, noted: bool) -> None:
     domain = {"ioThreadsPolicy": "supplementalPool", "ioThreads": {"supplementalPoolThreadCount": 2}}
-    design = equip(build_disks("virtio", "virtio", "virtio"), domain=domain, host=Host(libvirt=libvirt))
+    design = design_with(build_disks("virtio", "virtio", "virtio"), domain=domain, host=Host(libvirt=libvirt))
     note = Note("spec.domain.ioThreadsPolicy", "the threads of the pool take turns: each disk is served by one")
     assert (design.io_threads, [drive.io_thread for drive in design.devices.disks]) == (2, [1, 2, 1])
     assert design.notes == ((note,) if noted else ())
@@ -84,6 +84,6 @@ def test_the_threads_of_a_pool_take_turns(libvirt: int, noted: bool) -> None:
     ],
 )
 def test_scsi_disks_have_the_thread_of_their_controller(kinds: list[str], domain: Tree, driver: dict[str, Any]) -> None:
-    design = equip(build_disks(*kinds), domain={"cpu": {"cores": 3}, **domain})
+    design = design_with(build_disks(*kinds), domain={"cpu": {"cores": 3}, **domain})
     controllers = [controller for controller in design.devices.controllers if controller.kind == "scsi"]
     assert controllers == [Controller(kind="scsi", model="virtio-non-transitional", **driver)]

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support.equipment import POD, Tree, card, disk, equip, volumes
+from tests.support.devices import POD_NETWORK, Tree, build_disk, build_interface, build_volumes, design_with
 
 from virtshape.launcher.design.devices.whole import DeviceDesign
 from virtshape.launcher.domain.devices.console import Channel, Graphics, Serial, Video
@@ -57,11 +57,13 @@ def build_usual(virtio: str = "virtio-non-transitional", *, iommu: bool = False)
     return DeviceDesign(devices=devices)
 
 
-USUAL: Tree = {**disk(disk={"bus": "virtio"}), **card(), "rng": {}, "disableHotplug": True}
+USUAL: Tree = {**build_disk(disk={"bus": "virtio"}), **build_interface(), "rng": {}, "disableHotplug": True}
 
 
 def design(domain: Tree | None = None, **more: object) -> DeviceDesign:
-    return equip({**USUAL, **more}, sources={"root": SOURCE}, domain=domain, **volumes("root"), **POD)
+    return design_with(
+        {**USUAL, **more}, sources={"root": SOURCE}, domain=domain, **build_volumes("root"), **POD_NETWORK
+    )
 
 
 def test_a_usual_guest_has_what_it_asks_for_and_what_everyone_has() -> None:
@@ -78,9 +80,13 @@ def test_virtio_does_not_count_on_memory_that_is_encrypted(security: Tree, iommu
 
 
 def test_a_card_of_an_encrypted_guest_has_no_boot_program() -> None:
-    devices = {**USUAL, **card(bootOrder=1)}
-    designed = equip(
-        devices, sources={"root": SOURCE}, domain={"launchSecurity": {"sev": {}}}, **volumes("root"), **POD
+    devices = {**USUAL, **build_interface(bootOrder=1)}
+    designed = design_with(
+        devices,
+        sources={"root": SOURCE},
+        domain={"launchSecurity": {"sev": {}}},
+        **build_volumes("root"),
+        **POD_NETWORK,
     )
     expected = build_usual(iommu=True).devices
     (interface,) = expected.interfaces

@@ -3,7 +3,7 @@
 from xml.etree.ElementTree import tostring
 
 import pytest
-from tests.support.equipment import MEDIATED
+from tests.support.devices import MEDIATED
 
 from virtshape.launcher.domain.devices.address import DriveAddress, PciAddress, UsbAddress
 from virtshape.launcher.domain.devices.console import Channel, Graphics, Input, Redirection, Serial, Sound, Video

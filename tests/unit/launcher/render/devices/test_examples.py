@@ -9,8 +9,17 @@ from typing import Any
 
 import pytest
 from lxml.etree import RelaxNG, fromstring
-from tests.support.driver import Driver
-from tests.support.equipment import MEDIATED, POD, Tree, card, disk, equip, volumes, write_domain
+from tests.support.devices import (
+    MEDIATED,
+    POD_NETWORK,
+    Tree,
+    build_disk,
+    build_interface,
+    build_volumes,
+    design_with,
+    write_domain,
+)
+from tests.support.libvirtdriver import Driver
 
 from virtshape.launcher.host import Host
 from virtshape.launcher.source import Source
@@ -29,17 +38,17 @@ FILE = Source(path="/images/root.img")
 BLOCK = Source(path="/dev/root", kind="block", direct_io=True)
 
 CARDS: dict[str, Tree] = {
-    "a card with everything": card(
+    "a card with everything": build_interface(
         macAddress="02:00:5e:10:00:01", bootOrder=1, acpiIndex=7, state="down", pciAddress="0000:00:05.0"
     ),
-    "a card on a bridge": {**card(bridge={}), "networkInterfaceMultiqueue": True},
+    "a card on a bridge": {**build_interface(bridge={}), "networkInterfaceMultiqueue": True},
 }
 
 DISKS: dict[str, Tree] = {
-    **{f"a {bus} disk": disk(disk={"bus": bus}) for bus in ("virtio", "sata", "scsi", "usb")},
-    "a sata cdrom": disk(cdrom={"tray": "open"}),
-    "a scsi cdrom": disk(cdrom={"bus": "scsi"}),
-    "a disk with everything": disk(
+    **{f"a {bus} disk": build_disk(disk={"bus": bus}) for bus in ("virtio", "sata", "scsi", "usb")},
+    "a sata cdrom": build_disk(cdrom={"tray": "open"}),
+    "a scsi cdrom": build_disk(cdrom={"bus": "scsi"}),
+    "a disk with everything": build_disk(
         disk={"bus": "virtio", "readonly": True, "pciAddress": "0000:00:09.0"},
         cache="writeback",
         io="threads",
@@ -49,9 +58,9 @@ DISKS: dict[str, Tree] = {
         dedicatedIOThread=True,
         blockSize={"custom": {"logical": 4096, "physical": 4096}},
     ),
-    "a scsi disk with a thread": disk(disk={"bus": "scsi"}, dedicatedIOThread=True),
-    "a disk with queues": {**disk(disk={"bus": "virtio"}), "blockMultiQueue": True},
-    "a disk for old guests": {**disk(disk={"bus": "virtio"}), "useVirtioTransitional": True},
+    "a scsi disk with a thread": build_disk(disk={"bus": "scsi"}, dedicatedIOThread=True),
+    "a disk with queues": {**build_disk(disk={"bus": "virtio"}), "blockMultiQueue": True},
+    "a disk for old guests": {**build_disk(disk={"bus": "virtio"}), "useVirtioTransitional": True},
 }
 
 OTHERS: dict[str, Tree] = {
@@ -62,7 +71,7 @@ OTHERS: dict[str, Tree] = {
         "autoattachMemBalloon": False,
         "disableHotplug": True,
     },
-    "an empty drive": disk(cdrom={}),
+    "an empty drive": build_disk(cdrom={}),
     "a TPM": {"tpm": {}},
     "a TPM for good": {"tpm": {"persistent": True}},
     "random numbers": {"rng": {}},
@@ -83,13 +92,13 @@ PASSED_THROUGH: dict[str, Tree] = {
     "a mediated device": {"hostDevices": [{"name": "h", "deviceName": "example.com/vgpu"}]},
     "a GPU": {"gpus": [{"name": "g", "deviceName": "example.com/pci"}]},
     "a virtual GPU": {"gpus": [{"name": "g", "deviceName": "example.com/vgpu"}]},
-    "a LUN": disk(lun={"reservation": True}),
+    "a LUN": build_disk(lun={"reservation": True}),
 }
 
 CONFIDENTIAL: Tree = {"launchSecurity": {"sev": {}}}
 ENCRYPTED: Tree = {
-    **disk(disk={"bus": "virtio"}),
-    **card(),
+    **build_disk(disk={"bus": "virtio"}),
+    **build_interface(),
     "rng": {},
     "filesystems": [{"name": "data", "virtiofs": {}}],
 }
@@ -97,8 +106,14 @@ ENCRYPTED: Tree = {
 
 def design(devices: Tree, source: Source = FILE, **rest: Any) -> str:
     """A domain with these devices, none of which is refused."""
-    designed = equip(
-        devices, host=HOST, sources={"root": source}, domain={"cpu": {"cores": 4}}, **volumes("root"), **POD, **rest
+    designed = design_with(
+        devices,
+        host=HOST,
+        sources={"root": source},
+        domain={"cpu": {"cores": 4}},
+        **build_volumes("root"),
+        **POD_NETWORK,
+        **rest,
     )
     assert designed.refusals == ()
     return write_domain(designed)
@@ -123,7 +138,9 @@ def test_devices_of_the_host_are_as_libvirts_schema_has_them(schema: RelaxNG, de
 
 
 def test_devices_of_an_encrypted_guest_are_as_libvirts_schema_has_them(schema: RelaxNG) -> None:
-    designed = equip(ENCRYPTED, host=HOST, sources={"root": FILE}, domain=CONFIDENTIAL, **volumes("root"), **POD)
+    designed = design_with(
+        ENCRYPTED, host=HOST, sources={"root": FILE}, domain=CONFIDENTIAL, **build_volumes("root"), **POD_NETWORK
+    )
     assert find_faults(schema, write_domain(designed)) == ""
 
 
@@ -147,7 +164,7 @@ def test_qemu_starts_with_every_kind_of_card(driver: Driver) -> None:
     cards: list[Tree] = [{"name": model, "masquerade": {}, "model": model, "state": "down"} for model in models]
     cards[0] |= {"macAddress": "02:00:5e:10:00:01", "bootOrder": 1, "acpiIndex": 7, "pciAddress": "0000:00:05.0"}
     networks = [{"name": model, "pod": ranges} for model in models]
-    designed = equip({"interfaces": cards}, networks=networks, directory=str(driver.directory))
+    designed = design_with({"interfaces": cards}, networks=networks, directory=str(driver.directory))
     assert driver.start(write_domain(designed, name="cards")) is None
 
 
@@ -158,11 +175,11 @@ def test_qemu_starts_with_every_kind_of_disk(driver: Driver) -> None:
     disks += [{"name": "empty", "cdrom": {"tray": "open"}}]
     names = [item["name"] for item in disks if item["name"] != "empty"]
     sources = {name: build_image(driver, name) for name in names}
-    designed = equip(
+    designed = design_with(
         {"disks": disks, "blockMultiQueue": True},
         sources=sources,
         directory=str(driver.directory),
-        **volumes(*names),
+        **build_volumes(*names),
     )
     assert driver.start(write_domain(designed, name="disks")) is None
 
@@ -171,10 +188,10 @@ def test_qemu_starts_with_everything_else(driver: Driver) -> None:
     devices: Tree = {}
     for name in ("random numbers", "a watchdog", "ich9 sound", "tablets", "isa panic", "USB devices of a client"):
         devices |= OTHERS[name]
-    designed = equip({**devices, "video": {"type": "virtio"}}, directory=str(driver.directory))
+    designed = design_with({**devices, "video": {"type": "virtio"}}, directory=str(driver.directory))
     assert driver.start(write_domain(designed, name="others")) is None
 
 
 def test_qemu_starts_with_as_little_as_can_be(driver: Driver) -> None:
-    designed = equip(OTHERS["as little as can be"], directory=str(driver.directory))
+    designed = design_with(OTHERS["as little as can be"], directory=str(driver.directory))
     assert driver.start(write_domain(designed, machine="pc", name="little")) is None

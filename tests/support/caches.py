@@ -18,7 +18,7 @@ INDEXES: Mapping[tuple[type[Model], str], Callable[[Any], Iterable[str]]] = {
 }
 
 
-class Known:
+class FakeCache:
     """A cache of just these objects."""
 
     def __init__(self, *items: Model) -> None:

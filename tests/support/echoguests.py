@@ -19,12 +19,12 @@ from virtshape.stream.duplex import Duplex, open_tcp, open_unix
 
 HELLO = b"login: "
 GREETING = b"RFB 003.008\n"
-MANY = 64 * 1024 * 1024
+CHARGEN_BYTES = 64 * 1024 * 1024
 
-Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-class EchoDoor:
+class EchoGuests:
     """Reaches the servers; `acted` is what was done with guests."""
 
     reports_agents = True
@@ -76,7 +76,7 @@ class EchoDoor:
             writer.close()
 
 
-async def serve_screen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def serve_vnc(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.write(GREETING)
     await echo(reader, writer)
 
@@ -92,7 +92,7 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         writer.close()
 
 
-async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def count_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Take all that a client has to say, and only then answer with how much it was."""
     size = 0
     while data := await reader.read(65536):
@@ -103,12 +103,12 @@ async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     writer.close()
 
 
-async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def generate(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Say a lot, to whoever is there to hear it."""
     del reader
     piece = bytes(range(256)) * 256
     try:
-        for _ in range(MANY // len(piece)):
+        for _ in range(CHARGEN_BYTES // len(piece)):
             writer.write(piece)
             await writer.drain()
     except ConnectionError:
@@ -125,54 +125,54 @@ class _Repeat(asyncio.DatagramProtocol):
         self._transport.sendto(data, addr)
 
 
-ECHO, ANSWER, POUR, IGNORE = 7, 80, 19, 9
+ECHO, COUNT, CHARGEN, DISCARD = 7, 80, 19, 9
 
 
 @asynccontextmanager
-async def open_echo_door(folder: Path) -> AsyncIterator[EchoDoor]:
+async def serve_echo_guests(folder: Path) -> AsyncIterator[EchoGuests]:
     """The door and its servers: guests' ports 7 (echo, also UDP), 9 (ignores), 19 (pours), 80 (answers once)."""
-    door = EchoDoor(folder)
+    guests = EchoGuests(folder)
     ending = asyncio.Event()
-    talks: set[asyncio.Task[None] | None] = set()
+    tasks: set[asyncio.Task[None] | None] = set()
 
-    def track(talk: Talk) -> Talk:
+    def track(handler: Handler) -> Handler:
         """Keep the tasks that serve connections, so that none of them is left when the loop is closed."""
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
-            talks.add(task)
+            tasks.add(task)
             with contextlib.suppress(asyncio.CancelledError, ConnectionError):
-                await talk(reader, writer)
+                await handler(reader, writer)
             writer.close()
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
-            talks.discard(task)
+            tasks.discard(task)
 
         return serve
 
-    async def ignore(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def discard(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await ending.wait()
         writer.close()
 
     servers = [
-        await asyncio.start_unix_server(track(door.serve_console), folder / "console"),
-        await asyncio.start_unix_server(track(serve_screen), folder / "screen"),
+        await asyncio.start_unix_server(track(guests.serve_console), folder / "console"),
+        await asyncio.start_unix_server(track(serve_vnc), folder / "screen"),
     ]
-    for port, talk in ((ECHO, echo), (ANSWER, answer_once), (POUR, pour), (IGNORE, ignore)):
-        server = await asyncio.start_server(track(talk), "127.0.0.1", 0)
+    for port, handler in ((ECHO, echo), (COUNT, count_bytes), (CHARGEN, generate), (DISCARD, discard)):
+        server = await asyncio.start_server(track(handler), "127.0.0.1", 0)
         servers.append(server)
-        door.ports[port, "tcp"] = server.sockets[0].getsockname()[1]
+        guests.ports[port, "tcp"] = server.sockets[0].getsockname()[1]
     loop = asyncio.get_running_loop()
     datagrams, _ = await loop.create_datagram_endpoint(_Repeat, local_addr=("127.0.0.1", 0))
-    door.ports[ECHO, "udp"] = datagrams.get_extra_info("sockname")[1]
+    guests.ports[ECHO, "udp"] = datagrams.get_extra_info("sockname")[1]
     try:
-        yield door
+        yield guests
     finally:
         ending.set()
         datagrams.close()
         for server in servers:
             server.close()
-        left = [task for task in talks if task is not None]
+        left = [task for task in tasks if task is not None]
         for task in left:
             task.cancel()
         await asyncio.gather(*left)

@@ -15,11 +15,11 @@ from virtshape.engine.conflict import Conflict
 from virtshape.engine.draft import Draft
 from virtshape.engine.topology import Layout
 
-SIZELESS: Tree = {"cpu": None, "memory": None}
+WITHOUT_SIZE: Tree = {"cpu": None, "memory": None}
 SIZED: Tree = {"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"guest": "2Gi"}}
 
 
-class Shaped(NamedTuple):
+class Applied(NamedTuple):
     """A VMI after instance type and preference, and what stood in their way."""
 
     spec: Tree
@@ -27,7 +27,7 @@ class Shaped(NamedTuple):
     conflicts: list[Conflict]
 
 
-def shape(
+def apply_trees(
     domain: Tree | None = None,
     instancetype: Tree | None = None,
     preference: Tree | None = None,
@@ -36,7 +36,7 @@ def shape(
     root: str = TEMPLATE_ROOT,
     layout: Layout = "sockets",
     **spec: Any,
-) -> Shaped:
+) -> Applied:
     """Apply an instance type and a preference to a VMI; further keywords go to its spec."""
     draft = Draft(ObjectMeta(annotations=annotations), build_spec(domain, **spec))
     conflicts = apply(
@@ -46,28 +46,28 @@ def shape(
         root=root,
         layout=layout,
     )
-    return Shaped(to_tree(draft.spec), to_tree(draft.metadata), conflicts)
+    return Applied(to_tree(draft.spec), to_tree(draft.metadata), conflicts)
 
 
-def shape_spec(
+def apply_to_spec(
     domain: Tree | None = None, instancetype: Tree | None = None, preference: Tree | None = None, **spec: Any
 ) -> Tree:
     """The whole spec that comes of it, where nothing stands in the way."""
-    shaped = shape(domain, instancetype, preference, **spec)
+    shaped = apply_trees(domain, instancetype, preference, **spec)
     assert shaped.conflicts == []
     return shaped.spec
 
 
-def shape_domain(
+def apply_to_domain(
     domain: Tree | None = None, instancetype: Tree | None = None, preference: Tree | None = None, **spec: Any
 ) -> Tree:
     """The domain that comes of it, where nothing stands in the way."""
-    shaped: Tree = shape_spec(domain, instancetype, preference, **spec)["domain"]
+    shaped: Tree = apply_to_spec(domain, instancetype, preference, **spec)["domain"]
     return shaped
 
 
-def list_clashes(domain: Tree, instancetype: Tree, **spec: Any) -> list[str]:
+def list_conflicts(domain: Tree, instancetype: Tree, **spec: Any) -> list[str]:
     """The fields, below the template's spec, that the VM and its instance type both set."""
-    conflicts = shape(domain, instancetype, **spec).conflicts
+    conflicts = apply_trees(domain, instancetype, **spec).conflicts
     assert all(c.message == f"VM field(s) {c.fields[0]} conflicts with selected instance type" for c in conflicts)
     return [field.removeprefix(f"{TEMPLATE_ROOT}.") for c in conflicts for field in c.fields]

@@ -22,7 +22,7 @@ from virtshape.launcher.guest.connection import open_connection, set_up
 
 SCHEMA = Path("/usr/share/libvirt/schemas/domain.rng")
 NOBODY = 65534
-PATIENCE = 60
+TIMEOUT = 60
 """Seconds that an answer may take, after which the process is gone."""
 
 
@@ -50,7 +50,7 @@ class Driver:
         return answer
 
 
-def find_absence() -> str | None:
+def find_missing() -> str | None:
     """What is missing here to ask libvirt, if anything."""
     if not shutil.which("qemu-system-x86_64"):
         return "there is no QEMU here"
@@ -101,7 +101,7 @@ def _serve(root: Path) -> None:
     set_up(root)  # the product's own settings: virtlogd may not be installed
     connection = open_connection(root)
     for line in sys.stdin:
-        signal.alarm(PATIENCE)
+        signal.alarm(TIMEOUT)
         verb, xml = json.loads(line)
         sys.stdout.write(json.dumps(_answer(libvirt, connection, verb, xml)) + "\n")
         sys.stdout.flush()

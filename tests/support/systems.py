@@ -19,12 +19,12 @@ from virtshape.client.rest import RestClient
 from virtshape.standalone.inprocess import connect
 from virtshape.standalone.server import Settings, System, assemble
 
-Form = Literal["in-process", "http"]
-FORMS: tuple[Form, ...] = ("in-process", "http")
-SECONDS = 240.0
+Transport = Literal["in-process", "http"]
+TRANSPORTS: tuple[Transport, ...] = ("in-process", "http")
+TIMEOUT_SECONDS = 240.0
 
 
-class World(NamedTuple):
+class RunningSystem(NamedTuple):
     """A running system and a client with all rights."""
 
     system: System
@@ -35,11 +35,11 @@ class World(NamedTuple):
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(scenario, SECONDS))
+    asyncio.run(asyncio.wait_for(scenario, TIMEOUT_SECONDS))
 
 
 @asynccontextmanager
-async def listening(directory: Path, door: GuestStreams | None = None) -> AsyncIterator[World]:
+async def serve_system(directory: Path, door: GuestStreams | None = None) -> AsyncIterator[RunningSystem]:
     """A system that listens on a port of loopback; `door` leads to its guests."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with assemble(Settings(directory=directory, port=0, catalog=False), door) as system:
@@ -49,18 +49,20 @@ async def listening(directory: Path, door: GuestStreams | None = None) -> AsyncI
         path = ensure_admin(system.directory, url)
         client = RestClient(HttpTransport(find_access(path=str(path))), manager="tester")
         try:
-            yield World(system, client, url, path, listener.connections)
+            yield RunningSystem(system, client, url, path, listener.connections)
         finally:
             await client.close()
             await listener.stop()
 
 
 @asynccontextmanager
-async def opened(form: Form, directory: Path, door: GuestStreams | None = None) -> AsyncIterator[World]:
+async def open_system(
+    form: Transport, directory: Path, door: GuestStreams | None = None
+) -> AsyncIterator[RunningSystem]:
     """A system and a client that reaches it in this way; `door` leads to its guests."""
     if form == "http":
-        async with listening(directory, door) as world:
-            yield world
+        async with serve_system(directory, door) as system:
+            yield system
         return
     async with assemble(Settings(directory=directory, port=0, catalog=False), door) as system:
-        yield World(system, connect(system.server, manager="tester"))
+        yield RunningSystem(system, connect(system.server, manager="tester"))

@@ -22,7 +22,7 @@ def build_vmi(
     *phases: str,
     uid: str = "i1",
     name: str = "vm1",
-    going: bool = False,
+    is_deleting: bool = False,
     conditions: list[Tree] | None = None,
     annotations: dict[str, str] | None = None,
     domain: Tree | None = None,
@@ -30,7 +30,7 @@ def build_vmi(
 ) -> VirtualMachineInstance:
     """An instance that went through these phases and is in the last."""
     metadata: Tree = {"name": name, "namespace": "default", "uid": uid, "annotations": annotations}
-    if going:
+    if is_deleting:
         metadata["deletionTimestamp"] = EARLIER
     stamps = [{"phase": phase, "phaseTransitionTimestamp": EARLIER} for phase in phases]
     status = {"phase": phases[-1], "phaseTransitionTimestamps": stamps, "conditions": conditions} if phases else None

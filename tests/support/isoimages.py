@@ -9,7 +9,7 @@ from pycdlib import PyCdlib
 Names = Literal["rr_path", "joliet_path"]
 
 
-class Disc:
+class IsoImage:
     """A CD's label, and its files by name as Unix (`rr_path`) or Windows (`joliet_path`) shows them."""
 
     def __init__(self, image: Path | bytes) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tests.support.build import Tree
-from tests.support.controlled import Place, eventually
+from tests.support.controllers import ControlledSystem, eventually
 
 from virtshape.api.cdi import DataVolume
 from virtshape.api.core.claim import PersistentVolumeClaim
@@ -72,14 +72,14 @@ def instance_tree(name: str = "vmi1", claim: str = "c1", **volume: Any) -> Tree:
 
 
 async def wait_until(
-    place: Place, kind: type[T], name: str, holds: Callable[[T], object], namespace: str = "default"
+    system: ControlledSystem, kind: type[T], name: str, holds: Callable[[T], object], namespace: str = "default"
 ) -> T:
     """The object, once something is true of it."""
     last: T | None = None
 
     async def look() -> T | None:
         nonlocal last
-        last = await place.find(kind, name, namespace)
+        last = await system.find(kind, name, namespace)
         return last if last is not None and holds(last) else None
 
     try:
@@ -88,43 +88,43 @@ async def wait_until(
         raise AssertionError(f"{kind.__name__} {name} never came to be so: {last}") from None
 
 
-async def wait_for_claim(place: Place, name: str = "c1", phase: str = "Bound") -> PersistentVolumeClaim:
+async def wait_for_claim(system: ControlledSystem, name: str = "c1", phase: str = "Bound") -> PersistentVolumeClaim:
     """The claim, once it is in a phase."""
     return await wait_until(
-        place, PersistentVolumeClaim, name, lambda claim: claim.status and claim.status.phase == phase
+        system, PersistentVolumeClaim, name, lambda claim: claim.status and claim.status.phase == phase
     )
 
 
-async def wait_for_volume(place: Place, name: str = "dv1", phase: str = "Succeeded") -> DataVolume:
+async def wait_for_volume(system: ControlledSystem, name: str = "dv1", phase: str = "Succeeded") -> DataVolume:
     """The DataVolume, once it is in a phase."""
-    return await wait_until(place, DataVolume, name, lambda volume: volume.status and volume.status.phase == phase)
+    return await wait_until(system, DataVolume, name, lambda volume: volume.status and volume.status.phase == phase)
 
 
-async def find_persistent_volume(place: Place, claim: str = "c1") -> PersistentVolume:
+async def find_persistent_volume(system: ControlledSystem, claim: str = "c1") -> PersistentVolume:
     """The volume that a claim is bound to."""
-    found = await place.client.get(PersistentVolumeClaim, claim, "default")
+    found = await system.client.get(PersistentVolumeClaim, claim, "default")
     assert found.spec is not None
-    return await place.client.get(PersistentVolume, found.spec.volume_name or "")
+    return await system.client.get(PersistentVolume, found.spec.volume_name or "")
 
 
-async def find_image(place: Place, claim: str = "c1") -> Path:
+async def find_image(system: ControlledSystem, claim: str = "c1") -> Path:
     """Where the disk image of a claim is."""
-    assert place.directory is not None
-    volume = await find_persistent_volume(place, claim)
-    return place.directory / "volumes" / (metadata_of(volume).name or "") / "disk.img"
+    assert system.directory is not None
+    volume = await find_persistent_volume(system, claim)
+    return system.directory / "volumes" / (metadata_of(volume).name or "") / "disk.img"
 
 
-async def wait_for_event(place: Place, name: str, reason: str) -> str:
+async def wait_for_event(system: ControlledSystem, name: str, reason: str) -> str:
     """What an event about an object says, once there is one."""
 
     async def look() -> str | None:
-        events = (await place.client.list(Event, "default")).items
+        events = (await system.client.list(Event, "default")).items
         found = [one for one in events if one.involved_object.name == name and one.reason == reason]
         return (found[-1].message or "") if found else None
 
     return await eventually(look, f"no event {reason} about {name}")
 
 
-async def stay(seconds: float = 0.3) -> None:
+async def wait_briefly(seconds: float = 0.3) -> None:
     """Give the controllers the time to do what they should not."""
     await asyncio.sleep(seconds)

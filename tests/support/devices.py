@@ -19,7 +19,7 @@ Tree = dict[str, Any]
 
 DIRECTORY = "/guest"
 MEDIATED = "8d7bbf9e-4d35-4f4c-9b7c-0b8b5e5b5f10"
-POD: Tree = {"networks": [{"name": "default", "pod": {}}]}
+POD_NETWORK: Tree = {"networks": [{"name": "default", "pod": {}}]}
 
 
 def build_instance(
@@ -36,7 +36,7 @@ def build_instance(
     return from_tree(tree, VirtualMachineInstance)
 
 
-def equip(
+def design_with(
     devices: Tree | None = None,
     *,
     host: Host | None = None,
@@ -53,19 +53,19 @@ def list_refusals(design: DeviceDesign) -> dict[str, str]:
     return {item.field.removeprefix("spec.domain.devices."): item.reason for item in design.refusals}
 
 
-def disk(name: str = "root", **disk: Any) -> Tree:
+def build_disk(name: str = "root", **fields: Any) -> Tree:
     """One disk and the volume behind it."""
-    return {"disks": [{"name": name, **disk}]}
+    return {"disks": [{"name": name, **fields}]}
 
 
-def card(**interface: Any) -> Tree:
+def build_interface(**interface: Any) -> Tree:
     """One interface on the pod network, behind NAT unless it says otherwise."""
     bindings = {"bridge", "sriov", "passtBinding", "binding", "slirp", "macvtap", "passt"}
     binding: Tree = {} if bindings & set(interface) else {"masquerade": {}}
     return {"interfaces": [{"name": "default", **binding, **interface}]}
 
 
-def volumes(*names: str) -> Tree:
+def build_volumes(*names: str) -> Tree:
     """Volumes with nothing in them."""
     return {"volumes": [{"name": name, "emptyDisk": {"capacity": "1Gi"}} for name in names]}
 

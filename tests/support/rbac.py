@@ -61,16 +61,18 @@ def build_binding(subject: str, role: str = "ClusterRole/r", namespace: str | No
     )
 
 
-def want(verb: str, resource: str = "virtualmachines", namespace: str = "prod", name: str = "") -> Attributes:
+def build_attributes(
+    verb: str, resource: str = "virtualmachines", namespace: str = "prod", name: str = ""
+) -> Attributes:
     resource, _, subresource = resource.partition("/")
     return Attributes(verb, "kubevirt.io", resource, subresource, namespace, name)
 
 
-def build_gathering(name: str, label: str, **labels: str) -> ClusterRole:
+def build_aggregated_role(name: str, label: str, **labels: str) -> ClusterRole:
     selectors = [{"matchLabels": {label: "true"}}]
     role: ClusterRole = build_role(name=name, labels=labels, aggregationRule={"clusterRoleSelectors": selectors})
     return role
 
 
-def may(user: User, wanted: Attributes, *objects: AccessObject) -> bool:
+def is_allowed(user: User, wanted: Attributes, *objects: AccessObject) -> bool:
     return Authorizer(objects).authorize(user, wanted).allowed

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 from tests.support.build import Tree
-from tests.support.controlled import instancetype_tree, preference_tree, vm_tree
+from tests.support.controllers import instancetype_tree, preference_tree, vm_tree
 
 from virtshape.api.codec import from_tree, object_from_tree, to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
@@ -31,13 +31,13 @@ from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)
 R = TypeVar("R")
-PATIENCE = 60.0
+TIMEOUT = 60.0
 IMAGE = "launcher:1"
 NODE = "n1"
 LABELS = "kubevirt.io=virt-launcher"
 
 
-class Stage:
+class PodDriver:
     """A namespace of a server, and a kubelet there."""
 
     def __init__(self, client: RestClient, namespace: str) -> None:
@@ -127,7 +127,9 @@ class Stage:
             await self.client.update(replace(current, spec=replace(current.spec, node_name=NODE)))
         return await self.client.get(Pod, name, self.namespace)
 
-    async def tell(self, pod: Pod, phase: str, state: Tree | None = None, *, ready: bool = False, **more: Any) -> Pod:
+    async def set_pod_status(
+        self, pod: Pod, phase: str, state: Tree | None = None, *, ready: bool = False, **more: Any
+    ) -> Pod:
         """Say how a pod is doing, as a kubelet does."""
         assert pod.metadata is not None
         current = await self.client.get(Pod, pod.metadata.name or "", self.namespace)
@@ -151,13 +153,15 @@ class Stage:
         """Have a pod placed, and its guest run."""
         pod = await self.bind(pod)
         running = {"running": {"startedAt": "2027-01-15T08:00:00Z"}}
-        return await self.tell(pod, "Running", running, ready=True, podIP="10.1.2.3", podIPs=[{"ip": "10.1.2.3"}])
+        return await self.set_pod_status(
+            pod, "Running", running, ready=True, podIP="10.1.2.3", podIPs=[{"ip": "10.1.2.3"}]
+        )
 
     async def end_guest(self, pod: Pod, phase: str, code: int, **more: Any) -> None:
         """Have a pod end by itself."""
-        await self.tell(pod, phase, {"terminated": {"exitCode": code, **more}})
+        await self.set_pod_status(pod, phase, {"terminated": {"exitCode": code, **more}})
 
-    async def bury(self, pod: Pod) -> None:
+    async def finish_deletion(self, pod: Pod) -> None:
         """Have nothing left of a pod whose deletion was asked for, as a kubelet sees to it."""
         assert pod.metadata is not None
         name, uid = pod.metadata.name or "", pod.metadata.uid or ""
@@ -176,7 +180,7 @@ class Stage:
 
 
 @asynccontextmanager
-async def controlled_pods(client: RestClient) -> Any:
+async def run_pod_controllers(client: RestClient) -> Any:
     """The controllers of a cluster at work, over a client; yields them."""
     informers: Informers = make_informers(client)
     launcher = PodLauncher(client, informers, IMAGE)
@@ -187,7 +191,7 @@ async def controlled_pods(client: RestClient) -> Any:
 
 async def eventually(look: Callable[[], Awaitable[R | None]], otherwise: str) -> R:
     """What looking finds, in the end."""
-    deadline = asyncio.get_running_loop().time() + PATIENCE
+    deadline = asyncio.get_running_loop().time() + TIMEOUT
     while asyncio.get_running_loop().time() < deadline:
         found = await look()
         if found is not None:
@@ -206,153 +210,153 @@ def _condition(vmi: VirtualMachineInstance, name: str) -> tuple[str, str | None,
     return (found[0].status, found[0].reason, found[0].message) if found else None
 
 
-async def play_from_start_to_stop(stage: Stage) -> None:
+async def start_and_stop(driver: PodDriver) -> None:
     """A VM becomes an instance, a pod, a running guest; stopped, nothing is left of them."""
-    await stage.create_vm()
-    pod = await stage.wait_for_pod()
-    vmi = await stage.wait_for_phase("Scheduling")
+    await driver.create_vm()
+    pod = await driver.wait_for_pod()
+    vmi = await driver.wait_for_phase("Scheduling")
     assert vmi.status is not None
     assert vmi.status.active_pods == {_uid(pod): ""}
     unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes fit"}
-    await stage.tell(pod, "Pending", conditions=[unschedulable])
-    await stage.wait_for_status("ErrorUnschedulable")
-    pod = await stage.run_guest(pod)
-    vmi = await stage.wait_for_phase("Running")
+    await driver.set_pod_status(pod, "Pending", conditions=[unschedulable])
+    await driver.wait_for_status("ErrorUnschedulable")
+    pod = await driver.run_guest(pod)
+    vmi = await driver.wait_for_phase("Running")
     assert vmi.status is not None
     assert (vmi.status.node_name, vmi.status.active_pods) == (NODE, {_uid(pod): NODE})
     assert [one.ip_address for one in vmi.status.interfaces or ()] == ["10.1.2.3"]
     assert _condition(vmi, "Ready") == ("True", None, None)
-    vm = await stage.wait_for_status("Running")
+    vm = await driver.wait_for_status("Running")
     assert vm.status is not None
     assert vm.status.ready is True
-    await stage.client.patch(VirtualMachine, "vm1", stage.namespace, patch={"spec": {"runStrategy": "Halted"}})
-    await stage.bury(pod)
-    await stage.wait_until_gone(VirtualMachineInstance)
-    await stage.wait_for_status("Stopped")
-    assert await stage.list_pods() == []
+    await driver.client.patch(VirtualMachine, "vm1", driver.namespace, patch={"spec": {"runStrategy": "Halted"}})
+    await driver.finish_deletion(pod)
+    await driver.wait_until_gone(VirtualMachineInstance)
+    await driver.wait_for_status("Stopped")
+    assert await driver.list_pods() == []
 
 
-async def play_pod_killed(stage: Stage) -> None:
+async def replace_failed_pod(driver: PodDriver) -> None:
     """A guest that took too much memory has failed; its VM always runs, and has another."""
-    await stage.create_vm()
-    pod = await stage.run_guest(await stage.wait_for_pod())
-    first = await stage.wait_for_phase("Running")
-    await stage.end_guest(pod, "Failed", 137, reason="OOMKilled")
-    await stage.bury(pod)
-    second = await stage.wait_for_pod(unlike=pod)
-    await stage.run_guest(second)
-    await stage.wait_for_phase("Running", unlike=_uid(first))
-    assert len(await stage.list_pods()) == 1
+    await driver.create_vm()
+    pod = await driver.run_guest(await driver.wait_for_pod())
+    first = await driver.wait_for_phase("Running")
+    await driver.end_guest(pod, "Failed", 137, reason="OOMKilled")
+    await driver.finish_deletion(pod)
+    second = await driver.wait_for_pod(unlike=pod)
+    await driver.run_guest(second)
+    await driver.wait_for_phase("Running", unlike=_uid(first))
+    assert len(await driver.list_pods()) == 1
 
 
-async def play_pod_gone(stage: Stage) -> None:
+async def fail_deleted_pod(driver: PodDriver) -> None:
     """A pod that somebody deleted is a guest that failed, and never comes again for the same instance."""
-    await stage.create_vm(runStrategy="Once")
-    pod = await stage.run_guest(await stage.wait_for_pod())
-    await stage.wait_for_phase("Running")
+    await driver.create_vm(runStrategy="Once")
+    pod = await driver.run_guest(await driver.wait_for_pod())
+    await driver.wait_for_phase("Running")
     assert pod.metadata is not None
-    await stage.client.delete(Pod, pod.metadata.name or "", stage.namespace, grace_seconds=0)
-    vmi = await stage.wait_for_phase("Failed")
+    await driver.client.delete(Pod, pod.metadata.name or "", driver.namespace, grace_seconds=0)
+    vmi = await driver.wait_for_phase("Failed")
     assert vmi.status is not None
     assert vmi.status.reason == "PodDeleted"
-    await stage.wait_for_status("Stopped")
+    await driver.wait_for_status("Stopped")
     await asyncio.sleep(0.3)
-    assert await stage.list_pods() == []
+    assert await driver.list_pods() == []
 
 
-async def play_rerun_on_failure(stage: Stage) -> None:
+async def rerun_on_failure(driver: PodDriver) -> None:
     """What ends well stays ended, what fails runs again, if that is the strategy."""
-    await stage.create_vm(runStrategy="RerunOnFailure")
-    pod = await stage.run_guest(await stage.wait_for_pod())
-    await stage.wait_for_phase("Running")
-    await stage.end_guest(pod, "Failed", 1, message='{"reason":"GuestPanicked","message":"the guest has panicked"}')
-    await stage.bury(pod)
-    again = await stage.run_guest(await stage.wait_for_pod(unlike=pod))
-    await stage.wait_for_phase("Running")
-    await stage.end_guest(again, "Succeeded", 0)
-    await stage.bury(again)
-    await stage.wait_until_gone(VirtualMachineInstance)
-    await stage.wait_for_status("Stopped")
+    await driver.create_vm(runStrategy="RerunOnFailure")
+    pod = await driver.run_guest(await driver.wait_for_pod())
+    await driver.wait_for_phase("Running")
+    await driver.end_guest(pod, "Failed", 1, message='{"reason":"GuestPanicked","message":"the guest has panicked"}')
+    await driver.finish_deletion(pod)
+    again = await driver.run_guest(await driver.wait_for_pod(unlike=pod))
+    await driver.wait_for_phase("Running")
+    await driver.end_guest(again, "Succeeded", 0)
+    await driver.finish_deletion(again)
+    await driver.wait_until_gone(VirtualMachineInstance)
+    await driver.wait_for_status("Stopped")
 
 
-async def play_node_lost(stage: Stage) -> None:
+async def lose_node(driver: PodDriver) -> None:
     """A guest on a node that does not answer is not started elsewhere, until its pod is gone for good."""
-    await stage.create_vm()
-    pod = await stage.run_guest(await stage.wait_for_pod())
-    first = await stage.wait_for_phase("Running")
+    await driver.create_vm()
+    pod = await driver.run_guest(await driver.wait_for_pod())
+    first = await driver.wait_for_phase("Running")
     running = {"running": {"startedAt": "2027-01-15T08:00:00Z"}}
     lost = {"type": "Ready", "status": "False", "reason": "NodeLost"}
-    await stage.tell(pod, "Running", running, ready=True, conditions=[lost])
+    await driver.set_pod_status(pod, "Running", running, ready=True, conditions=[lost])
 
     async def look() -> bool | None:
-        vmi = await stage.find(VirtualMachineInstance)
-        told = _condition(vmi, "Ready") if vmi is not None else None
-        return True if told == ("False", "GuestNotReachable", f"node {NODE} does not answer") else None
+        vmi = await driver.find(VirtualMachineInstance)
+        condition = _condition(vmi, "Ready") if vmi is not None else None
+        return True if condition == ("False", "GuestNotReachable", f"node {NODE} does not answer") else None
 
     await eventually(look, "nobody says that the node does not answer")
     await asyncio.sleep(0.3)
-    assert [_uid(one) for one in await stage.list_pods()] == [_uid(pod)]
+    assert [_uid(one) for one in await driver.list_pods()] == [_uid(pod)]
     assert pod.metadata is not None
-    await stage.client.delete(Pod, pod.metadata.name or "", stage.namespace, grace_seconds=0)
-    await stage.run_guest(await stage.wait_for_pod(unlike=pod))
-    await stage.wait_for_phase("Running", unlike=_uid(first))
+    await driver.client.delete(Pod, pod.metadata.name or "", driver.namespace, grace_seconds=0)
+    await driver.run_guest(await driver.wait_for_pod(unlike=pod))
+    await driver.wait_for_phase("Running", unlike=_uid(first))
 
 
-async def play_pause(stage: Stage) -> None:
+async def pause_and_unpause(driver: PodDriver) -> None:
     """A note on the pod says that its guest is paused."""
-    await stage.create_vm()
-    pod = await stage.run_guest(await stage.wait_for_pod())
-    await stage.wait_for_phase("Running")
+    await driver.create_vm()
+    pod = await driver.run_guest(await driver.wait_for_pod())
+    await driver.wait_for_phase("Running")
     assert pod.metadata is not None
     name = pod.metadata.name or ""
     for value, status in (("true", "Paused"), ("false", "Running")):
         patch = {"metadata": {"annotations": {"virtshape.io/paused": value}}}
-        await stage.client.patch(Pod, name, stage.namespace, patch=patch)
-        await stage.wait_for_status(status)
+        await driver.client.patch(Pod, name, driver.namespace, patch=patch)
+        await driver.wait_for_status(status)
 
 
-async def play_deletion(stage: Stage) -> None:
+async def delete_vm(driver: PodDriver) -> None:
     """A VM that is deleted takes its guest with it, in order."""
-    await stage.create_vm()
-    pod = await stage.run_guest(await stage.wait_for_pod())
-    await stage.wait_for_phase("Running")
-    await stage.client.delete(VirtualMachine, "vm1", stage.namespace)
-    await stage.bury(pod)
+    await driver.create_vm()
+    pod = await driver.run_guest(await driver.wait_for_pod())
+    await driver.wait_for_phase("Running")
+    await driver.client.delete(VirtualMachine, "vm1", driver.namespace)
+    await driver.finish_deletion(pod)
     for kind in (VirtualMachineInstance, VirtualMachine):
-        await stage.wait_until_gone(kind)
+        await driver.wait_until_gone(kind)
 
 
-async def play_refusal(stage: Stage) -> None:
+async def refuse_unsupported(driver: PodDriver) -> None:
     """What a pod cannot give is told, and no pod is made."""
     devices = {"devices": {"interfaces": [{"name": "lan", "bridge": {}}]}}
     networks = [{"name": "lan", "multus": {"networkName": "lan"}}]
-    await stage.create_vm(template={"domain": devices, "networks": networks})
+    await driver.create_vm(template={"domain": devices, "networks": networks})
 
     async def look() -> bool | None:
-        vmi = await stage.find(VirtualMachineInstance)
-        told = _condition(vmi, "Synchronized") if vmi is not None else None
-        return True if told is not None and told[1] == "NotPossibleHere" else None
+        vmi = await driver.find(VirtualMachineInstance)
+        condition = _condition(vmi, "Synchronized") if vmi is not None else None
+        return True if condition is not None and condition[1] == "NotPossibleHere" else None
 
     await eventually(look, "nobody says that a pod cannot do it")
-    assert await stage.list_pods() == []
+    assert await driver.list_pods() == []
 
 
-async def play_keeping(stage: Stage) -> None:
+async def keep_persistent_state(driver: PodDriver) -> None:
     """What a VM keeps beside its disks has a claim of its own, which is there for its next pod too."""
-    await stage.create_vm(template={"domain": {"devices": {"tpm": {"persistent": True}}}})
-    pod = await stage.run_guest(await stage.wait_for_pod())
-    first = await stage.wait_for_phase("Running")
+    await driver.create_vm(template={"domain": {"devices": {"tpm": {"persistent": True}}}})
+    pod = await driver.run_guest(await driver.wait_for_pod())
+    first = await driver.wait_for_phase("Running")
     (name,) = _list_claims(pod)
-    claim, vm = await stage.find(PersistentVolumeClaim, name), await stage.find(VirtualMachine)
+    claim, vm = await driver.find(PersistentVolumeClaim, name), await driver.find(VirtualMachine)
     assert claim is not None
     assert vm is not None
     assert is_controlled_by(claim.metadata, vm)
-    await stage.end_guest(pod, "Failed", 137, reason="OOMKilled")
-    await stage.bury(pod)
-    second = await stage.run_guest(await stage.wait_for_pod(unlike=pod))
-    await stage.wait_for_phase("Running", unlike=_uid(first))
+    await driver.end_guest(pod, "Failed", 137, reason="OOMKilled")
+    await driver.finish_deletion(pod)
+    second = await driver.run_guest(await driver.wait_for_pod(unlike=pod))
+    await driver.wait_for_phase("Running", unlike=_uid(first))
     assert _list_claims(second) == [name]
-    again = await stage.find(PersistentVolumeClaim, name)
+    again = await driver.find(PersistentVolumeClaim, name)
     assert again is not None
     assert _uid(again) == _uid(claim)
 
@@ -363,14 +367,14 @@ def _list_claims(pod: Pod) -> list[str]:
     return [one.claim_name for one in volumes if one is not None]
 
 
-PLAYS: dict[str, Callable[[Stage], Awaitable[None]]] = {
-    "from start to stop": play_from_start_to_stop,
-    "a pod killed": play_pod_killed,
-    "a pod gone": play_pod_gone,
-    "rerun on failure": play_rerun_on_failure,
-    "a node lost": play_node_lost,
-    "paused": play_pause,
-    "deleted": play_deletion,
-    "refused": play_refusal,
-    "with something to keep": play_keeping,
+SCENARIOS: dict[str, Callable[[PodDriver], Awaitable[None]]] = {
+    "from start to stop": start_and_stop,
+    "a pod killed": replace_failed_pod,
+    "a pod gone": fail_deleted_pod,
+    "rerun on failure": rerun_on_failure,
+    "a node lost": lose_node,
+    "paused": pause_and_unpause,
+    "deleted": delete_vm,
+    "refused": refuse_unsupported,
+    "with something to keep": keep_persistent_state,
 }

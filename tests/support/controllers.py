@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tests.support.build import Tree
-from tests.support.worlds import opened
+from tests.support.systems import open_system
 
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.cdi import DataSource, DataVolume
@@ -40,16 +40,16 @@ from virtshape.standalone.server import System
 from virtshape.supervise.supervisor import Supervisor
 
 T = TypeVar("T", bound=Model)
-Wrap = Callable[[Client], Any]
+WrapClient = Callable[[Client], Any]
 Finish = Callable[[Controllers], Awaitable[object]]
-PATIENCE_SECONDS = 60.0
-CALM_SECONDS = 0.08
+TIMEOUT_SECONDS = 60.0
+IDLE_SECONDS = 0.08
 """How long nothing happens once all is done."""
 _SOON_SECONDS = 0.2
 """How soon a name must be due again for it to count as something to do: a failure is tried again at once, almost."""
-_PULSE = 0.005
+_POLL_SECONDS = 0.005
 _WRITERS = ("create", "update", "update_status", "patch", "delete")
-_SEEN: tuple[type[Model], ...] = (
+_WATCHED: tuple[type[Model], ...] = (
     VirtualMachine,
     VirtualMachineInstance,
     VirtualMachineClusterInstancetype,
@@ -63,14 +63,14 @@ _SEEN: tuple[type[Model], ...] = (
 """Kinds whose changes give controllers something to do."""
 
 
-class Mortal:
+class CrashingClient:
     """A client that lets some writes through and then is dead; `late` if the last one still reached the server."""
 
     def __init__(self, client: Client, writes: int, *, late: bool = False) -> None:
         self._client = client
         self._left = writes
         self._late = late
-        self.died = asyncio.Event()
+        self.crashed = asyncio.Event()
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._client, name)
@@ -83,13 +83,13 @@ class Mortal:
                 return await method(*given, **named)
             if self._left == 0 and self._late:
                 await method(*given, **named)
-            self.died.set()
+            self.crashed.set()
             raise UnreachableError("the process has ended")
 
         return call
 
 
-class Place:
+class ControlledSystem:
     """A system, asked through one client, in its default namespace."""
 
     def __init__(
@@ -115,42 +115,42 @@ class Place:
         """A client with the controllers' own name."""
         return connect(self.server, CONTROLLER_USER, manager=MANAGER)
 
-    def controlling(
-        self, launcher: LauncherName = "simulate", *, wrap: Wrap = lambda client: client
+    def run_controllers(
+        self, launcher: LauncherName = "simulate", *, wrap: WrapClient = lambda client: client
     ) -> AbstractAsyncContextManager[Controllers]:
         """The controllers at work; `wrap` may stand between them and the server."""
         runtime = self._played if launcher == "simulate" else NoRuntime()
         return controlling(self.server, runtime, self.directory, supervisor=Supervisor(), wrap=wrap)
 
-    def hosting(self) -> AbstractAsyncContextManager[Controllers]:
+    def run_controllers_with_guests(self) -> AbstractAsyncContextManager[Controllers]:
         """The controllers at work, with guests that the API leads to."""
-        return self.controlling()
+        return self.run_controllers()
 
-    async def kill_at(self, write: int, finish: Finish) -> bool:
+    async def crash_at_write(self, write: int, finish: Finish) -> bool:
         """Have the controllers die at one of their writes; whether they came to it before they had finished."""
-        mortals: list[Mortal] = []
+        clients: list[CrashingClient] = []
 
-        def wrap(client: Client) -> Mortal:
-            mortals.append(Mortal(client, write))
-            return mortals[0]
+        def wrap(client: Client) -> CrashingClient:
+            clients.append(CrashingClient(client, write))
+            return clients[0]
 
         with suppress(UnreachableError):  # some die before they have begun
-            async with self.controlling(wrap=wrap) as controllers:
-                await first_of(mortals[0].died.wait(), finish(controllers))
-        return mortals[0].died.is_set()
+            async with self.run_controllers(wrap=wrap) as controllers:
+                await first_of(clients[0].crashed.wait(), finish(controllers))
+        return clients[0].crashed.is_set()
 
-    async def settle(self, controllers: Controllers) -> None:
+    async def wait_until_idle(self, controllers: Controllers) -> None:
         """Wait until the controllers have seen all there is, and have nothing more to do about it."""
         while True:
-            seen = {kind: list_versions(controllers.informers.list(kind)) for kind in _SEEN}
+            seen = {kind: list_versions(controllers.informers.list(kind)) for kind in _WATCHED}
             there = await self._list_all()
-            await settle(controllers)
+            await wait_until_idle(controllers)
             if seen == there == await self._list_all():
                 return
 
     async def _list_all(self) -> dict[type[Model], set[tuple[str, str]]]:
-        listings = await asyncio.gather(*(self.client.list(kind) for kind in _SEEN))
-        return {kind: list_versions(listing.items) for kind, listing in zip(_SEEN, listings, strict=True)}
+        listings = await asyncio.gather(*(self.client.list(kind) for kind in _WATCHED))
+        return {kind: list_versions(listing.items) for kind, listing in zip(_WATCHED, listings, strict=True)}
 
     async def create(self, *trees: Tree) -> None:
         """Store objects."""
@@ -233,35 +233,35 @@ R = TypeVar("R")
 
 async def eventually(look: Callable[[], Awaitable[R | None]], otherwise: str) -> R:
     """What looking finds, in the end."""
-    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+    deadline = asyncio.get_running_loop().time() + TIMEOUT_SECONDS
     while asyncio.get_running_loop().time() < deadline:
         found = await look()
         if found is not None:
             return found
-        await asyncio.sleep(_PULSE)
+        await asyncio.sleep(_POLL_SECONDS)
     raise AssertionError(otherwise)
 
 
-async def settle(controllers: Controllers) -> None:
+async def wait_until_idle(controllers: Controllers) -> None:
     """Wait until the controllers have nothing to do, now or in a moment."""
-    calm = 0.0
-    while calm < CALM_SECONDS:
-        await asyncio.sleep(_PULSE)
-        calm = calm + _PULSE if all(_is_calm(loop.queue) for loop in controllers.loops) else 0.0
+    idle = 0.0
+    while idle < IDLE_SECONDS:
+        await asyncio.sleep(_POLL_SECONDS)
+        idle = idle + _POLL_SECONDS if all(_is_idle(loop.queue) for loop in controllers.loops) else 0.0
     await controllers.recorder.flush()
 
 
-def _is_calm(queue: Queue[Any]) -> bool:
+def _is_idle(queue: Queue[Any]) -> bool:
     soon = asyncio.get_running_loop().time() + _SOON_SECONDS
     return queue.is_idle and all(due > soon for due in queue._due.values())  # noqa: SLF001 - it tells nobody else
 
 
 @asynccontextmanager
-async def placed(directory: Path) -> AsyncIterator[Place]:
+async def open_controlled_system(directory: Path) -> AsyncIterator[ControlledSystem]:
     """A system without controllers yet."""
     played = PlayedRuntime()
-    async with opened("in-process", directory, played.door) as world:
-        yield Place(world.system, world.client, directory, played)
+    async with open_system("in-process", directory, played.door) as system:
+        yield ControlledSystem(system.system, system.client, directory, played)
 
 
 def instancetype_tree(name: str = "small", guest: int = 2, memory: str = "2Gi") -> Tree:
