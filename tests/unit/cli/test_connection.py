@@ -11,7 +11,7 @@ from typing import Any
 import click
 import pytest
 from tests.support.commands import call_virtctl
-from tests.support.webserver import Response, Request, serve
+from tests.support.webserver import Request, Response, serve
 
 from virtshape.api.yaml import write_yaml
 from virtshape.cli.connection import NoServer, Target, complete_vm, current_target, find_server
