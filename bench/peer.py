@@ -13,8 +13,8 @@ from tests.cluster.binaries import Binaries, find_binaries
 from tests.cluster.plane import Plane
 
 from bench.running import aim_load
+from virtshape.cluster.manifests.build import build_parts
 from virtshape.cluster.manifests.options import Options
-from virtshape.cluster.manifests.whole import build_parts
 
 ACCOUNT = "/api/v1/namespaces/default/serviceaccounts"
 BINDING = {

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from virtshape.api.yaml import write_yaml
+from virtshape.cluster.manifests.build import build_parts
 from virtshape.cluster.manifests.options import RELEASE, Options
-from virtshape.cluster.manifests.whole import build_parts
 
 Tree = dict[str, Any]
 

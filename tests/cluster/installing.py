@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.e2e.kubectl import Kubectl
 
+from virtshape.cluster.manifests.build import build_parts
 from virtshape.cluster.manifests.options import Options
-from virtshape.cluster.manifests.whole import build_parts
 
 Tree = dict[str, Any]
 COMMAND = Path(sys.executable).parent / "virtshape"

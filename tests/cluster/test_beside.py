@@ -20,8 +20,8 @@ from tests.deploy.rendering import find_kubectl
 from tests.e2e.kubectl import Kubectl
 
 from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
+from virtshape.cluster.manifests.build import build_parts
 from virtshape.cluster.manifests.options import Options
-from virtshape.cluster.manifests.whole import build_parts
 
 COMMANDS = Path(sys.executable).parent
 SYSTEM = "virtshape-system"

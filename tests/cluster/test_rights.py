@@ -14,8 +14,8 @@ from tests.cluster.plane import Plane, find_ports
 from tests.e2e.kubectl import Kubectl
 
 from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
+from virtshape.cluster.manifests.build import build_manifests
 from virtshape.cluster.manifests.options import Options
-from virtshape.cluster.manifests.whole import build_manifests
 
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"

@@ -19,7 +19,7 @@ from virtshape.client.kubeconfig import find_access
 from virtshape.client.rest import RestClient
 from virtshape.cluster.manifests.crds import list_names
 from virtshape.cluster.manifests.options import Options
-from virtshape.cluster.manifests.userroles import build_user_roles
+from virtshape.cluster.manifests.rbac import build_user_roles
 
 REAL = "kube-apiserver"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 from tests.deploy.rendering import CHART, ROOT, Objects, find_helm, identify, render_base, render_chart, run
 
+from virtshape.cluster.manifests.build import build_manifests
 from virtshape.cluster.manifests.deployments import USER_ID
 from virtshape.cluster.manifests.options import Options, name_launcher_image
-from virtshape.cluster.manifests.whole import build_manifests
 from virtshape.controllers.pods.build import GUEST_USER
 
 KEEP = "helm.sh/resource-policy"

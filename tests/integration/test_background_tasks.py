@@ -39,7 +39,7 @@ from virtshape.client.transport import Call
 from virtshape.cluster import component, controller
 from virtshape.cluster.aggregated import process as aggregated
 from virtshape.cluster.process import Ports
-from virtshape.cluster.tls.sources import Certification
+from virtshape.cluster.tls.sources import CertificateOptions
 from virtshape.cluster.webhook import process as webhook
 from virtshape.standalone.runtime import LauncherName
 from virtshape.standalone.server import Settings, serve
@@ -214,16 +214,16 @@ def test_vm_says_why_it_cannot_start_while_the_launcher_fails_and_starts_afterwa
     repaired = asyncio.Event()
 
     async def scenario() -> None:
-        from virtshape.standalone.runtime import PlayedRuntime
+        from virtshape.standalone.runtime import SimulatedRuntime
 
-        make_launcher = PlayedRuntime.make_launcher
+        make_launcher = SimulatedRuntime.make_launcher
 
-        async def make(self: PlayedRuntime, *given: Any) -> Any:
+        async def make(self: SimulatedRuntime, *given: Any) -> Any:
             if not repaired.is_set():
                 raise OSError(22, "mount over /: Invalid argument")
             return await make_launcher(self, *given)
 
-        monkeypatch.setattr(PlayedRuntime, "make_launcher", make)
+        monkeypatch.setattr(SimulatedRuntime, "make_launcher", make)
         async with serving(tmp_path / "data") as served:
             client = served.client
             for tree in (instancetype_tree(), preference_tree(), vm_tree()):
@@ -355,6 +355,6 @@ async def run_component(process: str, access: Access, ports: Ports) -> None:
         settings = controller.Settings(namespace="default", runtime="none", ports=ports)
         await controller.run(settings, access, lambda _: None)
         return
-    tls = Certification(namespace="default", hosts=("localhost",))
+    tls = CertificateOptions(namespace="default", hosts=("localhost",))
     of_component = component.Settings(tls=tls, port=0, ports=ports)
     await {"webhook": webhook.run, "aggregated": aggregated.run}[process](of_component, access, lambda _: None)

@@ -324,7 +324,7 @@ def test_a_no_asks_for_a_list(client: Client, paths: NamespacePaths, flag: str) 
 
 
 def test_watches_that_are_left_are_forgotten(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
-    hub = server.system.store._hub  # noqa: SLF001 - what is left behind shows nowhere else
+    hub = server.system.store._broadcaster  # noqa: SLF001 - what is left behind shows nowhere else
 
     def count() -> int:
         """How many are kept for this namespace; others may have left some that the server is about to forget."""

@@ -35,7 +35,7 @@ from virtshape.controllers.manager import Controllers
 from virtshape.controllers.runtime.workqueue import Queue
 from virtshape.standalone.controllers import MANAGER, controlling
 from virtshape.standalone.inprocess import connect
-from virtshape.standalone.runtime import LauncherName, NoRuntime, PlayedRuntime
+from virtshape.standalone.runtime import LauncherName, NoRuntime, SimulatedRuntime
 from virtshape.standalone.server import System
 from virtshape.supervise.supervisor import Supervisor
 
@@ -97,13 +97,13 @@ class ControlledSystem:
         system: System | None,
         client: RestClient,
         directory: Path | None = None,
-        played: PlayedRuntime | None = None,
+        played: SimulatedRuntime | None = None,
     ) -> None:
         """`played` are guests that the system's API leads to."""
         self._system = system
         self.client = client
         self.directory = directory
-        self._played = played or PlayedRuntime()
+        self._played = played or SimulatedRuntime()
 
     @property
     def server(self) -> Server:
@@ -259,8 +259,8 @@ def _is_idle(queue: Queue[Any]) -> bool:
 @asynccontextmanager
 async def open_controlled_system(directory: Path) -> AsyncIterator[ControlledSystem]:
     """A system without controllers yet."""
-    played = PlayedRuntime()
-    async with open_system("in-process", directory, played.door) as system:
+    played = SimulatedRuntime()
+    async with open_system("in-process", directory, played.streams) as system:
         yield ControlledSystem(system.system, system.client, directory, played)
 
 

@@ -62,14 +62,14 @@ def command(
     from virtshape.cluster.aggregated.process import run
     from virtshape.cluster.component import Settings
     from virtshape.cluster.process import Ports
-    from virtshape.cluster.tls.sources import Certification
+    from virtshape.cluster.tls.sources import CertificateOptions
 
     if not aggregated:
         raise NotUnderstood(
             "this serves only behind a cluster's API server", next_step="Give --aggregated, or run `virtshape up`."
         )
     settings = Settings(
-        tls=Certification(namespace=namespace, directory=tls_dir, secret=cert_secret, hosts=host),
+        tls=CertificateOptions(namespace=namespace, directory=tls_dir, secret=cert_secret, hosts=host),
         port=port,
         ports=Ports(host=bind, health=health_port, metrics=metrics_port),
     )

@@ -87,8 +87,8 @@ def command(
     """
     # Imported now, since reading help needs no API.
     from virtshape.apiserver.validation.names import check_label_1123
+    from virtshape.cluster.manifests.build import build_manifests
     from virtshape.cluster.manifests.options import DEFAULT_IMAGE, Options
-    from virtshape.cluster.manifests.whole import build_manifests
 
     if problems := check_label_1123(namespace):
         raise NotUnderstood(f'"{namespace}" is no name of a namespace', problems)

@@ -14,7 +14,7 @@ from virtshape.cli.command import Command, Example, output_choice
 from virtshape.cli.datadir import data_directory_option
 
 if TYPE_CHECKING:
-    from virtshape.standalone.status import Condition
+    from virtshape.standalone.status import SystemStatus
 
 
 @click.command(
@@ -36,51 +36,51 @@ def command(directory: Path, output: str) -> int:
     """
     # Imported now, since reading help needs no server.
     from virtshape.cli.output import print_object
-    from virtshape.standalone.status import inspect
+    from virtshape.standalone.status import read_status
 
-    condition = inspect(directory.absolute())
+    status = read_status(directory.absolute())
     if output == "table":
-        print_condition(condition)
+        print_status(status)
     else:
-        print_object(condition, output)
-    return 0 if condition.healthy else 1
+        print_object(status, output)
+    return 0 if status.healthy else 1
 
 
-def print_condition(condition: "Condition") -> None:
+def print_status(status: "SystemStatus") -> None:
     """Print the facts in two columns, then the health checks, then how many objects there are of each resource."""
     from virtshape.cli.output import print_table
     from virtshape.standalone.guests.running import name_guests
 
     facts = {
-        "STATE": describe_state(condition),
-        "DATA": condition.data_directory,
-        "PROCESS": condition.pid and f"{condition.pid}, since {condition.since} ({describe_age(condition)})",
-        "ADDRESS": condition.url if condition.running else None,
-        "KUBECONFIG": condition.kubeconfig,
-        "GUESTS": f"{len(condition.guests)} running: {name_guests(condition.guests)}" if condition.guests else None,
-        "REVISION": condition.revision,
-        "DATABASE": condition.database_bytes and f"{condition.database_bytes / 1024**2:.1f} MiB",
+        "STATE": describe_state(status),
+        "DATA": status.data_directory,
+        "PROCESS": status.pid and f"{status.pid}, since {status.since} ({describe_age(status)})",
+        "ADDRESS": status.url if status.running else None,
+        "KUBECONFIG": status.kubeconfig,
+        "GUESTS": f"{len(status.guests)} running: {name_guests(status.guests)}" if status.guests else None,
+        "REVISION": status.revision,
+        "DATABASE": status.database_bytes and f"{status.database_bytes / 1024**2:.1f} MiB",
     }
     for name, fact in facts.items():
         if fact is not None:
             click.echo(f"{name:<11} {fact}")
-    if condition.checks:
+    if status.checks:
         click.echo()
-        rows = [(one.name, "ok" if one.passed else "failed", one.restarts) for one in condition.checks]
+        rows = [(one.name, "ok" if one.passed else "failed", one.restarts) for one in status.checks]
         print_table(["CHECK", "STATE", "RESTARTS"], rows)
-    if condition.objects:
+    if status.objects:
         click.echo()
-        print_table(["RESOURCE", "OBJECTS"], list(condition.objects.items()))
+        print_table(["RESOURCE", "OBJECTS"], list(status.objects.items()))
 
 
-def describe_state(condition: "Condition") -> str:
+def describe_state(status: "SystemStatus") -> str:
     """Say in a word how it is, and why if it is not well."""
-    state = ("healthy" if condition.healthy else "unhealthy") if condition.running else "not running"
-    return f"{state}: {condition.problem}" if condition.problem else state
+    state = ("healthy" if status.healthy else "unhealthy") if status.running else "not running"
+    return f"{state}: {status.problem}" if status.problem else state
 
 
-def describe_age(condition: "Condition") -> str:
+def describe_age(status: "SystemStatus") -> str:
     """Say for how long it has been running, as kubectl would."""
     from virtshape.apiserver.encoding.age import format_age
 
-    return format_age(condition.since, time.time())
+    return format_age(status.since, time.time())

@@ -56,11 +56,11 @@ def command(
     # Imported now, since reading help needs none of it.
     from virtshape.cluster.component import Settings
     from virtshape.cluster.process import Ports
-    from virtshape.cluster.tls.sources import Certification
+    from virtshape.cluster.tls.sources import CertificateOptions
     from virtshape.cluster.webhook.process import run
 
     settings = Settings(
-        tls=Certification(namespace=namespace, directory=tls_dir, secret=cert_secret, hosts=host),
+        tls=CertificateOptions(namespace=namespace, directory=tls_dir, secret=cert_secret, hosts=host),
         port=port,
         ports=Ports(host=bind, health=health_port, metrics=metrics_port),
     )

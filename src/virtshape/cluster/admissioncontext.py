@@ -31,32 +31,32 @@ T = TypeVar("T")
 
 CONFIGURATION: Final = Reference("kubevirt.io", "KubeVirt", "kubevirt", "kubevirt")
 CACHED: Final[tuple[type[Model], ...]] = (KubeVirt, *SHAPING)
-MOST_ASKED: Final = 64
+MAX_LOOKUPS: Final = 64
 """What one decision may ask for at most; none needs that much."""
-MOST_REVISIONS: Final = 1024
-MOST_COUNTED: Final = 10_000
+MAX_CACHED_REVISIONS: Final = 1024
+MAX_COUNTED_OWNERS: Final = 10_000
 _PAGE: Final = 500
 _METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _NAME_LABEL: Final = "instancetype.kubevirt.io/object-name"
 _KIND_LABEL: Final = "instancetype.kubevirt.io/object-kind"
 
 
-class UnansweredError(Exception):
+class MissingLookupError(Exception):
     """A decision needs to know something that nobody has asked for yet."""
 
-    def __init__(self, question: "Question") -> None:
-        super().__init__(str(question))
-        self.question = question
+    def __init__(self, lookup: "Lookup") -> None:
+        super().__init__(str(lookup))
+        self.lookup = lookup
 
 
-class Question(msgspec.Struct, frozen=True):
+class Lookup(msgspec.Struct, frozen=True):
     """What to ask the server: for an object, or for how many VMs use it."""
 
     reference: Reference
     counts: bool = False
 
 
-class Surroundings:
+class AdmissionContext:
     """Sees to it that decisions know what they need."""
 
     def __init__(self, client: RestClient, informers: Informers) -> None:
@@ -73,22 +73,22 @@ class Surroundings:
 
     async def decide(self, call: Callable[[World], T]) -> T:
         """What a decision comes to; what it refuses, it refuses upon what the server says now."""
-        sight = _Sight(self._informers, self._revisions)
+        world = _CachedWorld(self._informers, self._revisions)
         try:
-            return await self._settle(call, sight)
+            return await self._resolve(call, world)
         except StatusError:
-            if not sight.relies_on_memory:
+            if not world.used_cache:
                 raise
-        return await self._settle(call, _Sight(self._informers, {}, is_fresh=True))
+        return await self._resolve(call, _CachedWorld(self._informers, {}, is_fresh=True))
 
-    async def _settle(self, call: Callable[[World], T], sight: "_Sight") -> T:
-        for _ in range(MOST_ASKED):
+    async def _resolve(self, call: Callable[[World], T], world: "_CachedWorld") -> T:
+        for _ in range(MAX_LOOKUPS):
             try:
-                return call(sight)
-            except UnansweredError as error:
-                question = error.question
-                sight.answers[question] = await (
-                    self._count(question.reference) if question.counts else self._fetch(question.reference)
+                return call(world)
+            except MissingLookupError as error:
+                lookup = error.lookup
+                world.results[lookup] = await (
+                    self._count(lookup.reference) if lookup.counts else self._fetch(lookup.reference)
                 )
         raise StatusError(500, "InternalError", "Internal error occurred: a decision asks for too much")
 
@@ -102,7 +102,7 @@ class Surroundings:
             return None
         if struct is ControllerRevision:  # which never changes
             self._revisions[reference] = found
-            if len(self._revisions) > MOST_REVISIONS:
+            if len(self._revisions) > MAX_CACHED_REVISIONS:
                 self._revisions.popitem(last=False)
         return found
 
@@ -110,7 +110,7 @@ class Surroundings:
         """How many VMs hold a revision of an object; not many more than there may be are counted."""
         query = {"labelSelector": f"{_NAME_LABEL}={reference.name},{_KIND_LABEL}={reference.kind}", "limit": str(_PAGE)}
         owners: set[str] = set()
-        while len(owners) < MOST_COUNTED:
+        while len(owners) < MAX_COUNTED_OWNERS:
             target = format_target(kind_of(ControllerRevision), reference.namespace, query=query)
             page = _page_decoder.decode((await self._client.request("GET", target, accept=_METADATA)).body)
             owners.update(owner.uid for item in page.items or () for owner in item.metadata.owners or ())
@@ -120,29 +120,29 @@ class Surroundings:
         return len(owners)
 
 
-class _Sight(World):
+class _CachedWorld(World):
     """The system as one decision sees it: what informers have unless it is to be fresh, and what was asked for."""
 
-    def __init__(self, informers: Informers, known: Any, *, is_fresh: bool = False) -> None:
+    def __init__(self, informers: Informers, cached_revisions: Any, *, is_fresh: bool = False) -> None:
         self._informers = informers
-        self._known = known
+        self._cached_revisions = cached_revisions
         self._is_fresh = is_fresh
         self._listed: set[tuple[str, str, str]] = set()
-        self.answers: dict[Question, Any] = {}
-        self.relies_on_memory = False
+        self.results: dict[Lookup, Any] = {}
+        self.used_cache = False
 
     def find(self, reference: Reference) -> Model | None:
-        """The object at a reference; UnansweredError if only the server can tell."""
-        question = Question(reference)
-        if question in self.answers:
-            found: Model | None = self.answers[question]
+        """The object at a reference; MissingLookupError if only the server can tell."""
+        lookup = Lookup(reference)
+        if lookup in self.results:
+            found: Model | None = self.results[lookup]
             return found
-        remembered = self._remember(reference)
-        if remembered is None and not self._is_known_absent(reference):
-            raise UnansweredError(question)
-        self.relies_on_memory = True
-        self.answers[question] = remembered
-        return remembered
+        cached = self._find_cached(reference)
+        if cached is None and not self._is_known_absent(reference):
+            raise MissingLookupError(lookup)
+        self.used_cache = True
+        self.results[lookup] = cached
+        return cached
 
     def _is_known_absent(self, reference: Reference) -> bool:
         """Whether the configuration is that of a system where nobody has made one, as far as informers know."""
@@ -150,12 +150,12 @@ class _Sight(World):
             return False
         return self._informers.add(KubeVirt).synced.is_set()
 
-    def _remember(self, reference: Reference) -> Model | None:
+    def _find_cached(self, reference: Reference) -> Model | None:
         if self._is_fresh and (reference.group, reference.kind, reference.namespace) not in self._listed:
             return None
-        if reference in self._known:
-            known: Model = self._known[reference]
-            return known
+        if reference in self._cached_revisions:
+            cached_revisions: Model = self._cached_revisions[reference]
+            return cached_revisions
         try:
             struct = struct_of(reference)
         except LookupError:
@@ -195,10 +195,10 @@ class _Sight(World):
 
     def count_machines(self, reference: Reference) -> int:
         """How many VMs hold a revision of this instance type, flavor or preference."""
-        question = Question(reference, counts=True)
-        if question not in self.answers:
-            raise UnansweredError(question)
-        counted: int = self.answers[question]
+        lookup = Lookup(reference, counts=True)
+        if lookup not in self.results:
+            raise MissingLookupError(lookup)
+        counted: int = self.results[lookup]
         return counted
 
 

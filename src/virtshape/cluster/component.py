@@ -13,15 +13,15 @@ from msgspec import Struct
 from virtshape.apiserver.http import Authenticate, Handler, Listener
 from virtshape.apiserver.limits import LARGEST_BODY
 from virtshape.client.informers import Informers
-from virtshape.cluster.admissioncontext import Surroundings
-from virtshape.cluster.monitoring import Monitor, monitored
+from virtshape.cluster.admissioncontext import AdmissionContext
+from virtshape.cluster.monitoring import Monitor, serve_monitoring
 from virtshape.cluster.process import Ports
-from virtshape.cluster.tls.keeping import CertificateKeeper
-from virtshape.cluster.tls.sources import Certification
-from virtshape.daemon.garbagecollection import spare_collections
+from virtshape.cluster.tls.renewal import CertificateRenewer
+from virtshape.cluster.tls.sources import CertificateOptions
+from virtshape.daemon.garbagecollection import tune_garbage_collection
 from virtshape.daemon.logs import is_access_logged, log_requests
 from virtshape.daemon.metrics import Family
-from virtshape.daemon.processmetrics import list_task_figures
+from virtshape.daemon.processmetrics import list_task_metrics
 from virtshape.supervise.checks import PASSED, Check
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import CERTIFICATES
@@ -32,7 +32,7 @@ DRAIN_SECONDS: Final = 10.0
 class Settings(Struct, frozen=True, kw_only=True):
     """How to run."""
 
-    tls: Certification
+    tls: CertificateOptions
     port: int = 8443
     ports: Ports = Ports()
 
@@ -50,9 +50,9 @@ class Server(Struct, frozen=True):
 
     handle: Handler
     informers: Informers
-    surroundings: Surroundings
-    keeper: CertificateKeeper
-    list_figures: Callable[[], Iterable[Family]]
+    context: AdmissionContext
+    certificates: CertificateRenewer
+    list_metrics: Callable[[], Iterable[Family]]
     supervisor: Supervisor
     largest_body: int = LARGEST_BODY
     authenticate: Authenticate = lambda _: None
@@ -64,23 +64,23 @@ async def serve(server: Server, settings: Settings, announce: Callable[[Ready], 
     supervisor = server.supervisor
 
     def list_checks() -> dict[str, Check]:
-        checks = list_component_checks(server.surroundings, supervisor)
+        checks = list_component_checks(server.context, supervisor)
         return {**checks, "certificate": PASSED if serving else Check("there is no certificate yet")}
 
-    monitor = Monitor(list_checks, lambda: [*server.list_figures(), *list_task_figures(supervisor)])
+    monitor = Monitor(list_checks, lambda: [*server.list_metrics(), *list_task_metrics(supervisor)])
     handle = log_requests(server.handle) if is_access_logged() else server.handle
     listener = Listener(handle, largest_body=server.largest_body, authenticate=server.authenticate)
     ports = settings.ports
     async with (
-        monitored(monitor, ports.host, ports.health, ports.metrics) as (health, metrics),
+        serve_monitoring(monitor, ports.host, ports.health, ports.metrics) as (health, metrics),
         server.informers.running(supervisor),
-        supervisor.running(CERTIFICATES, server.keeper.run),
+        supervisor.running(CERTIFICATES, server.certificates.run),
     ):
-        context = await server.keeper.wait()
+        context = await server.certificates.wait()
         await server.informers.wait()
         try:
             serving.append(await listener.start(ports.host, settings.port, context))
-            spare_collections()
+            tune_garbage_collection()
             announce(Ready(serving[0], health, metrics))
             await asyncio.Event().wait()
         finally:
@@ -88,7 +88,7 @@ async def serve(server: Server, settings: Settings, announce: Callable[[Ready], 
             await listener.stop(DRAIN_SECONDS)
 
 
-def list_component_checks(surroundings: Surroundings, supervisor: Supervisor) -> dict[str, Check]:
+def list_component_checks(context: AdmissionContext, supervisor: Supervisor) -> dict[str, Check]:
     """The checks that all components have: their background tasks, and whether informers have listed everything."""
-    synced = PASSED if surroundings.is_ready else Check("informers have not listed all objects yet")
+    synced = PASSED if context.is_ready else Check("informers have not listed all objects yet")
     return {"informers-synced": synced, **supervisor.list_checks()}

@@ -19,19 +19,19 @@ from virtshape.client.access import Access
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.cluster.bootstrap import install_defaults, list_defaults
-from virtshape.cluster.monitoring import Monitor, monitored
-from virtshape.cluster.process import Ports, connected
+from virtshape.cluster.monitoring import Monitor, serve_monitoring
+from virtshape.cluster.process import Ports, open_connection
 from virtshape.controllers.manager import Controllers, make_informers
 from virtshape.controllers.pods.launcher import PodLauncher
 from virtshape.controllers.runtime.fencing import FencedClient
 from virtshape.controllers.runtime.leaderelection import Elector, Terms
-from virtshape.daemon.garbagecollection import spare_collections
+from virtshape.daemon.garbagecollection import tune_garbage_collection
 from virtshape.daemon.metrics import Family
 from virtshape.daemon.processmetrics import (
-    list_leader_figures,
-    list_loop_figures,
-    list_process_figures,
-    list_task_figures,
+    list_leader_metrics,
+    list_loop_metrics,
+    list_process_metrics,
+    list_task_metrics,
 )
 from virtshape.supervise.checks import PASSED, Check
 from virtshape.supervise.supervisor import Supervisor
@@ -68,12 +68,12 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
     """Control whenever this process is the leader, until cancelled."""
     supervisor = Supervisor()
     # The lease has a connection of its own, so that renewing it never waits for other requests.
-    async with connected(access, MANAGER) as line, connected(access, MANAGER) as quick:
-        manager = Manager(line.client, quick.client, settings, supervisor)
-        monitor = Monitor(manager.list_checks, manager.list_figures)
+    async with open_connection(access, MANAGER) as api, open_connection(access, MANAGER) as quick:
+        manager = Manager(api.client, quick.client, settings, supervisor)
+        monitor = Monitor(manager.list_checks, manager.list_metrics)
         ports = settings.ports
         async with (
-            monitored(monitor, ports.host, ports.health, ports.metrics) as (health, metrics),
+            serve_monitoring(monitor, ports.host, ports.health, ports.metrics) as (health, metrics),
             supervisor.running(LEADER_ELECTION, manager.run),
         ):
             announce(Ready(health, metrics))
@@ -112,14 +112,14 @@ class Manager:
         )
         return {"lease": lease, "controllers-started": started, **self._supervisor.list_checks()}
 
-    def list_figures(self) -> Iterable[Family]:
+    def list_metrics(self) -> Iterable[Family]:
         """The metrics of the process, its controllers and its background tasks."""
         loops = self._controllers.loops if self._controllers is not None else ()
         return [
-            *list_process_figures(COMPONENT),
-            *list_leader_figures(is_leading=self._elector.is_leading),
-            *list_loop_figures(loops),
-            *list_task_figures(self._supervisor),
+            *list_process_metrics(COMPONENT),
+            *list_leader_metrics(is_leading=self._elector.is_leading),
+            *list_loop_metrics(loops),
+            *list_task_metrics(self._supervisor),
         ]
 
     async def _control(self) -> None:
@@ -130,7 +130,7 @@ class Manager:
         try:
             async with install, controllers.running():
                 self._is_controlling = True
-                spare_collections()
+                tune_garbage_collection()
                 _log.info("the controllers have started")
                 await asyncio.Event().wait()
         finally:

@@ -20,8 +20,8 @@ from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.clock import Clock
 
-REMEMBERED_SECONDS: Final = 10.0
-REMEMBERED_ANSWERS: Final = 4096
+CACHE_SECONDS: Final = 10.0
+MAX_CACHED_DECISIONS: Final = 4096
 
 
 class DelegatedAuthorizer:
@@ -30,24 +30,24 @@ class DelegatedAuthorizer:
     def __init__(self, client: Client, clock: Clock = time.monotonic) -> None:
         self._client = client
         self._clock = clock
-        self._remembered: dict[Hashable, tuple[float, Decision]] = {}
+        self._cache: dict[Hashable, tuple[float, Decision]] = {}
 
     async def authorize(self, user: User, wanted: Attributes) -> Decision:
         """Whether the user may do it; StatusError or UnreachableError if nobody can say."""
-        key = _identify(user), wanted
-        known = self._remembered.get(key)
+        key = _cache_key(user), wanted
+        known = self._cache.get(key)
         if known is not None and known[0] > self._clock():
             return known[1]
         review = await self._client.create(build_review(user, wanted))
         status = review.status
         decision = Decision(status is not None and status.allowed, (status.reason if status else None) or "")
-        if len(self._remembered) >= REMEMBERED_ANSWERS:
-            self._remembered.clear()
-        self._remembered[key] = self._clock() + REMEMBERED_SECONDS, decision
+        if len(self._cache) >= MAX_CACHED_DECISIONS:
+            self._cache.clear()
+        self._cache[key] = self._clock() + CACHE_SECONDS, decision
         return decision
 
 
-def _identify(user: User) -> Hashable:
+def _cache_key(user: User) -> Hashable:
     """Return all that a review says about a user, in an order that does not depend on the request's headers."""
     return user.name, user.uid, frozenset(user.groups), frozenset(user.extra.items())
 

@@ -1,5 +1,5 @@
 """
-Health and figures of a process on a cluster, over plain HTTP: probes and Prometheus ask, and nobody else.
+Health and list_metrics of a process on a cluster, over plain HTTP: probes and Prometheus ask, and nobody else.
 
 Answers what it is told; decides nothing.
 """
@@ -22,14 +22,14 @@ LIVENESS: Final = ("livez", "healthz")
 READINESS: Final = "readyz"
 STOP_SECONDS: Final = 2.0
 
-Figures = Callable[[], Iterable[Family]]
+ListMetrics = Callable[[], Iterable[Family]]
 
 
 class Monitor(Struct, frozen=True):
-    """What to tell: whether the process can go on, whether it can do its work, and its figures."""
+    """What to tell: whether the process can go on, whether it can do its work, and its list_metrics."""
 
     is_ready: Checks
-    figures: Figures
+    list_metrics: ListMetrics
     is_alive: Checks = lambda: {"ping": PASSED}
 
     def answer_health(self, request: Request) -> Response:
@@ -53,11 +53,13 @@ class Monitor(Struct, frozen=True):
         """Answer Prometheus."""
         if request.method not in ("GET", "HEAD") or request.path != "/metrics":
             return build_not_found_response()
-        return Response(200, render_metrics(self.figures()), CONTENT_TYPE, NO_CACHE)
+        return Response(200, render_metrics(self.list_metrics()), CONTENT_TYPE, NO_CACHE)
 
 
 @asynccontextmanager
-async def monitored(monitor: Monitor, host: str, health_port: int, metrics_port: int) -> AsyncIterator[tuple[int, int]]:
+async def serve_monitoring(
+    monitor: Monitor, host: str, health_port: int, metrics_port: int
+) -> AsyncIterator[tuple[int, int]]:
     """Answer for as long as the block lasts; both ports, which the system chooses for 0."""
     async with AsyncExitStack() as stack:
         health = await stack.enter_async_context(_listening(monitor.answer_health, host, health_port))

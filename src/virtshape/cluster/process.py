@@ -27,7 +27,7 @@ class Ports(Struct, frozen=True, kw_only=True):
     metrics: int = 8080
 
 
-class Line(Struct, frozen=True):
+class ApiConnection(Struct, frozen=True):
     """The way to the cluster's API server."""
 
     transport: HttpTransport
@@ -35,14 +35,14 @@ class Line(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def connected(access: Access, manager: str) -> AsyncIterator[Line]:
+async def open_connection(access: Access, manager: str) -> AsyncIterator[ApiConnection]:
     """A way to the cluster, for as long as the block lasts; `manager` owns the fields that are written."""
     transport = HttpTransport(access)
-    line = Line(transport, RestClient(transport, manager=manager, warn=lambda text: _log.warning("%s", text)))
+    api = ApiConnection(transport, RestClient(transport, manager=manager, warn=lambda text: _log.warning("%s", text)))
     try:
-        yield line
+        yield api
     finally:
-        await line.client.close()
+        await api.client.close()
 
 
 async def run_until_signalled(work: Awaitable[None]) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 COLLECTION_THRESHOLDS: Final = (20_000, 20, 20)
 
 
-def spare_collections() -> None:
+def tune_garbage_collection() -> None:
     """Have cycles looked for seldom, and never in what stays: a request leaves hardly any behind."""
     gc.collect()
     gc.freeze()

@@ -34,7 +34,7 @@ QUESTIONS: Final[dict[AgentQuery, Request]] = {
 }
 
 
-def write_agent_answer(question: AgentQuery, answer: Answer) -> bytes:
+def format_agent_response(question: AgentQuery, answer: Answer) -> bytes:
     """What a guest's agent says, as the JSON that KubeVirt answers the same question with."""
     return msgspec.json.encode(_write_os(answer) if question == "guestosinfo" else {"items": _write_items(answer)})
 

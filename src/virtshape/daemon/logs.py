@@ -65,24 +65,24 @@ def is_access_logged() -> bool:
 def log_requests(handle: Handler) -> Handler:
     """The same handler, with a record of each request and its answer."""
 
-    def handle_and_tell(request: Request) -> AnyResponse | Awaitable[AnyResponse]:
+    def handle_and_log(request: Request) -> AnyResponse | Awaitable[AnyResponse]:
         began = time.perf_counter()
         answer = handle(request)
         if isinstance(answer, AnyResponse):
-            _tell(request, answer, began)
+            _log_request(request, answer, began)
             return answer
-        return _tell_later(request, answer, began)
+        return _log_when_done(request, answer, began)
 
-    return handle_and_tell
+    return handle_and_log
 
 
-async def _tell_later(request: Request, promise: Awaitable[AnyResponse], began: float) -> AnyResponse:
+async def _log_when_done(request: Request, promise: Awaitable[AnyResponse], began: float) -> AnyResponse:
     answer = await promise
-    _tell(request, answer, began)
+    _log_request(request, answer, began)
     return answer
 
 
-def _tell(request: Request, answer: AnyResponse, began: float) -> None:
+def _log_request(request: Request, answer: AnyResponse, began: float) -> None:
     milliseconds = round((time.perf_counter() - began) * 1000, 2)
     target = f"{request.path}?{request.query_text}" if request.query_text else request.path
     facts = {

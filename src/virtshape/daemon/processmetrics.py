@@ -21,7 +21,7 @@ _BEGAN: Final = time.time()
 _STATM: Final = Path("/proc/self/statm")
 
 
-def list_process_figures(component: str) -> list[Family]:
+def list_process_metrics(component: str) -> list[Family]:
     """The process: its release, its time, its memory."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     about = {"component": component, "version": version("virtshape")}
@@ -40,13 +40,13 @@ def list_process_figures(component: str) -> list[Family]:
     ]
 
 
-def list_leader_figures(*, is_leading: bool) -> list[Family]:
+def list_leader_metrics(*, is_leading: bool) -> list[Family]:
     """Whether this process is the one at work."""
     words = "Whether this process is the one at work."
     return [Family(f"{PREFIX}leader", "gauge", words, (Sample(is_leading),))]
 
 
-def list_task_figures(supervisor: Supervisor) -> list[Family]:
+def list_task_metrics(supervisor: Supervisor) -> list[Family]:
     """The background tasks: which of them work, and how often they were restarted."""
     checks = supervisor.list_checks()
     return [
@@ -65,7 +65,7 @@ def list_task_figures(supervisor: Supervisor) -> list[Family]:
     ]
 
 
-def list_loop_figures(loops: Iterable[Loop]) -> list[Family]:
+def list_loop_metrics(loops: Iterable[Loop]) -> list[Family]:
     """The controllers: what waits, what was done, how long it took."""
     loops = list(loops)
     named = [(loop, {"controller": loop.title}) for loop in loops]

@@ -29,7 +29,7 @@ BINDING_MODES: Final = {DEFAULT_STORAGE_CLASS: "Immediate", "local-wffc": "WaitF
 MANAGER: Final = "virtshape"
 
 
-async def seed(store: Store, *, with_catalog: bool) -> None:
+async def install_defaults(store: Store, *, with_catalog: bool) -> None:
     """Store everything that is missing, in one commit."""
     moment = now()
     trees = [_namespace(name) for name in NAMESPACES]
@@ -91,10 +91,10 @@ def _missing(store: Store, trees: Iterable[dict[str, Any]], moment: str) -> Iter
             metadata = tree["metadata"]
             key = resource_of(kind).key(metadata.get("namespace") or "", metadata["name"])
             if store.get(key) is None:
-                yield make_write(key, 0, complete(kind, tree, moment))
+                yield make_write(key, 0, build_new_object(kind, tree, moment))
 
 
-def complete(kind: Kind, tree: dict[str, Any], moment: str) -> dict[str, Any]:
+def build_new_object(kind: Kind, tree: dict[str, Any], moment: str) -> dict[str, Any]:
     """A new object, with what the server says of it."""
     metadata = tree["metadata"]
     new = begin(resource_of(kind), tree, metadata.get("namespace") or "", metadata["name"], moment)

@@ -41,9 +41,9 @@ from virtshape.standalone.storage.layout import Layout
 T = TypeVar("T", bound=Model)
 
 IMAGE_LABEL: Final = "virtshape.io/image"
-LOOK_AGAIN_SECONDS: Final = 0.2
+POLL_SECONDS: Final = 0.2
 Stage = Literal["copying", "importing"]
-Tell = Callable[[Stage, float], None]
+ReportProgress = Callable[[Stage, float], None]
 """Told how far the adding of an image is, in percent."""
 
 
@@ -123,7 +123,7 @@ def _build_source(wanted: NewImage) -> DataVolumeSource:
     return DataVolumeSource(http=DataVolumeSourceHTTP(url=wanted.url, checksum=wanted.checksum or None))
 
 
-async def add_image(client: Client, directory: Path, wanted: NewImage, tell: Tell) -> Image:
+async def add_image(client: Client, directory: Path, wanted: NewImage, report_progress: ReportProgress) -> Image:
     """Add an image and wait until it can be used; nothing is left of one that cannot."""
     volume, source = build_image(wanted)
     made: list[Model] = []
@@ -131,22 +131,22 @@ async def add_image(client: Client, directory: Path, wanted: NewImage, tell: Tel
         made.append(source := await client.create(source))
         made.append(volume := await client.create(volume))
         if wanted.file is not None:
-            await hand_over(Layout(directory), wanted.file, metadata_of(volume).uid or "", tell)
-        await _await_volume(client, wanted, tell)
+            await stage_upload(Layout(directory), wanted.file, metadata_of(volume).uid or "", report_progress)
+        await _await_volume(client, wanted, report_progress)
     except BaseException:
         await asyncio.shield(_discard(client, made))
         raise
     return await describe_image(client, source)
 
 
-async def hand_over(layout: Layout, file: Path, key: str, tell: Tell) -> None:
+async def stage_upload(layout: Layout, file: Path, key: str, report_progress: ReportProgress) -> None:
     """Put a copy of a file where the work of a key finds it, at once."""
     target = layout.upload(key)
     partial = target.with_name(f".{key}.partial")
 
     def copy() -> None:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        copy_file(file, partial, lambda done, total: tell("copying", 100 * done / total if total else 0))
+        copy_file(file, partial, lambda done, total: report_progress("copying", 100 * done / total if total else 0))
         partial.rename(target)
 
     try:
@@ -155,7 +155,7 @@ async def hand_over(layout: Layout, file: Path, key: str, tell: Tell) -> None:
         partial.unlink(missing_ok=True)
 
 
-async def _await_volume(client: Client, wanted: NewImage, tell: Tell) -> None:
+async def _await_volume(client: Client, wanted: NewImage, report_progress: ReportProgress) -> None:
     while True:
         status = (await client.get(DataVolume, wanted.name, wanted.namespace)).status
         phase = status.phase if status is not None else None
@@ -166,8 +166,8 @@ async def _await_volume(client: Client, wanted: NewImage, tell: Tell) -> None:
         if phase == "Failed" or (status is not None and status.restart_count):
             raise ImageError((running.message if running is not None else None) or "the image cannot be had")
         progress = (status.progress if status is not None else None) or ""
-        tell("importing", float(progress.removesuffix("%")) if progress.endswith("%") else 0)
-        await asyncio.sleep(LOOK_AGAIN_SECONDS)
+        report_progress("importing", float(progress.removesuffix("%")) if progress.endswith("%") else 0)
+        await asyncio.sleep(POLL_SECONDS)
 
 
 async def _discard(client: Client, made: Iterable[Model]) -> None:

@@ -21,7 +21,7 @@ MANAGER: Final = "virtshape"
 
 
 @asynccontextmanager
-async def open_door(directory: Path) -> AsyncIterator[Client]:
+async def open_client(directory: Path) -> AsyncIterator[Client]:
     """A client of the system that runs or ran in a directory."""
     access = read_access(directory)
     if find_holder(directory) is not None:

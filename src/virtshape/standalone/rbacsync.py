@@ -25,7 +25,7 @@ class _Named(msgspec.Struct):
 _read_uid = msgspec.json.Decoder(_Named).decode
 
 
-class Access:
+class RbacSync:
     """Feeds an authorizer from the store, at once and on each change."""
 
     def __init__(self, store: Store, authorizer: Authorizer) -> None:

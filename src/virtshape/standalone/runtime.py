@@ -30,7 +30,7 @@ class Runtime(Protocol):
     """What runs guests."""
 
     @property
-    def door(self) -> GuestStreams | None:
+    def streams(self) -> GuestStreams | None:
         """What leads to the guests, if there are any."""
 
     @property
@@ -54,7 +54,7 @@ class Runtime(Protocol):
 class NoRuntime:
     """Runs nothing: instances wait for a node, and say why there is none."""
 
-    door = None
+    streams = None
     keeps_volumes = True
     node = ""
 
@@ -69,7 +69,7 @@ class NoRuntime:
         raise RuntimeError(self.absence)
 
 
-class PlayedRuntime:
+class SimulatedRuntime:
     """Plays guests."""
 
     keeps_volumes = False
@@ -78,7 +78,7 @@ class PlayedRuntime:
 
     def __init__(self) -> None:
         self._launcher = SimulatedLauncher()
-        self.door = PlayedDoor(self._launcher)
+        self.streams = SimulatedGuestStreams(self._launcher)
 
     async def make_launcher(
         self, client: Client, transport: Transport, cache: Cache, storage: Storage | None
@@ -88,7 +88,7 @@ class PlayedRuntime:
         return self._launcher
 
 
-class PlayedDoor:
+class SimulatedGuestStreams:
     """Pauses played guests; there is nothing in them to be connected to."""
 
     reports_agents: Final = True
@@ -103,28 +103,28 @@ class PlayedDoor:
 
     async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
         """Refuse."""
-        refuse(vmi)
+        refuse_simulated(vmi)
 
     async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
         """Refuse."""
-        refuse(vmi)
+        refuse_simulated(vmi)
 
     async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
         """Refuse."""
         del port, protocol
-        refuse(vmi)
+        refuse_simulated(vmi)
 
     async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
         """Refuse."""
         del question
-        refuse(vmi)
+        refuse_simulated(vmi)
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         """Refuse."""
-        refuse(vmi)
+        refuse_simulated(vmi)
 
 
-def refuse(vmi: VirtualMachineInstance) -> NoReturn:
+def refuse_simulated(vmi: VirtualMachineInstance) -> NoReturn:
     """Say that there is no guest behind an instance."""
     name = (vmi.metadata.name if vmi.metadata else None) or ""
     words = f"{name} is only played (launcher simulate): run `virtshape up --launcher qemu` for real guests"
@@ -135,7 +135,7 @@ def refuse(vmi: VirtualMachineInstance) -> NoReturn:
 async def open_runtime(name: LauncherName, directory: Path, supervisor: Supervisor) -> AsyncIterator[Runtime]:
     """Open the runtime of this name; where QEMU cannot run guests, one that runs none and says why."""
     if name == "simulate":
-        yield PlayedRuntime()
+        yield SimulatedRuntime()
     elif name == "none":
         yield NoRuntime()
     elif absence := find_absence(directory):

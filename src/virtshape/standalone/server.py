@@ -46,20 +46,20 @@ from virtshape.apiserver.subresources.objects import EmbeddedObjects
 from virtshape.apiserver.uploads.receiving import Uploads
 from virtshape.apiserver.uploads.sink import UploadSink
 from virtshape.apiserver.writing import WriteContext
-from virtshape.daemon.garbagecollection import spare_collections
+from virtshape.daemon.garbagecollection import tune_garbage_collection
 from virtshape.daemon.logs import is_access_logged, log_requests
 from virtshape.daemon.metrics import render_metrics
-from virtshape.daemon.processmetrics import list_process_figures, list_task_figures
-from virtshape.standalone.bootstrap import MANAGER, seed
+from virtshape.daemon.processmetrics import list_process_metrics, list_task_metrics
+from virtshape.standalone.accountsandroles import AccountRoleReconciler
+from virtshape.standalone.bootstrap import MANAGER, install_defaults
 from virtshape.standalone.certificaterenewal import renew_forever
 from virtshape.standalone.controllers import control
 from virtshape.standalone.guests.hostdisks import explain_host_disk
-from virtshape.standalone.housekeeping import Upkeep
 from virtshape.standalone.inprocess import connect
-from virtshape.standalone.rbacsync import Access
+from virtshape.standalone.rbacsync import RbacSync
 from virtshape.standalone.runtime import LauncherName, Runtime, open_runtime
-from virtshape.standalone.storage.inbox import DirectoryInbox
 from virtshape.standalone.storage.layout import Layout
+from virtshape.standalone.storage.uploads import UploadDirectory
 from virtshape.standalone.uploadproxy import publish_upload_proxy
 from virtshape.store.errors import StoreError
 from virtshape.store.lock import Lock
@@ -116,7 +116,7 @@ async def run(settings: Settings, announce: Callable[[Ready], None]) -> None:
     lock = Lock(settings.directory)
     try:
         async with serve(settings) as ready:
-            spare_collections()
+            tune_garbage_collection()
             announce(ready)
             await stopping.wait()
             _log.info("stopping")
@@ -133,7 +133,7 @@ async def serve(settings: Settings, supervisor: Supervisor | None = None) -> Asy
         enter = stack.enter_async_context
         runtime = await enter(open_runtime(launcher, settings.directory, supervisor))
         inbox = _open_inbox(settings, runtime)
-        system = await enter(assemble(settings, runtime.door, inbox, supervisor=supervisor))
+        system = await enter(assemble(settings, runtime.streams, inbox, supervisor=supervisor))
         handle = system.server.handle
         listener = Listener(
             log_requests(handle) if is_access_logged() else handle, authenticate=system.server.authenticate
@@ -159,7 +159,7 @@ async def serve(settings: Settings, supervisor: Supervisor | None = None) -> Asy
 @contextlib.asynccontextmanager
 async def assemble(
     settings: Settings,
-    door: GuestStreams | None = None,
+    streams: GuestStreams | None = None,
     inbox: UploadSink | None = None,
     *,
     supervisor: Supervisor | None = None,
@@ -167,7 +167,7 @@ async def assemble(
     """
     Put all parts together; nothing listens yet.
 
-    `door` leads to the guests, if there are any, and `inbox` keeps uploads, if anything does.
+    `streams` leads to the guests, if there are any, and `inbox` keeps uploads, if anything does.
     """
     supervisor = supervisor or Supervisor()
     store = Store(
@@ -176,18 +176,18 @@ async def assemble(
         window_revisions=settings.history_revisions,
     )
     try:
-        await seed(store, with_catalog=settings.catalog)
+        await install_defaults(store, with_catalog=settings.catalog)
         directory = Directory(settings.directory, certificate_lifetime=settings.certificate_lifetime)
         authorizer = Authorizer()
-        access = Access(store, authorizer)
-        upkeep = Upkeep(store, authorizer)
+        access = RbacSync(store, authorizer)
+        reconciler = AccountRoleReconciler(store, authorizer)
         store.observe(access.observe)
-        store.observe(upkeep.observe)
-        await upkeep.settle()
-        async with supervisor.running(ACCOUNTS_AND_ROLES, upkeep.run):
+        store.observe(reconciler.observe)
+        await reconciler.reconcile()
+        async with supervisor.running(ACCOUNTS_AND_ROLES, reconciler.run):
             with AuditLog(settings.directory / "audit.log") as audit:
                 uploads = Uploads(store, inbox, audit)
-                server = _build_server(store, directory, access, audit, settings, door, uploads, supervisor)
+                server = _build_server(store, directory, access, audit, settings, streams, uploads, supervisor)
                 yield System(store, directory, server, supervisor)
     finally:
         await store.close()
@@ -202,16 +202,16 @@ def format_url(host: str, port: int) -> str:
 def _open_inbox(settings: Settings, runtime: Runtime) -> UploadSink | None:
     """What keeps uploads, where there are volumes for them."""
     keeps = settings.controllers and runtime.keeps_volumes
-    return DirectoryInbox(Layout(settings.directory)) if keeps else None
+    return UploadDirectory(Layout(settings.directory)) if keeps else None
 
 
 def _build_server(
     store: Store,
     directory: Directory,
-    access: Access,
+    access: RbacSync,
     audit: AuditLog,
     settings: Settings,
-    door: GuestStreams | None,
+    streams: GuestStreams | None,
     uploads: Uploads,
     supervisor: Supervisor,
 ) -> Server:
@@ -234,10 +234,10 @@ def _build_server(
         publisher=Publisher(
             f"{settings.host}:{settings.port}",
             lambda: {"store": Check(store.failure), **supervisor.list_checks()},
-            write_metrics=lambda: render_metrics([*list_process_figures(COMPONENT), *list_task_figures(supervisor)]),
+            write_metrics=lambda: render_metrics([*list_process_metrics(COMPONENT), *list_task_metrics(supervisor)]),
         ),
         definitions=_build_definitions(store),
-        actions=Actions(EmbeddedObjects(desk, world), door),
+        actions=Actions(EmbeddedObjects(desk, world), streams),
         issue_token=lambda request, namespace, name: answer_token_request(
             request, namespace=namespace, name=name, signer=signer, find_uid=access.find_uid, now=time.time()
         ),

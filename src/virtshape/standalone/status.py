@@ -36,7 +36,7 @@ class CheckResult(Struct, rename="camel"):
     failure: str = ""
 
 
-class Condition(Struct, rename="camel", omit_defaults=True):
+class SystemStatus(Struct, rename="camel", omit_defaults=True):
     """What there is to know of the system in a data directory."""
 
     data_directory: str
@@ -56,20 +56,20 @@ class Condition(Struct, rename="camel", omit_defaults=True):
     objects: dict[str, int] = {}
 
 
-def inspect(directory: Path) -> Condition:
+def read_status(directory: Path) -> SystemStatus:
     """Look at a data directory."""
-    condition = Condition(data_directory=str(directory))
-    condition.pid = find_holder(directory)
-    condition.running = condition.pid is not None
-    _read_kubeconfig(condition, directory)
-    if condition.running:
+    status = SystemStatus(data_directory=str(directory))
+    status.pid = find_holder(directory)
+    status.running = status.pid is not None
+    _read_kubeconfig(status, directory)
+    if status.running:
         started = datetime.fromtimestamp((directory / "lock").stat().st_mtime, UTC)
-        condition.since = started.strftime("%Y-%m-%dT%H:%M:%SZ")
-        condition.problem, condition.checks = asyncio.run(find_problem(directory))
-        condition.healthy = not condition.problem
-    condition.guests = [str(guest) for guest in list_running_guests(directory)]
-    _read_database(condition, directory / FILE_NAME)
-    return condition
+        status.since = started.strftime("%Y-%m-%dT%H:%M:%SZ")
+        status.problem, status.checks = asyncio.run(find_problem(directory))
+        status.healthy = not status.problem
+    status.guests = [str(guest) for guest in list_running_guests(directory)]
+    _read_database(status, directory / FILE_NAME)
+    return status
 
 
 async def find_problem(directory: Path) -> tuple[str, list[CheckResult]]:
@@ -100,24 +100,24 @@ def read_checks(health: str, metrics: str) -> list[CheckResult]:
     ]
 
 
-def _read_kubeconfig(condition: Condition, directory: Path) -> None:
+def _read_kubeconfig(status: SystemStatus, directory: Path) -> None:
     try:
-        condition.url = read_access(directory).server
+        status.url = read_access(directory).server
     except UnknownSystemError:
         return
     except ConfigError as error:
-        condition.problem = str(error)
-    condition.kubeconfig = str(directory / "kubeconfig")
+        status.problem = str(error)
+    status.kubeconfig = str(directory / "kubeconfig")
 
 
-def _read_database(condition: Condition, path: Path) -> None:
+def _read_database(status: SystemStatus, path: Path) -> None:
     if not path.exists():
         return
     try:
         summary = summarize(path)
     except DatabaseError as error:
-        condition.problem = condition.problem or str(error)
-        condition.healthy = False
+        status.problem = status.problem or str(error)
+        status.healthy = False
     else:
-        condition.revision, condition.objects = summary.revision, summary.objects
-        condition.database_bytes = summary.size
+        status.revision, status.objects = summary.revision, summary.objects
+        status.database_bytes = summary.size

@@ -29,7 +29,7 @@ class Grant(Struct, frozen=True, kw_only=True):
     by: Literal["certificate", "token"] = "certificate"
 
 
-async def admit_user(client: Client, directory: Path, name: str, grant: Grant, url: str | None = None) -> str:
+async def grant_access(client: Client, directory: Path, name: str, grant: Grant, url: str | None = None) -> str:
     """Give a user access; their kubeconfig, with the server's address as they reach it."""
     if grant.namespace:
         await client.get(Namespace, grant.namespace)  # refused before anything is given
@@ -51,7 +51,7 @@ async def admit_user(client: Client, directory: Path, name: str, grant: Grant, u
     return new.kubeconfig
 
 
-async def dismiss_user(client: Client, directory: Path, name: str) -> None:
+async def revoke_access(client: Client, directory: Path, name: str) -> None:
     """Take back all that a user was given."""
     for kind, namespace, binding in remove_user(Directory(directory), name):
         try:

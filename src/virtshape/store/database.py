@@ -55,7 +55,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 4000")
-        bring_up_to_date(connection, path)
+        migrate(connection, path)
         renumber_copy(connection, time.time())
     except sqlite3.Error as error:
         connection.close()
@@ -76,7 +76,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def bring_up_to_date(connection: sqlite3.Connection, path: Path, migrations: Mapping[int, str] = MIGRATIONS) -> None:
+def migrate(connection: sqlite3.Connection, path: Path, migrations: Mapping[int, str] = MIGRATIONS) -> None:
     """Create the tables, or step from the file's version to ours, in one transaction."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
@@ -145,7 +145,7 @@ def measure_history(connection: sqlite3.Connection) -> int:
     return int(size)
 
 
-def find_faults(connection: sqlite3.Connection) -> list[str]:
+def check_integrity(connection: sqlite3.Connection) -> list[str]:
     """Everything that is wrong with a file, in words; nothing, if it is sound."""
     faults = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
     checks = {

@@ -15,7 +15,7 @@ from typing import Final
 from virtshape.store.cache import Cache
 from virtshape.store.database import (
     backup,
-    find_faults,
+    check_integrity,
     last_revision,
     measure_history,
     open_for_reading,
@@ -25,7 +25,7 @@ from virtshape.store.errors import CompactedError, FutureError, StoreError
 from virtshape.store.health import WriteHealth
 from virtshape.store.history import DEFAULT_WINDOW_BYTES, HistorySize
 from virtshape.store.record import Event, Key, Page, Record
-from virtshape.store.watch import Hub, Subscription
+from virtshape.store.watch import Broadcaster, Subscription
 from virtshape.store.writer import Outcome, Write, Writer
 
 FILE_NAME: Final = "virtshape.db"
@@ -70,7 +70,7 @@ class Store:
         self._writer = Writer(self._connection, self._health, clock)
         self._reader = open_for_reading(path)
         self._loop = asyncio.get_running_loop()
-        self._hub = Hub()
+        self._broadcaster = Broadcaster()
         self._cache = Cache()
         self._seen = 0  # a reader may be ahead of what the loop was told; then the cache is not asked
         self._observers: list[Callable[[Event], None]] = []
@@ -80,7 +80,7 @@ class Store:
         self.revision = last_revision(self._reader)
         kept = measure_history(self._reader) if path.stat().st_size > window_bytes else 0
         self._history = HistorySize(window_bytes, self.revision, kept)
-        self._forgetting: asyncio.Task[None] | None = None
+        self._compaction: asyncio.Task[None] | None = None
 
     def get(self, key: Key) -> Record | None:
         """The object at a key."""
@@ -170,7 +170,7 @@ class Store:
             for observe in self._observers:
                 for event in events:
                     observe(event)
-            self._hub.publish(events)
+            self._broadcaster.publish(events)
         if not done.done():
             done.set_result(outcomes)
 
@@ -186,8 +186,8 @@ class Store:
         for event in events:
             if event.previous:
                 self._history.add(event.revision, len(event.value))
-        if (surplus := self._history.take_surplus()) and (self._forgetting is None or self._forgetting.done()):
-            self._forgetting = self._loop.create_task(self._forget(surplus))
+        if (surplus := self._history.take_surplus()) and (self._compaction is None or self._compaction.done()):
+            self._compaction = self._loop.create_task(self._forget(surplus))
 
     async def _forget(self, before: int) -> None:
         # A disk that is full fails the client's writes too, which say so.
@@ -219,7 +219,7 @@ class Store:
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
         """The changes after a revision that is still kept, and a subscription to those that follow them."""
         self._check_kept(since, self.newest)
-        subscription = self._hub.subscribe(resource, namespace)
+        subscription = self._broadcaster.subscribe(resource, namespace)
         rows = self._read_log(resource, namespace, since)
         missed = [Event(kind, Key(resource, ns, name), rv, value, prev, {}) for kind, ns, name, rv, value, prev in rows]
         subscription.seen = missed[-1].revision if missed else since
@@ -270,8 +270,8 @@ class Store:
 
     async def close(self) -> None:
         """Finish the writes under way and close the file."""
-        if self._forgetting is not None:
-            await asyncio.wait([self._forgetting])
+        if self._compaction is not None:
+            await asyncio.wait([self._compaction])
         await self._writer.close()
         self._reader.close()
         self._connection.close()  # last, since only a connection that writes can put everything into the one file
@@ -282,7 +282,7 @@ def check_file(path: Path) -> list[str]:
     try:
         connection = open_for_reading(path)
         try:
-            return find_faults(connection)
+            return check_integrity(connection)
         finally:
             connection.close()
     except sqlite3.Error as error:

@@ -18,8 +18,8 @@ MOST_PENDING_BYTES: Final = 16 * 1024 * 1024
 class Subscription:
     """Changes to one resource, in order; in one namespace, or in all."""
 
-    def __init__(self, hub: "Hub", resource: str, namespace: str | None) -> None:
-        self._hub = hub
+    def __init__(self, broadcaster: "Broadcaster", resource: str, namespace: str | None) -> None:
+        self._broadcaster = broadcaster
         self.resource = resource
         self.namespace = namespace
         self.seen = 0
@@ -64,10 +64,10 @@ class Subscription:
 
     def close(self) -> None:
         """Stop being told."""
-        self._hub.remove(self)
+        self._broadcaster.remove(self)
 
 
-class Hub:
+class Broadcaster:
     """All subscriptions, by resource."""
 
     def __init__(self) -> None:

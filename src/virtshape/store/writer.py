@@ -65,7 +65,7 @@ class Writer:
         self._waiting: list[_Batch] = []
         self._idle = asyncio.Event()
         self._idle.set()
-        self._chores: list[tuple[Job, asyncio.Future[None]]] = []
+        self._maintenance: list[tuple[Job, asyncio.Future[None]]] = []
         self._jobs: queue.SimpleQueue[tuple[Job, Callable[[Exception | None], None]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="store-commit", daemon=True)
         self._thread.start()
@@ -90,7 +90,7 @@ class Writer:
     async def _do(self, job: Job) -> None:
         """Run a job in the thread between two commits."""
         done: asyncio.Future[None] = self._loop.create_future()
-        self._chores.append((job, done))
+        self._maintenance.append((job, done))
         self._wake()
         await done
 
@@ -107,9 +107,9 @@ class Writer:
             self._loop.call_soon(self._next)  # not at once: whoever else is about to write joins in
 
     def _next(self) -> None:
-        if self._chores:
-            job, done = self._chores.pop(0)
-            self._jobs.put((job, lambda error: self._finish_chore(done, error)))
+        if self._maintenance:
+            job, done = self._maintenance.pop(0)
+            self._jobs.put((job, lambda error: self._finish_maintenance(done, error)))
         elif self._waiting:
             self._begin_commit()
         else:
@@ -145,7 +145,7 @@ class Writer:
         for batch, outcome in zip(batches, outcomes, strict=True):
             batch.report(outcome)
 
-    def _finish_chore(self, done: "asyncio.Future[None]", error: Exception | None) -> None:
+    def _finish_maintenance(self, done: "asyncio.Future[None]", error: Exception | None) -> None:
         failure = self._fail(error) if error is not None else None
         if failure is None:
             self._health.note_success()

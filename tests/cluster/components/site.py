@@ -22,9 +22,9 @@ from tests.e2e.kubectl import Kubectl
 from tests.support.demo import find_free_port
 
 from virtshape.apiserver.auth.kubeconfig import Server, render_kubeconfig
+from virtshape.cluster.manifests.build import build_parts
 from virtshape.cluster.manifests.naming import Component
 from virtshape.cluster.manifests.options import Options
-from virtshape.cluster.manifests.whole import build_parts
 
 COMMAND = Path(sys.executable).parent / "virtshape"
 SYSTEM = "virtshape-system"

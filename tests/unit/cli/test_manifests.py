@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from virtshape.cli.manifests import command
+from virtshape.cluster.manifests.build import build_manifests
 from virtshape.cluster.manifests.options import DEFAULT_IMAGE, Options
-from virtshape.cluster.manifests.whole import build_manifests
 
 
 def _run(*words: str) -> Result:

@@ -16,7 +16,7 @@ from virtshape.api.meta import ObjectMeta, OwnerReference
 from virtshape.api.status import StatusError
 from virtshape.client.informers import Informers
 from virtshape.client.rest import RestClient
-from virtshape.cluster.admissioncontext import Surroundings
+from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.resolve.reference import Reference
 from virtshape.supervise.supervisor import Supervisor
 
@@ -38,7 +38,7 @@ class Counted:
         return await self._client.get(kind, name, namespace)
 
 
-Scenario = Callable[[Surroundings, Informers, Counted], Awaitable[None]]
+Scenario = Callable[[AdmissionContext, Informers, Counted], Awaitable[None]]
 
 
 def stage(scenario: Scenario, directory: Path) -> None:
@@ -46,9 +46,9 @@ def stage(scenario: Scenario, directory: Path) -> None:
         async with open_system("in-process", directory) as system:
             client = Counted(system.client)
             informers = Informers(system.client)
-            surroundings = Surroundings(client, informers)  # type: ignore[arg-type]  # it passes on
+            context = AdmissionContext(client, informers)  # type: ignore[arg-type]  # it passes on
             await system.client.create(object_from_tree(instancetype_tree()))
-            await scenario(surroundings, informers, client)
+            await scenario(context, informers, client)
 
     run(play())
 
@@ -68,44 +68,44 @@ def find_anything(system: World) -> object:
 
 
 def test_what_informers_have_is_not_asked_for(tmp_path: Path) -> None:
-    async def scenario(surroundings: Surroundings, informers: Informers, client: Counted) -> None:
+    async def scenario(context: AdmissionContext, informers: Informers, client: Counted) -> None:
         async with informers.running(Supervisor()):
             await informers.wait()
-            assert surroundings.is_ready
-            assert await surroundings.decide(find_anything) is not None
+            assert context.is_ready
+            assert await context.decide(find_anything) is not None
             assert client.asked == []
 
     stage(scenario, tmp_path)
 
 
 def test_what_informers_do_not_have_is_asked_for(tmp_path: Path) -> None:
-    async def scenario(surroundings: Surroundings, _: Informers, client: Counted) -> None:
-        assert not surroundings.is_ready
-        assert await surroundings.decide(find_anything) is not None
+    async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
+        assert not context.is_ready
+        assert await context.decide(find_anything) is not None
         assert client.asked == ["VirtualMachineClusterInstancetype small"]
 
     stage(scenario, tmp_path)
 
 
 def test_what_is_nowhere_is_refused_once_the_server_has_said_so(tmp_path: Path) -> None:
-    async def scenario(surroundings: Surroundings, _: Informers, client: Counted) -> None:
+    async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
         await client.delete(VirtualMachineClusterInstancetype, "small")
         with pytest.raises(StatusError, match="there is none"):
-            await surroundings.decide(measure)
+            await context.decide(measure)
         assert client.asked == ["VirtualMachineClusterInstancetype small"]
 
     stage(scenario, tmp_path)
 
 
 def test_nothing_is_refused_upon_old_news(tmp_path: Path) -> None:
-    async def scenario(surroundings: Surroundings, informers: Informers, client: Counted) -> None:
+    async def scenario(context: AdmissionContext, informers: Informers, client: Counted) -> None:
         async with informers.running(Supervisor()):
             await informers.wait()
         with pytest.raises(StatusError, match="2 is too small"):
-            await surroundings.decide(measure)
+            await context.decide(measure)
         patch = {"spec": {"cpu": {"guest": 8}}}
         await client.patch(VirtualMachineClusterInstancetype, "small", patch=patch)
-        assert await surroundings.decide(measure) == 8
+        assert await context.decide(measure) == 8
 
     stage(scenario, tmp_path)
 
@@ -117,32 +117,32 @@ def test_advice_may_be_old_news(tmp_path: Path) -> None:
             system.find(Reference(SMALL.group, SMALL.kind, "", name))
         raise StatusError(422, "Invalid", f"take one of {sorted(names)}")
 
-    async def scenario(surroundings: Surroundings, informers: Informers, client: Counted) -> None:
+    async def scenario(context: AdmissionContext, informers: Informers, client: Counted) -> None:
         async with informers.running(Supervisor()):
             await informers.wait()
             with pytest.raises(StatusError, match="small"):
-                await surroundings.decide(advise)
+                await context.decide(advise)
             assert client.asked == []
 
     stage(scenario, tmp_path)
 
 
 def test_revisions_never_change_and_are_asked_for_once(tmp_path: Path) -> None:
-    async def scenario(surroundings: Surroundings, _: Informers, client: Counted) -> None:
+    async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
         await client.create(build_revision("r1", "vm1"))
         reference = Reference("apps", "ControllerRevision", "default", "r1")
         for _unused in range(2):
-            assert await surroundings.decide(lambda system: system.find(reference)) is not None
+            assert await context.decide(lambda system: system.find(reference)) is not None
         assert client.asked == ["ControllerRevision r1"]
 
     stage(scenario, tmp_path)
 
 
 def test_vms_are_counted_by_the_revisions_they_hold(tmp_path: Path) -> None:
-    async def scenario(surroundings: Surroundings, _: Informers, client: Counted) -> None:
+    async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
         for name, owner in (("r1", "a"), ("r2", "a"), ("r3", "b")):
             await client.create(build_revision(name, owner))
-        assert await surroundings.decide(lambda system: system.count_machines(SMALL)) == 2
+        assert await context.decide(lambda system: system.count_machines(SMALL)) == 2
 
     stage(scenario, tmp_path)
 
@@ -164,9 +164,9 @@ def test_a_decision_without_end_is_ended(tmp_path: Path) -> None:
         while True:
             system.find(Reference("", "ConfigMap", "default", str(next(asked))))
 
-    async def scenario(surroundings: Surroundings, _: Informers, client: Counted) -> None:
+    async def scenario(context: AdmissionContext, _: Informers, client: Counted) -> None:
         with pytest.raises(StatusError, match="too much"):
-            await surroundings.decide(wonder)
+            await context.decide(wonder)
         assert len(client.asked) == 64
 
     stage(scenario, tmp_path)

@@ -1,4 +1,4 @@
-"""Figures as Prometheus reads them, and the health that probes ask for."""
+"""ListMetrics as Prometheus reads them, and the health that probes ask for."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from virtshape.cluster.monitoring import Monitor
 from virtshape.controllers.runtime.counters import Durations
 from virtshape.controllers.runtime.loop import DONE, Loop, Name, Result
 from virtshape.daemon.metrics import Family, Sample, list_durations, render_metrics
-from virtshape.daemon.processmetrics import list_leader_figures, list_loop_figures, list_process_figures
+from virtshape.daemon.processmetrics import list_leader_metrics, list_loop_metrics, list_process_metrics
 from virtshape.supervise.checks import PASSED, Check
 
 
@@ -39,7 +39,7 @@ def test_controllers_tell_what_waits_and_what_was_done() -> None:
     loop = Loop("vm", look)
     loop.queue.add(Name("a", "b"))
     loop.tally.outcomes["failed"] += 2
-    text = render_metrics([*list_loop_figures([loop]), *list_leader_figures(is_leading=True)]).decode()
+    text = render_metrics([*list_loop_metrics([loop]), *list_leader_metrics(is_leading=True)]).decode()
     assert 'virtshape_queue_depth{controller="vm"} 1\n' in text
     assert 'virtshape_reconciles_total{controller="vm",outcome="failed"} 2\n' in text
     assert 'virtshape_reconcile_duration_seconds_count{controller="vm"} 0\n' in text
@@ -47,7 +47,7 @@ def test_controllers_tell_what_waits_and_what_was_done() -> None:
 
 
 def test_a_process_tells_of_itself() -> None:
-    text = render_metrics(list_process_figures("controller")).decode()
+    text = render_metrics(list_process_metrics("controller")).decode()
     assert 'component="controller"' in text
     assert "process_resident_memory_bytes" in text
 

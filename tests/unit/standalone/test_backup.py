@@ -11,7 +11,7 @@ import pytest
 from virtshape.standalone.backup import copy_system
 from virtshape.standalone.integrity import MOST_FAULTS, check_database
 from virtshape.standalone.server import Settings, assemble
-from virtshape.standalone.status import inspect
+from virtshape.standalone.status import read_status
 from virtshape.store.errors import DatabaseError
 from virtshape.store.summary import summarize
 
@@ -87,11 +87,11 @@ def test_of_many_faults_some_are_shown(system: Path) -> None:
 
 def test_a_system_at_rest_is_looked_at_without_being_touched(system: Path) -> None:
     before = sorted(path.name for path in system.iterdir())
-    condition = inspect(system)
-    assert not condition.running
-    assert not condition.healthy
-    assert condition.objects["namespaces"] == 5
-    assert "is no kubeconfig" in condition.problem
+    status = read_status(system)
+    assert not status.running
+    assert not status.healthy
+    assert status.objects["namespaces"] == 5
+    assert "is no kubeconfig" in status.problem
     assert [name for name in sorted(path.name for path in system.iterdir()) if "-" not in name] == before
 
 
@@ -100,4 +100,4 @@ def test_a_database_of_a_newer_version_is_no_mystery(system: Path) -> None:
     with pytest.raises(DatabaseError, match="was written by a newer virtshape"):
         summarize(system / "virtshape.db")
     (system / "kubeconfig").unlink()
-    assert "was written by a newer virtshape" in inspect(system).problem
+    assert "was written by a newer virtshape" in read_status(system).problem

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from virtshape.store import database
-from virtshape.store.database import bring_up_to_date, find_faults, open_for_reading, open_for_writing
+from virtshape.store.database import check_integrity, migrate, open_for_reading, open_for_writing
 from virtshape.store.errors import DatabaseError
 from virtshape.store.store import check_file
 
@@ -17,7 +17,7 @@ def test_a_new_file_is_private_sound_and_synced_on_every_commit(tmp_path: Path) 
     assert path.stat().st_mode & 0o777 == 0o600
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
-    assert find_faults(connection) == []
+    assert check_integrity(connection) == []
     connection.close()
 
 
@@ -38,7 +38,7 @@ def test_an_older_file_is_migrated_in_one_transaction_after_a_backup(
     open_for_writing(path).close()
     monkeypatch.setattr(database, "VERSION", 3)
     connection = sqlite3.connect(path, isolation_level=None)
-    bring_up_to_date(connection, path, {1: "CREATE TABLE a (x)", 2: "CREATE TABLE b (x)"})
+    migrate(connection, path, {1: "CREATE TABLE a (x)", 2: "CREATE TABLE b (x)"})
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     assert {"a", "b", "log", "current"} <= tables
     assert connection.execute("PRAGMA user_version").fetchone() == (3,)
@@ -52,7 +52,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkey
     monkeypatch.setattr(database, "VERSION", 3)
     connection = sqlite3.connect(path, isolation_level=None)
     with pytest.raises(DatabaseError, match="could not be brought to format 3"):
-        bring_up_to_date(connection, path, {1: "CREATE TABLE a (x)", 2: "CREATE NONSENSE"})
+        migrate(connection, path, {1: "CREATE TABLE a (x)", 2: "CREATE NONSENSE"})
     assert connection.execute("PRAGMA user_version").fetchone() == (1,)
     assert "a" not in {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     connection.close()

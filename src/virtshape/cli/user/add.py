@@ -52,10 +52,10 @@ def command(
     """
     # Imported now, since reading help needs no server.
     from virtshape.cli.user.system import ask_system
-    from virtshape.standalone.users import Grant, admit_user
+    from virtshape.standalone.users import Grant, grant_access
 
     grant = Grant(namespace=namespace, role=role, groups=tuple(groups), by="token" if token else "certificate")
-    kubeconfig = ask_system(directory, lambda client: admit_user(client, directory, name, grant, server))
+    kubeconfig = ask_system(directory, lambda client: grant_access(client, directory, name, grant, server))
     if role is None and not groups:
         warn(f"{name} has neither role nor group, and may only look at cluster-wide instance types and preferences")
     click.echo(kubeconfig, nl=False)

@@ -36,11 +36,11 @@ def command(names: Sequence[str], directory: Path) -> None:
     """
     # Imported now, since reading help needs no server.
     from virtshape.cli.user.system import ask_system
-    from virtshape.standalone.users import dismiss_user
+    from virtshape.standalone.users import revoke_access
 
     async def dismiss(client: "Client") -> None:
         for name in names:
-            await dismiss_user(client, directory, name)
+            await revoke_access(client, directory, name)
             click.echo(f"{name} has no access any more")
 
     ask_system(directory, dismiss)

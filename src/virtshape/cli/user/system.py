@@ -35,7 +35,7 @@ def ask_system(directory: Path, errand: Callable[["Client"], Awaitable[T]]) -> T
 
 
 async def _ask(directory: Path, errand: Callable[["Client"], Awaitable[T]]) -> T:
-    from virtshape.standalone.localclient import open_door
+    from virtshape.standalone.localclient import open_client
 
-    async with open_door(directory) as client:
+    async with open_client(directory) as client:
         return await errand(client)

@@ -13,25 +13,25 @@ from virtshape.apiserver.subresources.dispatch import Actions
 from virtshape.client.access import Access
 from virtshape.client.informers import Informers
 from virtshape.client.protocol import Client
-from virtshape.cluster.admissioncontext import Surroundings
-from virtshape.cluster.aggregated.answering import GROUPS, AggregatedServer
-from virtshape.cluster.aggregated.door import PodDoor
+from virtshape.cluster.admissioncontext import AdmissionContext
+from virtshape.cluster.aggregated.handler import GROUPS, AggregatedServer
 from virtshape.cluster.aggregated.identity import FrontProxy, find_front_proxy
-from virtshape.cluster.aggregated.shelf import ClusterShelf
+from virtshape.cluster.aggregated.objects import ClusterObjects
+from virtshape.cluster.aggregated.streams import PodGuestStreams
 from virtshape.cluster.component import Ready, Server, Settings, list_component_checks, serve
 from virtshape.cluster.delegation import DelegatedAuthorizer
-from virtshape.cluster.process import connected
-from virtshape.cluster.tls.keeping import CertificateKeeper
-from virtshape.cluster.tls.trust import Truster, trust_api_service
+from virtshape.cluster.process import open_connection
+from virtshape.cluster.tls.cainjection import InjectionTarget, api_service_target
+from virtshape.cluster.tls.renewal import CertificateRenewer
 from virtshape.controllers.runtime.trimming import SlimClient
-from virtshape.daemon.processmetrics import list_process_figures
+from virtshape.daemon.processmetrics import list_process_metrics
 from virtshape.supervise.supervisor import Supervisor
 
 COMPONENT: Final = "apiserver"
 MANAGER: Final = "virt-api"
 
 
-class Proxies:
+class FrontProxySource:
     """The front proxy as the cluster last described it."""
 
     def __init__(self, client: Client) -> None:
@@ -47,26 +47,26 @@ class Proxies:
 async def run(settings: Settings, access: Access, announce: Callable[[Ready], None]) -> None:
     """Answer until cancelled."""
     supervisor = Supervisor()
-    async with connected(access, MANAGER) as line:
-        informers = Informers(SlimClient(line.client))
-        surroundings = Surroundings(line.client, informers)
-        proxies = Proxies(line.client)
-        actions = Actions(ClusterShelf(line.client, surroundings), PodDoor(line.transport, line.client))
-        publisher = Publisher("", lambda: list_component_checks(surroundings, supervisor), GROUPS)
-        source = settings.tls.find_source(line.client, COMPONENT)
-        answering = AggregatedServer(actions, DelegatedAuthorizer(line.client), lambda: proxies.current, publisher)
+    async with open_connection(access, MANAGER) as api:
+        informers = Informers(SlimClient(api.client))
+        context = AdmissionContext(api.client, informers)
+        proxies = FrontProxySource(api.client)
+        actions = Actions(ClusterObjects(api.client, context), PodGuestStreams(api.transport, api.client))
+        publisher = Publisher("", lambda: list_component_checks(context, supervisor), GROUPS)
+        source = settings.tls.find_source(api.client, COMPONENT)
+        answering = AggregatedServer(actions, DelegatedAuthorizer(api.client), lambda: proxies.current, publisher)
         server = Server(
             answering.handle,
             informers,
-            surroundings,
-            CertificateKeeper(line.client, source, list_trusters(), proxies.look),
-            lambda: list_process_figures(COMPONENT),
+            context,
+            CertificateRenewer(api.client, source, list_injection_targets(), proxies.look),
+            lambda: list_process_metrics(COMPONENT),
             supervisor,
             authenticate=answering.authenticate,
         )
         await serve(server, settings, announce)
 
 
-def list_trusters() -> list[Truster]:
+def list_injection_targets() -> list[InjectionTarget]:
     """The objects that have the API server pass requests on to us."""
-    return [trust_api_service(f"{version}.{ACTION_GROUP}") for version in ACTION_VERSIONS]
+    return [api_service_target(f"{version}.{ACTION_GROUP}") for version in ACTION_VERSIONS]

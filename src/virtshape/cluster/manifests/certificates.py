@@ -26,7 +26,7 @@ def build_certificates(options: Options) -> list[Tree]:
     ]
 
 
-def annotate_trust(component: Component, options: Options) -> Tree:
+def annotate_ca_injection(component: Component, options: Options) -> Tree:
     """The metadata that has cert-manager write its authority where the API server looks for it."""
     if options.webhook_cert == "self-signed":
         return {}

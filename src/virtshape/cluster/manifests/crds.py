@@ -7,7 +7,7 @@ The kinds themselves are described elsewhere; here is who converts between their
 from typing import Final
 
 from virtshape.apiserver.discovery.definitions import list_definitions, write_definition
-from virtshape.cluster.manifests.certificates import annotate_trust
+from virtshape.cluster.manifests.certificates import annotate_ca_injection
 from virtshape.cluster.manifests.naming import Tree, label, name_component
 from virtshape.cluster.manifests.options import Options
 
@@ -38,7 +38,7 @@ def _build_definition(name: str, options: Options) -> Tree:
     metadata = {"name": name, "labels": label()}
     spec = tree["spec"]
     if spec["group"] == CONVERTED_GROUP:
-        metadata |= annotate_trust("webhook", options)
+        metadata |= annotate_ca_injection("webhook", options)
         spec = spec | {"conversion": _build_conversion(options.namespace)}
     return tree | {"metadata": metadata, "spec": spec}
 

@@ -47,7 +47,7 @@ def build_deployments(options: Options) -> list[Tree]:
     return [critical, *(tree for component in COMPONENTS for tree in _build_component(component, options))]
 
 
-def list_words(component: Component, options: Options) -> list[str]:
+def list_arguments(component: Component, options: Options) -> list[str]:
     """The command line of a component, after the program's name."""
     words = [*_COMMANDS[component], f"--namespace={options.namespace}"]
     words += [f"--health-port={HEALTH_PORT}", f"--metrics-port={METRICS_PORT}"]
@@ -117,7 +117,7 @@ def _build_container(component: Component, options: Options) -> Tree:
         "name": component,
         "image": options.image,
         "imagePullPolicy": "IfNotPresent",
-        "args": list_words(component, options),
+        "args": list_arguments(component, options),
         "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports.items()],
         "startupProbe": _probe("/livez", period=1, failures=60),
         "livenessProbe": _probe("/livez", period=10, failures=6),

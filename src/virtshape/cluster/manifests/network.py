@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
-from virtshape.cluster.manifests.certificates import SERVING, annotate_trust
+from virtshape.cluster.manifests.certificates import SERVING, annotate_ca_injection
 from virtshape.cluster.manifests.naming import (
     COMPONENTS,
     HEALTH_PORT,
@@ -44,7 +44,7 @@ def build_api_services(options: Options) -> list[Tree]:
     built = []
     for number, version in enumerate(ACTION_VERSIONS):
         tree = begin("apiregistration.k8s.io/v1", "APIService", f"{version}.{ACTION_GROUP}", component="apiserver")
-        tree["metadata"] |= annotate_trust("apiserver", options)
+        tree["metadata"] |= annotate_ca_injection("apiserver", options)
         tree["spec"] = {
             "group": ACTION_GROUP,
             "version": version,
@@ -56,7 +56,7 @@ def build_api_services(options: Options) -> list[Tree]:
     return built
 
 
-def build_policies(options: Options) -> list[Tree]:
+def build_network_policies(options: Options) -> list[Tree]:
     """Who may talk to each component, and whom it may talk to; all else is refused."""
     return [_build_policy(component, options.namespace) for component in COMPONENTS]
 

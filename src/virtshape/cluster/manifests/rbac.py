@@ -7,10 +7,21 @@ Names of objects stand in a rule wherever Kubernetes lets them.
 from collections.abc import Sequence
 from typing import Final
 
+from virtshape.api.codec import to_tree
+from virtshape.apiserver.auth.builtinroles import build_bindings, build_roles
 from virtshape.apiserver.capability import ACTION_GROUP, ACTION_VERSIONS
 from virtshape.cluster.manifests.certificates import SERVING
 from virtshape.cluster.manifests.crds import list_converted
-from virtshape.cluster.manifests.naming import COMPONENTS, SYSTEM, Component, Tree, begin, name_component, name_secret
+from virtshape.cluster.manifests.naming import (
+    COMPONENTS,
+    SYSTEM,
+    Component,
+    Tree,
+    begin,
+    label,
+    name_component,
+    name_secret,
+)
 from virtshape.cluster.manifests.options import Options
 
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"
@@ -22,18 +33,35 @@ _MACHINES: Final = "kubevirt.io"
 _SHAPES: Final = ("instancetype.kubevirt.io", "flavor.kubevirt.io")
 _CLUSTER_SHAPES: Final = ("virtualmachineclusterinstancetypes", "virtualmachineclusterpreferences")
 _DISKS: Final = "cdi.kubevirt.io"
+_USER_ROLE_PREFIXES: Final = ("kubevirt.io:", "instancetype.kubevirt.io:")
+_DISK_ROLE_PREFIX: Final = "cdi.kubevirt.io:"
+_BOOTSTRAP_LABEL: Final = "kubernetes.io/bootstrapping"
 _REGISTRATION: Final = "admissionregistration.k8s.io"
 _CONFIGURATIONS: Final = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 
 
-def build_rights(options: Options) -> list[Tree]:
+def build_component_roles(options: Options) -> list[Tree]:
     """Accounts, roles and bindings of all components."""
     built = []
     for component in COMPONENTS:
         built.append(begin("v1", "ServiceAccount", name_component(component), options.namespace, component=component))
-        built += _grant_everywhere(component, _list_rules(component, options), options.namespace)
-        built += _grant_at_home(component, _list_home_rules(component, options), options.namespace)
+        built += _grant_cluster_wide(component, _list_rules(component, options), options.namespace)
+        built += _grant_in_namespace(component, _list_namespace_rules(component, options), options.namespace)
     return [*built, *_build_delegation(options.namespace)]
+
+
+def build_user_roles(options: Options) -> list[Tree]:
+    """Return the roles that extend the cluster's `view`, `edit` and `admin`, and the bindings for all users."""
+    prefixes = (*_USER_ROLE_PREFIXES, _DISK_ROLE_PREFIX) if options.cdi else _USER_ROLE_PREFIXES
+    trees = [to_tree(item) for item in (*build_roles(), *build_bindings())]
+    return [_relabel(tree) for tree in trees if tree["metadata"]["name"].startswith(prefixes)]
+
+
+def _relabel(tree: Tree) -> Tree:
+    """Return the role with the installation's labels and without those of a server's built-in roles."""
+    metadata = tree["metadata"]
+    labels = {key: value for key, value in metadata["labels"].items() if key != _BOOTSTRAP_LABEL}
+    return tree | {"metadata": {"name": metadata["name"], "labels": label() | labels}}
 
 
 def rule(group: str, resources: Sequence[str], *verbs: str, names: Sequence[str] = ()) -> Tree:
@@ -42,7 +70,7 @@ def rule(group: str, resources: Sequence[str], *verbs: str, names: Sequence[str]
     return tree | ({"resourceNames": list(names)} if names else {})
 
 
-def list_reading() -> list[Tree]:
+def list_read_rules() -> list[Tree]:
     """What it takes to resolve a VM: all that it may name, and the configuration."""
     return [
         rule(_MACHINES, ["virtualmachines", "virtualmachineinstances", "kubevirts"], *READ),
@@ -57,11 +85,11 @@ def list_reading() -> list[Tree]:
 def _list_rules(component: Component, options: Options) -> list[Tree]:
     match component:
         case "webhook":
-            return [*list_reading(), *_list_webhook_rules(options)]
+            return [*list_read_rules(), *_list_webhook_rules(options)]
         case "controller":
-            return [*list_reading(), *_list_controller_rules(options)]
+            return [*list_read_rules(), *_list_controller_rules(options)]
         case "apiserver":
-            return [*list_reading(), *_list_apiserver_rules(options)]
+            return [*list_read_rules(), *_list_apiserver_rules(options)]
 
 
 def _list_webhook_rules(options: Options) -> list[Tree]:
@@ -105,7 +133,7 @@ def _list_apiserver_rules(options: Options) -> list[Tree]:
     return rules
 
 
-def _list_home_rules(component: Component, options: Options) -> list[Tree]:
+def _list_namespace_rules(component: Component, options: Options) -> list[Tree]:
     """What a component may do in the namespace of the installation."""
     if component == "controller":
         leases = ["leases"]
@@ -118,7 +146,7 @@ def _list_home_rules(component: Component, options: Options) -> list[Tree]:
     return []
 
 
-def _grant_everywhere(component: Component, rules: list[Tree], namespace: str) -> list[Tree]:
+def _grant_cluster_wide(component: Component, rules: list[Tree], namespace: str) -> list[Tree]:
     name = name_component(component)
     return [
         {**begin(RBAC_VERSION, "ClusterRole", name, component=component), "rules": rules},
@@ -126,7 +154,7 @@ def _grant_everywhere(component: Component, rules: list[Tree], namespace: str) -
     ]
 
 
-def _grant_at_home(component: Component, rules: list[Tree], namespace: str) -> list[Tree]:
+def _grant_in_namespace(component: Component, rules: list[Tree], namespace: str) -> list[Tree]:
     if not rules:
         return []
     name = name_component(component)

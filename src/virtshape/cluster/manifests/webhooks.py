@@ -7,7 +7,7 @@ Conditions only spare the webhook what it would let pass anyway. What it says is
 from typing import Any, Final
 
 from virtshape.admission.accounts import list_trusted
-from virtshape.cluster.manifests.certificates import annotate_trust
+from virtshape.cluster.manifests.certificates import annotate_ca_injection
 from virtshape.cluster.manifests.naming import SYSTEM, Tree, begin, name_component
 from virtshape.cluster.manifests.options import Options
 
@@ -88,7 +88,7 @@ def _list_validating(options: Options) -> list[Tree]:
 
 def _build_configuration(kind: str, webhooks: list[Tree], options: Options) -> Tree:
     tree = begin(_REGISTRATION, kind, SYSTEM, component="webhook")
-    tree["metadata"] |= annotate_trust("webhook", options)
+    tree["metadata"] |= annotate_ca_injection("webhook", options)
     return tree | {"webhooks": webhooks}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 
-class ChangingContext:
+class ReloadableContext:
     """What a TLS server is given: it hands each connection on to the settings that count by then."""
 
     def __init__(self, first: ssl.SSLContext) -> None:

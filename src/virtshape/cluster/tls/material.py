@@ -32,7 +32,7 @@ class Material(Struct, frozen=True):
     key: bytes
 
 
-def read_material(data: Mapping[str, str] | None) -> Material | None:
+def parse_material(data: Mapping[str, str] | None) -> Material | None:
     """What a Secret holds; None if it holds nothing of the kind, or not all of it."""
     if not data or not all(data.get(name) for name in _FILES.values()):
         return None
@@ -42,7 +42,7 @@ def read_material(data: Mapping[str, str] | None) -> Material | None:
         return None
 
 
-def write_material(material: Material) -> dict[str, str]:
+def format_material(material: Material) -> dict[str, str]:
     """What a Secret is to hold."""
     return {name: b64encode(getattr(material, field)).decode() for field, name in _FILES.items()}
 

@@ -18,13 +18,13 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.cluster.manifests.naming import Component, name_component, name_secret
-from virtshape.cluster.tls.material import read_material, renew, write_material
+from virtshape.cluster.tls.material import format_material, parse_material, renew
 
-MOST_TRIES: Final = 8
+MAX_ATTEMPTS: Final = 8
 CLUSTER_DOMAIN: Final = "cluster.local"
 
 
-class Served(Struct, frozen=True):
+class ServingCertificate(Struct, frozen=True):
     """A server's certificate and key, and the authority to have trusted for it, if that is ours to do; all are PEM."""
 
     certificate: bytes
@@ -35,7 +35,7 @@ class Served(Struct, frozen=True):
 class CertificateSource(Protocol):
     """Finds the certificate to serve with."""
 
-    async def find(self) -> Served:
+    async def find(self) -> ServingCertificate:
         """The certificate as it is now; OSError, StatusError or UnreachableError if there is none to be had."""
 
 
@@ -56,14 +56,14 @@ class SecretSource:
         self._hosts = hosts
         self._clock = clock
 
-    async def find(self) -> Served:
+    async def find(self) -> ServingCertificate:
         """What the Secret holds, renewed first if that is due."""
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_ATTEMPTS):
             secret = await self._find_secret()
-            before = read_material(secret.data if secret is not None else None)
+            before = parse_material(secret.data if secret is not None else None)
             material = renew(before, self._hosts, self._clock())
-            if material is before or await self._store(secret, write_material(material)):
-                return Served(material.certificate, material.key, material.authority)
+            if material is before or await self._store(secret, format_material(material)):
+                return ServingCertificate(material.certificate, material.key, material.authority)
         raise StatusError(
             409, "Conflict", f"Secret {self._namespace}/{self._name} is being changed by others all the time"
         )
@@ -99,15 +99,17 @@ class DirectorySource:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    async def find(self) -> Served:
+    async def find(self) -> ServingCertificate:
         """What the files hold now."""
         return await asyncio.to_thread(self._read)
 
-    def _read(self) -> Served:
-        return Served((self._directory / "tls.crt").read_bytes(), (self._directory / "tls.key").read_bytes())
+    def _read(self) -> ServingCertificate:
+        return ServingCertificate(
+            (self._directory / "tls.crt").read_bytes(), (self._directory / "tls.key").read_bytes()
+        )
 
 
-class Certification(Struct, frozen=True, kw_only=True):
+class CertificateOptions(Struct, frozen=True, kw_only=True):
     """Where a component's certificates come from: a directory if there is one, else a Secret in its namespace."""
 
     namespace: str

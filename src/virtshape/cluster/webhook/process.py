@@ -10,18 +10,18 @@ from typing import Final
 from virtshape.admission.accounts import list_trusted
 from virtshape.client.access import Access
 from virtshape.client.informers import Informers
-from virtshape.cluster.admissioncontext import Surroundings
+from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.component import Ready, Server, Settings, serve
 from virtshape.cluster.delegation import DelegatedAuthorizer
 from virtshape.cluster.manifests.crds import list_converted
 from virtshape.cluster.manifests.naming import SYSTEM
-from virtshape.cluster.process import connected
-from virtshape.cluster.tls.keeping import CertificateKeeper
-from virtshape.cluster.tls.trust import Truster, trust_conversion, trust_webhooks
-from virtshape.cluster.webhook.answering import Webhook
+from virtshape.cluster.process import open_connection
+from virtshape.cluster.tls.cainjection import InjectionTarget, conversion_target, webhook_target
+from virtshape.cluster.tls.renewal import CertificateRenewer
+from virtshape.cluster.webhook.handler import Webhook
 from virtshape.controllers.runtime.trimming import SlimClient
 from virtshape.daemon.metrics import Family, Sample, list_durations
-from virtshape.daemon.processmetrics import PREFIX, list_process_figures
+from virtshape.daemon.processmetrics import PREFIX, list_process_metrics
 from virtshape.supervise.supervisor import Supervisor
 
 COMPONENT: Final = "webhook"
@@ -34,33 +34,33 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
     """Answer until cancelled."""
     namespace = settings.tls.namespace
     supervisor = Supervisor()
-    async with connected(access, MANAGER) as line:
-        informers = Informers(SlimClient(line.client))
-        surroundings = Surroundings(line.client, informers)
-        webhook = Webhook(surroundings, DelegatedAuthorizer(line.client), list_trusted(namespace))
-        source = settings.tls.find_source(line.client, COMPONENT)
+    async with open_connection(access, MANAGER) as api:
+        informers = Informers(SlimClient(api.client))
+        context = AdmissionContext(api.client, informers)
+        webhook = Webhook(context, DelegatedAuthorizer(api.client), list_trusted(namespace))
+        source = settings.tls.find_source(api.client, COMPONENT)
         server = Server(
             webhook.handle,
             informers,
-            surroundings,
-            CertificateKeeper(line.client, source, list_trusters()),
-            lambda: [*list_process_figures(COMPONENT), *list_webhook_figures(webhook)],
+            context,
+            CertificateRenewer(api.client, source, list_injection_targets()),
+            lambda: [*list_process_metrics(COMPONENT), *list_webhook_metrics(webhook)],
             supervisor,
             LARGEST_REVIEW,
         )
         await serve(server, settings, announce)
 
 
-def list_trusters() -> list[Truster]:
+def list_injection_targets() -> list[InjectionTarget]:
     """The objects that have the API server call us."""
     return [
-        trust_webhooks("mutatingwebhookconfigurations", SYSTEM),
-        trust_webhooks("validatingwebhookconfigurations", SYSTEM),
-        *(trust_conversion(name) for name in list_converted()),
+        webhook_target("mutatingwebhookconfigurations", SYSTEM),
+        webhook_target("validatingwebhookconfigurations", SYSTEM),
+        *(conversion_target(name) for name in list_converted()),
     ]
 
 
-def list_webhook_figures(webhook: Webhook) -> Iterable[Family]:
+def list_webhook_metrics(webhook: Webhook) -> Iterable[Family]:
     """What was asked and answered, and how long that took."""
     counts = webhook.counts
     return [

@@ -28,8 +28,8 @@ from virtshape.standalone.guests.files import write_mounts
 from virtshape.standalone.guests.hostdisks import find_host_disks
 from virtshape.standalone.guests.networks import find_bridges, read_guest_settings
 from virtshape.standalone.guests.node import describe_node
-from virtshape.standalone.guests.reading import read_report
-from virtshape.standalone.guests.states import States
+from virtshape.standalone.guests.persistentstate import PersistentStates
+from virtshape.standalone.guests.reports import read_report
 
 DEFAULT_GRACE_SECONDS: Final = 30
 Gather = Callable[[VirtualMachineInstance], Awaitable[Mapping[str, Mount]]]
@@ -53,7 +53,7 @@ class QemuLauncher:
         self._sizes: dict[str, tuple[int, int]] = {}
         self._misfits: dict[str, str] = {}
         self._cpus: dict[str, tuple[int, ...]] = {}
-        self._states = States(places.data / "state", self._list_states, find_vm)
+        self._states = PersistentStates(places.data / "state", self._list_states, find_vm)
 
     def describe_node(self, now: str) -> Node:
         """This machine."""

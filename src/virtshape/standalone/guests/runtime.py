@@ -24,9 +24,9 @@ from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.node.places import Places
 from virtshape.launcher.node.probing import probe_host
-from virtshape.standalone.guests.door import QemuDoor
 from virtshape.standalone.guests.launcher import QemuLauncher
 from virtshape.standalone.guests.node import describe_missing_isolation
+from virtshape.standalone.guests.streams import QemuGuestStreams
 from virtshape.standalone.serviceaccountfiles import make_token_issuer
 from virtshape.standalone.storage.containers import FetchedDisks
 from virtshape.supervise.supervisor import Supervisor
@@ -48,7 +48,7 @@ class QemuRuntime:
         self._disks = FetchedDisks(directory, supervisor)
         self.node = platform.node().lower() or "localhost"
         self._guests: Guests | None = None
-        self.door = QemuDoor(self._require_guests, self._places)
+        self.streams = QemuGuestStreams(self._require_guests, self._places)
 
     def _require_guests(self) -> Guests:
         if self._guests is None:

@@ -19,11 +19,11 @@ from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.signature import HEAD, recognise
 from virtshape.launcher.images.tar import TarEntry, TarError, TarReader
+from virtshape.standalone.storage.diskspace import MARGIN
 from virtshape.standalone.storage.files import make_directory
-from virtshape.standalone.storage.room import MARGIN
 
 _BLOCK: Final = 4096
-"""What an entry costs at least: a claim has room for so many entries as it has blocks."""
+"""What an entry costs at least: a claim has space for so many entries as it has blocks."""
 MOST_ENTRIES: Final = 1_000_000
 """The most files and directories that an archive may have, if its claim is large enough for them."""
 LONGEST_COMPONENT: Final = 255

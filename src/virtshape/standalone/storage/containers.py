@@ -19,10 +19,10 @@ from virtshape.launcher.images.errors import TransferError
 from virtshape.launcher.images.progress import Progress
 from virtshape.standalone.config import ConfigurationError, list_allowed_networks, read_configuration
 from virtshape.standalone.storage.demo import ensure_demo, list_demo_files
+from virtshape.standalone.storage.diskspace import read_disk_space
 from virtshape.standalone.storage.jobs import Jobs
 from virtshape.standalone.storage.layout import Layout
-from virtshape.standalone.storage.logins import find_login
-from virtshape.standalone.storage.room import read_room
+from virtshape.standalone.storage.registrycredentials import find_registry_credentials
 from virtshape.supervise.supervisor import Supervisor
 
 _POLICIES: Final = ("Always", "IfNotPresent", "Never")
@@ -43,7 +43,7 @@ def open_images(layout: Layout) -> ContainerImages:
         from_registries=registries is None or registries.enabled,
         plain_registries=(registries.plain if registries else None) or (),
         networks=list_allowed_networks(configuration),
-        limit=read_room(layout.directory).largest,
+        limit=read_disk_space(layout.directory).largest,
     )
 
 
@@ -110,9 +110,9 @@ class FetchedDisks:
 
     def _fetch(self, wanted: ContainerDisk, progress: Progress) -> int:
         policy = cast("Policy", wanted.policy) if wanted.policy in _POLICIES else None
-        progress = read_room(self._layout.directory).guard(progress)
+        progress = read_disk_space(self._layout.directory).guard(progress)
         ensure_demo(wanted.image, self._layout, progress)
-        images, access = open_images(self._layout), find_login(wanted.logins, wanted.image)
+        images, access = open_images(self._layout), find_registry_credentials(wanted.logins, wanted.image)
         if wanted.files:
             directory = images.fetch_files(wanted.image, wanted.files, access=access, progress=progress)
             self._paths[wanted] = str(directory)

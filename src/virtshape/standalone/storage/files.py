@@ -27,7 +27,7 @@ def make_directory(path: Path) -> None:
 
 
 def make_blank(target: Path, size: int, *, preallocated: bool = False) -> None:
-    """Make an empty image of so many bytes, which takes no room unless it is to."""
+    """Make an empty image of so many bytes, which takes no space unless it is to."""
     with place(target) as partial:
         partial.touch(mode=0o600)
         resize(partial, size, preallocated=preallocated)

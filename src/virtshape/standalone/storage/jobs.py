@@ -68,7 +68,7 @@ class Jobs:
 
     def __init__(self, supervisor: Supervisor, most_at_once: int = MOST_AT_ONCE) -> None:
         self._supervisor = supervisor
-        self._room = asyncio.Semaphore(most_at_once)
+        self._space = asyncio.Semaphore(most_at_once)
         self._jobs: dict[str, Job] = {}
 
     def find(self, key: str, purpose: str, attempt: int) -> Job | None:
@@ -90,7 +90,7 @@ class Jobs:
         return job.work
 
     async def _run(self, job: Job, task: Task) -> None:
-        async with self._room:
+        async with self._space:
             if not job.stop.is_set():
                 await run_in_thread(lambda: job.do(task))
 

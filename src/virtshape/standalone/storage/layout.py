@@ -18,7 +18,7 @@ IMAGE: Final = "disk.img"
 
 
 _LONGEST_NAME: Final = 200
-"""Bytes, which leaves room for what is put around a name while something is on its way."""
+"""Bytes, which leaves space for what is put around a name while something is on its way."""
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?")
 
 

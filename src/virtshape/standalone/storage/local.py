@@ -15,7 +15,8 @@ from virtshape.controllers.storage.protocol import Copy, Order, StorageError, Up
 from virtshape.launcher.images.errors import ImageError, NoSpaceError
 from virtshape.launcher.images.placing import place_bytes, sweep
 from virtshape.launcher.images.progress import Progress
-from virtshape.standalone.storage.fetching import ImageFetcher
+from virtshape.standalone.storage.diskspace import read_disk_space
+from virtshape.standalone.storage.fetcher import ImageFetcher
 from virtshape.standalone.storage.files import (
     copy_volume,
     grow,
@@ -25,10 +26,9 @@ from virtshape.standalone.storage.files import (
     remove,
     remove_directory,
 )
-from virtshape.standalone.storage.filling import Fetcher, fill_volume, measure_order
 from virtshape.standalone.storage.jobs import Jobs
 from virtshape.standalone.storage.layout import PROVISIONER, Layout
-from virtshape.standalone.storage.room import read_room
+from virtshape.standalone.storage.populate import Fetcher, measure_source, populate_volume
 from virtshape.supervise.supervisor import Supervisor
 
 _FILLED: Final = "filled"
@@ -83,11 +83,11 @@ class LocalStorage:
 
         def task(progress: Progress) -> int:
             make_directory(scratch)
-            room = read_room(self._layout.directory)
-            room.check()
-            guarded = room.guard(progress)
+            space = read_disk_space(self._layout.directory)
+            space.check()
+            guarded = space.guard(progress)
             with _clearing(scratch):
-                return measure_order(order, scratch, self._layout.upload(key), self._fetcher, room, guarded)
+                return measure_source(order, scratch, self._layout.upload(key), self._fetcher, space, guarded)
 
         return await self._jobs.begin(key, "measure", attempt, task, wake)
 
@@ -103,13 +103,13 @@ class LocalStorage:
             return Work(state="waiting", message="waiting for the upload")
 
         def task(progress: Progress) -> int:
-            room = read_room(self._layout.directory)
-            room.check(volume.size if order.preallocated else 0)
+            space = read_disk_space(self._layout.directory)
+            space.check(volume.size if order.preallocated else 0)
             make_directory(scratch)
             make_directory(self._layout.volume(volume.name))
             sweep(self._layout.volume(volume.name))
             with _clearing(scratch):
-                fill_volume(self._layout, key, volume, order, self._fetcher, room.guard(progress))
+                populate_volume(self._layout, key, volume, order, self._fetcher, space.guard(progress))
             place_bytes(scratch / _FILLED, volume.name.encode())
             return volume.size
 
@@ -146,12 +146,12 @@ class LocalStorage:
             return job.work
 
         def task(progress: Progress) -> int:
-            room = read_room(self._layout.directory)
-            room.check()
+            space = read_disk_space(self._layout.directory)
+            space.check()
             remove_directory(target)
             content = self._layout.snapshot_content(name)
             make_directory(content)
-            copy_volume(self._layout.volume(volume.name), content, volume.size, room.guard(progress))
+            copy_volume(self._layout.volume(volume.name), content, volume.size, space.guard(progress))
             place_bytes(target / _FILLED, volume.name.encode())
             return volume.size
 
@@ -169,7 +169,7 @@ class LocalStorage:
 
 @contextmanager
 def _clearing(scratch: Path) -> Iterator[None]:
-    """Remove what work has written if there is no room for all of it, or nothing else would have room either."""
+    """Remove what work has written if there is no space for all of it, or nothing else would have space either."""
     try:
         yield
     except NoSpaceError:

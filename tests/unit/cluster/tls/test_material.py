@@ -6,7 +6,7 @@ import pytest
 from cryptography import x509
 
 from virtshape.apiserver.auth.certificates import AUTHORITY_LIFETIME, CERTIFICATE_LIFETIME
-from virtshape.cluster.tls.material import RENEW_BEFORE, Material, read_material, renew, write_material
+from virtshape.cluster.tls.material import RENEW_BEFORE, Material, format_material, parse_material, renew
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 HOSTS = ["virtshape-webhook.virtshape-system.svc", "10.0.0.1"]
@@ -28,20 +28,20 @@ def test_what_is_made_first_is_kept() -> None:
 
 
 def test_it_comes_back_from_a_secret_as_it_was() -> None:
-    assert read_material(write_material(FIRST)) == FIRST
+    assert parse_material(format_material(FIRST)) == FIRST
 
 
 BROKEN = {
     "empty": {},
     "absent": None,
-    "half": {name: text for name, text in write_material(FIRST).items() if name != "tls.key"},
-    "no base 64": write_material(FIRST) | {"tls.key": "%%%"},
+    "half": {name: text for name, text in format_material(FIRST).items() if name != "tls.key"},
+    "no base 64": format_material(FIRST) | {"tls.key": "%%%"},
 }
 
 
 @pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN.keys())
 def test_a_secret_without_all_of_it_holds_nothing(data: dict[str, str] | None) -> None:
-    assert read_material(data) is None
+    assert parse_material(data) is None
 
 
 def test_a_certificate_is_renewed_in_time_by_the_same_authority() -> None:

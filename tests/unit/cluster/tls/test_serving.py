@@ -21,9 +21,9 @@ from virtshape.apiserver.http import Listener
 from virtshape.apiserver.message import Request, Response
 from virtshape.client.rest import RestClient
 from virtshape.client.transport import Reply
-from virtshape.cluster.tls.context import ChangingContext, build_context
-from virtshape.cluster.tls.sources import Certification, DirectorySource, SecretSource
-from virtshape.cluster.tls.trust import spread_trust, trust_api_service, trust_conversion, trust_webhooks
+from virtshape.cluster.tls.cainjection import api_service_target, conversion_target, inject_ca_bundle, webhook_target
+from virtshape.cluster.tls.context import ReloadableContext, build_context
+from virtshape.cluster.tls.sources import CertificateOptions, DirectorySource, SecretSource
 
 HOSTS = ["localhost"]
 
@@ -64,7 +64,7 @@ def test_files_are_read_as_they_are_now(tmp_path: Path) -> None:
 
 
 def test_a_component_is_certified_under_all_names_it_is_called_by() -> None:
-    settings = Certification(namespace="ns", hosts=("127.0.0.1",))
+    settings = CertificateOptions(namespace="ns", hosts=("127.0.0.1",))
     source = settings.find_source(cast("RestClient", None), "webhook")
     assert isinstance(source, SecretSource)
     assert source._hosts == [  # noqa: SLF001 - nobody else tells
@@ -84,7 +84,7 @@ def test_connections_have_the_settings_of_their_moment(name: str | None) -> None
     shown = clients.issue_client("proxy")
 
     async def scenario() -> None:
-        changing = ChangingContext(contexts[0])
+        changing = ReloadableContext(contexts[0])
         listener = Listener(_tell_who)
         port = await listener.start("127.0.0.1", 0, changing.outer)
         assert await _ask(port, servers[0], name) == "nobody"
@@ -150,9 +150,9 @@ class Recorded:
 
 CA = b"authority"
 BUNDLE = base64.b64encode(CA).decode()
-HOOKS = trust_webhooks("mutatingwebhookconfigurations", "virtshape")
-CRD = trust_conversion("things.example.com")
-API = trust_api_service("v1.example.com")
+HOOKS = webhook_target("mutatingwebhookconfigurations", "virtshape")
+CRD = conversion_target("things.example.com")
+API = api_service_target("v1.example.com")
 
 TRUSTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
     "nobody, where nobody calls": ({}, {}, 3),
@@ -197,7 +197,7 @@ TRUSTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
 @pytest.mark.parametrize(("objects", "patched", "absent"), TRUSTS.values(), ids=TRUSTS.keys())
 def test_our_authority_is_trusted_by(objects: dict[str, Any], patched: dict[str, Any], absent: int) -> None:
     client = Recorded(objects)
-    missing = asyncio.run(spread_trust(cast("RestClient", client), [HOOKS, CRD, API], CA))
+    missing = asyncio.run(inject_ca_bundle(cast("RestClient", client), [HOOKS, CRD, API], CA))
     assert (client.patched, len(missing)) == (patched, absent)
 
 

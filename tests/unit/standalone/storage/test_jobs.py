@@ -50,7 +50,7 @@ def test_quick_work_is_done_at_once_and_wakes_whoever_waits() -> None:
         (OSError(28, "No space left on device", "/a"), Work(state="failed", message="No space left on device: /a")),
         (ValueError("a bug"), Work(state="failed", message="ValueError: a bug")),
     ],
-    ids=["refused", "not arrived", "no room", "bug"],
+    ids=["refused", "not arrived", "no space", "bug"],
 )
 def test_failures_are_told(error: Exception, work: Work) -> None:
     def fail(_: Progress) -> int:

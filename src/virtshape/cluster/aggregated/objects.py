@@ -1,7 +1,7 @@
 """
 VMs and instances as a cluster keeps them: read from its API server, and changed there.
 
-What decisions need to know besides is seen through the surroundings.
+What decisions need to know besides is seen through the context.
 """
 
 from collections.abc import Callable
@@ -14,19 +14,19 @@ from virtshape.apiserver.message import Request
 from virtshape.apiserver.subresources.running import Change
 from virtshape.client.resources import format_target
 from virtshape.client.rest import RestClient
-from virtshape.cluster.admissioncontext import Surroundings
+from virtshape.cluster.admissioncontext import AdmissionContext
 
 T = TypeVar("T")
 
 _MISSING: Final = 404
 
 
-class ClusterShelf:
+class ClusterObjects:
     """Keeps them on a cluster."""
 
-    def __init__(self, client: RestClient, surroundings: Surroundings) -> None:
+    def __init__(self, client: RestClient, context: AdmissionContext) -> None:
         self._client = client
-        self._surroundings = surroundings
+        self._context = context
 
     async def find(self, kind: Kind, namespace: str, name: str) -> bytes | None:
         """An object as the API server has it now."""
@@ -48,4 +48,4 @@ class ClusterShelf:
 
     async def decide(self, call: Callable[[World], T]) -> T:
         """Decide with what the cluster says."""
-        return await self._surroundings.decide(call)
+        return await self._context.decide(call)

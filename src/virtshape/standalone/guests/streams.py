@@ -12,7 +12,7 @@ from typing import Final
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
-from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, write_agent_answer
+from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, format_agent_response
 from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.node.line import hold_socket
 from virtshape.launcher.node.places import Places
@@ -22,7 +22,7 @@ from virtshape.stream.datagrams import wrap_datagrams
 from virtshape.stream.duplex import Duplex, open_unix, wrap_socket
 
 
-class QemuDoor:
+class QemuGuestStreams:
     """Leads to guests of QEMU on this machine."""
 
     reports_agents: Final = True
@@ -57,7 +57,7 @@ class QemuDoor:
     async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
         """What the agent says, in KubeVirt's words."""
         answer = await self._ask(vmi, QUESTIONS[question])
-        return write_agent_answer(question, answer)
+        return format_agent_response(question, answer)
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         """What QEMU has recorded of the first serial console."""

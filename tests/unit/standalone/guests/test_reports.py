@@ -14,7 +14,7 @@ from virtshape.controllers.vmi.gueststate import Guest
 from virtshape.launcher.note import Note
 from virtshape.launcher.refusal import Refusal
 from virtshape.launcher.report import GuestOs, Interface, OpenPort, Report, Volume
-from virtshape.standalone.guests.reading import read_report
+from virtshape.standalone.guests.reports import read_report
 
 SIZED = build_vmi("Running", domain={"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"guest": "1Gi"}})
 HAS = {"topology": CPUTopology(sockets=2, cores=1, threads=1), "memory": Quantity("1Gi")}

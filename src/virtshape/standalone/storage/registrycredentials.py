@@ -27,7 +27,7 @@ class _Logins(Struct):
     auths: dict[str, _Login] = {}
 
 
-def find_login(logins: str, image: str) -> Access:
+def find_registry_credentials(logins: str, image: str) -> Access:
     """What lets one in at the registry of an image; nothing if there is no login for it."""
     if not logins:
         return Access()

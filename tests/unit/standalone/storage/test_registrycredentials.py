@@ -7,7 +7,7 @@ import pytest
 
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.web import Access
-from virtshape.standalone.storage.logins import find_login
+from virtshape.standalone.storage.registrycredentials import find_registry_credentials
 
 LOGINS = json.dumps(
     {
@@ -31,14 +31,14 @@ LOGINS = json.dumps(
     ],
 )
 def test_a_login_is_found_by_its_registry(image: str, user: str, password: str) -> None:
-    assert find_login(LOGINS, image) == Access(user=user, password=password)
+    assert find_registry_credentials(LOGINS, image) == Access(user=user, password=password)
 
 
 def test_no_secret_is_no_login() -> None:
-    assert find_login("", "quay.io/a") == Access()
+    assert find_registry_credentials("", "quay.io/a") == Access()
 
 
 @pytest.mark.parametrize("logins", ["{", '{"auths": 1}', '{"auths": {"quay.io": {"auth": "*"}}}'])
 def test_a_secret_that_is_none_is_refused(logins: str) -> None:
     with pytest.raises(RefusedImageError, match="pull secret"):
-        find_login(logins, "quay.io/a")
+        find_registry_credentials(logins, "quay.io/a")

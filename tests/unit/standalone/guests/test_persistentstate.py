@@ -8,7 +8,7 @@ from tests.support.instances import build_vmi
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import OwnerReference
-from virtshape.standalone.guests.states import States
+from virtshape.standalone.guests.persistentstate import PersistentStates
 
 TPM: dict[str, Any] = {"devices": {"tpm": {"persistent": True}}}
 
@@ -38,18 +38,18 @@ def find_vm(namespace: str, name: str) -> str | None:
     ids=["plain", "a TPM that forgets", "EFI that forgets", "a persistent TPM", "persistent EFI"],
 )
 def test_only_what_is_to_last_has_a_place(tmp_path: Path, domain: dict[str, Any], kept: bool) -> None:
-    found = States(tmp_path, list, find_vm).ensure(build("vm-uid", **domain))
+    found = PersistentStates(tmp_path, list, find_vm).ensure(build("vm-uid", **domain))
     assert found == (str(tmp_path / "vm-uid") if kept else None)
     assert (tmp_path / "vm-uid").is_dir() == kept
 
 
 def test_an_instance_without_a_vm_has_a_place_of_its_own(tmp_path: Path) -> None:
-    assert States(tmp_path, list, find_vm).ensure(build(**TPM)) == str(tmp_path / "i1")
+    assert PersistentStates(tmp_path, list, find_vm).ensure(build(**TPM)) == str(tmp_path / "i1")
 
 
 def test_what_was_kept_goes_with_the_vm_once_no_guest_uses_it(tmp_path: Path) -> None:
     used: list[str] = []
-    states = States(tmp_path / "state", lambda: used, find_vm)
+    states = PersistentStates(tmp_path / "state", lambda: used, find_vm)
     states.drop("never was")
     place = Path(states.ensure(build("vm-uid", **TPM)) or "")
     used.append(str(place))
@@ -64,11 +64,11 @@ def test_what_went_while_nobody_looked_is_cleared_away(tmp_path: Path) -> None:
     used = [str(tmp_path / "orphan")]
     for name in ("vm1", "vm2", "orphan"):
         (tmp_path / name).mkdir()
-    States(tmp_path, lambda: used, find_vm).keep_only({"vm1"})
+    PersistentStates(tmp_path, lambda: used, find_vm).keep_only({"vm1"})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["orphan", "vm1"]
 
 
 @pytest.mark.parametrize("owner", ["..", "../guests/another", "uid-of-another-vm", "/etc"])
 def test_an_owner_that_an_instance_only_claims_to_have_gives_no_access_to_its_state(tmp_path: Path, owner: str) -> None:
-    assert States(tmp_path, list, find_vm).ensure(build(owner, **TPM)) == str(tmp_path / "i1")
+    assert PersistentStates(tmp_path, list, find_vm).ensure(build(owner, **TPM)) == str(tmp_path / "i1")
     assert [path.name for path in tmp_path.iterdir()] == ["i1"]

@@ -15,7 +15,7 @@ from virtshape.controllers.runtime.ownerreferences import find_controller
 from virtshape.launcher.node.places import check_uid
 
 
-class States:
+class PersistentStates:
     """The directories of what is kept, each under the uid of the VM, or of an instance that has none."""
 
     def __init__(

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from virtshape.apiserver.uploads.sink import IncomingUpload, UploadSinkError
-from virtshape.standalone.storage.inbox import DirectoryInbox
+from virtshape.standalone.storage.diskspace import MARGIN
 from virtshape.standalone.storage.layout import Layout
-from virtshape.standalone.storage.room import MARGIN
+from virtshape.standalone.storage.uploads import UploadDirectory
 
 MIB = 1 << 20
 RAW = b"disk" * 1000
@@ -22,7 +22,7 @@ class Box:
     """An inbox, and what lies in it."""
 
     def __init__(self, directory: Path) -> None:
-        self.inbox = DirectoryInbox(Layout(directory))
+        self.inbox = UploadDirectory(Layout(directory))
         self.directory = directory / "uploads"
 
     async def send(self, *pieces: bytes, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:

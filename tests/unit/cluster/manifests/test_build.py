@@ -8,10 +8,10 @@ import pytest
 from tests.deploy.rendering import identify
 
 from virtshape.cli.virtshape import virtshape
-from virtshape.cluster.manifests.deployments import list_words
+from virtshape.cluster.manifests.build import build_manifests, build_parts
+from virtshape.cluster.manifests.deployments import list_arguments
 from virtshape.cluster.manifests.naming import COMPONENTS, Component
 from virtshape.cluster.manifests.options import Options
-from virtshape.cluster.manifests.whole import build_manifests, build_parts
 
 Tree = dict[str, Any]
 CHOICES = {
@@ -123,7 +123,7 @@ def test_all_webhooks_say_what_holds_if_nobody_answers() -> None:
 @pytest.mark.parametrize("component", COMPONENTS)
 @every_choice
 def test_a_component_understands_its_command_line(component: Component, options: Options) -> None:
-    name, *words = list_words(component, options)
+    name, *words = list_arguments(component, options)
     context = virtshape.make_context("virtshape", [name])
     command = virtshape.get_command(context, name)
     assert command is not None, f"there is no `virtshape {name}`"

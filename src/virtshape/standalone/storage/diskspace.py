@@ -1,5 +1,5 @@
 """
-How much room an import or upload may take: a bound for each, and a reserve that keeps the database writable.
+How much space an import or upload may take: a bound for each, and a reserve that keeps the database writable.
 
 The reserve counts the free space of the data directory's file system. It stops imports, uploads and copies while they
 write; what guests write into volumes that they have already is not stopped.
@@ -25,8 +25,8 @@ LARGEST_IMAGE: Final = 100 << 30
 UNSIZED_ARCHIVE: Final = "an archive needs a claim with a size: set spec.storage.resources.requests.storage"
 
 
-class Room(Struct, frozen=True):
-    """The room of one data directory, as it is configured now."""
+class DiskSpace(Struct, frozen=True):
+    """The space of one data directory, as it is configured now."""
 
     directory: Path
     reserve: int = RESERVE
@@ -56,15 +56,15 @@ class Room(Struct, frozen=True):
         return report
 
 
-def read_room(directory: Path) -> Room:
-    """Return the room of a data directory; TransferError if its configuration cannot be read."""
+def read_disk_space(directory: Path) -> DiskSpace:
+    """Return the space of a data directory; TransferError if its configuration cannot be read."""
     try:
         storage = read_configuration(directory).storage
     except ConfigurationError as error:
         raise TransferError(str(error)) from error
     if storage is None:
-        return Room(directory)
-    return Room(directory, _read(storage.reserve, RESERVE), _read(storage.max_image_size, LARGEST_IMAGE))
+        return DiskSpace(directory)
+    return DiskSpace(directory, _read(storage.reserve, RESERVE), _read(storage.max_image_size, LARGEST_IMAGE))
 
 
 def _read(quantity: Quantity | None, default: int) -> int:

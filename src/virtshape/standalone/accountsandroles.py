@@ -21,7 +21,7 @@ from virtshape.apiserver.managedfields.managedfields import Write as Authorship
 from virtshape.apiserver.managedfields.managedfields import record_update
 from virtshape.apiserver.objects import assemble, make_write, metadata_of
 from virtshape.apiserver.resource import read_tree
-from virtshape.standalone.bootstrap import complete
+from virtshape.standalone.bootstrap import build_new_object
 from virtshape.store.errors import StaleError, StoreError
 from virtshape.store.record import Event, Key, Record
 from virtshape.store.store import Store
@@ -36,7 +36,7 @@ _AGGREGATOR: Final = "clusterrole-aggregation-controller"
 _log = logging.getLogger(__name__)
 
 
-class Upkeep:
+class AccountRoleReconciler:
     """Keeps one store in order."""
 
     def __init__(self, store: Store, authorizer: Authorizer) -> None:
@@ -65,20 +65,20 @@ class Upkeep:
             if not self._namespaces and not self._roles_changed:
                 self._woken.clear()
                 await self._woken.wait()
-            await self.settle()
+            await self.reconcile()
 
-    async def settle(self) -> None:
+    async def reconcile(self) -> None:
         """Reconcile everything that changed now."""
         namespaces, roles_changed = self._namespaces, self._roles_changed
         self._namespaces, self._roles_changed = set(), False
         try:
-            await self._reconcile(namespaces, roles_changed=roles_changed)
+            await self._apply(namespaces, roles_changed=roles_changed)
         except BaseException:
             self._namespaces |= namespaces
             self._roles_changed |= roles_changed
             raise
 
-    async def _reconcile(self, namespaces: set[str], *, roles_changed: bool) -> None:
+    async def _apply(self, namespaces: set[str], *, roles_changed: bool) -> None:
         writes = [*self._missing_accounts(namespaces), *(self._stale_roles() if roles_changed else ())]
         for outcome in await self._store.write_all(writes) if writes else ():
             # An object that someone else has changed meanwhile is reconciled again for that change.
@@ -95,7 +95,7 @@ class Upkeep:
                 kind = _find("v1", "ServiceAccount")
                 metadata = {"name": DEFAULT_ACCOUNT, "namespace": namespace}
                 tree = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
-                yield make_write(key, 0, complete(kind, tree, now()))
+                yield make_write(key, 0, build_new_object(kind, tree, now()))
 
     def _stale_roles(self) -> Iterator[Write]:
         for record in self._store.list(_ROLES).records:

@@ -16,7 +16,7 @@ from virtshape.client.http import HttpTransport
 from virtshape.client.protocol import Client
 from virtshape.cluster.aggregated.exec import Command, run_command, start_command
 from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION, name_pod
-from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, write_agent_answer
+from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, format_agent_response
 from virtshape.launcher.pod.paths import VISIT
 from virtshape.launcher.request import Answer, Request, format_line, parse_answer
 from virtshape.stream.duplex import Duplex
@@ -24,7 +24,7 @@ from virtshape.stream.duplex import Duplex
 _PAUSES: Final = {"pause": "true", "unpause": "false"}
 
 
-class PodDoor:
+class PodGuestStreams:
     """Leads to guests in pods of the cluster at the other end of a transport."""
 
     reports_agents: Final = False
@@ -59,7 +59,7 @@ class PodDoor:
         answer = await self._visit_launcher(vmi, QUESTIONS[question])
         if answer.error and answer.report is not None and not answer.report.agent:
             raise refuse_agent(vmi)
-        return write_agent_answer(question, _check(answer))
+        return format_agent_response(question, _check(answer))
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
         """All that the guest has written to its first serial console."""

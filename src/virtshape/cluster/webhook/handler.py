@@ -1,7 +1,7 @@
 """
 One request of the API server to one answer: what may be written, and in which form, or objects at another version.
 
-Decides nothing: that is admission's, which sees the cluster through its surroundings.
+Decides nothing: that is admission's, which sees the cluster through its context.
 """
 
 import logging
@@ -23,7 +23,7 @@ from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import JSON, Request, Response
 from virtshape.apiserver.responses import NO_CACHE, build_error_response, build_not_found_response
 from virtshape.client.errors import ConfigError, UnreachableError
-from virtshape.cluster.admissioncontext import Surroundings
+from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.delegation import DelegatedAuthorizer
 from virtshape.controllers.runtime.counters import BOUNDS, Durations
 
@@ -51,8 +51,8 @@ class Counts:
 class Webhook:
     """Answers an API server; `trusted` are the users that write on behalf of the system itself."""
 
-    def __init__(self, surroundings: Surroundings, authorizer: DelegatedAuthorizer, trusted: Collection[str]) -> None:
-        self._surroundings = surroundings
+    def __init__(self, context: AdmissionContext, authorizer: DelegatedAuthorizer, trusted: Collection[str]) -> None:
+        self._context = context
         self._authorizer = authorizer
         self._trusted = frozenset(trusted)
         self.counts = Counts()
@@ -113,11 +113,11 @@ class Webhook:
         new, old = question.new or {}, question.old
         trusted = question.user_info.username in self._trusted
         if _infers(new):  # what a VM infers, or fails to infer, tells about the objects that it would copy
-            copying = await self._surroundings.decide(
+            copying = await self._context.decide(
                 lambda world: find_copying(kind, new, old, question.namespace, world.find)
             )
             await self._check_copying(question, kind, copying)
-        return await self._surroundings.decide(lambda world: complete(kind, new, old, world, trusted=trusted))
+        return await self._context.decide(lambda world: complete(kind, new, old, world, trusted=trusted))
 
     async def _validate(self, question: Question, kind: Kind) -> Admitted:
         new, old = question.new or {}, question.old
@@ -127,7 +127,7 @@ class Webhook:
             admitted = admit(kind, new, old, world, trusted=trusted)
             return admitted, find_copying(kind, new, old, question.namespace, world.find)
 
-        admitted, copying = await self._surroundings.decide(judge)
+        admitted, copying = await self._context.decide(judge)
         await self._check_copying(question, kind, copying)
         return Admitted(new, admitted.warnings)
 

@@ -20,7 +20,7 @@ _STRATEGIC: Final = "application/strategic-merge-patch+json"
 Patch = dict[str, Any]
 
 
-class Truster(Struct, frozen=True):
+class InjectionTarget(Struct, frozen=True):
     """An object that says whom to trust: where it is, and what is to change in it for a certain bundle."""
 
     path: str
@@ -28,35 +28,35 @@ class Truster(Struct, frozen=True):
     content_type: str = _MERGE
 
 
-def trust_webhooks(kind: str, name: str) -> Truster:
+def webhook_target(kind: str, name: str) -> InjectionTarget:
     """A configuration of webhooks: all of them are called at our address."""
-    return Truster(f"/apis/admissionregistration.k8s.io/v1/{kind}/{name}", _patch_webhooks, _STRATEGIC)
+    return InjectionTarget(f"/apis/admissionregistration.k8s.io/v1/{kind}/{name}", _patch_webhooks, _STRATEGIC)
 
 
-def trust_conversion(name: str) -> Truster:
+def conversion_target(name: str) -> InjectionTarget:
     """A definition whose versions we convert."""
-    return Truster(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}", _patch_conversion)
+    return InjectionTarget(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}", _patch_conversion)
 
 
-def trust_api_service(name: str) -> Truster:
+def api_service_target(name: str) -> InjectionTarget:
     """A part of the API that we serve."""
-    return Truster(f"/apis/apiregistration.k8s.io/v1/apiservices/{name}", _patch_api_service)
+    return InjectionTarget(f"/apis/apiregistration.k8s.io/v1/apiservices/{name}", _patch_api_service)
 
 
-async def spread_trust(client: RestClient, trusters: Iterable[Truster], authority: bytes) -> list[str]:
+async def inject_ca_bundle(client: RestClient, targets: Iterable[InjectionTarget], authority: bytes) -> list[str]:
     """Have all these objects trust the authority; the paths of those that are not there."""
     bundle, absent = b64encode(authority).decode(), []
-    for truster in trusters:
+    for target in targets:
         try:
-            found = msgspec.json.decode((await client.request("GET", truster.path)).body)
+            found = msgspec.json.decode((await client.request("GET", target.path)).body)
         except StatusError as error:
             if error.code != 404:
                 raise
-            absent.append(truster.path)
+            absent.append(target.path)
             continue
-        patch = truster.find_patch(found, bundle)
+        patch = target.find_patch(found, bundle)
         if patch is not None:
-            await client.request("PATCH", truster.path, msgspec.json.encode(patch), truster.content_type)
+            await client.request("PATCH", target.path, msgspec.json.encode(patch), target.content_type)
     return absent
 
 

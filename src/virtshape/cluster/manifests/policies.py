@@ -19,20 +19,20 @@ _SAME_LABELS: Final = "object.metadata.?labels.orValue({}) == oldObject.metadata
 _SAME_OWNERS: Final = "object.metadata.?ownerReferences.orValue([]) == oldObject.metadata.?ownerReferences.orValue([])"
 
 
-def build_guards(options: Options) -> list[Tree]:
+def build_admission_policies(options: Options) -> list[Tree]:
     """Return the policies for the aggregated API's account, and the bindings that put them in force."""
     if options.runtime == "none":
         return []
     account = name_account("apiserver", options.namespace)
     is_launcher = f"request.name.startsWith('{LAUNCHER}-')"
-    visits = _guard(
+    visits = _build_policy(
         _VISITS,
         account,
         ("CONNECT", "pods/exec"),
-        f"{is_launcher} && object.container == '{CONTAINER}' && {_match_visit()}",
+        f"{is_launcher} && object.container == '{CONTAINER}' && {_match_command()}",
         "the aggregated API may visit guests in their pods, and do nothing else there",
     )
-    changes = _guard(
+    changes = _build_policy(
         _CHANGES,
         account,
         ("UPDATE", "pods"),
@@ -42,7 +42,7 @@ def build_guards(options: Options) -> list[Tree]:
     return [*visits, *changes]
 
 
-def _guard(name: str, account: str, operation: tuple[str, str], expression: str, message: str) -> list[Tree]:
+def _build_policy(name: str, account: str, operation: tuple[str, str], expression: str, message: str) -> list[Tree]:
     """Return a policy that denies an account what the expression does not allow, and its binding."""
     verb, resource = operation
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": [verb], "resources": [resource], "scope": "*"}
@@ -59,7 +59,7 @@ def _guard(name: str, account: str, operation: tuple[str, str], expression: str,
     ]
 
 
-def _match_visit() -> str:
+def _match_command() -> str:
     """Return a CEL expression that is true for the visit command with one of its actions, and for nothing else."""
     exact = " && ".join(f"object.command[{number}] == '{word}'" for number, word in enumerate(VISIT))
     actions = ", ".join(f"'{action}'" for action in VISITS)

@@ -10,8 +10,8 @@ import pytest
 from virtshape.apiserver.auth.authorization import Authorizer
 from virtshape.apiserver.objects import make_write
 from virtshape.apiserver.resource import read_tree
-from virtshape.standalone.housekeeping import Upkeep
-from virtshape.standalone.rbacsync import Access
+from virtshape.standalone.accountsandroles import AccountRoleReconciler
+from virtshape.standalone.rbacsync import RbacSync
 from virtshape.store.errors import StoreError
 from virtshape.store.record import Key
 from virtshape.store.store import Store
@@ -24,14 +24,14 @@ RULE = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
 
 
 class World:
-    """A store with its upkeep, which runs only when told to."""
+    """A store with its reconciler, which runs only when told to."""
 
     def __init__(self, directory: Path) -> None:
         self.store = Store(directory)
-        access = Access(self.store, Authorizer())
-        self.upkeep = Upkeep(self.store, access.authorizer)
+        access = RbacSync(self.store, Authorizer())
+        self.reconciler = AccountRoleReconciler(self.store, access.authorizer)
         self.store.observe(access.observe)
-        self.store.observe(self.upkeep.observe)
+        self.store.observe(self.reconciler.observe)
 
     async def add_namespace(self, name: str, **metadata: Any) -> None:
         tree = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, **metadata}}
@@ -70,10 +70,10 @@ def test_namespaces_get_their_account(tmp_path: Path) -> None:
     async def scenario(world: World) -> None:
         await world.add_namespace("a")
         await world.add_namespace("going", deletionTimestamp="2030-01-01T00:00:00Z")
-        await world.upkeep.settle()
+        await world.reconciler.reconcile()
         assert (world.has_account("a"), world.has_account("going")) == (True, False)
         revision = world.store.revision
-        await world.upkeep.settle()
+        await world.reconciler.reconcile()
         assert world.store.revision == revision
 
     play(tmp_path, scenario)
@@ -82,8 +82,8 @@ def test_namespaces_get_their_account(tmp_path: Path) -> None:
 def test_an_account_that_is_deleted_comes_back(tmp_path: Path) -> None:
     async def scenario(world: World) -> None:
         await world.add_namespace("a")
-        await world.upkeep.settle()
-        running = asyncio.create_task(world.upkeep.run())
+        await world.reconciler.reconcile()
+        running = asyncio.create_task(world.reconciler.run())
         record = world.store.get(Key("serviceaccounts", "a", "default"))
         assert record is not None
         await world.store.write(make_write(record.key, record.revision, read_tree(record.value), removes=True))
@@ -100,10 +100,10 @@ def test_a_gathering_role_gets_the_rules_of_its_parts(tmp_path: Path) -> None:
         await world.put_role("part", {"part": "yes"}, rules=[RULE])
         await world.put_role("other", rules=[RULE])
         await world.put_role("whole", **GATHERING)
-        await world.upkeep.settle()
+        await world.reconciler.reconcile()
         assert world.read_role("whole")["rules"] == [RULE]
         await world.put_role("part", {"part": "no"}, rules=[RULE])
-        await world.upkeep.settle()
+        await world.reconciler.reconcile()
         assert world.read_role("whole")["rules"] == []
         assert world.read_role("other")["rules"] == [RULE]
 
@@ -113,7 +113,7 @@ def test_a_gathering_role_gets_the_rules_of_its_parts(tmp_path: Path) -> None:
 def test_rules_that_somebody_writes_into_a_gathering_role_do_not_last(tmp_path: Path) -> None:
     async def scenario(world: World) -> None:
         await world.put_role("whole", rules=[RULE], **GATHERING)
-        await world.upkeep.settle()
+        await world.reconciler.reconcile()
         assert world.read_role("whole")["rules"] == []
 
     play(tmp_path, scenario)
@@ -129,7 +129,7 @@ def test_writes_that_failed_are_tried_again(tmp_path: Path, caplog: pytest.LogCa
         await world.add_namespace("a")
         world.store.write_all = fail  # type: ignore[method-assign]  # as a full disk would
         supervisor = Supervisor(Backoff(first=0.01))
-        async with supervisor.running(ACCOUNTS_AND_ROLES, world.upkeep.run), asyncio.timeout(60):
+        async with supervisor.running(ACCOUNTS_AND_ROLES, world.reconciler.run), asyncio.timeout(60):
             while "the disk is full" not in caplog.text:
                 await asyncio.sleep(0.01)
             world.store.write_all = write_all  # type: ignore[method-assign]  # as above

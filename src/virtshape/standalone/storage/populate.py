@@ -15,9 +15,9 @@ from virtshape.launcher.images.placing import place, sync
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.qcow2 import convert
 from virtshape.standalone.storage.archives import unpack_archive
+from virtshape.standalone.storage.diskspace import MARGIN, UNSIZED_ARCHIVE, DiskSpace
 from virtshape.standalone.storage.files import copy_image, copy_volume, make_blank, resize
 from virtshape.standalone.storage.layout import Layout
-from virtshape.standalone.storage.room import MARGIN, UNSIZED_ARCHIVE, Room
 
 
 class Fetcher(Protocol):
@@ -30,7 +30,9 @@ class Fetcher(Protocol):
         """The disk image of a container image, which others use too."""
 
 
-def fill_volume(layout: Layout, key: str, volume: Volume, order: Order, fetcher: Fetcher, progress: Progress) -> None:
+def populate_volume(
+    layout: Layout, key: str, volume: Volume, order: Order, fetcher: Fetcher, progress: Progress
+) -> None:
     """Put into a volume what is ordered, as the work of this key."""
     target, scratch = layout.image(volume.name), layout.work(key)
     match order.origin:
@@ -66,7 +68,7 @@ def write_image(
     source: Path, target: Path, size: int, order: Order, scratch: Path, progress: Progress, *, keeps_source: bool
 ) -> None:
     """Make a disk image of a file that came from anywhere; a source that need not be kept becomes the image itself."""
-    image = unpack_image(source, scratch, size + MARGIN, _share(progress, 0, 50))
+    image = decompress_image(source, scratch, size + MARGIN, _share(progress, 0, 50))
     info = inspect_image(image, size)
     if info.format == "raw" and (image != source or not keeps_source):
         resize(image, size, preallocated=order.preallocated)
@@ -84,7 +86,7 @@ def write_image(
         source.unlink(missing_ok=True)
 
 
-def unpack_image(source: Path, scratch: Path, limit: int | None, progress: Progress) -> Path:
+def decompress_image(source: Path, scratch: Path, limit: int | None, progress: Progress) -> Path:
     """The image that a file holds: the file itself, or what it is a compressed form of."""
     form, _, _ = look_at(source)
     if form not in COMPRESSED:
@@ -94,20 +96,22 @@ def unpack_image(source: Path, scratch: Path, limit: int | None, progress: Progr
     return unpacked
 
 
-def measure_order(order: Order, scratch: Path, upload: Path, fetcher: Fetcher, room: Room, progress: Progress) -> int:
+def measure_source(
+    order: Order, scratch: Path, upload: Path, fetcher: Fetcher, space: DiskSpace, progress: Progress
+) -> int:
     """Return how large a volume must be for what is ordered; `upload` is where it is handed over, if it is."""
     if order.content == "archive":
         raise RefusedImageError(UNSIZED_ARCHIVE)
     is_upload = isinstance(order.origin, Upload)
-    source = upload if is_upload else _fetch(order.origin, scratch, fetcher, room, _share(progress, 0, 90))
-    image = unpack_image(source, scratch, room.largest, _share(progress, 90, 100))
-    return inspect_image(image, room.largest).size
+    source = upload if is_upload else _fetch(order.origin, scratch, fetcher, space, _share(progress, 0, 90))
+    image = decompress_image(source, scratch, space.largest, _share(progress, 90, 100))
+    return inspect_image(image, space.largest).size
 
 
-def _fetch(origin: Origin, scratch: Path, fetcher: Fetcher, room: Room, progress: Progress) -> Path:
+def _fetch(origin: Origin, scratch: Path, fetcher: Fetcher, space: DiskSpace, progress: Progress) -> Path:
     match origin:
         case Web():
-            return fetcher.fetch_web(origin, scratch, room.largest, progress)
+            return fetcher.fetch_web(origin, scratch, space.largest, progress)
         case Container():
             return fetcher.fetch_container(origin, progress)
         case _:

@@ -1,0 +1,61 @@
+"""
+All objects of an installation, in the order in which to apply them.
+
+CRDs come before their objects, permissions before the pods that need them, and webhook configurations last, when pods
+can answer them.
+"""
+
+from virtshape.cluster.manifests.certificates import build_certificates
+from virtshape.cluster.manifests.crds import build_definitions
+from virtshape.cluster.manifests.deployments import build_deployments
+from virtshape.cluster.manifests.kubevirttools import build_catalog, build_tools
+from virtshape.cluster.manifests.naming import CONFIGURATION, Tree, begin
+from virtshape.cluster.manifests.network import (
+    build_api_services,
+    build_monitors,
+    build_network_policies,
+    build_services,
+)
+from virtshape.cluster.manifests.options import Options
+from virtshape.cluster.manifests.policies import build_admission_policies
+from virtshape.cluster.manifests.priorities import build_priorities
+from virtshape.cluster.manifests.rbac import build_component_roles, build_user_roles
+from virtshape.cluster.manifests.webhooks import build_webhooks
+
+
+def build_parts(options: Options) -> dict[str, list[Tree]]:
+    """Return the objects of each part by the part's name, both in the order in which to apply them."""
+    if options.with_kubevirt:
+        return {
+            "namespaces": build_namespaces(options),
+            "tools": build_tools(options),
+            "catalog": build_catalog(options),
+        }
+    return {
+        "namespaces": build_namespaces(options),
+        "crds": build_definitions(options),
+        "guards": build_admission_policies(options),
+        "rbac": [*build_user_roles(options), *build_component_roles(options)],
+        "priorities": build_priorities(options),
+        "certificates": build_certificates(options),
+        "network": [*build_services(options), *build_network_policies(options)],
+        "deployments": build_deployments(options),
+        "monitoring": build_monitors(options),
+        "apiservices": build_api_services(options),
+        "webhooks": build_webhooks(options),
+    }
+
+
+def build_manifests(options: Options) -> list[Tree]:
+    """Return all objects in the order in which to apply them."""
+    return [tree for part in build_parts(options).values() for tree in part]
+
+
+def build_namespaces(options: Options) -> list[Tree]:
+    """Return the installation's namespace, with the restricted pod security standard, and the configuration's."""
+    modes = ("enforce", "audit", "warn")
+    strict = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in modes}
+    own = begin("v1", "Namespace", options.namespace, labels=strict)
+    if options.with_kubevirt or options.namespace == CONFIGURATION:
+        return [own]
+    return [own, begin("v1", "Namespace", CONFIGURATION)]
