@@ -138,7 +138,7 @@ def test_a_body_up_to_64_kib_without_credentials_keeps_the_connection(wire: Wire
 def test_large_bodies_beyond_what_fits_into_memory_are_to_come_again(
     wire: Wire, server: LoopbackServer, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server.listener.backlog, "received", MOST_RECEIVED)
+    monkeypatch.setattr(server.listener.memory, "received", MOST_RECEIVED)
     wire.send(wire.format(b"POST", paths.core("configmaps").encode(), b"", b"content-length: 100000"))
     status, headers, _ = wire.read()
     assert (status, headers["retry-after"]) == (429, "1")

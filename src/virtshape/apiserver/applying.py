@@ -23,19 +23,19 @@ from virtshape.store.record import Record
 
 
 async def apply_object(
-    desk: WriteContext, request: Request, route: Route, user: User, options: WriteOptions
+    context: WriteContext, request: Request, route: Route, user: User, options: WriteOptions
 ) -> Response:
     """Apply the object in the body."""
     applied, warnings = _read_applied(request.body, options.validation)
     _check_head(applied)
     check_apply_body(applied, route.kind)
     resource = resource_of(route.kind)
-    is_new = desk.store.get(resource.key(route.namespace, route.name)) is None
+    is_new = context.store.get(resource.key(route.namespace, route.name)) is None
     sent = metadata_of(applied)
     check_address(sent, name=route.name if is_new or sent.get("name") else "", namespace=route.namespace)
     check_part(applied, route.kind)
     if is_new:
-        created = await _create(desk, request, route, user, applied, options, warnings)
+        created = await _create(context, request, route, user, applied, options, warnings)
         if created is not None:
             return created
     stated, uid = sent.get("resourceVersion") or "", sent.get("uid") or ""
@@ -51,11 +51,11 @@ async def apply_object(
         admitted, _ = admit_fields(merged, None, route.kind, "Ignore", patching=True)
         return admitted
 
-    return await change_object(desk, request, route, user, options, change, warnings, retries=True, applying=True)
+    return await change_object(context, request, route, user, options, change, warnings, retries=True, applying=True)
 
 
 async def _create(
-    desk: WriteContext,
+    context: WriteContext,
     request: Request,
     route: Route,
     user: User,
@@ -69,13 +69,13 @@ async def _create(
     if route.subresource:
         raise not_found(resource, route.name)
     if uid := metadata_of(applied).get("uid"):
-        words = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-        raise conflict(resource, route.name, words)
+        message = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(resource, route.name, message)
     made = apply(None, applied, authorship_of(route, options), object_type(route.kind), force=options.force)
     entries = metadata_of(made).get("managedFields") or []
     admitted, _ = admit_fields(made, None, route.kind, "Ignore", patching=True)
     new = begin(resource, admitted, route.namespace, route.name, options.now)
-    record, more = await store_new(desk, route, user, new, options, lambda _: entries)
+    record, more = await store_new(context, route, user, new, options, lambda _: entries)
     if record is None:
         return None
     return build_response(request, form, render_object(resource, form, record, request), 201, warnings + more)
@@ -92,10 +92,10 @@ def _read_applied(body: bytes, validation: str) -> tuple[Tree, list[str]]:
     repeated = [] if validation == "Ignore" else find_duplicates(body, tree)
     if not repeated:
         return tree, []
-    words = "; ".join(f'key "{path}" already set in map' for path in repeated)
+    message = "; ".join(f'key "{path}" already set in map' for path in repeated)
     if validation == "Strict":
-        raise StatusError(400, "BadRequest", f"error strict decoding YAML: {words}")
-    return tree, limit_warnings([words])
+        raise StatusError(400, "BadRequest", f"error strict decoding YAML: {message}")
+    return tree, limit_warnings([message])
 
 
 def _check_head(applied: Tree) -> None:

@@ -1,66 +1,79 @@
 """
-The audit log: one line of JSON per write, saying who did what to which object, and what came of it.
+Audit log: one JSON line per write request, with the user, the object and the result.
 
-Never holds the content of objects or tokens. The file is its owner's alone; when it has grown, it is put aside under a
-number and a new one begun. A log that cannot be written is reported, and stops no request.
+Entries never contain the content of objects or tokens. Only the owner may read the file. A large file is rotated.
+If the log cannot be written, the error is logged and requests continue.
 """
 
 import logging
 import os
-from datetime import datetime
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
+from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.auth.privatefile import FILE_MODE, make_private_directory
+from virtshape.apiserver.message import JSON, Request, Response
+from virtshape.apiserver.route import Route
 
 LARGEST_FILE = 100 * 1024 * 1024
 KEPT_FILES = 10
 LONGEST_TEXT = 512
+CLIENT_LEFT = 499
+"""Status code of a write whose client disconnected before the response; the write may have been stored."""
 
 _log = logging.getLogger(__name__)
 
 
+class Caller(msgspec.Struct, frozen=True):
+    """The user that a request is authorized as, and the user that impersonates it, if any."""
+
+    user: User
+    impersonator: str = ""
+
+
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One write: who, what, to which object, with what result."""
+    """One write request and its result."""
 
     time: datetime
-    """When the request came, in UTC, to the microsecond."""
+    """When the request was received, in UTC, to the microsecond."""
     user: str
     """The user's name."""
     groups: tuple[str, ...] = ()
     """The user's groups."""
     impersonated_by: str = ""
-    """Who took on the user's name, if someone did."""
+    """The user that impersonated this user, if any."""
     verb: str
-    """What was to be done, such as `create`."""
+    """The API verb, such as `create`."""
     group: str = ""
     """The object's API group."""
     resource: str
     """The object's resource, such as `virtualmachines`."""
     subresource: str = ""
-    """The part of the object, such as `status`."""
+    """The subresource, such as `status`."""
     namespace: str = ""
     """The object's namespace."""
     name: str = ""
     """The object's name."""
     dry_run: bool = False
-    """Whether nothing was to be stored."""
+    """Whether the request was a dry run."""
     code: int
-    """The HTTP status of the answer."""
+    """The HTTP status code of the response."""
     reason: str = ""
-    """The reason of a refusal, such as `Conflict`."""
+    """The reason of a failed request, such as `Conflict`."""
     latency_ms: float
-    """How long the answer took, in milliseconds."""
+    """The time to the response, in milliseconds."""
     source_ip: str = ""
-    """Where the request came from."""
+    """The client's IP address."""
     user_agent: str = ""
-    """What the client calls itself."""
+    """The User-Agent header."""
 
 
 class AuditLog:
-    """Writes the log of one server."""
+    """Writes the audit log of one server."""
 
     def __init__(self, path: Path, *, largest: int = LARGEST_FILE, kept: int = KEPT_FILES) -> None:
         self._path = path
@@ -72,7 +85,7 @@ class AuditLog:
         self._size = os.fstat(self._descriptor).st_size
 
     def record(self, entry: AuditEntry) -> None:
-        """Write one line."""
+        """Append an entry."""
         line = _encoder.encode(entry) + b"\n"
         try:
             if self._size and self._size + len(line) > self._largest:
@@ -81,14 +94,14 @@ class AuditLog:
         except OSError as error:
             self._lost += 1
             if self._lost == 1:
-                _log.error("cannot write %s, so writes go unrecorded: %s", self._path, error)
+                _log.error("audit log: cannot write %s: %s; requests continue without audit entries", self._path, error)
         else:
             if self._lost:
-                _log.warning("%s is written again; %d lines were lost", self._path, self._lost)
+                _log.warning("audit log: writing to %s works again; %d entries were lost", self._path, self._lost)
                 self._lost = 0
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the file."""
         os.close(self._descriptor)
 
     def __enter__(self) -> Self:
@@ -117,8 +130,62 @@ class AuditLog:
 
 
 def shorten(text: str) -> str:
-    """Cut what a client sent to a length that no log suffers from."""
+    """Truncate a client's text to the maximum length."""
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+
+class _Named(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _ResponseBody(msgspec.Struct):
+    """The fields that objects and Status responses share and that identify the object."""
+
+    metadata: _Named = _Named()
+    details: _Named = _Named()
+    reason: str = ""
+
+
+_EMPTY = _ResponseBody()
+_decode_body = msgspec.json.Decoder(_ResponseBody).decode
+
+
+def build_audit_entry(
+    request: Request, route: Route, caller: Caller, response: Response | int, began: float
+) -> AuditEntry:
+    """Return the entry for a write; `response` is only a code if none was sent, `began` is in seconds since 1970."""
+    body = _EMPTY if route.name and _is_success(response) else _read(response)
+    return AuditEntry(
+        time=datetime.fromtimestamp(began, UTC),
+        user=caller.user.name,
+        groups=caller.user.groups,
+        impersonated_by=caller.impersonator,
+        verb=str(route.verb),
+        group=route.kind.group,
+        resource=route.kind.plural,
+        subresource=shorten(route.subresource),
+        namespace=shorten(route.namespace),
+        name=shorten(route.name or body.metadata.name or body.details.name),
+        dry_run="dryRun" in request.query,
+        code=response if isinstance(response, int) else response.status,
+        reason=body.reason,
+        latency_ms=round((time.time() - began) * 1000, 3),
+        source_ip=request.peer,
+        user_agent=shorten(request.headers.get("user-agent", "")),
+    )
+
+
+def _is_success(response: Response | int) -> bool:
+    return isinstance(response, Response) and response.status < 300
+
+
+def _read(response: Response | int) -> _ResponseBody:
+    if isinstance(response, int) or response.content_type != JSON:
+        return _EMPTY
+    try:
+        return _decode_body(response.body)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # a compressed response
+        return _EMPTY
 
 
 _encoder = msgspec.json.Encoder()

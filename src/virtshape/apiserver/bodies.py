@@ -43,15 +43,17 @@ def with_type(tree: Tree, kind: Kind, *, patching: bool = False) -> Tree:
     if patching:
         _check_patched(tree, kind)
     elif not (isinstance(version, str) and isinstance(name, str)):
-        words = "couldn't get version/kind; json parse error: they are no texts"
+        message = "couldn't get version/kind; json parse error: they are no texts"
         raise StatusError(
-            400, "BadRequest", f"the object provided is unrecognized (must be of type {kind.kind}): {words}"
+            400, "BadRequest", f"the object provided is unrecognized (must be of type {kind.kind}): {message}"
         )
     if not name and custom:
         raise StatusError(400, "BadRequest", f"Object 'Kind' is missing in '{msgspec.json.encode(tree).decode()}'")
     if version != kind.api_version and (version or custom):
-        words = f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
-        raise StatusError(400, "BadRequest", words)
+        message = (
+            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
+        )
+        raise StatusError(400, "BadRequest", message)
     if name and name != kind.kind:
         raise _refuse_kind(tree, kind)
     return {**tree, "apiVersion": kind.api_version, "kind": kind.kind}
@@ -66,8 +68,8 @@ def _check_patched(tree: Tree, kind: Kind) -> None:
             cause = invalid_value("apiVersion", version, f"must be {kind.api_version}")
             raise refuse_invalid(version.rpartition("/")[0], str(name), _read_name(tree), [cause])
     elif custom or version not in ("", kind.api_version) or name not in ("", kind.kind):
-        words = f'no kind "{name}" is registered for version "{version}"'
-        raise refuse_invalid("", "", "", [invalid_value("patch", msgspec.json.encode(tree).decode(), words)])
+        message = f'no kind "{name}" is registered for version "{version}"'
+        raise refuse_invalid("", "", "", [invalid_value("patch", msgspec.json.encode(tree).decode(), message)])
 
 
 def _read_name(tree: Tree) -> str:
@@ -103,5 +105,5 @@ def read_yaml(body: bytes) -> Tree:
 
 def refuse_media(accepted: str) -> StatusError:
     """The refusal of a body that is none of the types that are taken here."""
-    words = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
-    return StatusError(415, "UnsupportedMediaType", words)
+    message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+    return StatusError(415, "UnsupportedMediaType", message)

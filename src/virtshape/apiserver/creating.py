@@ -26,7 +26,7 @@ _MOMENT: Final = re.compile(
 )
 
 
-async def create_object(desk: WriteContext, request: Request, route: Route, user: User) -> Response:
+async def create_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Store a new object."""
     options = read_write_options(request, "CreateOptions")
     form = choose_form(request.headers.get("accept", ""))
@@ -43,7 +43,7 @@ async def create_object(desk: WriteContext, request: Request, route: Route, user
         name = sent.get("name") or (generate_name(sent["generateName"]) if sent.get("generateName") else "")
         new = begin(resource, {**body, "metadata": sent}, route.namespace, name, options.now)
         try:
-            record, more = await store_new(desk, route, user, new, options, claim)
+            record, more = await store_new(context, route, user, new, options, claim)
         except StatusError as refusal:
             refusal.warnings = (*warnings, *refusal.warnings)
             raise

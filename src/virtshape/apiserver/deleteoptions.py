@@ -100,8 +100,8 @@ def _check_options(options: DeleteOptions) -> list[Cause]:
     causes = []
     policy = options.propagation_policy
     if policy is not None and options.orphan_dependents is not None:
-        words = "orphanDependents and deletionPropagation cannot be both set"
-        causes.append(invalid_value("propagationPolicy", policy, words))
+        message = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(invalid_value("propagationPolicy", policy, message))
     if policy not in (None, *_POLICIES):
         causes.append(unsupported_value("propagationPolicy", policy, (*_POLICIES, "nil")))
     if options.dry_run and options.dry_run != ["All"] * len(options.dry_run):
@@ -111,22 +111,22 @@ def _check_options(options: DeleteOptions) -> list[Cause]:
 
 def _check_preconditions(metadata: Tree, wanted: Preconditions, kind: Kind) -> None:
     uid, version = metadata.get("uid"), metadata.get("resourceVersion")
-    words = ""
+    reason = ""
     if wanted.uid is not None and wanted.uid != uid:
-        words = (
+        reason = (
             f"the UID in the precondition ({wanted.uid}) does not match the UID in record ({uid}). "
             "The object might have been deleted and then recreated"
         )
     elif wanted.resource_version is not None and wanted.resource_version != version:
-        words = (
+        reason = (
             f"the ResourceVersion in the precondition ({wanted.resource_version}) does not match "
             f"the ResourceVersion in record ({version}). The object might have been modified"
         )
-    if words:
+    if reason:
         name = metadata["name"]
         stated = kind.plural if _is_namespace(kind) else kind.kind  # as Kubernetes happens to say it
         qualified = f"{stated}.{kind.group}" if kind.group else stated
-        message = f'Operation cannot be fulfilled on {qualified} "{name}": {words}'
+        message = f'Operation cannot be fulfilled on {qualified} "{name}": {reason}'
         raise StatusError(409, "Conflict", message).about(kind.group, stated, name)
 
 

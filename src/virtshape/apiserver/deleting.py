@@ -21,18 +21,18 @@ from virtshape.store.errors import StaleError
 from virtshape.store.record import Event, Record
 
 
-async def delete_object(desk: WriteContext, request: Request, route: Route, user: User) -> Response:
+async def delete_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Delete one object."""
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     key = resource.key(route.namespace, route.name)
     for _ in range(MOST_TRIES):
-        record = desk.store.get(key)
+        record = context.store.get(key)
         if record is None:
             raise not_found(resource, route.name)
         try:
-            left, gone = await _delete(desk, resource, route, user, options, record)
+            left, gone = await _delete(context, resource, route, user, options, record)
         except StaleError:
             continue
         if left is not None:
@@ -44,20 +44,22 @@ async def delete_object(desk: WriteContext, request: Request, route: Route, user
 
 
 async def _delete(
-    desk: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, record: Record
+    context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, record: Record
 ) -> tuple[Record | None, bool]:
     """What is left of the object, or is shown of it once more, if anything is; and whether it is gone."""
     old = read_tree(record.value)
     deletion = decide_deletion(old, options, route.kind, now())
     dry_run = bool(options.dry_run)
-    await desk.admission.admit("DELETE", route, user, None, old, dry_run=dry_run)
+    await context.admission.admit("DELETE", route, user, None, old, dry_run=dry_run)
     if not deletion.gone and deletion.tree is old:
         return record, False
     shown = not deletion.gone or returns_deleted(route.kind)
     stored: Tree = {**deletion.tree, "apiVersion": resource.stored.api_version}
     if dry_run:
         return Record(record.key, record.revision, encode_tree(stored)) if shown else None, deletion.gone
-    event = await desk.store.write(make_write(record.key, record.revision, stored, removes=deletion.gone, largest=None))
+    event = await context.store.write(
+        make_write(record.key, record.revision, stored, removes=deletion.gone, largest=None)
+    )
     return Record(record.key, event.revision, event.value) if shown else None, deletion.gone
 
 
@@ -66,34 +68,34 @@ def _success(route: Route, uid: str) -> bytes:
     return encode(Status(api_version="v1", kind="Status", metadata=ListMeta(), status="Success", details=details))
 
 
-async def delete_collection(desk: WriteContext, request: Request, route: Route, user: User) -> Response:
+async def delete_collection(context: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Delete all objects that match, in one commit; whatever changes meanwhile is tried once more."""
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     listing = read_options(request, watch=False)
     selection = compile_selection(resource, listing)
-    page = find_page(desk.store, resource, route.namespace or None, listing, selection)
+    page = find_page(context.store, resource, route.namespace or None, listing, selection)
     if not options.dry_run:
-        await _delete_all(desk, resource, route, user, options, page.records)
+        await _delete_all(context, resource, route, user, options, page.records)
     values = [resource.outward(record.value) for record in page.records]
     rest = describe_rest(page, listing, selection, route)
     return build_response(request, form, render_list(resource, form, values, request, str(page.revision), *rest))
 
 
 async def _delete_all(
-    desk: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, records: list[Record]
+    context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, records: list[Record]
 ) -> None:
     writes = []
     for record in records:
         old = read_tree(record.value)
         deletion = decide_deletion(old, options, route.kind, now())
-        await desk.admission.admit("DELETE", route, user, None, old, dry_run=False)
+        await context.admission.admit("DELETE", route, user, None, old, dry_run=False)
         if deletion.gone or deletion.tree is not old:
             stored = {**deletion.tree, "apiVersion": resource.stored.api_version}
             writes.append(make_write(record.key, record.revision, stored, removes=deletion.gone, largest=None))
-    outcomes = await desk.store.write_all(writes) if writes else []
+    outcomes = await context.store.write_all(writes) if writes else []
     for write, outcome in zip(writes, outcomes, strict=True):
-        again = None if isinstance(outcome, Event) else desk.store.get(write.key)
+        again = None if isinstance(outcome, Event) else context.store.get(write.key)
         if again is not None:
-            await _delete(desk, resource, route, user, options, again)
+            await _delete(context, resource, route, user, options, again)

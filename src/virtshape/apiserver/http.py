@@ -64,7 +64,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, listener: "Listener") -> None:
         self._listener = listener
         self._handler = listener.handler
-        self._backlog = listener.backlog
+        self._memory = listener.memory
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Turn] = deque()
         self._waiting_bytes = 0
@@ -85,7 +85,7 @@ class Connection(asyncio.Protocol):
         self._unauthorized = False
         self._socket: WebSocket | None = None
         self._current: Request | None = None
-        self._abort = self.abort  # one object, so that the backlog knows it again
+        self._abort = self.abort  # one object, so that the memory budget knows it again
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, with what the transport knows of the client."""
@@ -118,8 +118,8 @@ class Connection(asyncio.Protocol):
         self._unsent = None
         self._waiting.clear()
         self._reader.discard()
-        self._backlog.drop(self._abort)
-        self._backlog.release(self._reserved)
+        self._memory.drop(self._abort)
+        self._memory.release(self._reserved)
         self._reserved = 0
         if self._socket is not None:
             self._socket.lose()
@@ -156,13 +156,13 @@ class Connection(asyncio.Protocol):
         if self._unsent is not None:
             self._write_unsent()
         elif self._writable.is_set():
-            self._backlog.drop(self._abort)
+            self._memory.drop(self._abort)
         if self._task is None and not self._closing:
             self._serve_next()
 
     def _note_unsent(self) -> None:
         unwritten = 0 if self._unsent is None else len(self._unsent)
-        self._backlog.hold(self._abort, unwritten + self._transport.get_write_buffer_size())
+        self._memory.hold(self._abort, unwritten + self._transport.get_write_buffer_size())
 
     def _stop_stall_timer(self) -> None:
         if self._stall_timer is not None:
@@ -187,7 +187,7 @@ class Connection(asyncio.Protocol):
             self._listener.authenticate(request)
         except StatusError as error:
             return error
-        if not self._backlog.reserve(size):
+        if not self._memory.reserve(size):
             return too_many_requests()
         self._reserved += size
         return None
@@ -195,7 +195,7 @@ class Connection(asyncio.Protocol):
     def _release(self, request: Request) -> None:
         """Give back what was reserved for a request that is answered."""
         if request.reserved and self._reserved:
-            self._backlog.release(request.reserved)
+            self._memory.release(request.reserved)
             self._reserved -= request.reserved
             request.reserved = 0
 
@@ -443,7 +443,7 @@ class Listener:
         self.handler = handler
         self.largest_body = largest_body
         self.authenticate = authenticate
-        self.backlog = MemoryBudget()
+        self.memory = MemoryBudget()
         self.connections: set[Connection] = set()
         self._most_connections = most_connections
         self._server: asyncio.Server | None = None

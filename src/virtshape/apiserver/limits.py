@@ -48,8 +48,8 @@ class Slots:
 
 def too_many_requests() -> StatusError:
     """The refusal of a request that should come again later; its Retry-After header is `RETRY_AFTER_SECONDS`."""
-    words = "Too many requests, please try again later."
-    return StatusError(429, "TooManyRequests", words).retry_after(RETRY_AFTER_SECONDS)
+    message = "Too many requests, please try again later."
+    return StatusError(429, "TooManyRequests", message).retry_after(RETRY_AFTER_SECONDS)
 
 
 def check_size(size: int, largest: int = LARGEST_BODY) -> None:
@@ -61,8 +61,8 @@ def check_size(size: int, largest: int = LARGEST_BODY) -> None:
 def check_object_size(size: int, resource: str, name: str, largest: int = LARGEST_OBJECT) -> None:
     """Refuse an object of more bytes than are stored, with 413 and etcd's message."""
     if size > largest:
-        words = f'etcdserver: request is too large: {resource} "{name}" has {size} bytes, limit is {largest}'
-        raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {words}")
+        message = f'etcdserver: request is too large: {resource} "{name}" has {size} bytes, limit is {largest}'
+        raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
 
 
 def check_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:
@@ -81,12 +81,12 @@ def read_patience(text: str) -> float:
     try:
         seconds = parse_duration(text)
     except ValueError:
-        words = f'invalid timeout specified in the request URL: "{text}"'
-        raise StatusError(400, "BadRequest", words) from None
+        message = f'invalid timeout specified in the request URL: "{text}"'
+        raise StatusError(400, "BadRequest", message) from None
     return min(seconds, LONGEST_SECONDS) or LONGEST_SECONDS
 
 
 def too_slow() -> StatusError:
     """The refusal of a request that took too long; what it asks for may be done all the same."""
-    words = "Timeout: request did not complete within the allotted timeout"
-    return StatusError(504, "Timeout", words).retry_after(RETRY_AFTER_SECONDS)
+    message = "Timeout: request did not complete within the allotted timeout"
+    return StatusError(504, "Timeout", message).retry_after(RETRY_AFTER_SECONDS)

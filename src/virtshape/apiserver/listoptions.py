@@ -54,8 +54,8 @@ def read_options(request: Request, *, watch: bool) -> ListOptions:
         _complete_watch(options)
     causes = _check_watch(options) if watch else _check_list(options)
     if causes:
-        words = ", ".join(f"{cause.field}: {cause.message}" for cause in causes)
-        listed = f"[{words}]" if len(causes) > 1 else words
+        reason = ", ".join(f"{cause.field}: {cause.message}" for cause in causes)
+        listed = f"[{reason}]" if len(causes) > 1 else reason
         message = f'ListOptions.meta.k8s.io "" is invalid: {listed}'
         raise StatusError(422, "Invalid", message, causes).about("meta.k8s.io", "ListOptions")
     return options
@@ -74,8 +74,8 @@ def read_revision(text: str) -> int:
     """The resourceVersion of a list; empty means 0."""
     problem = find_revision_problem(text)
     if problem:
-        words = f'invalid resource version: resourceVersion: Invalid value: "{text}": {problem}'
-        raise StatusError(400, "BadRequest", words)
+        message = f'invalid resource version: resourceVersion: Invalid value: "{text}": {problem}'
+        raise StatusError(400, "BadRequest", message)
     return int(text or 0)
 
 
@@ -98,25 +98,25 @@ def find_revision_problem(text: str) -> str:
     return ""
 
 
-def _forbidden(field: str, words: str) -> Cause:
-    return Cause("FieldValueForbidden", f"Forbidden: {words}", field)
+def _forbidden(field: str, message: str) -> Cause:
+    return Cause("FieldValueForbidden", f"Forbidden: {message}", field)
 
 
 def _check_list(options: ListOptions) -> list[Cause]:
     causes = []
     if options.match:
         if not options.revision:
-            words = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-            causes.append(_forbidden("resourceVersionMatch", words))
+            message = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+            causes.append(_forbidden("resourceVersionMatch", message))
         if options.continuation:
-            words = "resourceVersionMatch is forbidden when continue is provided"
-            causes.append(_forbidden("resourceVersionMatch", words))
+            message = "resourceVersionMatch is forbidden when continue is provided"
+            causes.append(_forbidden("resourceVersionMatch", message))
         if options.match not in ("Exact", "NotOlderThan"):
-            words = f'Unsupported value: "{options.match}": supported values: "Exact", "NotOlderThan", ""'
-            causes.append(Cause("FieldValueNotSupported", words, "resourceVersionMatch"))
+            message = f'Unsupported value: "{options.match}": supported values: "Exact", "NotOlderThan", ""'
+            causes.append(Cause("FieldValueNotSupported", message, "resourceVersionMatch"))
         if options.match == "Exact" and options.revision == "0":
-            words = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-            causes.append(_forbidden("resourceVersionMatch", words))
+            message = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+            causes.append(_forbidden("resourceVersionMatch", message))
     if options.initial_events is not None:
         causes.append(_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     return causes
@@ -132,19 +132,19 @@ def _complete_watch(options: ListOptions) -> None:
 def _check_watch(options: ListOptions) -> list[Cause]:
     causes = []
     if options.initial_events is not None and options.match != "NotOlderThan":
-        words = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        causes.append(_forbidden("resourceVersionMatch", words))
+        message = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        causes.append(_forbidden("resourceVersionMatch", message))
     if not options.match:
         return causes
     if options.initial_events is None:
-        words = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        causes.append(_forbidden("resourceVersionMatch", words))
+        message = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        causes.append(_forbidden("resourceVersionMatch", message))
     if options.match != "NotOlderThan":
-        words = f'Unsupported value: "{options.match}": supported values: "NotOlderThan"'
-        causes.append(Cause("FieldValueNotSupported", words, "resourceVersionMatch"))
+        message = f'Unsupported value: "{options.match}": supported values: "NotOlderThan"'
+        causes.append(Cause("FieldValueNotSupported", message, "resourceVersionMatch"))
     if options.continuation:
-        words = "resourceVersionMatch is forbidden when continue is provided"
-        causes.append(_forbidden("resourceVersionMatch", words))
+        message = "resourceVersionMatch is forbidden when continue is provided"
+        causes.append(_forbidden("resourceVersionMatch", message))
     return causes
 
 

@@ -154,8 +154,8 @@ class RequestReader:
             self._refuse_head()
 
     def _refuse_head(self) -> None:
-        words = f"the request line and headers are too large: limit is {LARGEST_HEAD} bytes"
-        self._refuse(StatusError(431, "BadRequest", words))
+        message = f"the request line and headers are too large: limit is {LARGEST_HEAD} bytes"
+        self._refuse(StatusError(431, "BadRequest", message))
 
     def on_headers_complete(self) -> None:
         """Pass an upload on; of others, refuse a body that says it is too large, and have one sent that waits."""

@@ -33,7 +33,7 @@ _PATCHERS: Final[dict[str, Callable[[Tree, Any, Kind], Tree]]] = {
 }
 
 
-async def patch_object(desk: WriteContext, request: Request, route: Route, user: User) -> Response:
+async def patch_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Change an object as a patch says, or apply a part of one."""
     if not route.name:
         raise StatusError(400, "BadRequest", "name must be provided")
@@ -44,7 +44,7 @@ async def patch_object(desk: WriteContext, request: Request, route: Route, user:
         raise refuse_patch_type() if not resource.custom else refuse_media(", ".join(accepted))
     options = read_write_options(request, "PatchOptions")
     if media == APPLY_PATCH:
-        return await apply_object(desk, request, route, user, options)
+        return await apply_object(context, request, route, user, options)
     patch = read_json(request.body)
     mistakes = check_patch_text(request.body, patch, media == JSON_PATCH, options.validation)
     warnings = list(mistakes)
@@ -61,7 +61,7 @@ async def patch_object(desk: WriteContext, request: Request, route: Route, user:
         check_seen(stated.get("resourceVersion") or "", record, resource)
         return admitted
 
-    return await change_object(desk, request, route, user, options, change, warnings, retries=True)
+    return await change_object(context, request, route, user, options, change, warnings, retries=True)
 
 
 def _list_accepted(resource: Resource) -> list[str]:

@@ -68,8 +68,8 @@ def render_object(resource: Resource, form: Form, record: Record, request: Reque
 def _refuse_list_form(resource: Resource) -> StatusError:
     if resource.custom:
         return StatusError(500, "", "content is not a list")
-    words = "you requested PartialObjectMetadataList, but the requested object is not a list"
-    return StatusError(406, "NotAcceptable", words)
+    message = "you requested PartialObjectMetadataList, but the requested object is not a list"
+    return StatusError(406, "NotAcceptable", message)
 
 
 def list_objects(store: ObjectSource, request: Request, route: Route) -> Response:
@@ -174,8 +174,8 @@ def render_list(
         metadata["remainingItemCount"] = remaining
     if form.shape == "partial":
         if not form.of_list:
-            words = "you requested PartialObjectMetadata, but the requested object is a list"
-            raise StatusError(406, "NotAcceptable", words)
+            message = "you requested PartialObjectMetadata, but the requested object is a list"
+            raise StatusError(406, "NotAcceptable", message)
         return partial_list(values, metadata, form.version)
     if form.shape == "table":
         include = request.parameter("includeObject") or DEFAULT_INCLUDE

@@ -46,8 +46,8 @@ def check_produced(accept: str) -> None:
         return
     offers = (offer.partition(";")[0].strip() for offer in accept.split(","))
     if not any(offer in ("", "*/*", *_PRODUCED) for offer in offers):
-        words = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_PRODUCED)}"
-        raise RouteError(406, "NotAcceptable", words)
+        message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_PRODUCED)}"
+        raise RouteError(406, "NotAcceptable", message)
 
 
 def is_builtin_path(path: str) -> bool:

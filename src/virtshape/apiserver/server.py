@@ -15,8 +15,7 @@ from virtshape.api.cdi import UploadTokenRequest
 from virtshape.api.codec import encode
 from virtshape.api.status import StatusError
 from virtshape.api.tokenrequest import TokenRequest
-from virtshape.apiserver.audit import AuditLog
-from virtshape.apiserver.auditing import CLIENT_LEFT, Caller, build_audit_entry
+from virtshape.apiserver.audit import CLIENT_LEFT, AuditLog, Caller, build_audit_entry
 from virtshape.apiserver.auth.authentication import User, read_certificate
 from virtshape.apiserver.auth.authorization import Attributes, Decision
 from virtshape.apiserver.auth.impersonation import impersonate
@@ -74,8 +73,8 @@ class Server:
 
     def __init__(
         self,
-        desk: WriteContext,
-        judge: AuthContext,
+        context: WriteContext,
+        auth: AuthContext,
         *,
         publisher: Publisher,
         definitions: ObjectSource,
@@ -84,10 +83,10 @@ class Server:
         uploads: Uploads,
         audit: AuditLog,
     ) -> None:
-        self._desk = desk
+        self._context = context
         self._actions = actions
-        self._judge = judge
-        self._authorizer = judge.authorizer
+        self._auth = auth
+        self._authorizer = auth.authorizer
         self._publisher = publisher
         self._definitions = definitions
         self._issue_token = issue_token
@@ -107,10 +106,10 @@ class Server:
                 return self._publisher.answer(request, reveal=reveal) or build_not_found_response()
             if find_upload(request.path) is not None:
                 return self._uploads.answer(request)
-            asker = self._identify(request)
+            caller = self._identify(request)
         except StatusError as error:
             return build_error_response(error, request.headers.get("accept", ""))
-        return self.handle_as(request, asker)
+        return self.handle_as(request, caller)
 
     def authenticate(self, request: Request) -> None:
         """Raise StatusError if the head of a request does not say who sends it; large bodies are read for others."""
@@ -120,44 +119,44 @@ class Server:
         """Return True if the client may see why health checks fail: if it may get the checks below the endpoint."""
         endpoint = request.path[1:].partition("/")[0]
         try:
-            asker = self._identify(request)
-            self._authorizer.require(asker.user, Attributes(verb="get", path=f"/{endpoint}/reasons"))
+            caller = self._identify(request)
+            self._authorizer.require(caller.user, Attributes(verb="get", path=f"/{endpoint}/reasons"))
         except StatusError:
             return False
         return True
 
-    def handle_as(self, request: Request, asker: Caller) -> AnyResponse | Awaitable[AnyResponse]:
+    def handle_as(self, request: Request, caller: Caller) -> AnyResponse | Awaitable[AnyResponse]:
         """The same, for someone who is known already."""
         try:
             if request.path.startswith(ACTION_PREFIX):
-                return self._act(request, asker)
+                return self._act(request, caller)
             route = find_route(request)
             if route is None:
                 wanted = Attributes(verb=request.method.lower(), path=request.path)
-                self._authorizer.require(asker.user, wanted)
+                self._authorizer.require(caller.user, wanted)
                 return self._publisher.answer(request) or _refuse_path(request)
-            answer = self._answer(request, route, asker)
+            answer = self._answer(request, route, caller)
         except StatusError as error:
             return build_error_response(error, request.headers.get("accept", ""))
         deprecation = find_deprecation(route.kind)
         return answer if deprecation is None else _warn(answer, deprecation)
 
-    def _act(self, request: Request, asker: Caller) -> AnyResponse | Awaitable[AnyResponse]:
+    def _act(self, request: Request, caller: Caller) -> AnyResponse | Awaitable[AnyResponse]:
         """Carry out an action on a VM, or tell of the actions that there are."""
         route = find_action(request)
         if route is None:
-            self._authorizer.require(asker.user, Attributes(verb=request.method.lower(), path=request.path))
+            self._authorizer.require(caller.user, Attributes(verb=request.method.lower(), path=request.path))
             return find_info_response(request) or self._publisher.answer(request) or build_not_found_response()
         if route.verb is None:
             raise _not_supported(route.audited)
-        self._authorizer.require(asker.user, _attributes(request, route.audited))
+        self._authorizer.require(caller.user, _attributes(request, route.audited))
         if route.action in STREAMS:
-            return self._open(request, route, asker)
+            return self._open(request, route, caller)
         if route.verb == "get" or not route.action:
-            return self._ask(request, route, asker)
-        return self._write(request, route.audited, asker, lambda: self._actions.write(request, route))
+            return self._ask(request, route, caller)
+        return self._write(request, route.audited, caller, lambda: self._actions.write(request, route))
 
-    async def _open(self, request: Request, route: ActionRoute, asker: Caller) -> AnyResponse:
+    async def _open(self, request: Request, route: ActionRoute, caller: Caller) -> AnyResponse:
         """Open a stream, and put on record who did."""
         began = time.time()
         answer: Response | Upgrade
@@ -166,30 +165,30 @@ class Server:
         except StatusError as error:
             answer = build_error_response(error, request.headers.get("accept", ""))
         told = answer if isinstance(answer, Response) else answer.status
-        self._audit.record(build_audit_entry(request, route.audited, asker, told, began))
+        self._audit.record(build_audit_entry(request, route.audited, caller, told, began))
         return answer
 
-    async def _ask(self, request: Request, route: ActionRoute, asker: Caller) -> AnyResponse:
+    async def _ask(self, request: Request, route: ActionRoute, caller: Caller) -> AnyResponse:
         async def authorize(wanted: Attributes) -> Decision:
-            return self._authorizer.authorize(asker.user, wanted)
+            return self._authorizer.authorize(caller.user, wanted)
 
         try:
             return await self._actions.answer(request, route, authorize)
         except StatusError as error:
             return build_error_response(error, request.headers.get("accept", ""))
 
-    def _answer(self, request: Request, route: Route, asker: Caller) -> AnyResponse | Awaitable[AnyResponse]:
+    def _answer(self, request: Request, route: Route, caller: Caller) -> AnyResponse | Awaitable[AnyResponse]:
         if route.verb is None:
             raise _not_allowed(route)
         if route.verb in _WRITERS and not is_create_only(route.kind):
-            return self._write(request, route, asker, lambda: self._change(request, route, asker.user))
-        self._authorizer.require(asker.user, _attributes(request, route))
-        return self._read(request, route, asker.user)
+            return self._write(request, route, caller, lambda: self._change(request, route, caller.user))
+        self._authorizer.require(caller.user, _attributes(request, route))
+        return self._read(request, route, caller.user)
 
     def _identify(self, request: Request) -> Caller:
         headers = request.headers
         shown = headers.get("authorization") or _find_offered_token(request)
-        user = self._judge.authenticator.authenticate(shown, read_certificate(request.certificate))
+        user = self._auth.authenticator.authenticate(shown, read_certificate(request.certificate))
         personal = {name: text.split(LINE) for name, text in headers.items() if name.startswith(PERSONAL)}
         if not personal:
             return Caller(user)
@@ -199,7 +198,7 @@ class Server:
         _check_served(request, route)
         if is_create_only(route.kind):
             return self._review(request, route, user)
-        source = self._definitions if route.kind.kind == "CustomResourceDefinition" else self._desk.store
+        source = self._definitions if route.kind.kind == "CustomResourceDefinition" else self._context.store
         match route.verb:
             case "get":
                 return get_object(source, request, route)
@@ -208,15 +207,15 @@ class Server:
             case _:
                 return watch_objects(source, request, route)
 
-    async def _write(self, request: Request, route: Route, asker: Caller, make: Make) -> Response:
+    async def _write(self, request: Request, route: Route, caller: Caller, make: Make) -> Response:
         began = time.time()
         try:
             answer = await self._answer_write(request, make)
         except BaseException as error:
             code = CLIENT_LEFT if isinstance(error, asyncio.CancelledError) else 500
-            self._audit.record(build_audit_entry(request, route, asker, code, began))
+            self._audit.record(build_audit_entry(request, route, caller, code, began))
             raise
-        self._audit.record(build_audit_entry(request, route, asker, answer, began))
+        self._audit.record(build_audit_entry(request, route, caller, answer, began))
         return answer
 
     async def _answer_write(self, request: Request, make: Make) -> Response:
@@ -239,7 +238,7 @@ class Server:
         check_nesting(request.body)
         if route.subresource == "token":
             return self._answer_token_request(request, route)
-        return await _WRITERS[str(route.verb)](self._desk, request, route, user)
+        return await _WRITERS[str(route.verb)](self._context, request, route, user)
 
     def _answer_token_request(self, request: Request, route: Route) -> Response:
         form = choose_form(request.headers.get("accept", ""))
@@ -256,7 +255,7 @@ class Server:
         if isinstance(review, UploadTokenRequest):
             granted = self._uploads.answer_token_request(review, route.namespace, user)
             return build_response(request, form, encode(granted), 201)
-        answered = answer_review(review, user, self._judge, route.namespace)  # type: ignore[arg-type]  # a review
+        answered = answer_review(review, user, self._auth, route.namespace)  # type: ignore[arg-type]  # a review
         return build_response(request, form, encode(answered), 201)
 
 
@@ -341,5 +340,5 @@ def _not_allowed(route: Route) -> StatusError:
 
 
 def _not_supported(route: Route) -> StatusError:
-    words = f'{route.verb or ""} is not supported on resources of kind "{route.resource}"'
-    return StatusError(405, "MethodNotAllowed", words).about(route.kind.group, route.kind.plural)
+    message = f'{route.verb or ""} is not supported on resources of kind "{route.resource}"'
+    return StatusError(405, "MethodNotAllowed", message).about(route.kind.group, route.kind.plural)

@@ -13,7 +13,7 @@ from virtshape.apiserver.writing import WriteContext, change_object, check_seen,
 from virtshape.store.record import Record
 
 
-async def update_object(desk: WriteContext, request: Request, route: Route, user: User) -> Response:
+async def update_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
     """Replace an object, or its status."""
     if not route.name:
         raise StatusError(400, "BadRequest", "name must be provided")
@@ -27,7 +27,7 @@ async def update_object(desk: WriteContext, request: Request, route: Route, user
         _check_seen(sent, old, record, route)
         return body
 
-    return await change_object(desk, request, route, user, options, change, warnings, retries=stated in ("", "0"))
+    return await change_object(context, request, route, user, options, change, warnings, retries=stated in ("", "0"))
 
 
 def _check_seen(sent: Tree, old: Tree, record: Record, route: Route) -> None:
@@ -35,6 +35,6 @@ def _check_seen(sent: Tree, old: Tree, record: Record, route: Route) -> None:
     resource = resource_of(route.kind)
     uid, there = sent.get("uid"), metadata_of(old).get("uid")
     if uid and uid != there:
-        words = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {there}"
-        raise conflict(resource, route.name, words)
+        message = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {there}"
+        raise conflict(resource, route.name, message)
     check_seen(sent.get("resourceVersion") or "", record, resource)

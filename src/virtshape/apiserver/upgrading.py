@@ -44,24 +44,24 @@ def answer_handshake(request: Request) -> tuple[tuple[str, str], ...]:
 
 async def carry(socket: WebSocket, guest: Duplex) -> None:
     """Carry bytes between a client and a guest until either goes; then let go of both, and tell the client why."""
-    code, words, seconds = NORMAL, "", CLOSING_SECONDS
+    code, message, seconds = NORMAL, "", CLOSING_SECONDS
     beating = asyncio.create_task(_keep_alive(socket), name="keeping a stream alive")
     beating.add_done_callback(log_failure)
     try:
         await _relay_and_deliver(socket, guest)
     except HangUp as end:
-        code, words = end.code, end.words
+        code, message = end.code, end.words
     except OSError as error:
-        code, words = FAILED, f"the connection to the guest broke off: {error.strerror or error}"
+        code, message = FAILED, f"the connection to the guest broke off: {error.strerror or error}"
     except asyncio.CancelledError:
-        code, words, seconds = GOING_AWAY, "the server is stopping", FAREWELL_SECONDS
+        code, message, seconds = GOING_AWAY, "the server is stopping", FAREWELL_SECONDS
         raise
     except Exception:  # noqa: BLE001 - the client is to be told, and nobody else would
         _log.exception("a stream failed")
-        code, words = FAILED, "the server's log says what failed"
+        code, message = FAILED, "the server's log says what failed"
     finally:
         beating.cancel()
-        await asyncio.gather(guest.close(), socket.close(code, words, seconds), return_exceptions=True)
+        await asyncio.gather(guest.close(), socket.close(code, message, seconds), return_exceptions=True)
 
 
 async def _relay_and_deliver(socket: WebSocket, guest: Duplex) -> None:

@@ -75,7 +75,7 @@ class Watch:
         """The chunks to send, until the client's time is up. Nothing is held before the first is asked for."""
         subscription: Subscription | None = None
         try:
-            lines = self._tell_present() if self._options.initial_events else []
+            lines = self._list_present() if self._options.initial_events else []
             since = self._sent_revision
             while subscription is None:
                 if lines:
@@ -86,7 +86,7 @@ class Watch:
                     _, subscription = self._store.watch(self._resource.name, self._namespace, self._store.newest)
                 else:
                     since = missed[-1].revision
-                lines = self._tell_all(missed)
+                lines = self._render_events(missed)
             if lines:
                 yield b"".join(lines)
             async for chunk in self._follow(subscription):
@@ -101,7 +101,7 @@ class Watch:
             if subscription is not None:
                 subscription.close()
 
-    def _tell_present(self) -> list[bytes]:
+    def _list_present(self) -> list[bytes]:
         """What there is at the beginning."""
         check_reached(self._store, self._since)
         page = self._store.list(self._resource.name, self._namespace)
@@ -127,7 +127,7 @@ class Watch:
                 yield self._error(StatusError(410, "Expired", "the watch fell too far behind: list and watch again"))
                 return
             for part in _divide(events):
-                if lines := self._tell_all(part):
+                if lines := self._render_events(part):
                     yield b"".join(lines)
             if loop.time() >= bookmark_at:
                 if bookmark := self._bookmark_if_moved():
@@ -144,18 +144,18 @@ class Watch:
         revision = self._store.revision
         return [self._bookmark(revision)] if self._options.bookmarks and revision > self._sent_revision else []
 
-    def _tell_all(self, events: Sequence[Event]) -> list[bytes]:
+    def _render_events(self, events: Sequence[Event]) -> list[bytes]:
         """What this watch says of changes: a line each, or nothing."""
         lines = []
         for event in events:
             if self._selection.may_match(event.key):
-                line = self._judge(event) if self._selection.looks_inside else self._shared_line(event)
+                line = self._select_event(event) if self._selection.looks_inside else self._shared_line(event)
                 if line is not None:
                     lines.append(line)
                     self._sent_revision = event.revision
         return lines
 
-    def _judge(self, event: Event) -> bytes | None:
+    def _select_event(self, event: Event) -> bytes | None:
         """The line about a change to an object that may have begun or ceased to match."""
         was = self._previous(event)
         did_match = was is not None and self._selection.matches(was)

@@ -39,8 +39,8 @@ def read_write_options(request: Request, kind: str) -> WriteOptions:
     validation = request.parameter("fieldValidation") or "Warn"
     causes = [*_check_dry_run(request), *_check_manager(manager)]
     if validation not in _VALIDATIONS:
-        words = f'Unsupported value: "{validation}": supported values: "", "Ignore", "Strict", "Warn"'
-        causes.append(Cause("FieldValueNotSupported", words, "fieldValidation"))
+        message = f'Unsupported value: "{validation}": supported values: "", "Ignore", "Strict", "Warn"'
+        causes.append(Cause("FieldValueNotSupported", message, "fieldValidation"))
     if kind == "PatchOptions":
         causes += _check_patch(request, manager)
     if causes:

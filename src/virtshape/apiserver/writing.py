@@ -69,7 +69,7 @@ def authorship_of(route: Route, options: WriteOptions) -> Authorship:
 
 
 async def store_new(
-    desk: WriteContext, route: Route, user: User, new: Tree, options: WriteOptions, claim: Claim
+    context: WriteContext, route: Route, user: User, new: Tree, options: WriteOptions, claim: Claim
 ) -> tuple[Record | None, list[str]]:
     """Check and store a new object; no record if there is one of its name already. Warnings beside it."""
     resource = resource_of(route.kind)
@@ -81,11 +81,11 @@ async def store_new(
     if causes:
         raise refuse_object(route.kind, name, causes)
     key = resource.key(route.namespace, name)
-    if options.dry_run and desk.store.get(key) is not None:
+    if options.dry_run and context.store.get(key) is not None:
         return None, []
     warnings += find_finalizer_warnings(new["metadata"], {}, route.kind)
     sent = new
-    admitted, more = await desk.admission.admit("CREATE", route, user, new, None, dry_run=options.dry_run)
+    admitted, more = await context.admission.admit("CREATE", route, user, new, None, dry_run=options.dry_run)
     new = admitted if admitted is not None else new
     new = _with_managed_fields(new, claim(sent if resource.custom else new))
     stored = {**prepare_for_create(route.kind, new), "apiVersion": resource.stored.api_version}
@@ -93,7 +93,7 @@ async def store_new(
     if options.dry_run:
         return Record(key, 0, encode_tree(stored)), warnings + more
     try:
-        event = await desk.store.write(write)
+        event = await context.store.write(write)
     except StaleError:
         return None, []
     return Record(key, event.revision, event.value), warnings + more
@@ -104,7 +104,7 @@ def _with_managed_fields(tree: Tree, entries: list[Tree]) -> Tree:
 
 
 async def change_object(
-    desk: WriteContext,
+    context: WriteContext,
     request: Request,
     route: Route,
     user: User,
@@ -120,11 +120,11 @@ async def change_object(
     resource = resource_of(route.kind)
     key = resource.key(route.namespace, route.name)
     for _ in range(MOST_TRIES):
-        record = desk.store.get(key)
+        record = context.store.get(key)
         if record is None:
             raise not_found(resource, route.name)
         try:
-            written, more = await _try_change(desk, route, user, options, change, record, applying=applying)
+            written, more = await _try_change(context, route, user, options, change, record, applying=applying)
         except StaleError:
             if not retries:
                 break
@@ -137,7 +137,7 @@ async def change_object(
 
 
 async def _try_change(
-    desk: WriteContext,
+    context: WriteContext,
     route: Route,
     user: User,
     options: WriteOptions,
@@ -160,7 +160,7 @@ async def _try_change(
             raise refuse_object(route.kind, route.name, causes)
         warnings += find_finalizer_warnings(new["metadata"], old["metadata"], route.kind)
     sent = new
-    admitted, more = await desk.admission.admit("UPDATE", route, user, new, old, dry_run=options.dry_run)
+    admitted, more = await context.admission.admit("UPDATE", route, user, new, old, dry_run=options.dry_run)
     if admitted is not None and admitted is not sent:
         new = count_generation(resource, old, admitted, route.subresource)
     stated = metadata_of(wanted).get("managedFields")
@@ -173,11 +173,11 @@ async def _try_change(
     keep_times(old, new)
     if new == old:
         return record, warnings + more
-    return await _store_changed(desk, resource, record, old, new, dry_run=options.dry_run), warnings + more
+    return await _store_changed(context, resource, record, old, new, dry_run=options.dry_run), warnings + more
 
 
 async def _store_changed(
-    desk: WriteContext, resource: Resource, record: Record, old: Tree, new: Tree, *, dry_run: bool
+    context: WriteContext, resource: Resource, record: Record, old: Tree, new: Tree, *, dry_run: bool
 ) -> Record:
     version = {"apiVersion": resource.stored.api_version}
     finished = is_finished(new, resource.kind)
@@ -187,7 +187,7 @@ async def _store_changed(
     largest = max(LARGEST_OBJECT, len(record.value))
     write = make_write(record.key, record.revision, told, removes=finished, largest=largest)
     if not dry_run:
-        event = await desk.store.write(write)
+        event = await context.store.write(write)
         if not finished:
             return Record(record.key, event.revision, event.value)
     return Record(record.key, record.revision, encode_tree({**new, **version}))
@@ -207,8 +207,8 @@ def check_seen(stated: str, record: Record, resource: Resource) -> None:
         raise refuse_invalid(kind.group, kind.plural, record.key.name, [cause])
 
 
-def conflict(resource: Resource, name: str, words: str = "") -> StatusError:
+def conflict(resource: Resource, name: str, reason: str = "") -> StatusError:
     """Somebody else has changed the object since, or made another of the same name."""
-    words = words or "the object has been modified; please apply your changes to the latest version and try again"
-    message = f'Operation cannot be fulfilled on {resource.name} "{name}": {words}'
+    reason = reason or "the object has been modified; please apply your changes to the latest version and try again"
+    message = f'Operation cannot be fulfilled on {resource.name} "{name}": {reason}'
     return StatusError(409, "Conflict", message).about(resource.kind.group, resource.kind.plural, name)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Final
 
-from virtshape.apiserver.auditing import Caller
+from virtshape.apiserver.audit import Caller
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, MASTERS, User
 from virtshape.apiserver.http import AnyResponse
 from virtshape.apiserver.message import Request, Response, Stream

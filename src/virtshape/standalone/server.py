@@ -216,7 +216,7 @@ def _build_server(
     supervisor: Supervisor,
 ) -> Server:
     signer = TokenSigner(directory.pki.ensure_signing_key())
-    authenticator = Authenticator(directory.register, signer, access.find_uid)
+    authenticator = Authenticator(directory.registry, signer, access.find_uid)
     access.authenticator = authenticator
     world = StoreContext(store, lambda path: explain_host_disk(path, settings.directory))
     chain = Chain(

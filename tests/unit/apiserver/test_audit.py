@@ -1,13 +1,21 @@
 import json
 import os
 import stat
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from virtshape.apiserver.audit import AuditEntry, AuditLog, shorten
+from virtshape.api.codec import encode
+from virtshape.api.kinds import find_kind
+from virtshape.api.status import StatusError
+from virtshape.apiserver.audit import CLIENT_LEFT, AuditEntry, AuditLog, Caller, build_audit_entry, shorten
+from virtshape.apiserver.auth.authentication import User
+from virtshape.apiserver.message import Request, Response
+from virtshape.apiserver.route import Route, Verb
 
 
 def build_entry(name: str = "vm1", **rest: Any) -> AuditEntry:
@@ -29,7 +37,7 @@ def read_names(path: Path) -> list[str]:
     return [json.loads(line)["name"] for line in path.read_text().splitlines()]
 
 
-def test_a_write_is_one_line(tmp_path: Path) -> None:
+def test_entry_is_one_json_line(tmp_path: Path) -> None:
     path = tmp_path / "logs" / "audit.log"
     with AuditLog(path) as log:
         log.record(build_entry(groups=("dev",), source_ip="192.0.2.1", user_agent='kubectl/"1"\nx'))
@@ -50,7 +58,7 @@ def test_a_write_is_one_line(tmp_path: Path) -> None:
     }
 
 
-def test_the_log_is_its_owners_alone(tmp_path: Path) -> None:
+def test_files_are_readable_by_the_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     path.touch(mode=0o644)
     with AuditLog(path, largest=1) as log:
@@ -60,14 +68,14 @@ def test_the_log_is_its_owners_alone(tmp_path: Path) -> None:
     assert modes == {"audit.log": 0o600, "audit.log.1": 0o600}
 
 
-def test_a_log_goes_on_where_it_ended(tmp_path: Path) -> None:
+def test_existing_log_is_appended_to(tmp_path: Path) -> None:
     for name in ("a", "b"):
         with AuditLog(tmp_path / "audit.log") as log:
             log.record(build_entry(name))
     assert read_names(tmp_path / "audit.log") == ["a", "b"]
 
 
-def test_a_log_that_has_grown_is_put_aside_and_the_oldest_go(tmp_path: Path) -> None:
+def test_large_log_is_rotated_and_oldest_file_removed(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     with AuditLog(path, largest=2 * 200, kept=2) as log:
         for name in "abcdefg":
@@ -79,7 +87,7 @@ def test_a_log_that_has_grown_is_put_aside_and_the_oldest_go(tmp_path: Path) -> 
     }
 
 
-def test_a_log_that_cannot_be_written_is_reported_once_and_stops_nothing(
+def test_write_failure_is_logged_once_and_not_raised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> int:
@@ -92,10 +100,67 @@ def test_a_log_that_cannot_be_written_is_reported_once_and_stops_nothing(
             log.record(build_entry("b"))
         log.record(build_entry("c"))
     assert read_names(tmp_path / "audit.log") == ["c"]
-    assert [record.message.partition(str(tmp_path))[0] for record in caplog.records] == ["cannot write ", ""]
-    assert "2 lines were lost" in caplog.text
+    assert [record.message.partition(str(tmp_path))[0] for record in caplog.records] == [
+        "audit log: cannot write ",
+        "audit log: writing to ",
+    ]
+    assert "2 entries were lost" in caplog.text
 
 
 @pytest.mark.parametrize(("text", "length"), [("x" * 512, 512), ("x" * 9999, 512), ("", 0)])
-def test_what_clients_send_is_cut(text: str, length: int) -> None:
+def test_client_text_is_truncated(text: str, length: int) -> None:
     assert len(shorten(text)) == length
+
+
+BOB = Caller(User("bob", ("dev",)))
+CREATED = Response(201, b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"made-x7k2p"}}')
+REFUSED = Response(409, encode(StatusError(409, "AlreadyExists", "no").about("", "configmaps", "taken").status))
+
+
+def describe_entry(
+    response: Response | int = CREATED, *, caller: Caller = BOB, verb: Verb = "create", name: str = "", query: str = ""
+) -> dict[str, Any]:
+    kind = find_kind("v1", "ConfigMap")
+    assert kind is not None
+    request = Request("POST", f"/x?{query}", {"user-agent": "kubectl/v1"}, peer="127.0.0.1")
+    line = build_audit_entry(request, Route(verb, kind, "prod", name, ""), caller, response, time.time() - 0.5)
+    tree: dict[str, Any] = msgspec.to_builtins(line)
+    return tree
+
+
+def test_entry_contains_user_object_and_result() -> None:
+    line = describe_entry(name="a", verb="patch", response=Response(200, b"{}"))
+    assert line.pop("time").endswith("Z")
+    assert 500 <= line.pop("latencyMs") < 5000
+    assert line == {
+        "user": "bob",
+        "groups": ("dev",),
+        "verb": "patch",
+        "resource": "configmaps",
+        "namespace": "prod",
+        "name": "a",
+        "code": 200,
+        "sourceIp": "127.0.0.1",
+        "userAgent": "kubectl/v1",
+    }
+
+
+LINES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "generated name": ({}, {"name": "made-x7k2p", "code": 201}),
+    "error response": ({"response": REFUSED}, {"name": "taken", "code": 409, "reason": "AlreadyExists"}),
+    "client disconnected": ({"response": CLIENT_LEFT, "name": "a"}, {"name": "a", "code": 499}),
+    "dry run": ({"query": "dryRun=All"}, {"dryRun": True}),
+    "impersonation": (
+        {"caller": Caller(BOB.user, "admin")},
+        {"user": "bob", "impersonatedBy": "admin"},
+    ),
+    "compressed response": ({"response": Response(200, b"\x1f\x8b\x08")}, {"code": 200}),
+    "YAML response": ({"response": Response(201, b"kind: X", "application/yaml")}, {"code": 201}),
+    "long name": ({"name": "x" * 9000}, {"name": "x" * 511 + "…"}),
+}
+
+
+@pytest.mark.parametrize(("write", "facts"), LINES.values(), ids=LINES.keys())
+def test_entry_fields(write: dict[str, Any], facts: dict[str, Any]) -> None:
+    line = describe_entry(**write)
+    assert {key: line.get(key) for key in facts} == facts

@@ -54,11 +54,11 @@ class ClaimAdmission:
         name = (claim.get("spec") or {}).get("storageClassName") or ""
         record = self._store.get(Key(_CLASSES, "", name))
         if record is None or not read_tree(record.value).get("allowVolumeExpansion"):
-            words = (
+            message = (
                 "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "
                 "support resize"
             )
-            raise refuse("", "persistentvolumeclaims", route.name, words)
+            raise refuse("", "persistentvolumeclaims", route.name, message)
 
 
 def check_claim(new: Tree, old: Tree) -> list[Cause]:

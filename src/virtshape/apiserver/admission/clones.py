@@ -31,8 +31,8 @@ class CloneAdmission:
         for namespace in copying.namespaces:
             wanted = make_attributes(namespace)
             if not any(self._authorizer.authorize(user, wanted).allowed for user in users):
-                words = explain_forbidden_copy([user.name for user in users], namespace)
-                raise refuse(route.kind.group, route.kind.plural, route.name, words)
+                message = explain_forbidden_copy([user.name for user in users], namespace)
+                raise refuse(route.kind.group, route.kind.plural, route.name, message)
         return new, []
 
 

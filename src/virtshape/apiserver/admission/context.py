@@ -33,8 +33,8 @@ class StoreContext(World):
         self._store = store
         self._explain_host_disk = explain_host_disk
         self._decoded: dict[Key, tuple[int, Model]] = {}
-        self._mentions = UsageIndex(store)
-        store.observe(self._mentions.observe)
+        self._usage = UsageIndex(store)
+        store.observe(self._usage.observe)
 
     def find(self, reference: Reference) -> Model | None:
         """The object at a reference; it is shared, and not to be changed."""
@@ -77,7 +77,7 @@ class StoreContext(World):
 
     def count_machines(self, reference: Reference) -> int:
         """How many VMs name this instance type, flavor or preference."""
-        return self._mentions.count(reference)
+        return self._usage.count(reference)
 
     def _decode(self, record: Record, struct: type[Model]) -> Model:
         known = self._decoded.get(record.key)

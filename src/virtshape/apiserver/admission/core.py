@@ -55,8 +55,8 @@ class BasicAdmission:
                 raise refuse_object(route.kind, completed["metadata"]["name"], causes)
             return completed, []
         if route.kind.kind == "Namespace" and route.name in _PERMANENT:
-            words = f'namespaces "{route.name}" is forbidden: this namespace may not be deleted'
-            raise StatusError(403, "Forbidden", words).about("", "namespaces", route.name)
+            message = f'namespaces "{route.name}" is forbidden: this namespace may not be deleted'
+            raise StatusError(403, "Forbidden", message).about("", "namespaces", route.name)
         return new, []
 
     def _check_namespace(self, route: Route, new: Tree) -> None:
@@ -66,11 +66,11 @@ class BasicAdmission:
             raise error.about("", "namespaces", route.namespace)
         if b'"deletionTimestamp"' in record.value and metadata_of(read_tree(record.value)).get("deletionTimestamp"):
             name = new["metadata"]["name"]
-            words = f"unable to create new content in namespace {route.namespace} because it is being terminated"
+            reason = f"unable to create new content in namespace {route.namespace} because it is being terminated"
             cause = Cause(
                 "NamespaceTerminating", f"namespace {route.namespace} is being terminated", "metadata.namespace"
             )
-            message = f'{route.resource} "{name}" is forbidden: {words}'
+            message = f'{route.resource} "{name}" is forbidden: {reason}'
             raise StatusError(403, "Forbidden", message, [cause]).about(route.kind.group, route.kind.plural, name)
 
 
@@ -84,8 +84,8 @@ def check_unchanged(kind: Kind, new: Tree, old: Tree) -> list[Cause]:
             return [invalid_value("type", new.get("type"), "field is immutable")]
         case "", "ConfigMap" | "Secret" if old.get("immutable"):
             fields = ("immutable", "data", "binaryData")
-            words = "field is immutable when `immutable` is set"
-            return [forbidden_value(field, words) for field in fields if new.get(field) != old.get(field)]
+            message = "field is immutable when `immutable` is set"
+            return [forbidden_value(field, message) for field in fields if new.get(field) != old.get(field)]
         case _:
             return []
 

@@ -57,7 +57,7 @@ class Authenticator:
 
     def __init__(
         self,
-        register: UserRegistry,
+        registry: UserRegistry,
         signer: TokenSigner,
         find_uid: FindUid,
         *,
@@ -65,7 +65,7 @@ class Authenticator:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.audiences = tuple(audiences)
-        self._register = register
+        self._registry = registry
         self._signer = signer
         self._find_uid = find_uid
         self._clock = clock
@@ -83,7 +83,7 @@ class Authenticator:
     def review_token(self, token: str, audiences: Sequence[str] = ()) -> TokenIdentity:
         """Whose a token is and which of the audiences it is meant for; TokenError if it is good for none of them."""
         wanted = tuple(audiences) or self.audiences
-        entry = self._register.find_token(token)
+        entry = self._registry.find_token(token)
         if entry is not None:
             identity = TokenIdentity(_registered_user(entry), self.audiences, entry.expires)
         elif is_web_token(token):
@@ -119,7 +119,7 @@ class Authenticator:
 
     def _accept_certificate(self, certificate: ClientCertificate) -> User:
         # A connection may outlive the certificate that it began with.
-        if certificate.expires <= self._clock() or self._register.is_revoked(certificate.serial):
+        if certificate.expires <= self._clock() or self._registry.is_revoked(certificate.serial):
             raise unauthorized()
         return self._remember(_identity(certificate), certificate.user, certificate.expires)
 

@@ -78,8 +78,8 @@ def read_review(body: bytes, struct: type[T], api_version: str) -> T:
     tree.pop("status", None)
     stated = tree.get("apiVersion") or api_version, tree.get("kind") or struct.__name__
     if stated != (api_version, struct.__name__):
-        words = f'{stated[1]} in version "{stated[0]}" cannot be handled as a {struct.__name__}'
-        raise StatusError(400, "BadRequest", words)
+        message = f'{stated[1]} in version "{stated[0]}" cannot be handled as a {struct.__name__}'
+        raise StatusError(400, "BadRequest", message)
     if tree.get("spec") is None and api_version in _QUESTIONS:
         tree["spec"] = {}
     try:
@@ -90,26 +90,26 @@ def read_review(body: bytes, struct: type[T], api_version: str) -> T:
         raise
 
 
-def answer_review(review: Review, user: User, judge: AuthContext, namespace: str = "") -> Review:
+def answer_review(review: Review, user: User, auth: AuthContext, namespace: str = "") -> Review:
     """The question, with its answer and metadata; the namespace is that of the path it was asked under."""
     metadata = replace(review.metadata or ObjectMeta(), namespace=namespace or None)
     if isinstance(review, SelfSubjectReview):
         metadata = ObjectMeta(creation_timestamp=now())
-    return replace(_answer(review, user, judge, namespace), metadata=metadata)
+    return replace(_answer(review, user, auth, namespace), metadata=metadata)
 
 
-def _answer(review: Review, user: User, judge: AuthContext, namespace: str) -> Review:
+def _answer(review: Review, user: User, auth: AuthContext, namespace: str) -> Review:
     match review:
         case SelfSubjectAccessReview():
-            return answer_self_access(review, user, judge.authorizer)
+            return answer_self_access(review, user, auth.authorizer)
         case SubjectAccessReview():
-            return answer_access(review, judge.authorizer)
+            return answer_access(review, auth.authorizer)
         case LocalSubjectAccessReview():
-            return answer_local_access(review, namespace, judge.authorizer)
+            return answer_local_access(review, namespace, auth.authorizer)
         case SelfSubjectRulesReview():
-            return answer_rules(review, user, judge.authorizer)
+            return answer_rules(review, user, auth.authorizer)
         case TokenReview():
-            return answer_token(review, judge.authenticator)
+            return answer_token(review, auth.authenticator)
         case SelfSubjectReview():
             return answer_self(review, user)
 
@@ -218,11 +218,11 @@ def _attributes(resource: ResourceAttributes | None, path: NonResourceAttributes
 
 def _check_question(resource: ResourceAttributes | None, path: NonResourceAttributes | None) -> list[Cause]:
     if resource is not None and path is not None:
-        words = "cannot be specified in combination with resourceAttributes"
-        return [invalid_value("spec.nonResourceAttributes", None, words)]
+        message = "cannot be specified in combination with resourceAttributes"
+        return [invalid_value("spec.nonResourceAttributes", None, message)]
     if resource is None and path is None:
-        words = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        return [invalid_value("spec.resourceAttributes", None, words)]
+        message = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        return [invalid_value("spec.resourceAttributes", None, message)]
     return []
 
 

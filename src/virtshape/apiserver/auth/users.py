@@ -57,7 +57,7 @@ class Directory:
     def __init__(self, path: Path, *, certificate_lifetime: timedelta = CERTIFICATE_LIFETIME) -> None:
         self.kubeconfig = path / "kubeconfig"
         self.pki = Pki(path / "pki", lifetime=certificate_lifetime)
-        self.register = UserRegistry(path / "pki" / "users.json")
+        self.registry = UserRegistry(path / "pki" / "users.json")
 
     def server(self, url: str) -> Server:
         """The server at this address, as kubeconfigs name it."""
@@ -66,14 +66,14 @@ class Directory:
 
 def ensure_admin(directory: Directory, url: str) -> Path:
     """Write the admin's kubeconfig for this address; its token stays the same for as long as the file is there."""
-    path, register = directory.kubeconfig, directory.register
+    path, registry = directory.kubeconfig, directory.registry
     token = find_token(path.read_text()) if path.exists() else None
-    known = register.find_token(token) if token else None
+    known = registry.find_token(token) if token else None
     if token is None or known is None or known.name != ADMIN:
-        register.remove(ADMIN)
+        registry.remove(ADMIN)
         token = _make_token()
         entry = RegistryEntry(name=ADMIN, kind="token", id=digest_token(token), groups=(MASTERS,), issued=time.time())
-        register.add(entry)
+        registry.add(entry)
     text = render_kubeconfig(directory.server(url), ADMIN, token)
     if not path.exists() or path.read_text() != text:
         write_kubeconfig(path, text)
@@ -111,20 +111,20 @@ def create_user(
         role=role,
         namespace=namespace,
     )
-    directory.register.add(entry)
+    directory.registry.add(entry)
     text = render_kubeconfig(directory.server(url), name, shown, namespace=namespace or DEFAULT_NAMESPACE)
     return NewUser(text, [_build_binding(entry)] if role else [])
 
 
 def list_users(directory: Directory) -> list[RegistryEntry]:
     """All that users were given and still get in with, by name."""
-    return sorted(directory.register.entries(), key=lambda entry: (entry.name, entry.issued))
+    return sorted(directory.registry.entries(), key=lambda entry: (entry.name, entry.issued))
 
 
 def remove_user(directory: Directory, name: str) -> list[BindingName]:
     """Take back all that a user was given; the bindings that are now of no use."""
     _check_name(name)
-    removed = directory.register.remove(name)
+    removed = directory.registry.remove(name)
     if not removed:
         raise StatusError(404, "NotFound", f'users "{name}" not found')
     return list(dict.fromkeys(_name_binding(entry) for entry in removed if entry.role))

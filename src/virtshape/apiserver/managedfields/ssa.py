@@ -173,12 +173,12 @@ def _conflict_error(conflicts: list[_Conflict]) -> StatusError:
 
 
 def _describe_manager(entry: Entry) -> str:
-    words = json.dumps(entry["manager"], ensure_ascii=False)
+    message = json.dumps(entry["manager"], ensure_ascii=False)
     if entry.get("subresource"):
-        words += f" with subresource {json.dumps(entry['subresource'])}"
+        message += f" with subresource {json.dumps(entry['subresource'])}"
     if entry["operation"] == "Update":
-        words += f" using {entry['apiVersion']}"
-    return words
+        message += f" using {entry['apiVersion']}"
+    return message
 
 
 def _fields(entry: Entry) -> FieldSet:

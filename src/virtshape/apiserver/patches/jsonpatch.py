@@ -63,8 +63,8 @@ def _read_list(operations: object) -> list[dict[str, Any]]:
     if not isinstance(operations, list):
         raise refuse_patch(operations, "a list of operations")
     if len(operations) > MOST_OPERATIONS:
-        words = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}"
-        raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {words}")
+        message = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}"
+        raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
     for operation in operations:
         if not isinstance(operation, dict):
             raise refuse_patch(operation, "an operation")

@@ -145,8 +145,8 @@ def _check_order(change: Any, order: list[Any], strategy: Strategy) -> None:
     wanted = iter([_identify(item, strategy.key) for item in order])
     given = [_identify(item, strategy.key) for item in change if not _is_special(item)]
     if not all(identity in wanted for identity in given):
-        words = f"{show_value(given)} doesn't match $setElementOrder list: {show_value(order)}"
-        raise _refuse(f"The order in patch list: {words}")
+        message = f"{show_value(given)} doesn't match $setElementOrder list: {show_value(order)}"
+        raise _refuse(f"The order in patch list: {message}")
 
 
 def _sort(items: list[Any], old: Any, order: list[Any], strategy: Strategy) -> list[Any]:
@@ -200,9 +200,9 @@ def _is_directive(name: str) -> bool:
     return name in (_PATCH, _RETAIN) or name.startswith((_DELETE_PREFIX, _ORDER_PREFIX))
 
 
-def _refuse(words: str) -> StatusError:
+def _refuse(message: str) -> StatusError:
     """Kubernetes calls a patch that makes no sense a mistake of its own."""
-    return StatusError(500, "", words)
+    return StatusError(500, "", message)
 
 
 @cache

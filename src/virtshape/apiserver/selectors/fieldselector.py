@@ -36,16 +36,16 @@ def parse_field_selector(text: str, kind: Kind) -> tuple[Term, ...]:
     """The terms of a selector; 400 if it is none, or asks for a field that objects of the kind are not found by."""
     readers = _list_readers(kind)
     terms = []
-    for words in _TERM.findall(text):
-        if not words:
+    for message in _TERM.findall(text):
+        if not message:
             continue
-        operator = _OPERATOR.search(words)
+        operator = _OPERATOR.search(message)
         if operator is None:
-            raise _refuse(f"invalid selector: '{text}'; can't understand '{words}'")
-        field = _ALIASES.get(words[: operator.start()], words[: operator.start()])
+            raise _refuse(f"invalid selector: '{text}'; can't understand '{message}'")
+        field = _ALIASES.get(message[: operator.start()], message[: operator.start()])
         if field not in readers:
             raise _refuse(_word_unsupported(field, kind))
-        terms.append(Term(field, operator[0] != "!=", _unescape(words[operator.end() :])))
+        terms.append(Term(field, operator[0] != "!=", _unescape(message[operator.end() :])))
     return tuple(terms)
 
 
@@ -61,8 +61,8 @@ def compile_field_selector(text: str, kind: Kind) -> ObjectPredicate:
     return compile_terms(parse_field_selector(text, kind), kind)
 
 
-def _refuse(words: str) -> StatusError:
-    return StatusError(400, "BadRequest", words)
+def _refuse(message: str) -> StatusError:
+    return StatusError(400, "BadRequest", message)
 
 
 def _word_unsupported(field: str, kind: Kind) -> str:

@@ -109,15 +109,15 @@ def _check(requirement: Requirement) -> None:
     if operator in ("exists", "!") and values:
         _refuse(f"values: Invalid value: {show_value(listed)}: values set must be empty for exists and does not exist")
     if operator in ("gt", "lt") and _read_integer(listed[0]) is None:
-        words = "for 'Gt', 'Lt' operators, the value must be an integer"
-        _refuse(f"values[0]: Invalid value: {show_value(listed[0])}: {words}")
+        message = "for 'Gt', 'Lt' operators, the value must be an integer"
+        _refuse(f"values[0]: Invalid value: {show_value(listed[0])}: {message}")
     for index, value in enumerate(listed):
         if problems := check_label_value(value):
             _refuse(f"values[{index}][{key}]: Invalid value: {show_value(value)}: {'; '.join(problems)}")
 
 
-def _refuse(words: str) -> NoReturn:
-    raise StatusError(400, "BadRequest", f"unable to parse requirement: {words}")
+def _refuse(message: str) -> NoReturn:
+    raise StatusError(400, "BadRequest", f"unable to parse requirement: {message}")
 
 
 class _Parser:
@@ -152,8 +152,8 @@ class _Parser:
         self._at += 1
         return token
 
-    def _complain(self, words: str) -> NoReturn:
-        raise StatusError(400, "BadRequest", words)
+    def _complain(self, message: str) -> NoReturn:
+        raise StatusError(400, "BadRequest", message)
 
     def _read_requirement(self) -> Requirement:
         negated = self._next == "!"

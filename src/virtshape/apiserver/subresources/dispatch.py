@@ -32,7 +32,7 @@ from virtshape.apiserver.subresources.running import (
     start,
     stop,
 )
-from virtshape.apiserver.subresources.streams import CONSOLE_LOG, QUESTIONS, STREAMS, GuestConnections
+from virtshape.apiserver.subresources.streams import AGENT_QUERIES, CONSOLE_LOG, STREAMS, GuestConnections
 from virtshape.resolve.reference import Reference
 
 _SNIFFED: Final = (*NO_CACHE, ("x-content-type-options", "nosniff"))
@@ -46,15 +46,15 @@ _RUNNING: Final[dict[str, Any]] = {
 class Actions:
     """Carries out actions on what is kept on a shelf."""
 
-    def __init__(self, shelf: ObjectStore, door: GuestStreams | None = None) -> None:
-        self._shelf = shelf
-        self._visits = GuestConnections(door)
+    def __init__(self, objects: ObjectStore, streams: GuestStreams | None = None) -> None:
+        self._objects = objects
+        self._connections = GuestConnections(streams)
 
     async def answer(self, request: Request, route: ActionRoute, authorize: Authorize) -> Response | Upgrade:
         """Carry out any action, for a caller whose further rights `authorize` knows; StatusError if it cannot be."""
         if route.action in STREAMS:
             return await self.open(request, route)
-        if route.action in QUESTIONS or route.action == CONSOLE_LOG:
+        if route.action in AGENT_QUERIES or route.action == CONSOLE_LOG:
             return await self.ask(route)
         if route.verb == "get" or not route.action:
             return await self.read(request, route, authorize)
@@ -70,21 +70,21 @@ class Actions:
                 lookup = limit_lookup(world.find, namespace, permitted)
                 return expand_stored(data, world, lookup) if is_stored else expand_sent(data, namespace, world, lookup)
 
-            return self._shelf.decide(expand)
+            return self._objects.decide(expand)
 
         return Response(200, await read_as_caller(decide, authorize), headers=_SNIFFED)
 
     async def ask(self, route: ActionRoute) -> Response:
         """Answer a question that only a guest can answer."""
-        told = await self._visits.ask(route, await self._get_instance(route))
+        body = await self._connections.ask(route, await self._get_instance(route))
         content_type = PLAIN_TEXT if route.action == CONSOLE_LOG else JSON
-        return Response(200, told, content_type, _SNIFFED)
+        return Response(200, body, content_type, _SNIFFED)
 
     async def open(self, request: Request, route: ActionRoute) -> Upgrade:
         """Open a stream to a guest."""
         if route.resource == MACHINES:
             await self._get(KINDS[MACHINES], route, "virtualmachine")
-        return await self._visits.open(request, route, await self._get_instance(route))
+        return await self._connections.open(request, route, await self._get_instance(route))
 
     async def write(self, request: Request, route: ActionRoute) -> Response:
         """Carry out an action; the answer says no more than that it was taken on."""
@@ -107,25 +107,25 @@ class Actions:
         vmi = await self._get_instance(route)
         check_guest_action(vmi, route.action)
         if not options.dry_run:
-            await self._visits.act(vmi, cast("GuestAction", route.action))
+            await self._connections.act(vmi, cast("GuestAction", route.action))
         return Response(202, b"", "", _SNIFFED)
 
     async def _get_instance(self, route: ActionRoute) -> VirtualMachineInstance:
         return decode(await self._get(KINDS[INSTANCES], route, "virtualmachineinstance"), VirtualMachineInstance)
 
     async def _get(self, kind: Kind, route: ActionRoute, called: str) -> bytes:
-        found = await self._shelf.find(kind, route.namespace, route.name)
+        found = await self._objects.find(kind, route.namespace, route.name)
         if found is None:
             error = StatusError(404, "NotFound", f'{called}.kubevirt.io "{route.name}" not found')
             raise error.about("kubevirt.io", called, route.name)
         return found
 
     async def _find_instance(self, route: ActionRoute) -> VirtualMachineInstance | None:
-        found = await self._shelf.find(KINDS[INSTANCES], route.namespace, route.name)
+        found = await self._objects.find(KINDS[INSTANCES], route.namespace, route.name)
         return decode(found, VirtualMachineInstance) if found is not None else None
 
     async def _change(self, request: Request, kind: Kind, route: ActionRoute, change: Change, *, dry_run: bool) -> None:
-        await self._shelf.change(request, kind, route.namespace, route.name, change, dry_run=dry_run)
+        await self._objects.change(request, kind, route.namespace, route.name, change, dry_run=dry_run)
 
 
 def _read_options(body: bytes, struct: type[Any]) -> Any:

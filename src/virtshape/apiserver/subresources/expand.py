@@ -49,8 +49,8 @@ def _read(data: bytes) -> VirtualMachine:
             raise StatusError(400, "BadRequest", "Object is not a valid VirtualMachine")
         return decode(data, VirtualMachine)
     except DecodeError as error:
-        words = f"Object is not a valid VirtualMachine: {error.message}"
-        raise StatusError(400, "BadRequest", words, error.causes) from None
+        message = f"Object is not a valid VirtualMachine: {error.message}"
+        raise StatusError(400, "BadRequest", message, error.causes) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StatusError(400, "BadRequest", f"Can not unmarshal Request body to struct, error: {error}") from None
 

@@ -64,11 +64,13 @@ def check_guest_action(vmi: VirtualMachineInstance, action: str) -> None:
     if not _is_running(vmi):
         raise conflict(_KIND, name, NOT_RUNNING)
     if action == "pause" and vmi.spec.liveness_probe is not None:
-        words = f'{_KIND}.kubevirt.io "{name}" is forbidden: Pausing VMIs with LivenessProbe is currently not supported'
-        raise StatusError(403, "Forbidden", words).about("kubevirt.io", _KIND, name)
-    words_against = CHECKS[action](vmi)
-    if words_against is not None:
-        raise conflict(_KIND, name, words_against)
+        message = (
+            f'{_KIND}.kubevirt.io "{name}" is forbidden: Pausing VMIs with LivenessProbe is currently not supported'
+        )
+        raise StatusError(403, "Forbidden", message).about("kubevirt.io", _KIND, name)
+    problem = CHECKS[action](vmi)
+    if problem is not None:
+        raise conflict(_KIND, name, problem)
 
 
 def check_console(vmi: VirtualMachineInstance) -> None:
@@ -94,11 +96,11 @@ def check_port_forward(vmi: VirtualMachineInstance) -> None:
     _require_running(vmi)
 
 
-def check_agent(vmi: VirtualMachineInstance, *, is_told: bool = True) -> None:
+def check_agent(vmi: VirtualMachineInstance, *, is_reported: bool = True) -> None:
     """Refuse a question to an agent that is not there, as far as the instance tells."""
     if not _is_running(vmi):
         raise conflict(_KIND, name_of(vmi), NOT_RUNNING)
-    if is_told and not _holds(vmi, "AgentConnected"):
+    if is_reported and not _holds(vmi, "AgentConnected"):
         raise refuse_agent(vmi)
 
 

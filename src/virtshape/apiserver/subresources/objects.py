@@ -43,13 +43,13 @@ class ObjectStore(Protocol):
 class EmbeddedObjects:
     """Keeps them in our own store."""
 
-    def __init__(self, desk: WriteContext, world: World) -> None:
-        self._desk = desk
+    def __init__(self, context: WriteContext, world: World) -> None:
+        self._context = context
         self._world = world
 
     async def find(self, kind: Kind, namespace: str, name: str) -> bytes | None:
         """An object as it is stored."""
-        record = self._desk.store.get(resource_of(kind).key(namespace, name))
+        record = self._context.store.get(resource_of(kind).key(namespace, name))
         return record.value if record is not None else None
 
     async def change(
@@ -64,7 +64,7 @@ class EmbeddedObjects:
             part = {**(old.get(change.part) or {}), **change.values}
             return {**old, change.part: {name: value for name, value in part.items() if value is not None}}
 
-        await change_object(self._desk, request, target, APISERVER_USER, options, apply, [], retries=True)
+        await change_object(self._context, request, target, APISERVER_USER, options, apply, [], retries=True)
 
     async def decide(self, call: Callable[[World], T]) -> T:
         """Decide at once: all there is to know is here."""

@@ -95,8 +95,8 @@ def restart(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: Res
     """How to restart the VM; StatusError where that cannot be asked for."""
     period = options.grace_period_seconds
     if period is not None and period != 0:
-        words = "For force restart, only gracePeriod=0 is supported for now" if period > 0 else _NEGATIVE_PERIOD
-        raise StatusError(400, "BadRequest", words)
+        message = "For force restart, only gracePeriod=0 is supported for now" if period > 0 else _NEGATIVE_PERIOD
+        raise StatusError(400, "BadRequest", message)
     strategy = find_run_strategy(vm.spec)
     if strategy in (HALTED, ONCE):
         raise _conflict(vm, f"{strategy} does not support manual restart requests")
@@ -105,14 +105,14 @@ def restart(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: Res
     return _request(vm, _stop(vmi), {"action": START})
 
 
-def conflict(kind: str, name: str, words: str) -> StatusError:
+def conflict(kind: str, name: str, reason: str) -> StatusError:
     """The refusal of a request that does not go with how an object is."""
-    message = f'Operation cannot be fulfilled on {kind}.kubevirt.io "{name}": {words}'
+    message = f'Operation cannot be fulfilled on {kind}.kubevirt.io "{name}": {reason}'
     return StatusError(409, "Conflict", message).about("kubevirt.io", kind, name)
 
 
-def _conflict(vm: VirtualMachine, words: str) -> StatusError:
-    return conflict("virtualmachine", (vm.metadata.name if vm.metadata else None) or "", words)
+def _conflict(vm: VirtualMachine, message: str) -> StatusError:
+    return conflict("virtualmachine", (vm.metadata.name if vm.metadata else None) or "", message)
 
 
 def _switch(vm: VirtualMachine, *, on: bool) -> Change:

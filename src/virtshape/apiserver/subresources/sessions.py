@@ -14,9 +14,9 @@ from virtshape.stream.duplex import TAKEN_OVER, Duplex, HangUp
 class ExclusiveStream:
     """A stream whose user can be asked to leave."""
 
-    def __init__(self, stream: Duplex, leave: Callable[["ExclusiveStream"], None]) -> None:
+    def __init__(self, stream: Duplex, on_close: Callable[["ExclusiveStream"], None]) -> None:
         self._stream = stream
-        self._leave = leave
+        self._on_close = on_close
         self._reason: HangUp | None = None
 
     async def read(self) -> bytes:
@@ -39,12 +39,12 @@ class ExclusiveStream:
 
     async def close(self) -> None:
         """Let go of it."""
-        self._leave(self)
+        self._on_close(self)
         await self._stream.close()
 
-    async def evict(self, words: str) -> None:
+    async def disconnect(self, message: str) -> None:
         """Have the user leave; returns when the stream is closed."""
-        self._reason = HangUp(TAKEN_OVER, words)
+        self._reason = HangUp(TAKEN_OVER, message)
         await self.close()
 
 
@@ -52,24 +52,24 @@ class ExclusiveSessions:
     """Who has which seat."""
 
     def __init__(self) -> None:
-        self._taken: dict[Hashable, ExclusiveStream] = {}
+        self._open_streams: dict[Hashable, ExclusiveStream] = {}
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
-    def is_taken(self, seat: Hashable) -> bool:
+    def is_open(self, key: Hashable) -> bool:
         """Whether somebody has the seat."""
-        return seat in self._taken
+        return key in self._open_streams
 
-    async def take(self, seat: Hashable, open_stream: Callable[[], Awaitable[Duplex]], words: str) -> Duplex:
+    async def open(self, key: Hashable, open_stream: Callable[[], Awaitable[Duplex]], message: str) -> Duplex:
         """The stream that belongs to a seat; who had it before is told these words and has left by then."""
-        lock = self._locks.setdefault(seat, asyncio.Lock())
+        lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
-            before = self._taken.get(seat)
+            before = self._open_streams.get(key)
             if before is not None:
-                await before.evict(words)
-            seated = ExclusiveStream(await open_stream(), lambda leaving: self._free(seat, leaving))
-            self._taken[seat] = seated
-            return seated
+                await before.disconnect(message)
+            stream = ExclusiveStream(await open_stream(), lambda closed: self._release(key, closed))
+            self._open_streams[key] = stream
+            return stream
 
-    def _free(self, seat: Hashable, leaving: ExclusiveStream) -> None:
-        if self._taken.get(seat) is leaving:
-            del self._taken[seat]
+    def _release(self, key: Hashable, closed: ExclusiveStream) -> None:
+        if self._open_streams.get(key) is closed:
+            del self._open_streams[key]

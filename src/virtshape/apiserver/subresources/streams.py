@@ -21,7 +21,7 @@ from virtshape.stream.duplex import Duplex
 T = TypeVar("T")
 
 STREAMS: Final = frozenset({"console", "portforward", "vnc"})
-QUESTIONS: Final[dict[str, AgentQuery]] = {
+AGENT_QUERIES: Final[dict[str, AgentQuery]] = {
     "guestosinfo": "guestosinfo",
     "userlist": "userlist",
     "filesystemlist": "filesystemlist",
@@ -33,13 +33,13 @@ _PROTOCOLS: Final[dict[str, PortProtocol]] = {"tcp": "tcp", "udp": "udp"}
 class GuestConnections:
     """Opens what leads to guests; without a door nothing does."""
 
-    def __init__(self, door: GuestStreams | None) -> None:
-        self._door = door
-        self._seats = ExclusiveSessions()
+    def __init__(self, streams: GuestStreams | None) -> None:
+        self._streams = streams
+        self._sessions = ExclusiveSessions()
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
         """Have something done with a guest."""
-        await self._find_door(f"{action} them").act(vmi, action)
+        await self._require_streams(f"{action} them").act(vmi, action)
 
     async def open(self, request: Request, route: ActionRoute, vmi: VirtualMachineInstance) -> Upgrade:
         """A stream to a guest, for a client that asks for a WebSocket."""
@@ -47,41 +47,41 @@ class GuestConnections:
             case "console":
                 check_console(vmi)
                 headers = answer_handshake(request)
-                opening = self._take_seat("console", vmi)
+                opening = self._open_exclusive("console", vmi)
             case "vnc":
                 check_vnc(vmi)
                 headers = answer_handshake(request)
                 self._check_screen(vmi, keeps=request.flag("preserveSession") is True)
-                opening = self._take_seat("screen", vmi)
+                opening = self._open_exclusive("screen", vmi)
             case _:
                 check_port_forward(vmi)
                 port, protocol = read_port(route.arguments)
                 headers = answer_handshake(request)
-                opening = self._find_door("be connected to").open_port(vmi, port, protocol)
+                opening = self._require_streams("be connected to").open_port(vmi, port, protocol)
                 return Upgrade(await _reach(opening), headers, whole_messages=protocol == "udp")
         return Upgrade(await _reach(opening), headers)
 
     async def ask(self, route: ActionRoute, vmi: VirtualMachineInstance) -> bytes:
         """What a guest's agent says, or what its console has shown."""
         if route.action == CONSOLE_LOG:
-            return await _reach(self._find_door("be read").read_console_log(vmi))
-        check_agent(vmi, is_told=self._door is None or self._door.reports_agents)
-        return await _reach(self._find_door("be asked").ask_agent(vmi, QUESTIONS[route.action]))
+            return await _reach(self._require_streams("be read").read_console_log(vmi))
+        check_agent(vmi, is_reported=self._streams is None or self._streams.reports_agents)
+        return await _reach(self._require_streams("be asked").ask_agent(vmi, AGENT_QUERIES[route.action]))
 
-    async def _take_seat(self, seat: str, vmi: VirtualMachineInstance) -> Duplex:
-        door = self._find_door("be connected to")
-        open_stream = door.open_console if seat == "console" else door.open_vnc
-        words = f"another client connected to the {seat} of {name_of(vmi)}"
-        return await self._seats.take(_seat_of(seat, vmi), lambda: open_stream(vmi), words)
+    async def _open_exclusive(self, device: str, vmi: VirtualMachineInstance) -> Duplex:
+        streams = self._require_streams("be connected to")
+        open_stream = streams.open_console if device == "console" else streams.open_vnc
+        message = f"another client connected to the {device} of {name_of(vmi)}"
+        return await self._sessions.open(_session_key(device, vmi), lambda: open_stream(vmi), message)
 
     def _check_screen(self, vmi: VirtualMachineInstance, *, keeps: bool) -> None:
-        if keeps and self._seats.is_taken(_seat_of("screen", vmi)):
+        if keeps and self._sessions.is_open(_session_key("screen", vmi)):
             raise conflict("virtualmachineinstance", name_of(vmi), "another client is connected to its screen")
 
-    def _find_door(self, purpose: str) -> GuestStreams:
-        if self._door is None:
+    def _require_streams(self, purpose: str) -> GuestStreams:
+        if self._streams is None:
             raise StatusError(503, "ServiceUnavailable", f"nothing runs guests here that could {purpose}")
-        return self._door
+        return self._streams
 
 
 def read_port(arguments: tuple[str, ...]) -> tuple[int, PortProtocol]:
@@ -96,8 +96,8 @@ def read_port(arguments: tuple[str, ...]) -> tuple[int, PortProtocol]:
     return number, protocol
 
 
-def _seat_of(seat: str, vmi: VirtualMachineInstance) -> tuple[str, str]:
-    return seat, (vmi.metadata.uid if vmi.metadata else None) or ""
+def _session_key(device: str, vmi: VirtualMachineInstance) -> tuple[str, str]:
+    return device, (vmi.metadata.uid if vmi.metadata else None) or ""
 
 
 async def _reach(promise: Awaitable[T]) -> T:
@@ -105,5 +105,5 @@ async def _reach(promise: Awaitable[T]) -> T:
     try:
         return await promise
     except OSError as error:
-        words = f"Internal error occurred: the guest cannot be reached: {error.strerror or error}"
-        raise StatusError(500, "InternalError", words) from error
+        message = f"Internal error occurred: the guest cannot be reached: {error.strerror or error}"
+        raise StatusError(500, "InternalError", message) from error

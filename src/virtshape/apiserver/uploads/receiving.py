@@ -18,8 +18,7 @@ from virtshape.api.kinds import find_resource
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.moment import format_moment
 from virtshape.api.status import StatusError
-from virtshape.apiserver.audit import AuditLog
-from virtshape.apiserver.auditing import CLIENT_LEFT, Caller, build_audit_entry
+from virtshape.apiserver.audit import CLIENT_LEFT, AuditLog, Caller, build_audit_entry
 from virtshape.apiserver.auth.authentication import User
 from virtshape.apiserver.message import PLAIN_TEXT, Request, Response
 from virtshape.apiserver.responses import NO_CACHE
@@ -42,15 +41,15 @@ _BEARER: Final = re.compile(r"Bearer\s+([A-Za-z0-9\-._~+/]+=*)", re.IGNORECASE)
 class Uploads:
     """Gives out tokens for uploads, and takes uploads; without an inbox, neither."""
 
-    def __init__(self, store: Store, inbox: UploadSink | None, audit: AuditLog) -> None:
+    def __init__(self, store: Store, sink: UploadSink | None, audit: AuditLog) -> None:
         self._store = store
-        self._inbox = inbox
+        self._sink = sink
         self._audit = audit
         self._tokens = UploadTokens()
 
     def answer_token_request(self, request: UploadTokenRequest, namespace: str, user: User) -> UploadTokenRequest:
         """The request with a token in it; StatusError if there is nothing to upload to."""
-        self._require_inbox()
+        self._require_sink()
         target, now = find_target(self._store, namespace, request.spec.pvc_name), time.time()
         grant = Grant(
             namespace=namespace,
@@ -75,14 +74,14 @@ class Uploads:
         code = CLIENT_LEFT
         try:
             await self._take(request, route, grant)
-            code, words = 200, ""
+            code, message = 200, ""
         except StatusError as error:
-            code, words = error.code, error.message
+            code, message = error.code, error.message
         finally:
             if request.method == "POST":
-                asker = Caller(User(grant.user, grant.groups))
-                self._audit.record(build_audit_entry(request, _audited(grant), asker, code, began))
-        return _answer(code, words)
+                caller = Caller(User(grant.user, grant.groups))
+                self._audit.record(build_audit_entry(request, _audited(grant), caller, code, began))
+        return _answer(code, message)
 
     def _read(self, request: Request) -> tuple[UploadRoute, Grant]:
         route = find_upload(request.path)
@@ -90,20 +89,20 @@ class Uploads:
             raise StatusError(405, "MethodNotAllowed", "uploads are sent with POST")
         shown = _BEARER.fullmatch(request.headers.get("authorization", "").strip())
         if shown is None:
-            words = "an upload needs a header Authorization: Bearer TOKEN, with a token of an UploadTokenRequest"
-            raise StatusError(400, "BadRequest", words)
+            message = "an upload needs a header Authorization: Bearer TOKEN, with a token of an UploadTokenRequest"
+            raise StatusError(400, "BadRequest", message)
         try:
             return route, self._tokens.read(shown[1], time.time())
         except TokenError as error:
             raise StatusError(401, "Unauthorized", str(error)) from None
 
     async def _take(self, request: Request, route: UploadRoute, grant: Grant) -> None:
-        inbox = self._require_inbox()
+        sink = self._require_sink()
         target = await self._await_ready(grant)
         if request.incoming is None:
             return
         length = request.headers.get("content-length", "")
-        delivery = IncomingUpload(
+        upload = IncomingUpload(
             key=target.key,
             content=target.content,
             size=target.size,
@@ -111,9 +110,9 @@ class Uploads:
         )
         pieces = _list_pieces(request.incoming.read, route, request.headers.get("content-type", ""))
         try:
-            async with aclosing(pieces), inbox.receive(delivery, lambda: self._is_wanted(grant)) as parcel:
+            async with aclosing(pieces), sink.receive(upload, lambda: self._is_wanted(grant)) as writer:
                 async for piece in pieces:
-                    await parcel.write(piece)
+                    await writer.write(piece)
         except FormError as error:
             raise StatusError(400, "BadRequest", str(error)) from None
         except UploadSinkError as error:
@@ -154,11 +153,13 @@ class Uploads:
         except StatusError:
             return False
 
-    def _require_inbox(self) -> UploadSink:
-        if self._inbox is None:
-            words = "nothing here keeps what is uploaded: run `virtshape up` with --launcher qemu, and with controllers"
-            raise StatusError(501, "NotImplemented", words)
-        return self._inbox
+    def _require_sink(self) -> UploadSink:
+        if self._sink is None:
+            message = (
+                "nothing here keeps what is uploaded: run `virtshape up` with --launcher qemu, and with controllers"
+            )
+            raise StatusError(501, "NotImplemented", message)
+        return self._sink
 
 
 async def _list_pieces(
@@ -187,5 +188,5 @@ def _audited(grant: Grant) -> Route:
     return Route("create", kind, grant.namespace, grant.name, "upload")
 
 
-def _answer(code: int, words: str) -> Response:
-    return Response(code, f"{words}\n".encode() if words else b"", PLAIN_TEXT, NO_CACHE)
+def _answer(code: int, message: str) -> Response:
+    return Response(code, f"{message}\n".encode() if message else b"", PLAIN_TEXT, NO_CACHE)

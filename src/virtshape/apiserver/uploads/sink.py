@@ -43,7 +43,7 @@ class UploadSink(Protocol):
     """Keeps what is sent."""
 
     def receive(
-        self, delivery: IncomingUpload, is_wanted: Callable[[], bool]
+        self, upload: IncomingUpload, is_wanted: Callable[[], bool]
     ) -> AbstractAsyncContextManager[UploadWriter]:
         """
         Take something in for as long as the block lasts.

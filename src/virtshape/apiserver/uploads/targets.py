@@ -56,8 +56,8 @@ def find_target(store: Store, namespace: str, name: str) -> Target:
         claim = decode(record.value, PersistentVolumeClaim)
         return _describe_claim(claim, volume, _find_bound(store, claim), name)
     if volume is None:
-        words = f'{CLAIMS} "{name}" not found'
-        raise StatusError(404, "NotFound", words).about("", CLAIMS, name)
+        message = f'{CLAIMS} "{name}" not found'
+        raise StatusError(404, "NotFound", message).about("", CLAIMS, name)
     if volume.spec.source is None or volume.spec.source.upload is None:
         raise _refuse(name)
     return _describe_volume(volume)
@@ -113,7 +113,7 @@ def _describe_volume(volume: DataVolume) -> Target:
 
 
 def _refuse(name: str) -> StatusError:
-    words = (
+    message = (
         f"nothing is uploaded to PVC {name}: it has no annotation {UPLOAD_TARGET}, or its DataVolume no upload source"
     )
-    return StatusError(409, "Conflict", words).about("", CLAIMS, name)
+    return StatusError(409, "Conflict", message).about("", CLAIMS, name)

@@ -41,14 +41,14 @@ def check_address(metadata: Tree, *, name: str = "", namespace: str = "") -> Non
     """Refuse metadata that contradicts the path it was sent to; a part of the path that is empty says nothing."""
     stated = metadata.get("name") or ""
     if name and not stated:
-        words = f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
-        raise StatusError(400, "BadRequest", words)
+        message = f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        raise StatusError(400, "BadRequest", message)
     if name and stated != name:
-        words = f"the name of the object ({stated}) does not match the name on the URL ({name})"
-        raise StatusError(400, "BadRequest", words)
+        message = f"the name of the object ({stated}) does not match the name on the URL ({name})"
+        raise StatusError(400, "BadRequest", message)
     if namespace and metadata.get("namespace") not in (None, "", namespace):
-        words = "the namespace of the provided object does not match the namespace sent on the request"
-        raise StatusError(400, "BadRequest", words)
+        message = "the namespace of the provided object does not match the namespace sent on the request"
+        raise StatusError(400, "BadRequest", message)
 
 
 def check_created(metadata: Tree, kind: Kind) -> list[Cause]:
@@ -117,8 +117,8 @@ def drop_repeated_owners(metadata: Tree) -> list[str]:
         return []
     metadata["ownerReferences"] = list(kept.values())
     advice = "API server dedups owner references in 1.20+, and may reject such requests as early as 1.24"
-    words = f"{advice}; please fix your requests; duplicate UID(s) observed: {', '.join(repeated)}"
-    return [f".metadata.ownerReferences contains duplicate entries; {words}"]
+    message = f"{advice}; please fix your requests; duplicate UID(s) observed: {', '.join(repeated)}"
+    return [f".metadata.ownerReferences contains duplicate entries; {message}"]
 
 
 def _is_qualified(finalizer: str) -> bool:
@@ -179,8 +179,8 @@ def _check_owners(owners: list[Tree]) -> Iterator[Cause]:
                 yield required_value(f"{field}[{index}].{part}", "must not be empty")
         version = owner.get("apiVersion") or "v1"
         if version.count("/") > 1 or version.endswith("/"):
-            words = "must be <group>/<version> or <version>"
-            yield invalid_value(f"{field}[{index}].apiVersion", version, words)
+            message = "must be <group>/<version> or <version>"
+            yield invalid_value(f"{field}[{index}].apiVersion", version, message)
         if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
             yield invalid_value(f"{field}[{index}]", owner, "/v1, Kind=Event is disallowed from being an owner")
         if owner.get("controller"):
@@ -204,8 +204,8 @@ def _check_finalizers(metadata: Tree, old: Tree, kind: Kind) -> Iterator[Cause]:
         for problem in check_qualified_name(finalizer):
             yield invalid_value(field, finalizer, problem)
         if not is_defined(kind) and not _is_qualified(finalizer) and finalizer not in known:
-            words = "name is neither a standard finalizer name nor is it fully qualified"
-            yield invalid_value(f"{field}[{index}]", finalizer, words)
+            message = "name is neither a standard finalizer name nor is it fully qualified"
+            yield invalid_value(f"{field}[{index}]", finalizer, message)
     if ORPHAN in finalizers and FOREGROUND in finalizers:
         yield invalid_value(field, finalizers, f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set")
 
@@ -216,10 +216,10 @@ def _check_new_finalizers(metadata: Tree, old: Tree) -> Iterator[Cause]:
     added = sorted(set(metadata.get("finalizers") or ()) - set(old.get("finalizers") or ()))
     if added:
         found = ", ".join(map(show_value, added))
-        words = (
+        message = (
             f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{found}}}"
         )
-        yield forbidden_value("metadata.finalizers", words)
+        yield forbidden_value("metadata.finalizers", message)
 
 
 def _check_immutable(metadata: Tree, old: Tree) -> Iterator[Cause]:

@@ -45,11 +45,11 @@ _LABEL_VALUE_WORDS: Final = f"a valid label must be an empty string or consist o
 class _Syntax:
     """A pattern, the longest text it allows, and the words for a text that does not fit."""
 
-    def __init__(self, pattern: str, limit: int, words: str, *examples: str) -> None:
+    def __init__(self, pattern: str, limit: int, message: str, *examples: str) -> None:
         self._fits = re.compile(pattern).fullmatch
         self._limit = limit
         shown = ",  or ".join(f"'{example}'" for example in examples)
-        self._words = f"{words} (e.g. {shown}, regex used for validation is '{pattern}')"
+        self._words = f"{message} (e.g. {shown}, regex used for validation is '{pattern}')"
 
     def check(self, text: str) -> tuple[str, ...]:
         """What is wrong with the text."""

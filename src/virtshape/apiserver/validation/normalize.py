@@ -84,12 +84,12 @@ class _Findings:
         if isinstance(value, float) and (is_quantity or wanted == "integer"):
             self.causes.append(invalid_value(_NOWHERE, "", f"Checked value must be of type integer in {path}"))
 
-    def tell_invalid(self, value: Any, at: Path, words: str) -> None:
+    def tell_invalid(self, value: Any, at: Path, message: str) -> None:
         path = _format(at)
         if self.custom and not _is_metadata(at):
-            self.causes.append(invalid_value(path, value, f"{path} in body {words}"))
+            self.causes.append(invalid_value(path, value, f"{path} in body {message}"))
         else:
-            self.misfits.append(f"field {path} {words}")
+            self.misfits.append(f"field {path} {message}")
 
 
 def _format(at: Path) -> str:

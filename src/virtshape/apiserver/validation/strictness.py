@@ -146,9 +146,9 @@ def _find_remaining(tree: Tree, kind: Kind) -> list[Cause]:
     return []
 
 
-def _refuse_body(tree: Tree, kind: Kind, words: str, *, patching: bool) -> StatusError:
+def _refuse_body(tree: Tree, kind: Kind, message: str, *, patching: bool) -> StatusError:
     if patching:
         patched = msgspec.json.encode(tree).decode()
-        return refuse_invalid("", "", "", [invalid_value("patch", patched, words)])
+        return refuse_invalid("", "", "", [invalid_value("patch", patched, message)])
     head = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
-    return StatusError(400, "BadRequest", f"{head}: {words}")
+    return StatusError(400, "BadRequest", f"{head}: {message}")

@@ -66,8 +66,8 @@ def show_value(value: object) -> str:
 
 def list_causes(causes: Iterable[Cause]) -> str:
     """Say all causes in one text, equal ones once."""
-    words = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
-    return words[0] if len(words) == 1 else f"[{', '.join(words)}]"
+    message = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
+    return message[0] if len(message) == 1 else f"[{', '.join(message)}]"
 
 
 def refuse_invalid(group: str, kind: str, name: str, causes: Iterable[Cause]) -> StatusError:
@@ -85,5 +85,5 @@ def refuse_object(kind: Kind, name: str, causes: Iterable[Cause]) -> StatusError
 
 def refuse_patch(given: object, wanted: str) -> StatusError:
     """Refuse a patch that has something else where it must have what is wanted."""
-    words = f"json: cannot unmarshal {_TYPE_NAMES[type(given)]} into {wanted}"
-    return StatusError(400, "BadRequest", f"error decoding patch: {words}")
+    message = f"json: cannot unmarshal {_TYPE_NAMES[type(given)]} into {wanted}"
+    return StatusError(400, "BadRequest", f"error decoding patch: {message}")

@@ -33,14 +33,14 @@ class World:
         self.now = START
         self.uids = {ROBOT: "robot-uid", ("pods", "prod", "web"): "pod-uid", ("nodes", "", "n1"): "node-uid"}
         self.path = directory / "users.json"
-        self.register = UserRegistry(self.path, self.clock)
-        self.register.add(
+        self.registry = UserRegistry(self.path, self.clock)
+        self.registry.add(
             RegistryEntry(
                 name="admin", kind="token", id=digest_token(ADMIN_TOKEN), groups=("system:masters",), issued=START
             )
         )
         self.signer = TokenSigner(make_key())
-        self.authenticator = Authenticator(self.register, self.signer, self.find_uid, clock=self.clock)
+        self.authenticator = Authenticator(self.registry, self.signer, self.find_uid, clock=self.clock)
 
     def clock(self) -> float:
         return self.now
@@ -129,7 +129,7 @@ def test_the_register_keeps_no_token(world: World) -> None:
 
 
 def test_a_token_ends_when_it_was_said_to(world: World) -> None:
-    world.register.add(RegistryEntry(name="bob", kind="token", id=digest_token("t"), issued=START, expires=START + 2))
+    world.registry.add(RegistryEntry(name="bob", kind="token", id=digest_token("t"), issued=START, expires=START + 2))
     assert world.ask("t").name == "bob"
     world.now += 2
     assert_refused(world, "t")
@@ -325,9 +325,9 @@ def test_a_certificate_that_ended_during_its_connection_is_refused(world: World)
 
 def test_a_certificate_that_was_taken_back_is_refused(world: World) -> None:
     certificate = read_certificate(PEER)
-    world.register.add(RegistryEntry(name="alice", kind="certificate", id="0AFE", issued=START, expires=1893456000))
+    world.registry.add(RegistryEntry(name="alice", kind="certificate", id="0AFE", issued=START, expires=1893456000))
     world.authenticator.authenticate(None, certificate)
-    world.register.remove("alice")
+    world.registry.remove("alice")
     world.now += REMEMBERED_SECONDS
     with pytest.raises(StatusError):
         world.authenticator.authenticate(None, certificate)

@@ -26,7 +26,7 @@ def directory(tmp_path: Path) -> Directory:
 
 
 def authenticate(directory: Directory, kubeconfig: str) -> User:
-    authenticator = Authenticator(directory.register, TokenSigner(make_key()), lambda *_: None)
+    authenticator = Authenticator(directory.registry, TokenSigner(make_key()), lambda *_: None)
     return authenticator.authenticate(f"Bearer {find_token(kubeconfig)}")
 
 
@@ -133,7 +133,7 @@ def test_a_removed_user_gets_in_no_more(directory: Directory, by: Literal["token
         with pytest.raises(StatusError):
             authenticate(directory, text)
         return
-    authenticator = Authenticator(directory.register, TokenSigner(make_key()), lambda *_: None)
+    authenticator = Authenticator(directory.registry, TokenSigner(make_key()), lambda *_: None)
     certificates = [ClientCertificate(User("x"), serial, 4e9) for serial in serials]
     assert authenticator.authenticate(None, certificates[2]).name == "x"
     for certificate in certificates[:2]:

@@ -1,4 +1,4 @@
-"""Who has the console."""
+"""Exclusive sessions: one client per console or VNC display."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -15,9 +15,9 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(scenario, 60))
 
 
-def test_the_next_one_takes_the_seat_when_the_stream_before_is_closed() -> None:
+def test_new_client_opens_after_previous_stream_is_closed() -> None:
     async def scenario() -> None:
-        seats, first, second = ExclusiveSessions(), Pipe(), Pipe()
+        sessions, first, second = ExclusiveSessions(), Pipe(), Pipe()
 
         async def open_first() -> Pipe:
             return first
@@ -26,60 +26,60 @@ def test_the_next_one_takes_the_seat_when_the_stream_before_is_closed() -> None:
             assert first.is_closed
             return second
 
-        seated = await seats.take("console", open_first, "never told")
-        reading = asyncio.create_task(seated.read())
+        stream = await sessions.open("console", open_first, "unused")
+        reading = asyncio.create_task(stream.read())
         await asyncio.sleep(0)
-        other = await seats.take("console", open_second, "somebody came")
-        with pytest.raises(HangUp, match="somebody came") as caught:
+        other = await sessions.open("console", open_second, "another client connected")
+        with pytest.raises(HangUp, match="another client connected") as caught:
             await reading
         assert caught.value.code == TAKEN_OVER
-        with pytest.raises(HangUp, match="somebody came"):
-            await seated.write(b"x")
-        await seated.close()
-        assert seats.is_taken("console"), "who was made to leave does not free the seat of another"
+        with pytest.raises(HangUp, match="another client connected"):
+            await stream.write(b"x")
+        await stream.close()
+        assert sessions.is_open("console"), "closing a replaced stream does not end the new session"
         await other.close()
-        assert not seats.is_taken("console")
+        assert not sessions.is_open("console")
 
     run(scenario())
 
 
-def test_seats_that_differ_do_not_know_of_each_other() -> None:
+def test_sessions_with_different_keys_are_independent() -> None:
     async def scenario() -> None:
-        seats, pipes = ExclusiveSessions(), [Pipe(), Pipe()]
+        sessions, pipes = ExclusiveSessions(), [Pipe(), Pipe()]
 
         for number, pipe in enumerate(pipes):
 
             async def open_stream(pipe: Pipe = pipe) -> Pipe:
                 return pipe
 
-            await seats.take(number, open_stream, "")
+            await sessions.open(number, open_stream, "")
         assert [pipe.is_closed for pipe in pipes] == [False, False]
 
     run(scenario())
 
 
-def test_a_stream_that_breaks_by_itself_says_so() -> None:
+def test_stream_error_is_passed_to_the_reader() -> None:
     async def scenario() -> None:
         async def open_stream() -> Pipe:
             return Pipe(b"bytes", GONE)
 
-        seated = await ExclusiveSessions().take("console", open_stream, "")
-        assert await seated.read() == b"bytes"
+        stream = await ExclusiveSessions().open("console", open_stream, "")
+        assert await stream.read() == b"bytes"
         with pytest.raises(HangUp, match="gone"):
-            await seated.read()
+            await stream.read()
 
     run(scenario())
 
 
-def test_a_stream_that_cannot_be_opened_leaves_the_seat_free() -> None:
+def test_failed_open_leaves_no_session() -> None:
     async def scenario() -> None:
-        seats = ExclusiveSessions()
+        sessions = ExclusiveSessions()
 
         async def fail() -> Pipe:
             raise FileNotFoundError
 
         with pytest.raises(FileNotFoundError):
-            await seats.take("console", fail, "")
-        assert not seats.is_taken("console")
+            await sessions.open("console", fail, "")
+        assert not sessions.is_open("console")
 
     run(scenario())
