@@ -1,1 +1,1 @@
-"""The Kubernetes REST protocol: who may ask, what is asked, and the answers, over the store."""
+"""The Kubernetes REST API over the store: authentication, authorization, admission, request handlers and encoding."""

@@ -1,4 +1,4 @@
-"""Server-side apply: a part of an object, merged with what others say of it or made into a new one."""
+"""Server-side apply: merge the applied configuration into the object, or create the object from it."""
 
 import msgspec
 
@@ -25,7 +25,7 @@ from virtshape.store.record import Record
 async def apply_object(
     context: WriteContext, request: Request, route: Route, user: User, options: WriteOptions
 ) -> Response:
-    """Apply the object in the body."""
+    """Apply the object in the request body."""
     applied, warnings = _read_applied(request.body, options.validation)
     _check_head(applied)
     check_apply_body(applied, route.kind)
@@ -63,7 +63,7 @@ async def _create(
     options: WriteOptions,
     warnings: list[str],
 ) -> Response | None:
-    """The answer to an apply that makes the object; None if somebody else makes it first."""
+    """Create the object from an apply request; return None if another request created it first."""
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     if route.subresource:
@@ -82,7 +82,7 @@ async def _create(
 
 
 def _read_applied(body: bytes, validation: str) -> tuple[Tree, list[str]]:
-    """The object in a body, and what to warn of; keys may stand twice in JSON unless the client is strict."""
+    """Return the object in a body, and warnings; duplicate keys are an error only with strict validation."""
     try:
         tree = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -99,7 +99,7 @@ def _read_applied(body: bytes, validation: str) -> tuple[Tree, list[str]]:
 
 
 def _check_head(applied: Tree) -> None:
-    """Refuse what says in no readable way which object it is about."""
+    """Raise StatusError if apiVersion, kind or metadata have the wrong type."""
     for field, wanted in (("apiVersion", str), ("kind", str), ("metadata", dict)):
         if not isinstance(applied.get(field), wanted | None):
             raise StatusError(400, "BadRequest", f"error decoding patch: {field} is not what it should be")

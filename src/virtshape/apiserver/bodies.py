@@ -1,8 +1,4 @@
-"""
-The bodies of writes: JSON or YAML, as trees of a kind.
-
-Reads and checks, and changes nothing but what a kind does not have.
-"""
+"""Request bodies of writes: decode JSON or YAML and check apiVersion, kind and fields."""
 
 from typing import Any
 
@@ -20,7 +16,7 @@ from virtshape.apiserver.validation.violation import invalid_value, refuse_inval
 
 
 def read_object(request: Request, kind: Kind, validation: str, *, creating: bool = False) -> tuple[Tree, list[str]]:
-    """The object in a request's body, and what its author should know."""
+    """Return the object in a request body, and warnings for the client."""
     media = media_type(request.headers.get("content-type", "")) or JSON
     text: bytes | None = None
     if media == JSON:
@@ -35,7 +31,7 @@ def read_object(request: Request, kind: Kind, validation: str, *, creating: bool
 
 
 def with_type(tree: Tree, kind: Kind, *, patching: bool = False) -> Tree:
-    """The tree, which must say that it is of this kind; those of Kubernetes' own kinds may leave that out."""
+    """Return the tree with apiVersion and kind, which must match this kind; built-in kinds may omit both."""
     version, name = tree.get("apiVersion") or "", tree.get("kind") or ""
     if (version, name) == (kind.api_version, kind.kind):
         return tree
@@ -60,7 +56,7 @@ def with_type(tree: Tree, kind: Kind, *, patching: bool = False) -> Tree:
 
 
 def _check_patched(tree: Tree, kind: Kind) -> None:
-    """Refuse what a patch has made an object of another type."""
+    """Raise StatusError if a patch changed the type of the object."""
     version, name = str(tree.get("apiVersion") or ""), tree.get("kind") or ""
     custom = is_defined(kind)
     if custom and name:
@@ -87,7 +83,7 @@ def _refuse_kind(tree: Tree, kind: Kind) -> StatusError:
 
 
 def read_json(body: bytes) -> Any:
-    """The value of a JSON body."""
+    """Decode a JSON body."""
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -95,7 +91,7 @@ def read_json(body: bytes) -> Any:
 
 
 def read_yaml(body: bytes) -> Tree:
-    """The one object of a YAML body."""
+    """Decode a YAML body that contains exactly one object."""
     documents = read_documents(body, "body", most=2)
     if len(documents) != 1 or not isinstance(documents[0].tree, dict):
         raise StatusError(400, "BadRequest", "error decoding patch: expected one object")
@@ -104,6 +100,6 @@ def read_yaml(body: bytes) -> Tree:
 
 
 def refuse_media(accepted: str) -> StatusError:
-    """The refusal of a body that is none of the types that are taken here."""
+    """Return the error for an unsupported content type."""
     message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
     return StatusError(415, "UnsupportedMediaType", message)

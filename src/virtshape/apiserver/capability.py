@@ -1,7 +1,7 @@
 """
-What can be done with objects of each kind: verbs, subresources, and whether Kubernetes would know them by a CRD.
+Supported operations per kind: verbs, subresources, and whether the kind is a custom resource.
 
-One table for discovery, OpenAPI and routing. Nothing here does any of it.
+Discovery, OpenAPI and routing share this table.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ _DEFINED_GROUPS = frozenset(
     }
 )
 
-# Kubernetes lists the verbs of its own kinds in alphabetical order, those of defined kinds in this one.
+# Kubernetes lists the verbs of built-in kinds alphabetically and those of custom resources in this order.
 _ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _DEFINED_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _VERBS: dict[tuple[str, str], tuple[str, ...]] = {
@@ -67,7 +67,7 @@ _DEPRECATED = {
 
 
 class Subresource(NamedTuple):
-    """Something below an object: its name, the kind it is read and written as, and what can be done with it."""
+    """A subresource: its name, the kind of its objects and its verbs."""
 
     name: str
     group: str
@@ -77,7 +77,7 @@ class Subresource(NamedTuple):
 
 
 class Action(NamedTuple):
-    """Something that KubeVirt's subresource API does; discovery lists no verbs for these."""
+    """An action of KubeVirt's subresource API; discovery lists no verbs for these."""
 
     name: str
     namespaced: bool
@@ -103,31 +103,31 @@ ACTIONS = (
     Action("virtualmachines/start", namespaced=True),
     Action("virtualmachines/stop", namespaced=True),
 )
-"""All of the group `subresources.kubevirt.io`."""
+"""All actions of the group `subresources.kubevirt.io`."""
 
 ACTION_GROUP = "subresources.kubevirt.io"
 ACTION_VERSIONS = ("v1", "v1alpha3")
 
 
 def is_defined(kind: Kind) -> bool:
-    """Whether the kind is a custom resource, defined by a CustomResourceDefinition."""
+    """Return True if the kind is a custom resource, defined by a CustomResourceDefinition."""
     return kind.group in _DEFINED_GROUPS
 
 
 def is_create_only(kind: Kind) -> bool:
-    """Whether objects of the kind are only answered, never stored."""
+    """Return True if objects of the kind can only be created and are never stored, such as reviews."""
     return kind.group in _QUESTION_GROUPS
 
 
 def list_verbs(kind: Kind) -> tuple[str, ...]:
-    """The verbs that clients can use on the kind, in the order that Kubernetes lists them."""
+    """Return the verbs that clients can use on the kind, in the order that Kubernetes lists them."""
     if is_create_only(kind):
         return ("create",)
     return _VERBS.get((kind.group, kind.kind), _DEFINED_VERBS if is_defined(kind) else _ALL_VERBS)
 
 
 def list_subresources(kind: Kind) -> tuple[Subresource, ...]:
-    """What there is below objects of the kind."""
+    """Return the subresources of the kind."""
     subresources = []
     if kind.group == "" and kind.kind == "Namespace":
         subresources.append(Subresource("finalize", "", "v1", "Namespace", ("update",)))
@@ -140,12 +140,12 @@ def list_subresources(kind: Kind) -> tuple[Subresource, ...]:
 
 
 def returns_deleted(kind: Kind) -> bool:
-    """Whether whoever deletes an object of the kind is shown it once more."""
+    """Return True if a delete request returns the deleted object instead of a Status."""
     return (kind.group, kind.kind) in _RETURNED
 
 
 def find_deprecation(kind: Kind) -> str | None:
-    """The warning for clients that use this version of a kind, if there is a better one."""
+    """Return the deprecation warning for this version of the kind, or None."""
     if (kind.group, kind.version) not in _DEPRECATED:
         return None
     better = next(other for other in KINDS if (other.group, other.kind) == (kind.group, kind.kind))

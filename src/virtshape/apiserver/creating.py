@@ -1,4 +1,4 @@
-"""Create: what a client sends becomes a new object, under the name that it gives or that is made up for it."""
+"""Create: store the object in a request body, under its name or a generated name."""
 
 import re
 from typing import Final
@@ -55,7 +55,7 @@ async def create_object(context: WriteContext, request: Request, route: Route, u
 
 
 def _address(body: Tree, route: Route) -> Tree:
-    """The metadata sent, refused if it contradicts the path; the name of an object's own path says nothing."""
+    """Return the metadata of the body; raise StatusError if it contradicts the path."""
     sent = metadata_of(body)
     check_address(sent, namespace=route.namespace)
     if sent.get("resourceVersion"):

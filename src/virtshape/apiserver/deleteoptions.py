@@ -1,7 +1,7 @@
 """
-What a DELETE does to an object: remove it, or mark it and keep it until its finalizers are gone; or nothing at all.
+DeleteOptions: parse them and decide whether a delete request removes the object or only marks it as deleting.
 
-Decides, and never stores or removes. Grace periods are read and ignored: nothing here dies slowly.
+Nothing is stored here. Grace periods are parsed and ignored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,14 +24,14 @@ _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
 class Preconditions(Struct):
-    """What must be true of the object for it to be deleted."""
+    """Conditions that the object must meet to be deleted."""
 
     uid: str | None = None
     resource_version: str | None = msgspec.field(default=None, name="resourceVersion")
 
 
 class DeleteOptions(Struct, rename="camel"):
-    """How to delete; unknown options are ignored, as Kubernetes does."""
+    """Options of a delete request; unknown options are ignored, as in Kubernetes."""
 
     kind: str = "DeleteOptions"
     propagation_policy: str | None = None
@@ -42,14 +42,14 @@ class DeleteOptions(Struct, rename="camel"):
 
 
 class Deletion(NamedTuple):
-    """What is to happen: the object goes, or this is what it becomes; the very same tree if nothing changes."""
+    """The result of a delete request: whether the object is removed, and the object to store otherwise."""
 
     gone: bool
     tree: Tree
 
 
 def read_delete_options(body: bytes, query: Mapping[str, Sequence[str]], content_type: str = JSON) -> DeleteOptions:
-    """The options in the body of a DELETE, or in its query if it has no body; refused if they make no sense."""
+    """Return the options in the body of a delete request, or in its query; raise StatusError if they are invalid."""
     try:
         options = _read_body(body, media_type(content_type) or JSON) if body else _read_query(query)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -62,7 +62,7 @@ def read_delete_options(body: bytes, query: Mapping[str, Sequence[str]], content
 
 
 def decide_deletion(tree: Tree, options: DeleteOptions, kind: Kind, now: str) -> Deletion:
-    """What the options do to the object; 409 if their preconditions are not met."""
+    """Return what the options do to the object; raise StatusError 409 if a precondition is not met."""
     metadata = tree["metadata"]
     _check_preconditions(metadata, options.preconditions or Preconditions(), kind)
     finalizers = _choose_finalizers(metadata.get("finalizers") or [], options)
@@ -72,7 +72,7 @@ def decide_deletion(tree: Tree, options: DeleteOptions, kind: Kind, now: str) ->
 
 
 def is_finished(tree: Tree, kind: Kind) -> bool:
-    """Whether an update leaves nothing that keeps a deleted object from going."""
+    """Return True if an object is being deleted and has no finalizers left."""
     metadata = tree["metadata"]
     if not metadata.get("deletionTimestamp") or metadata.get("finalizers"):
         return False
@@ -124,14 +124,14 @@ def _check_preconditions(metadata: Tree, wanted: Preconditions, kind: Kind) -> N
         )
     if reason:
         name = metadata["name"]
-        stated = kind.plural if _is_namespace(kind) else kind.kind  # as Kubernetes happens to say it
+        stated = kind.plural if _is_namespace(kind) else kind.kind  # same format as Kubernetes
         qualified = f"{stated}.{kind.group}" if kind.group else stated
         message = f'Operation cannot be fulfilled on {qualified} "{name}": {reason}'
         raise StatusError(409, "Conflict", message).about(kind.group, stated, name)
 
 
 def _choose_finalizers(finalizers: list[str], options: DeleteOptions) -> list[str]:
-    """The finalizers that the object needs while dependents are dealt with as the options say."""
+    """Return the finalizers that the object needs for the propagation policy."""
     match options:
         case DeleteOptions(orphan_dependents=bool(orphan)):
             wanted = [ORPHAN] if orphan else []
@@ -147,7 +147,7 @@ def _choose_finalizers(finalizers: list[str], options: DeleteOptions) -> list[st
 
 
 def _has_namespace_finalizers(tree: Tree, kind: Kind) -> bool:
-    """Whether the object is a namespace that still has content, for all that its own finalizers tell."""
+    """Return True if the object is a namespace whose spec still has finalizers."""
     return _is_namespace(kind) and bool((tree.get("spec") or {}).get("finalizers"))
 
 
@@ -156,7 +156,7 @@ def _is_namespace(kind: Kind) -> bool:
 
 
 def _mark(tree: Tree, finalizers: list[str], kind: Kind, now: str) -> Tree:
-    """The object with the mark of deletion, once."""
+    """Return the object with a deletionTimestamp, unless it already has one."""
     metadata = tree["metadata"]
     changes: Tree = {}
     if finalizers != (metadata.get("finalizers") or []):

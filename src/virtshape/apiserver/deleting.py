@@ -1,4 +1,4 @@
-"""Delete and delete many: objects go, or are marked and stay until their finalizers are done."""
+"""Delete and deletecollection: remove objects, or mark them as deleting until their finalizers are removed."""
 
 from virtshape.api.codec import encode
 from virtshape.api.meta import ListMeta
@@ -46,7 +46,7 @@ async def delete_object(context: WriteContext, request: Request, route: Route, u
 async def _delete(
     context: WriteContext, resource: Resource, route: Route, user: User, options: DeleteOptions, record: Record
 ) -> tuple[Record | None, bool]:
-    """What is left of the object, or is shown of it once more, if anything is; and whether it is gone."""
+    """Delete the object; return the object to send to the client, if any, and whether the object was removed."""
     old = read_tree(record.value)
     deletion = decide_deletion(old, options, route.kind, now())
     dry_run = bool(options.dry_run)
@@ -69,7 +69,7 @@ def _success(route: Route, uid: str) -> bytes:
 
 
 async def delete_collection(context: WriteContext, request: Request, route: Route, user: User) -> Response:
-    """Delete all objects that match, in one commit; whatever changes meanwhile is tried once more."""
+    """Delete all matching objects in one commit; retry once for objects that changed meanwhile."""
     options = read_delete_options(request.body, request.query, request.headers.get("content-type", ""))
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)

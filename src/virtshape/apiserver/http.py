@@ -1,10 +1,9 @@
 """
-HTTP/1.1 on asyncio: connections, and the responses written to them. What is answered is the handler's business.
+HTTP/1.1 server on asyncio: connections, and writing responses to them.
 
-Responses keep the order of their requests, so clients may pipeline. Nothing is read, parsed or answered while a client
-does not read its responses: a connection holds at most one response and a few requests. A handler that has its response
-at once returns it; one that must wait returns an awaitable. A stream ends when either side goes away, and so does a
-WebSocket.
+Responses keep the order of their requests, so clients may pipeline. Reading, parsing and handling stop while a client
+does not read its responses: a connection holds at most one response and a few requests. A handler returns its response,
+or an awaitable if it must wait. Streams and WebSockets end when either side disconnects.
 """
 
 import asyncio
@@ -29,29 +28,29 @@ from virtshape.stream.websocket import WebSocket
 
 MOST_PIPELINED: Final = 64
 MOST_PIPELINED_BYTES: Final = 1024 * 1024
-"""Bytes of bodies that wait for their turn; one more body may complete beyond it."""
+"""Limit of bytes in queued request bodies; one body may exceed it."""
 MOST_CONNECTIONS: Final = 4000
 SLICE: Final = 64 * 1024
 IDLE_SECONDS: Final = 180.0
 HEAD_SECONDS: Final = 30.0
-"""How long a client has to send its first request, and the next one after it was refused as unauthorized."""
+"""Time for a client to send its first request, and its next request after 401 Unauthorized."""
 LINGER_SECONDS: Final = 2.0
-FAREWELL_SECONDS: Final = 1.0
-"""How long an idle client has to answer the TLS goodbye; many never do."""
+CLOSE_SECONDS: Final = 1.0
+"""Time for an idle client to complete the TLS shutdown; many clients never do."""
 STALL_SECONDS: Final = 300.0
-"""How long a client may go without reading anything of what it is sent."""
+"""How long a client may go without reading any of its response."""
 
 AnyResponse = Response | Stream | Upgrade
 Handler = Callable[[Request], AnyResponse | Awaitable[AnyResponse]]
 Authenticate = Callable[[Request], object]
-"""Raises StatusError for a request that no handler would accept, from its head alone."""
+"""Raises StatusError if a request's headers do not authenticate its sender."""
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 _log = logging.getLogger(__name__)
 
 
 class _Turn(NamedTuple):
-    """A request that waits for its answer, or for the refusal that it got before it was read whole."""
+    """A queued request, or the error response to a request that could not be parsed."""
 
     request: Request
     keep_alive: bool
@@ -85,10 +84,10 @@ class Connection(asyncio.Protocol):
         self._unauthorized = False
         self._socket: WebSocket | None = None
         self._current: Request | None = None
-        self._abort = self.abort  # one object, so that the memory budget knows it again
+        self._abort = self.abort  # keep one bound method: the memory budget compares by identity
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, with what the transport knows of the client."""
+        """Start reading requests from the client."""
         self._transport: Any = transport
         peer = transport.get_extra_info("peername")
         tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
@@ -109,7 +108,7 @@ class Connection(asyncio.Protocol):
             self.abort()
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """End whatever was under way for this client."""
+        """Cancel everything that is in progress for this client."""
         self._listener.remove(self)
         self._closing = True
         self._writable.set()
@@ -127,7 +126,7 @@ class Connection(asyncio.Protocol):
             self._task.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what arrived."""
+        """Process received bytes."""
         if self._socket is not None:
             self._socket.receive(data)
             return
@@ -136,7 +135,7 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def pause_writing(self) -> None:
-        """Wait with further responses: the client is slow to read."""
+        """Pause responses until the client has read more."""
         self._writable.clear()
         self._note_unsent()
         if self._socket is not None:
@@ -145,7 +144,7 @@ class Connection(asyncio.Protocol):
             self._stall_timer = self._loop.call_later(STALL_SECONDS, self.abort)
 
     def resume_writing(self) -> None:
-        """Continue with the responses, though not from within a write."""
+        """Continue with responses, but not from within a write."""
         self._writable.set()
         self._stop_stall_timer()
         if self._socket is not None:
@@ -170,7 +169,7 @@ class Connection(asyncio.Protocol):
             self._stall_timer = None
 
     def _take(self, request: Request, keep_alive: bool) -> None:
-        """AnyResponse the request, or let it wait for its turn."""
+        """Handle the request, or queue it."""
         if not self._closing:
             self._enqueue(_Turn(request, keep_alive))
 
@@ -182,7 +181,7 @@ class Connection(asyncio.Protocol):
         )
 
     def _admit(self, request: Request, size: int) -> StatusError | None:
-        """Reserve memory for a large body; only clients that the handler knows get any."""
+        """Reserve memory for a large body; return the error if the client is not authenticated or memory is short."""
         try:
             self._listener.authenticate(request)
         except StatusError as error:
@@ -193,7 +192,7 @@ class Connection(asyncio.Protocol):
         return None
 
     def _release(self, request: Request) -> None:
-        """Give back what was reserved for a request that is answered."""
+        """Release the memory reserved for a request after its response."""
         if request.reserved and self._reserved:
             self._memory.release(request.reserved)
             self._reserved -= request.reserved
@@ -216,7 +215,7 @@ class Connection(asyncio.Protocol):
             self._serve_next()
 
     def _serve_next(self) -> None:
-        """AnyResponse requests for as long as their responses are there at once and the client reads them."""
+        """Handle queued requests while responses are immediate and the client reads them."""
         self._busy = True
         while not self._closing and self._writable.is_set() and self._unsent is None and self._has_next():
             turn = self._waiting.popleft()
@@ -224,7 +223,7 @@ class Connection(asyncio.Protocol):
             self._waiting_bytes -= len(request.body)
             try:
                 answer = turn.refusal or self._handler(request)
-            except Exception:  # noqa: BLE001 - nobody else can answer any more
+            except Exception:  # noqa: BLE001 - last handler: the client must get a response
                 _log.exception("%s %s failed", request.method, request.path)
                 answer = _answer_failure()
             if isinstance(answer, Response):
@@ -258,7 +257,7 @@ class Connection(asyncio.Protocol):
                 await self._switch(found)
             else:
                 await self._stream(request, found)
-        except Exception:  # noqa: BLE001 - nobody else can answer any more
+        except Exception:  # noqa: BLE001 - last handler: the client must get a response
             _log.exception("%s %s failed", request.method, request.path)
             self._send(request, _answer_failure(), keep_alive=False)
         finally:
@@ -299,9 +298,9 @@ class Connection(asyncio.Protocol):
 
     def _write_unsent(self) -> None:
         """
-        Write a large body a slice at a time, as fast as the client reads it.
+        Write a large body in slices, as fast as the client reads it.
 
-        The client reads one slice while the next is encrypted, and the transport never holds much of the body.
+        The client reads one slice while the next is encrypted, and the transport never buffers much of the body.
         """
         while self._unsent is not None and self._writable.is_set():
             self._transport.write(self._unsent[:SLICE])
@@ -331,7 +330,7 @@ class Connection(asyncio.Protocol):
                 await stream.chunks.aclose()  # type: ignore[attr-defined]  # every stream here is a generator
 
     async def _switch(self, upgrade: Upgrade) -> None:
-        """Go on with a WebSocket, until it ends and the connection with it."""
+        """Switch to a WebSocket; the connection closes when it ends."""
         if self._closing or self._stopping:
             await upgrade.stream.close()
             return
@@ -347,32 +346,32 @@ class Connection(asyncio.Protocol):
             self._closing = True
 
     def _refuse(self, error: StatusError) -> None:
-        """AnyResponse what cannot be read as a request, in its turn, and read no more."""
+        """Queue the error response to a request that cannot be parsed, and stop reading."""
         if not self._closing and not self._refused:
             self._refused = True
             self._enqueue(_Turn(Request("GET", "/", {}), keep_alive=False, refusal=build_error_response(error)))
 
     def _linger(self) -> None:
-        """Hang up once the client could read the refusal: one that is still sending might not see it otherwise."""
+        """Keep reading for a moment before closing, because a client that is still sending might miss the response."""
         self._closing = True
         self._stop_clock()
         self._transport.resume_reading()
         self._timer = self._loop.call_later(LINGER_SECONDS, self.close)
 
     def stop(self) -> None:
-        """End a stream, an upload, a WebSocket or an idle connection now, any other after the response in progress."""
+        """End a stream, an upload, a WebSocket or an idle connection now; any other after its current response."""
         self._stopping = True
         self._waiting.clear()
         if self._unsent is not None:
             self._then = self.close
         elif self._task is None:
-            self._close(FAREWELL_SECONDS if self._writable.is_set() else STALL_SECONDS)
+            self._close(CLOSE_SECONDS if self._writable.is_set() else STALL_SECONDS)
         elif self._streaming or self._socket is not None or (self._current is not None and self._current.is_arriving):
             self._task.cancel()
             self._task.add_done_callback(lambda _: self.close())
 
     def close(self) -> None:
-        """Hang up when everything written is sent, however slowly the client reads it."""
+        """Close after all written bytes are sent, however slowly the client reads."""
         self._close(STALL_SECONDS)
 
     def _close(self, patience: float) -> None:
@@ -382,7 +381,7 @@ class Connection(asyncio.Protocol):
         self._timer = self._loop.call_later(patience, self.abort)
 
     def abort(self) -> None:
-        """Hang up now, whatever is still to be sent."""
+        """Close now and drop unsent bytes."""
         self._closing = True
         self._stop_clock()
         self._transport.abort()
@@ -390,14 +389,14 @@ class Connection(asyncio.Protocol):
     @property
     def idle_since(self) -> float | None:
         """
-        The loop's time since which no request has come, None if one is being answered.
+        The loop time of the last request, or None while a request is being handled.
 
-        Earlier for clients that have not shown yet that they are authorized.
+        Earlier for clients that have not authenticated yet.
         """
         return None if self._busy or self._closing else self._deadline - IDLE_SECONDS
 
     def _watch_clock(self, seconds: float) -> None:
-        """Hang up after so long without a request; a timer that is set already finds out for itself."""
+        """Close after this time without a request; an earlier timer reschedules itself."""
         self._deadline = self._loop.time() + seconds
         if self._timer is None or self._timer.when() > self._deadline:
             self._stop_clock()
@@ -415,7 +414,7 @@ class Connection(asyncio.Protocol):
         if self._loop.time() < self._deadline:
             self._timer = self._loop.call_at(self._deadline, self._time_out)
         else:
-            self._close(FAREWELL_SECONDS)
+            self._close(CLOSE_SECONDS)
 
 
 def _answer_failure() -> Response:
@@ -426,10 +425,10 @@ def _answer_failure() -> Response:
 
 class Listener:
     """
-    A listening socket and the connections that came through it.
+    A listening socket and its connections.
 
-    `authenticate` raises StatusError for requests that the handler would refuse whatever their body says: large bodies
-    are read for others only.
+    `authenticate` raises StatusError for requests without valid credentials. Large bodies are read only for
+    authenticated clients.
     """
 
     def __init__(
@@ -449,7 +448,7 @@ class Listener:
         self._server: asyncio.Server | None = None
 
     def add(self, connection: Connection) -> bool:
-        """Take a new connection, in place of the one idle for longest if there are too many; False if all are busy."""
+        """Add a connection; if there are too many, close the one idle for longest. Return False if all are busy."""
         if len(self.connections) >= self._most_connections:
             idle = [(since, other) for other in self.connections if (since := other.idle_since) is not None]
             if not idle:
@@ -459,11 +458,11 @@ class Listener:
         return True
 
     def remove(self, connection: Connection) -> None:
-        """Forget a connection that has ended."""
+        """Remove a closed connection."""
         self.connections.discard(connection)
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
-        """Listen; returns the port, which the system chooses for 0."""
+        """Listen and return the port; port 0 lets the system choose."""
         self._server = await asyncio.get_running_loop().create_server(
             lambda: Connection(self),
             host,
@@ -476,7 +475,7 @@ class Listener:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self, seconds: float = 10.0) -> None:
-        """Listen no more, let what is in flight finish, end streams, hang up."""
+        """Stop listening, finish requests in progress, end streams and close all connections."""
         if self._server is None:
             return
         self._server.close()

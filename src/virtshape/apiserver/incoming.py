@@ -1,7 +1,7 @@
 """
-The body of a request that is taken while it still comes, by somebody who may be slower than the network.
+A request body that is read while it is being received, such as an upload.
 
-Holds a few MiB at most: a sender that is ahead of its taker is made to wait.
+Buffers a few MiB at most: the connection stops reading from the client when the handler is slower.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ MOST_UNREAD: Final = 4 << 20
 
 class IncomingBody:
     """
-    The pieces of a body; fed by a connection, read by one handler.
+    The chunks of a body: fed by a connection, read by one handler.
 
-    `invite` is called when the first piece is asked for, `throttle` with whether the sender is to wait.
+    `invite` is called at the first read, `throttle` when reading from the client must pause or may resume.
     """
 
     def __init__(self, invite: Callable[[], None], throttle: Callable[[bool], None]) -> None:
@@ -31,7 +31,7 @@ class IncomingBody:
         self.is_ended = False
 
     def feed(self, data: bytes) -> None:
-        """Take in a piece."""
+        """Add a received chunk."""
         if self._is_unwanted:
             return
         self._pieces.append(data)
@@ -42,18 +42,18 @@ class IncomingBody:
             self._throttle(True)
 
     def end(self) -> None:
-        """Note that all of it is here."""
+        """Mark the body as complete."""
         self.is_ended = True
         self._changed.set()
 
     def discard(self) -> None:
-        """Throw away what nobody will read."""
+        """Drop the chunks: no handler will read them."""
         self._is_unwanted = True
         self._pieces.clear()
         self._release()
 
     async def read(self) -> bytes:
-        """All that has come since; none at the end."""
+        """Return all bytes received since the last read; empty at the end."""
         if not self._is_asked:
             self._is_asked = True
             self._invite()

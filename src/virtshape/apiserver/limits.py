@@ -1,7 +1,7 @@
 """
-How much the server takes on: requests at once, bytes of a body, levels of nesting, seconds for an answer.
+Limits of the server: concurrent writes, body size, nesting depth, request timeout.
 
-Refuses with the codes and words that clients know to retry on, or not to. Measures nothing but what it is given.
+Errors use the status codes and messages that tell clients whether to retry.
 """
 
 import re
@@ -14,7 +14,7 @@ from virtshape.api.status import StatusError
 MOST_WRITES: Final = 200
 LARGEST_BODY: Final = 3 * 1024 * 1024
 LARGEST_OBJECT: Final = 1536 * 1024
-"""Bytes of an object in JSON as it is stored; the default of etcd's `--max-request-bytes`."""
+"""Bytes of an object's stored JSON; the default of etcd's `--max-request-bytes`."""
 DEEPEST_NESTING: Final = 200
 RETRY_AFTER_SECONDS: Final = 1
 LONGEST_SECONDS: Final = 60.0
@@ -26,9 +26,9 @@ _STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
 
 class Slots:
     """
-    Room for so many writes at once; entered by each while it is being made, refused with 429 when full.
+    Limit of concurrent writes: a context manager that raises 429 when full.
 
-    Reads need none: they are answered one at a time.
+    Reads are handled one at a time and need no slot.
     """
 
     __slots__ = ("_most", "taken")
@@ -47,26 +47,26 @@ class Slots:
 
 
 def too_many_requests() -> StatusError:
-    """The refusal of a request that should come again later; its Retry-After header is `RETRY_AFTER_SECONDS`."""
+    """Return the 429 error; its Retry-After header is `RETRY_AFTER_SECONDS`."""
     message = "Too many requests, please try again later."
     return StatusError(429, "TooManyRequests", message).retry_after(RETRY_AFTER_SECONDS)
 
 
 def check_size(size: int, largest: int = LARGEST_BODY) -> None:
-    """Refuse a body of so many bytes with 413 if that is too many."""
+    """Raise StatusError 413 if a body is too large."""
     if size > largest:
         raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {largest}")
 
 
 def check_object_size(size: int, resource: str, name: str, largest: int = LARGEST_OBJECT) -> None:
-    """Refuse an object of more bytes than are stored, with 413 and etcd's message."""
+    """Raise StatusError 413 with etcd's message if an object is too large to store."""
     if size > largest:
         message = f'etcdserver: request is too large: {resource} "{name}" has {size} bytes, limit is {largest}'
         raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
 
 
 def check_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:
-    """Refuse JSON that is nested deeper than anything that objects need, before it is decoded."""
+    """Raise StatusError if JSON is nested too deeply; called before decoding."""
     if body.count(b"{") + body.count(b"[") <= deepest or body.lstrip()[:1] not in (b"{", b"["):
         return
     brackets = _STRING.sub(b"", body).translate(None, _OTHERS)
@@ -75,7 +75,7 @@ def check_nesting(body: bytes, deepest: int = DEEPEST_NESTING) -> None:
 
 
 def read_patience(text: str) -> float:
-    """For how many seconds a client is ready to wait, as it says in Go's words: `1m30s`; no longer than anyone may."""
+    """Return a request's timeout in seconds, from a Go duration such as `1m30s`; at most the server's own limit."""
     if not text:
         return LONGEST_SECONDS
     try:
@@ -87,6 +87,6 @@ def read_patience(text: str) -> float:
 
 
 def too_slow() -> StatusError:
-    """The refusal of a request that took too long; what it asks for may be done all the same."""
+    """Return the error for a request that timed out; its write may still be stored."""
     message = "Timeout: request did not complete within the allotted timeout"
     return StatusError(504, "Timeout", message).retry_after(RETRY_AFTER_SECONDS)

@@ -1,4 +1,4 @@
-"""The parameters of lists and watches, read and checked together."""
+"""Parameters of list and watch requests, parsed and checked together."""
 
 import base64
 import binascii
@@ -22,7 +22,7 @@ Match = Literal["", "Exact", "NotOlderThan"]
 
 
 class ListOptions(Struct):
-    """What to list or watch, from when, and how much."""
+    """What to list or watch, from which revision, and how much."""
 
     label_selector: str
     field_selector: str
@@ -36,7 +36,7 @@ class ListOptions(Struct):
 
 
 def read_options(request: Request, *, watch: bool) -> ListOptions:
-    """The options of a request; combinations that mean nothing are refused, all at once."""
+    """Return the options of a request; raise StatusError with all invalid combinations."""
     parameter = request.parameter
     options = ListOptions(
         label_selector=parameter("labelSelector"),
@@ -71,7 +71,7 @@ def _read_number(text: str) -> int:
 
 
 def read_revision(text: str) -> int:
-    """The resourceVersion of a list; empty means 0."""
+    """Return the resourceVersion of a list; 0 if empty."""
     problem = find_revision_problem(text)
     if problem:
         message = f'invalid resource version: resourceVersion: Invalid value: "{text}": {problem}'
@@ -80,7 +80,7 @@ def read_revision(text: str) -> int:
 
 
 def read_start(text: str) -> int:
-    """The same for a get or a watch, which Kubernetes refuses in another way."""
+    """Return the resourceVersion of a get or watch; Kubernetes reports errors differently there."""
     problem = find_revision_problem(text)
     if problem:
         raise StatusError(500, "", f'resourceVersion: Invalid value: "{text}": {problem}')
@@ -88,7 +88,7 @@ def read_start(text: str) -> int:
 
 
 def find_revision_problem(text: str) -> str:
-    """Why a text is no revision; empty if it is one, or says nothing."""
+    """Return why a text is not a resourceVersion; empty if it is valid or empty."""
     if not text:
         return ""
     if not (text.isascii() and text.isdecimal()):
@@ -123,7 +123,7 @@ def _check_list(options: ListOptions) -> list[Cause]:
 
 
 def _complete_watch(options: ListOptions) -> None:
-    """Have a watch from no certain revision begin with what there is, and say so where it ends."""
+    """Make a watch without a resourceVersion send the existing objects first, then a bookmark."""
     if options.initial_events is None and not options.match and options.revision in ("", "0"):
         options.initial_events = True
         options.match = "NotOlderThan"
@@ -155,14 +155,14 @@ class _Token(Struct):
 
 
 def format_continuation(revision: int, last: Key, *, namespaced: bool) -> str:
-    """The token that continues a list behind a key, as of a revision; -1 is whatever is there by then."""
+    """Return the token that continues a list after a key, at a revision; -1 means the latest."""
     start = f"/{last.name}" if namespaced or not last.namespace else f"/{last.namespace}/{last.name}"
     token = _Token(v=_CONTINUATION_VERSION, rv=revision, start=f"{start}\0")
     return base64.urlsafe_b64encode(msgspec.json.encode(token)).rstrip(b"=").decode()
 
 
 def parse_continuation(text: str, resource: str, namespace: str) -> tuple[int, Key]:
-    """The revision and the last key of a token."""
+    """Return the revision and the last key of a token."""
     try:
         token = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Token)
         *above, name = token.start.removeprefix("/").removesuffix("\0").split("/")

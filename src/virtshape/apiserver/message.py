@@ -1,8 +1,4 @@
-"""
-HTTP messages as the server's handlers see them: a request, an answer, one that goes on, one that turns into a stream.
-
-No sockets here.
-"""
+"""HTTP messages as handlers see them: requests, responses, streamed responses and WebSocket upgrades."""
 
 from collections.abc import AsyncIterator, Mapping
 from urllib.parse import parse_qs, unquote
@@ -14,15 +10,15 @@ JSON = "application/json"
 YAML = "application/yaml"
 PLAIN_TEXT = "text/plain; charset=utf-8"
 PERSONAL = "impersonate-"
-"""How headers begin that name people and groups."""
+"""Prefix of the impersonation headers."""
 NAMING = (PERSONAL, "x-remote-")
-"""How all headers begin that name people and groups: those that a client sends, and those of a proxy before us."""
+"""Prefixes of all headers that name users and groups, from clients and from front proxies."""
 LINE = "\n"
-"""What stands between several such headers of one name: the names in them may have commas."""
+"""Separator of repeated headers with such a prefix; their values may contain commas."""
 
 
 class Request:
-    """One request, its body read whole; one that is too large for that has it in `incoming`."""
+    """One request with its body; the body of an upload is in `incoming`."""
 
     def __init__(
         self,
@@ -39,39 +35,39 @@ class Request:
         path, _, self.query_text = target.partition("?")
         self.path = unquote(path) if "%" in path else path
         self.query = parse_qs(self.query_text, keep_blank_values=True) if self.query_text else {}
-        """The parameters behind the question mark; one without a value has an empty one."""
+        """Query parameters; a parameter without a value has an empty string."""
         self.headers = headers
         self.body = body
         self.peer = peer
         self.certificate = certificate
         self.incoming = incoming
         self.reserved = 0
-        """Bytes that its connection reserved for the body."""
+        """Bytes that the connection reserved for the body."""
 
     def parameter(self, name: str, default: str = "") -> str:
-        """The first value of a parameter."""
+        """Return the first value of a query parameter."""
         values = self.query.get(name)
         return values[0] if values else default
 
     def flag(self, name: str) -> bool | None:
-        """Whether a parameter says yes, which all do but `false` and `0`; None where it is absent."""
+        """Return a boolean parameter: True unless it is `false` or `0`, None if absent."""
         values = self.query.get(name)
         return values[0].lower() not in ("false", "0") if values else None
 
     @property
     def is_arriving(self) -> bool:
-        """Whether some of its body is still to come."""
+        """Return True while the body is still being received."""
         return self.incoming is not None and not self.incoming.is_ended
 
     @property
     def wants_websocket(self) -> bool:
-        """Whether the client asks to go on with a WebSocket."""
+        """Return True if the client requests a WebSocket."""
         upgrade, connection = self.headers.get("upgrade", ""), self.headers.get("connection", "")
         return upgrade.lower() == "websocket" and "upgrade" in connection.lower()
 
 
 class Response:
-    """An answer that is all there."""
+    """A complete response."""
 
     __slots__ = ("body", "content_type", "headers", "status")
 
@@ -85,7 +81,7 @@ class Response:
 
 
 class Stream:
-    """An answer that goes on until its chunks end, the client leaves or the server stops."""
+    """A response that is sent in chunks until they end, the client disconnects or the server stops."""
 
     __slots__ = ("chunks", "content_type", "headers", "status")
 
@@ -103,7 +99,7 @@ class Stream:
 
 
 class Upgrade:
-    """The consent to go on with a WebSocket, between the client and a stream that is open already."""
+    """A switch to a WebSocket between the client and an open stream."""
 
     __slots__ = ("headers", "status", "stream", "whole_messages")
 

@@ -1,7 +1,7 @@
 """
-Objects between request and store: what metadata the server gives, what a write may change, and the bytes of the result.
+Objects between request and store: server-set metadata, what a write may change, and the encoded result.
 
-Works on plain trees and never changes those it is given; what a client wrote is stored as it was written.
+Functions work on plain trees and never modify their arguments.
 """
 
 from collections.abc import Mapping
@@ -38,18 +38,18 @@ _ORDER: Final = (
     "managedFields",
 )
 _STATED_EMPTY: Final = frozenset({"resourceVersion", "deletionGracePeriodSeconds"})
-"""What metadata may state as nothing or nought; other fields without content are left out."""
+"""Metadata fields that may be empty or zero; other empty fields are omitted."""
 _HEAD: Final = ("apiVersion", "kind", "metadata")
 
 
 def metadata_of(tree: Mapping[str, Any]) -> Tree:
-    """An object's metadata."""
+    """Return an object's metadata."""
     metadata: Tree = tree.get("metadata") or {}
     return metadata
 
 
 def assemble(tree: Mapping[str, Any], metadata: Mapping[str, Any], **parts: object) -> Tree:
-    """The object with this metadata, and these parts in place of its own, None for none; in the order of writing."""
+    """Return the object with this metadata and these parts replaced (None removes one), in storage order."""
     ordered = {
         name: value for name in _ORDER if (value := metadata.get(name)) or (name in _STATED_EMPTY and value is not None)
     }
@@ -60,14 +60,14 @@ def assemble(tree: Mapping[str, Any], metadata: Mapping[str, Any], **parts: obje
 
 
 def make_uid() -> str:
-    """A name that nothing else has or will have."""
-    digits = f"{getrandbits(128):032x}"  # unique is all it must be, so no call to the kernel
+    """Return a new random UID."""
+    digits = f"{getrandbits(128):032x}"  # only uniqueness matters, so no system call
     variant = "89ab"[int(digits[16], 16) % 4]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
 def begin(resource: Resource, tree: Tree, namespace: str, name: str, now: str) -> Tree:
-    """A new object, with what the server says of it."""
+    """Return a new object with the metadata that the server sets."""
     own = metadata_of(tree)
     metadata = {
         **own,
@@ -84,7 +84,7 @@ def begin(resource: Resource, tree: Tree, namespace: str, name: str, now: str) -
 
 
 def replace(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> Tree:
-    """What becomes of an object when a client writes `new` over it: its spec and metadata, or its status alone."""
+    """Return the object after a client writes `new` over it: spec and metadata, or a subresource only."""
     if subresource == "status":
         return assemble(old, metadata_of(old), status=new.get("status"))
     if subresource == "finalize":
@@ -97,7 +97,7 @@ def replace(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> 
 
 
 def count_generation(resource: Resource, old: Tree, new: Tree, subresource: str = "") -> Tree:
-    """The new object with its generation: one more than the old one's if it says something else."""
+    """Return the new object with its generation, incremented if its content changed."""
     if subresource or not resource.has_generation:
         return new
     before = metadata_of(old).get("generation") or 0
@@ -106,14 +106,14 @@ def count_generation(resource: Resource, old: Tree, new: Tree, subresource: str 
 
 
 def same_content(old: Tree, new: Tree) -> bool:
-    """Whether two objects say the same apart from metadata."""
+    """Return True if two objects are equal apart from metadata."""
     return {n: v for n, v in old.items() if n not in _HEAD} == {n: v for n, v in new.items() if n not in _HEAD}
 
 
 def make_write(
     key: Key, expected: int, tree: Tree, *, removes: bool = False, largest: int | None = LARGEST_OBJECT
 ) -> Write:
-    """Return the change that stores an object; StatusError 413 if it has more than `largest` bytes."""
+    """Return the write that stores an object; raise StatusError 413 if it has more than `largest` bytes."""
     data = msgspec.json.encode({**tree, "metadata": {**tree["metadata"], "resourceVersion": _PLACEHOLDER}})
     if largest is not None and len(data) > largest and not removes:
         check_object_size(len(data), key.resource, key.name, largest)
@@ -122,7 +122,7 @@ def make_write(
 
 
 def encode_tree(tree: Tree) -> bytes:
-    """An object that is not stored, as bytes; one without a revision states none."""
+    """Encode an object that is not stored; a missing resourceVersion is omitted."""
     if not tree["metadata"].get("resourceVersion"):
         metadata = {name: value for name, value in tree["metadata"].items() if name != "resourceVersion"}
         tree = {**tree, "metadata": metadata}

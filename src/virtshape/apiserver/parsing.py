@@ -1,8 +1,8 @@
 """
-Parse requests: bytes in, requests out. httptools does the parsing; responses are not known here.
+Parse HTTP requests with httptools.
 
-Nothing is parsed while the connection has no room for more requests, nor behind a request that may change the protocol
-until it is answered. An upload is passed on once its head is complete, any other request once its body is.
+Parsing pauses while the connection has no room for more requests, and after a request that may switch the protocol
+until its response. An upload is passed on after its headers, any other request after its body.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,16 +18,16 @@ from virtshape.apiserver.uploads.route import is_upload
 
 LARGEST_HEAD: Final = 64 * 1024
 PARSED_AT_ONCE: Final = 16 * 1024
-"""Bytes; bounds how many requests are parsed beyond what the connection has room for."""
+"""Bytes; bounds how many requests are parsed beyond the connection's limit."""
 LARGE_BODY: Final = 64 * 1024
 """Bytes; a larger body is read only if the connection admits it."""
 
 Admit = Callable[[Request, int], StatusError | None]
-"""Returns why a request with a body of up to so many bytes may not be read, or None if it may."""
+"""Returns the error if a request with a body of up to so many bytes may not be read, else None."""
 
 
 class Client(NamedTuple):
-    """What the transport knows of a client."""
+    """The client's address and certificate, from the transport."""
 
     address: str = ""
     certificate: Mapping[str, object] | None = None
@@ -37,10 +37,10 @@ class RequestReader:
     """
     Reads the requests of one connection.
 
-    `take` gets each request with whether the client keeps the connection open, `refuse` the error of one that cannot be
-    read, after which nothing is parsed any more. `invite` is called for a client that waits for 100 Continue,
-    `throttle` with whether the sender of an upload must wait. `admit` decides on large bodies before they are read,
-    `has_room` whether more requests can be taken now: if not, they wait unparsed until `release`.
+    `take` receives each request and whether the client keeps the connection open; `refuse` receives the error of a
+    request that cannot be parsed, after which parsing stops. `invite` is called for a client that waits for 100
+    Continue, `throttle` when an upload must pause or may resume. `admit` decides on large bodies before they are read,
+    `has_room` whether more requests fit: if not, they wait unparsed until `release`.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class RequestReader:
         self._begin()
 
     def feed(self, data: bytes) -> None:
-        """Parse what arrived, as far as there is room; after a refusal, discard it."""
+        """Parse received bytes as far as there is room; after an error, discard them."""
         if self._rest:
             data, self._rest = self._rest + data, b""
         while data and not self._refused:
@@ -83,7 +83,7 @@ class RequestReader:
                 data = data[self._parse(data[:PARSED_AT_ONCE]) :]
 
     def _parse(self, data: bytes) -> int:
-        """Parse some bytes; return how many were taken."""
+        """Parse some bytes; return how many were consumed."""
         taken = len(data)
         self._unaccounted += taken
         try:
@@ -92,28 +92,28 @@ class RequestReader:
             taken = upgrade.args[0]
         except httptools.HttpParserError as error:
             self._refuse(StatusError(400, "BadRequest", f"this is not HTTP: {error}"))
-        # The parser collects an unfinished header or trailer itself, without a limit.
+        # The parser buffers an unfinished header or trailer itself, without a limit.
         if self._unaccounted > LARGEST_HEAD + PARSED_AT_ONCE:
             self._refuse_head()
         return taken
 
     def is_holding(self) -> bool:
-        """Return whether a request that may change the protocol waits for its answer."""
+        """Return True while a request that may switch the protocol waits for its response."""
         return self._is_held
 
     def release(self) -> None:
-        """Continue with what waits unparsed; a request that might have changed the protocol did not."""
+        """Parse the waiting bytes; the protocol did not switch."""
         self._is_held = False
         if self._rest:
             self.feed(b"")
 
     def take_rest(self) -> bytes:
-        """What came behind a request that changes the protocol."""
+        """Return the bytes that followed a request that switches the protocol."""
         rest, self._rest = self._rest, b""
         return rest
 
     def discard(self) -> None:
-        """Let go of what is not yet a request: the connection has ended, and is itself collected only later."""
+        """Drop unparsed bytes when the connection has ended; the connection object itself is collected later."""
         self._refused = True
         self._rest = b""
         self._body.clear()
@@ -130,16 +130,16 @@ class RequestReader:
         self._incoming: IncomingBody | None = None
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
+        """Start a new request."""
         self._begin()
 
     def on_url(self, url: bytes) -> None:
-        """Take a piece of its target."""
+        """Add a part of the request target."""
         self._target += url
         self._grow_head(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take one of its headers; several of one name become a list. Trailers are dropped."""
+        """Add a header; repeated headers are joined. Trailers are dropped."""
         self._grow_head(len(name) + len(value))
         if self._has_head:
             return
@@ -158,12 +158,12 @@ class RequestReader:
         self._refuse(StatusError(431, "BadRequest", message))
 
     def on_headers_complete(self) -> None:
-        """Pass an upload on; of others, refuse a body that says it is too large, and have one sent that waits."""
+        """Pass an upload on; for other requests, check the size of the body and send 100 Continue if needed."""
         self._has_head = True
         self._unaccounted = 0
         length = self._headers.get("content-length", "")
         if self._parser.should_upgrade() and (length.strip("0") or "transfer-encoding" in self._headers):
-            # Whose the bytes behind the head are then is not for us to guess.
+            # It is ambiguous which protocol the bytes after the headers belong to.
             self._refuse(StatusError(501, "NotImplemented", "a request with a body cannot change the protocol"))
         if not self._refused and is_upload(self._read_method(), self._read_target()):
             self._incoming = IncomingBody(self._invite_if_waiting, self._throttle)
@@ -176,7 +176,7 @@ class RequestReader:
             self._invite_if_waiting()
 
     def _admit_body(self, size: int) -> None:
-        """Ask once per request whether its body may be read at all."""
+        """Ask once per request whether its large body may be read."""
         if self._refused or self._is_admitted:
             return
         self._is_admitted = True
@@ -190,7 +190,7 @@ class RequestReader:
             self._invite()
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of its body."""
+        """Add a part of the body."""
         self._unaccounted = 0
         if self._incoming is not None:
             self._incoming.feed(body)

@@ -1,4 +1,4 @@
-"""Patch: an object changed as a JSON patch, a merge patch or a strategic merge patch says, or applied in part."""
+"""Patch: apply a JSON patch, a merge patch, a strategic merge patch or a server-side apply to an object."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -34,7 +34,7 @@ _PATCHERS: Final[dict[str, Callable[[Tree, Any, Kind], Tree]]] = {
 
 
 async def patch_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
-    """Change an object as a patch says, or apply a part of one."""
+    """Patch or apply an object."""
     if not route.name:
         raise StatusError(400, "BadRequest", "name must be provided")
     resource = resource_of(route.kind)
@@ -65,5 +65,5 @@ async def patch_object(context: WriteContext, request: Request, route: Route, us
 
 
 def _list_accepted(resource: Resource) -> list[str]:
-    """What bodies a patch may have; that of custom resources cannot be strategic."""
+    """Return the accepted content types of a patch; custom resources have no strategic merge patch."""
     return [media for media in (*_PATCHERS, APPLY_PATCH) if media != STRATEGIC_PATCH or not resource.custom]

@@ -1,7 +1,7 @@
 """
-What objects of core kinds have from the server alone: nobody owns it, and no ordinary write changes it.
+Fields of core kinds that only the server sets: initial status, finalizers of namespaces, defaults of events.
 
-Works on plain trees and never changes those it is given.
+Functions work on plain trees and never modify their arguments.
 """
 
 from typing import Any, Final
@@ -15,7 +15,7 @@ _EVENT: Final = {"eventTime": None, "reportingComponent": "", "reportingInstance
 
 
 def prepare_for_create(kind: Kind, tree: Tree) -> Tree:
-    """A new object with its first status and all that every object of its kind has."""
+    """Return a new object with its initial status and required fields."""
     match kind.group, kind.kind:
         case "", "Namespace":
             return {**tree, "spec": _with_finalizer(tree.get("spec") or {}), "status": {"phase": "Active"}}
@@ -30,7 +30,7 @@ def prepare_for_create(kind: Kind, tree: Tree) -> Tree:
 
 
 def prepare_for_update(kind: Kind, tree: Tree, old: Tree, subresource: str) -> Tree:
-    """A changed object with what this way of writing cannot change: a namespace keeps its finalizers."""
+    """Return an updated object with the fields that this kind of write cannot change, such as a namespace's spec."""
     if kind.group or kind.kind != "Namespace" or subresource or "spec" not in old:
         return tree
     return {**tree, "spec": old["spec"]}

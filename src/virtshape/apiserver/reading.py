@@ -1,4 +1,4 @@
-"""Get and list: stored bytes to the client, decoded only where a selector, a Table or another form needs it."""
+"""Get and list: send stored bytes, decoded only if a selector, a Table or another format requires it."""
 
 from typing import Final
 
@@ -35,13 +35,13 @@ _EXPIRED: Final = (
 
 
 def not_found(resource: Resource, name: str) -> StatusError:
-    """There is no such object."""
+    """Return the 404 error for an object."""
     error = StatusError(404, "NotFound", f'{resource.name} "{name}" not found')
     return error.about(resource.kind.group, resource.kind.plural, name)
 
 
 def get_object(store: ObjectSource, request: Request, route: Route) -> Response:
-    """One object."""
+    """Return one object."""
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     if asked := read_start(request.parameter("resourceVersion")):
@@ -53,7 +53,7 @@ def get_object(store: ObjectSource, request: Request, route: Route) -> Response:
 
 
 def render_object(resource: Resource, form: Form, record: Record, request: Request) -> bytes:
-    """One object in the form asked for."""
+    """Return one object in the requested format."""
     value = resource.outward(record.value)
     if form.shape == "partial":
         if form.of_list:
@@ -73,7 +73,7 @@ def _refuse_list_form(resource: Resource) -> StatusError:
 
 
 def list_objects(store: ObjectSource, request: Request, route: Route) -> Response:
-    """All objects that match, or a page of them."""
+    """Return all matching objects, or one page of them."""
     form = choose_form(request.headers.get("accept", ""))
     options = read_options(request, watch=False)
     resource = resource_of(route.kind)
@@ -86,7 +86,7 @@ def list_objects(store: ObjectSource, request: Request, route: Route) -> Respons
 
 
 def describe_rest(page: Page, options: ListOptions, selection: Selection, route: Route) -> tuple[str, int]:
-    """How a list goes on behind a page, and with how many objects, unless only a search would tell."""
+    """Return the continue token after a page and the number of remaining objects; 0 if a selector makes it unknown."""
     if not options.limit or not page.remaining:
         return "", 0
     continuation = format_continuation(page.revision, page.records[-1].key, namespaced=bool(route.namespace))
@@ -94,7 +94,7 @@ def describe_rest(page: Page, options: ListOptions, selection: Selection, route:
 
 
 def check_reached(store: ObjectSource, revision: int) -> None:
-    """Refuse a revision that is still to come."""
+    """Raise StatusError if the store has not reached a revision."""
     if revision > store.newest:
         raise future_revision_error(FutureError(revision, store.newest))
 
@@ -102,7 +102,7 @@ def check_reached(store: ObjectSource, revision: int) -> None:
 def find_page(
     store: ObjectSource, resource: Resource, namespace: str | None, options: ListOptions, selection: Selection
 ) -> Page:
-    """The records of a list; with a selector and a limit, enough pages to fill one."""
+    """Return the records of a list; with a selector and a limit, read enough pages to fill one."""
     at, after = None, None
     if options.continuation:
         if options.revision and options.revision != "0":
@@ -115,7 +115,7 @@ def find_page(
             at = asked
         else:
             check_reached(store, asked)
-    limit = options.limit if options.continuation or options.revision != "0" else 0  # any list will do, so a whole one
+    limit = options.limit if options.continuation or options.revision != "0" else 0  # any revision will do
     try:
         return _select(store, resource, namespace, limit or -1, selection, at, after)
     except FutureError as error:
@@ -166,7 +166,7 @@ def render_list(
     continuation: str = "",
     remaining: int = 0,
 ) -> bytes:
-    """A list in the form asked for."""
+    """Return a list in the requested format."""
     metadata: dict[str, object] = {"resourceVersion": revision}
     if continuation or (resource.custom and form.shape == "object"):
         metadata["continue"] = continuation
@@ -192,7 +192,7 @@ def render_list(
 
 
 def _without_type(values: list[bytes], resource: Resource) -> list[bytes]:
-    """Items as they stand in a list: those of Kubernetes' own kinds leave it to the list to say what they are."""
+    """Return list items without apiVersion and kind, as Kubernetes sends built-in kinds."""
     if resource.custom:
         return values
     head = b'{"apiVersion":"%b","kind":"%b",' % (resource.kind.api_version.encode(), resource.kind.kind.encode())

@@ -1,7 +1,7 @@
 """
-A kind as it is stored and as it is asked for: keys, versions, and the bytes between them.
+A kind at the version a client uses: storage keys and version conversion.
 
-All versions of a kind are one resource, stored at the newest of them.
+All versions of a kind are one resource, stored at the newest version.
 """
 
 from functools import cache
@@ -33,11 +33,11 @@ class Resource:
         self.has_generation = self.custom or kind.kind in _COUNTED
 
     def key(self, namespace: str, name: str) -> Key:
-        """Where an object of this kind is stored."""
+        """Return the storage key of an object."""
         return Key(self.name, namespace, name)
 
     def outward(self, value: bytes) -> bytes:
-        """Stored bytes, at the version asked for."""
+        """Return stored bytes at the requested version."""
         return convert_bytes(value, self.kind.api_version) if self.converts else value
 
 
@@ -46,16 +46,16 @@ _COUNTED: Final = frozenset({"Deployment", "Pod"})
 
 @cache
 def resource_of(kind: Kind) -> Resource:
-    """The resource of a kind."""
+    """Return the resource of a kind."""
     return Resource(kind)
 
 
 def with_revision(value: bytes, old: int, new: int) -> bytes:
-    """Stored bytes that state another revision."""
+    """Return stored bytes with another resourceVersion."""
     return value.replace(b'"resourceVersion":"%d"' % old, b'"resourceVersion":"%d"' % new, 1)
 
 
 def read_tree(value: bytes) -> Tree:
-    """Stored bytes as plain dicts and lists."""
+    """Decode stored bytes as plain dicts and lists."""
     tree: Tree = msgspec.json.decode(value)
     return tree

@@ -1,8 +1,4 @@
-"""
-Answers from what handlers have: objects, lists, refusals; compressed where that pays.
-
-Decides how an answer is written, never what it says.
-"""
+"""Build HTTP responses from objects, lists and errors; convert to YAML and compress as the client accepts."""
 
 import gzip
 from typing import Final
@@ -23,7 +19,7 @@ NO_CACHE: Final = (("cache-control", "no-cache, private"),)
 def build_response(
     request: Request, form: Form, body: bytes, status: int = 200, warnings: list[str] | None = None
 ) -> Response:
-    """An answer with a JSON body; as YAML, compressed or with warnings, if need be."""
+    """Return a response with a JSON body; converted to YAML, compressed or with warnings as needed."""
     headers: tuple[tuple[str, str], ...] = NO_CACHE
     content_type = JSON
     if warnings:
@@ -37,23 +33,23 @@ def build_response(
 
 
 def add_warning(answer: Response | Stream | Upgrade, text: str) -> None:
-    """Have the client told something of its request, before all that is told of the object."""
+    """Put a warning before the others in a response."""
     answer.headers = (("warning", format_warning(text)), *answer.headers)
 
 
 def format_warning(text: str) -> str:
-    """A text as the value of a Warning header."""
+    """Format a text as the value of a Warning header."""
     return f"299 - {quote(text)}"
 
 
 def quote(text: str) -> str:
-    """A text as a quoted string of a header."""
+    """Format a text as a quoted string of a header."""
     safe = "".join(character if character.isprintable() else " " for character in text)
     return '"' + safe.replace("\\", "\\\\").replace('"', '\\"').encode("ascii", "backslashreplace").decode() + '"'
 
 
 def build_error_response(error: StatusError, accept: str = "") -> Response:
-    """A refusal, as YAML for a client that reads nothing else."""
+    """Return an error response, as YAML if the client accepts nothing else."""
     headers: tuple[tuple[str, str], ...] = NO_CACHE
     if error.details.retry_after_seconds:
         headers += (("retry-after", str(error.details.retry_after_seconds)),)
@@ -76,22 +72,22 @@ def _wants_yaml(accept: str) -> bool:
 
 
 def build_not_found_response() -> Response:
-    """What there is to say of a path that is none."""
+    """Return the response for an unknown path."""
     headers = (*NO_CACHE, ("x-content-type-options", "nosniff"))
     return Response(404, b"404 page not found\n", PLAIN_TEXT, headers)
 
 
 def future_revision_error(error: FutureError) -> StatusError:
-    """A revision that is still to come."""
+    """Return the error for a resourceVersion that the store has not reached."""
     cause = Cause("ResourceVersionTooLarge", "Too large resource version", "")
     return StatusError(504, "Timeout", f"Timeout: {error}", [cause]).retry_after(1)
 
 
 def replaced_store_error(error: FutureError) -> StatusError:
-    """Refuse to watch from a revision that this store has never had: it has replaced the one that the client knew."""
+    """Return the error for a watch from an unknown revision, after the store was restored or replaced."""
     return StatusError(410, "Expired", f"{error}: the store was restored or replaced; list again")
 
 
 def expired_revision_error(error: CompactedError) -> StatusError:
-    """A revision that is forgotten."""
+    """Return the error for a revision that was compacted."""
     return StatusError(410, "Expired", str(error))

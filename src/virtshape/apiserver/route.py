@@ -1,8 +1,4 @@
-"""
-What a request is about: which kind, which namespace and name, which subresource, and what is to be done.
-
-Only reads paths and methods.
-"""
+"""Routes: find the kind, namespace, name, subresource and verb of a request from its path and method."""
 
 from typing import Final, Literal
 
@@ -30,7 +26,7 @@ _VERBS: Final[dict[tuple[str, bool], Verb]] = {
 }
 
 
-# What Kubernetes' own kinds are asked otherwise is refused before anybody looks at it.
+# Other methods on built-in kinds are rejected before authorization.
 _BUILTIN_VERBS: Final[dict[tuple[str, bool], Verb]] = {
     (method, named): verb
     for (method, named), verb in _VERBS.items()
@@ -39,7 +35,7 @@ _BUILTIN_VERBS: Final[dict[tuple[str, bool], Verb]] = {
 
 
 class Route(Struct, frozen=True):
-    """One resource of the API and what is asked of it; `verb` is None for a method that no resource has."""
+    """A resource of the API and the verb of the request; `verb` is None for an unsupported method."""
 
     verb: Verb | None
     kind: Kind
@@ -49,12 +45,12 @@ class Route(Struct, frozen=True):
 
     @property
     def resource(self) -> str:
-        """The plural with its group, as messages and storage keys have it."""
+        """The plural with its group, as in messages and storage keys."""
         return f"{self.kind.plural}.{self.kind.group}" if self.kind.group else self.kind.plural
 
 
 def find_route(request: Request) -> Route | None:
-    """The resource that the path names, if there is such a one."""
+    """Return the route of a path, or None."""
     parts = request.path.strip("/").split("/")
     if not all(parts):
         return None

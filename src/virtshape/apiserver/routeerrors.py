@@ -1,7 +1,7 @@
 """
-Refusals of requests that Kubernetes' own kinds have no handler for: a path, a method or a type that is not theirs.
+Errors for unknown paths, methods and content types of built-in kinds.
 
-They say nothing of what was asked for, unlike those of kinds that are defined. Only words.
+Unlike errors of custom resources, they do not name the resource.
 """
 
 from functools import cache
@@ -17,7 +17,7 @@ _PRODUCED: Final = ("application/json", "application/yaml", "application/vnd.kub
 
 
 class RouteError(StatusError):
-    """A refusal whose details are there, and empty."""
+    """An error with empty details in its Status."""
 
     @property
     def status(self) -> Status:
@@ -26,22 +26,22 @@ class RouteError(StatusError):
 
 
 def refuse_path() -> StatusError:
-    """There is nothing at such a path."""
+    """Return the 404 error for an unknown path."""
     return RouteError(404, "NotFound", "the server could not find the requested resource")
 
 
 def refuse_method() -> StatusError:
-    """What there is cannot be had that way."""
+    """Return the 405 error for an unsupported method."""
     return RouteError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 
 
 def refuse_patch_type() -> StatusError:
-    """No patch is written like that."""
+    """Return the 415 error for an unknown patch type."""
     return RouteError(415, "UnsupportedMediaType", "415: Unsupported Media Type")
 
 
 def check_produced(accept: str) -> None:
-    """Refuse a client that would take none of the types that there are; patterns are not understood, but for `*/*`."""
+    """Raise StatusError 406 if the client accepts none of the response types; the only wildcard supported is `*/*`."""
     if not accept or accept == _PRODUCED[0]:
         return
     offers = (offer.partition(";")[0].strip() for offer in accept.split(","))
@@ -51,7 +51,7 @@ def check_produced(accept: str) -> None:
 
 
 def is_builtin_path(path: str) -> bool:
-    """Whether a path lies where Kubernetes' own kinds are served."""
+    """Return True if a path belongs to the built-in kinds."""
     first, _, rest = path.strip("/").partition("/")
     return bool(rest) and (first == "api" or (first == "apis" and rest.partition("/")[0] in _list_groups()))
 

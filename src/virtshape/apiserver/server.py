@@ -1,7 +1,7 @@
 """
-One request to one answer: who asks, what for, whether they may, and who answers.
+Request handling: authenticate, route, authorize, and call the handler.
 
-Reads are answered at once; writes are answered when they are done, and put on record.
+Reads return a response immediately; writes return an awaitable and are recorded in the audit log.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ _OPEN_TO_ALL: Final = frozenset({"healthz", "livez", "readyz", "version"})
 
 
 class Server:
-    """Answers requests."""
+    """Handles requests."""
 
     def __init__(
         self,
@@ -95,11 +95,11 @@ class Server:
         self._writes = Slots()
 
     def settle(self, address: str) -> None:
-        """Tell clients to come to this address."""
+        """Set the address that discovery documents show to clients."""
         self._publisher.settle(address)
 
     def handle(self, request: Request) -> AnyResponse | Awaitable[AnyResponse]:
-        """The answer to a request, or the promise of one."""
+        """Return the response to a request, or an awaitable."""
         try:
             if request.path[1:].partition("/")[0] in _OPEN_TO_ALL:
                 reveal = partial(self._may_see_reasons, request)
@@ -112,7 +112,7 @@ class Server:
         return self.handle_as(request, caller)
 
     def authenticate(self, request: Request) -> None:
-        """Raise StatusError if the head of a request does not say who sends it; large bodies are read for others."""
+        """Raise StatusError if a request's headers do not authenticate its sender."""
         self._identify(request)
 
     def _may_see_reasons(self, request: Request) -> bool:
@@ -126,7 +126,7 @@ class Server:
         return True
 
     def handle_as(self, request: Request, caller: Caller) -> AnyResponse | Awaitable[AnyResponse]:
-        """The same, for someone who is known already."""
+        """Handle a request of an authenticated caller."""
         try:
             if request.path.startswith(ACTION_PREFIX):
                 return self._act(request, caller)
@@ -142,7 +142,7 @@ class Server:
         return answer if deprecation is None else _warn(answer, deprecation)
 
     def _act(self, request: Request, caller: Caller) -> AnyResponse | Awaitable[AnyResponse]:
-        """Carry out an action on a VM, or tell of the actions that there are."""
+        """Handle an action on a VM, or return the documents of the subresource API."""
         route = find_action(request)
         if route is None:
             self._authorizer.require(caller.user, Attributes(verb=request.method.lower(), path=request.path))
@@ -157,7 +157,7 @@ class Server:
         return self._write(request, route.audited, caller, lambda: self._actions.write(request, route))
 
     async def _open(self, request: Request, route: ActionRoute, caller: Caller) -> AnyResponse:
-        """Open a stream, and put on record who did."""
+        """Open a stream and record it in the audit log."""
         began = time.time()
         answer: Response | Upgrade
         try:
@@ -273,14 +273,14 @@ async def _warn_later(answer: Awaitable[AnyResponse], warning: str) -> AnyRespon
 
 
 def _find_offered_token(request: Request) -> str | None:
-    """The token that a WebSocket's client shows in the only header that a browser lets it set."""
+    """Return the bearer token of a WebSocket client in a browser, which can only set the subprotocol header."""
     offers = request.headers.get("sec-websocket-protocol")
     token = find_bearer(split_list(offers)) if offers and request.wants_websocket else None
     return f"Bearer {token}" if token else None
 
 
 def _accept_protobuf(request: Request, route: Route) -> None:
-    """Go on with JSON where a client sends protobuf and may; custom resources have no such form."""
+    """Convert a protobuf body to JSON; custom resources do not support protobuf."""
     if request.headers.get("content-type") == PROTOBUF and (
         route.verb in ("delete", "deletecollection") or not is_defined(route.kind)
     ):
@@ -312,7 +312,7 @@ def _attributes(request: Request, route: Route) -> Attributes:
     if route.verb in ("list", "watch"):
         name = _find_selected_name(request, route)
     elif route.kind.kind == "Namespace":
-        namespace = name  # so that a role in a namespace can speak of the namespace itself
+        namespace = name  # so that a Role in a namespace can grant access to the namespace itself
     return Attributes(
         verb=str(route.verb),
         group=route.kind.group,
@@ -324,13 +324,13 @@ def _attributes(request: Request, route: Route) -> Attributes:
 
 
 def _find_selected_name(request: Request, route: Route) -> str:
-    """The name of the one object that a list or watch is about, if there is only one."""
+    """Return the name in the field selector of a list or watch, if it selects a single object."""
     text = request.parameter("fieldSelector")
     if NAME not in text:
         return ""
     try:
         terms = parse_field_selector(text, route.kind)
-    except StatusError:  # which whoever may list at all is told later
+    except StatusError:  # reported after authorization
         return ""
     return next((term.value for term in terms if term.field == NAME and term.equal), "")
 

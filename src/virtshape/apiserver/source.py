@@ -1,8 +1,4 @@
-"""
-Where objects are read from: the store, or a list of objects that never changes.
-
-Both answer at once.
-"""
+"""Sources of objects for reads: the store, or a fixed list of objects."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
@@ -15,18 +11,18 @@ FIXED_REVISION: Final = 1
 
 
 class ObjectSource(Protocol):
-    """What reading needs of the store."""
+    """The part of the store that reads need."""
 
     @property
     def revision(self) -> int:
-        """The newest revision that watches were told of."""
+        """The newest revision that watches have received."""
 
     @property
     def newest(self) -> int:
-        """The newest revision that anyone can have read."""
+        """The newest revision that a client can have read."""
 
     def get(self, key: Key) -> Record | None:
-        """The object at a key."""
+        """Return the object at a key, or None."""
 
     def list(
         self,
@@ -37,20 +33,20 @@ class ObjectSource(Protocol):
         limit: int = -1,
         at: int | None = None,
     ) -> Page:
-        """Objects in order of their keys: now, or as they stood at a revision still kept."""
+        """Return objects in key order: now, or at a revision that is still stored."""
 
     def list_changes(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], bool]:
-        """Return changes after a revision that is still kept, a few MiB at most, and whether these are all."""
+        """Return changes after a revision that is still stored, a few MiB at most, and whether these are all."""
 
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
-        """The changes after a revision that is still kept, and a subscription to those that follow them."""
+        """Return the changes after a revision that is still stored, and a subscription to later changes."""
 
     def get_revision(self, revision: int) -> bytes | None:
-        """The bytes that a revision wrote, if it is still kept."""
+        """Return the bytes that a revision wrote, if still stored."""
 
 
 class FixedSource:
-    """Cluster-wide objects of one resource that are there from the start and stay as they are; written when needed."""
+    """Cluster-scoped objects of one resource that never change; built on first use."""
 
     def __init__(self, store: Store, resource: str, names: Sequence[str], write: Callable[[str], bytes]) -> None:
         self._store = store
@@ -61,28 +57,28 @@ class FixedSource:
 
     @property
     def revision(self) -> int:
-        """The store's, so that lists and watches of all resources agree on the time."""
+        """The store's revision, so that lists and watches of all resources agree."""
         return self._store.revision
 
     @property
     def newest(self) -> int:
-        """The store's, as above."""
+        """The store's newest revision."""
         return self._store.newest
 
     def get(self, key: Key) -> Record | None:
-        """The object at a key."""
+        """Return the object at a key, or None."""
         return self._find(key.name) if key.name in self._names else None
 
     def list(
         self,
-        resource: str,  # noqa: ARG002 - there is only one
-        namespace: str | None = None,  # noqa: ARG002 - and it has none
+        resource: str,  # noqa: ARG002 - there is only one resource
+        namespace: str | None = None,  # noqa: ARG002 - the objects are cluster-scoped
         *,
         after: Key | None = None,
         limit: int = -1,
         at: int | None = None,
     ) -> Page:
-        """Objects in order of their names."""
+        """Return objects in name order."""
         names = [name for name in self._names if after is None or name > after.name]
         chosen = names if limit < 0 else names[:limit]
         return Page([self._find(name) for name in chosen], at or self.revision, len(names) - len(chosen))
@@ -92,11 +88,11 @@ class FixedSource:
         return self._store.list_changes(resource, namespace, since)
 
     def watch(self, resource: str, namespace: str | None, since: int) -> tuple[Sequence[Event], Subscription]:
-        """No changes, now or later."""
+        """Return no changes and a subscription without events."""
         return self._store.watch(resource, namespace, since)
 
     def get_revision(self, revision: int) -> bytes | None:
-        """Nothing that was replaced, for nothing is."""
+        """Return None: no object was ever replaced."""
         return self._store.get_revision(revision)
 
     def _find(self, name: str) -> Record:

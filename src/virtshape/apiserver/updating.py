@@ -1,4 +1,4 @@
-"""Update: what a client sends replaces an object, or its status, if it is still the one that the client has seen."""
+"""Update: replace an object or its status, if the client's resourceVersion is current."""
 
 from virtshape.api.status import StatusError
 from virtshape.apiserver.auth.authentication import User
@@ -14,7 +14,7 @@ from virtshape.store.record import Record
 
 
 async def update_object(context: WriteContext, request: Request, route: Route, user: User) -> Response:
-    """Replace an object, or its status."""
+    """Replace an object or its status."""
     if not route.name:
         raise StatusError(400, "BadRequest", "name must be provided")
     options = read_write_options(request, "UpdateOptions")
@@ -31,7 +31,7 @@ async def update_object(context: WriteContext, request: Request, route: Route, u
 
 
 def _check_seen(sent: Tree, old: Tree, record: Record, route: Route) -> None:
-    """Refuse what was made of another object than the one that is there, or of an older state of it."""
+    """Raise StatusError if the body has another UID or an older resourceVersion than the stored object."""
     resource = resource_of(route.kind)
     uid, there = sent.get("uid"), metadata_of(old).get("uid")
     if uid and uid != there:

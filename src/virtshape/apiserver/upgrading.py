@@ -1,8 +1,4 @@
-"""
-Streams between clients and guests: how a request for one is answered, and how it is carried until either side goes.
-
-What the stream leads to is somebody else's business.
-"""
+"""WebSocket streams between clients and guests: the handshake, and relaying until either side disconnects."""
 
 import asyncio
 import logging
@@ -18,16 +14,16 @@ from virtshape.supervise.supervisor import log_failure
 
 PING_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 60.0
-FAREWELL_SECONDS: Final = 1.0
-"""How long clients have to say goodbye to a server that stops."""
+CLOSE_SECONDS: Final = 1.0
+"""Time for clients to close their side when the server stops."""
 DELIVERY_SECONDS: Final = 5.0
-"""How long a guest has to take what a client sent before it left."""
+"""Time for a guest to accept the last bytes of a client that disconnected."""
 
 _log = logging.getLogger(__name__)
 
 
 def answer_handshake(request: Request) -> tuple[tuple[str, str], ...]:
-    """The headers that consent to a WebSocket; StatusError if the request does not ask for one as it should."""
+    """Return the headers that accept a WebSocket; raise StatusError if the handshake is invalid."""
     if not request.wants_websocket:
         raise StatusError(400, "BadRequest", "this is a stream: ask for it with a WebSocket")
     headers = request.headers
@@ -43,7 +39,7 @@ def answer_handshake(request: Request) -> tuple[tuple[str, str], ...]:
 
 
 async def carry(socket: WebSocket, guest: Duplex) -> None:
-    """Carry bytes between a client and a guest until either goes; then let go of both, and tell the client why."""
+    """Relay bytes between a client and a guest until either disconnects; then close both with the reason."""
     code, message, seconds = NORMAL, "", CLOSING_SECONDS
     beating = asyncio.create_task(_keep_alive(socket), name="keeping a stream alive")
     beating.add_done_callback(log_failure)
@@ -54,9 +50,9 @@ async def carry(socket: WebSocket, guest: Duplex) -> None:
     except OSError as error:
         code, message = FAILED, f"the connection to the guest broke off: {error.strerror or error}"
     except asyncio.CancelledError:
-        code, message, seconds = GOING_AWAY, "the server is stopping", FAREWELL_SECONDS
+        code, message, seconds = GOING_AWAY, "the server is stopping", CLOSE_SECONDS
         raise
-    except Exception:  # noqa: BLE001 - the client is to be told, and nobody else would
+    except Exception:  # noqa: BLE001 - the client must get a close frame with a reason
         _log.exception("a stream failed")
         code, message = FAILED, "the server's log says what failed"
     finally:
@@ -65,7 +61,7 @@ async def carry(socket: WebSocket, guest: Duplex) -> None:
 
 
 async def _relay_and_deliver(socket: WebSocket, guest: Duplex) -> None:
-    """Carry bytes, also those that a client sent last; a guest that does not take them is given up."""
+    """Relay bytes, including the client's last ones; give up if the guest does not accept them."""
     relaying = asyncio.create_task(relay(guest, socket))
     leaving = asyncio.create_task(socket.wait_ended())
     try:
@@ -80,7 +76,7 @@ async def _relay_and_deliver(socket: WebSocket, guest: Duplex) -> None:
 
 
 async def _keep_alive(socket: WebSocket) -> None:
-    """Ask the client for signs of life, and hang up when there are none."""
+    """Ping the client, and abort the connection if it stays silent."""
     while socket.measure_silence() < SILENCE_SECONDS:
         await asyncio.sleep(PING_SECONDS)
         socket.ping()

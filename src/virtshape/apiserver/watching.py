@@ -1,7 +1,7 @@
 """
-Watches: a stream of changes, each encoded once however many clients get it.
+Watch: stream changes to clients; each event is encoded once for all of them.
 
-An object that begins or ceases to match a selector is added or deleted for that watch, whatever it is for others.
+An object that starts or stops matching a selector is reported as ADDED or DELETED to that watch.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ from virtshape.store.watch import Subscription
 BOOKMARK_SECONDS: Final = 60.0
 LAST_BOOKMARK_SECONDS: Final = 2.0
 CHUNK_BYTES: Final = 1024 * 1024
-"""How much of the changes is rendered at a time, for clients that are far behind."""
+"""How many bytes of events are rendered at a time, for clients that are far behind."""
 
 
 def watch_objects(store: ObjectSource, request: Request, route: Route) -> Stream:
-    """A stream of changes, from a revision or from the present state."""
+    """Return a stream of changes, from a revision or from the current state."""
     form = choose_form(request.headers.get("accept", ""))
     if form.yaml:
         raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {JSON};stream=watch")
@@ -72,7 +72,7 @@ class Watch:
         self._sent_revision = self._since or store.revision
 
     async def run(self) -> AsyncIterator[bytes]:
-        """The chunks to send, until the client's time is up. Nothing is held before the first is asked for."""
+        """Yield chunks until the watch times out. Nothing is subscribed before the first chunk."""
         subscription: Subscription | None = None
         try:
             lines = self._list_present() if self._options.initial_events else []
@@ -102,7 +102,7 @@ class Watch:
                 subscription.close()
 
     def _list_present(self) -> list[bytes]:
-        """What there is at the beginning."""
+        """Return ADDED events for the existing objects."""
         check_reached(self._store, self._since)
         page = self._store.list(self._resource.name, self._namespace)
         selection = self._selection
@@ -117,7 +117,7 @@ class Watch:
         return lines
 
     async def _follow(self, subscription: Subscription) -> AsyncIterator[bytes]:
-        """What happens from then on."""
+        """Yield events as they happen."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._options.timeout_seconds
         bookmark_at = self._next_bookmark(loop.time(), deadline)
@@ -145,7 +145,7 @@ class Watch:
         return [self._bookmark(revision)] if self._options.bookmarks and revision > self._sent_revision else []
 
     def _render_events(self, events: Sequence[Event]) -> list[bytes]:
-        """What this watch says of changes: a line each, or nothing."""
+        """Return the lines of the events that this watch selects."""
         lines = []
         for event in events:
             if self._selection.may_match(event.key):
@@ -156,7 +156,7 @@ class Watch:
         return lines
 
     def _select_event(self, event: Event) -> bytes | None:
-        """The line about a change to an object that may have begun or ceased to match."""
+        """Return the line of an event whose object may have started or stopped matching the selector."""
         was = self._previous(event)
         did_match = was is not None and self._selection.matches(was)
         does_match = event.type != "DELETED" and self._selection.matches(event.value)
@@ -175,7 +175,7 @@ class Watch:
             return None
         if "previous" not in event.notes:
             value = self._store.get_revision(event.previous)
-            if value is None:  # the client is so far behind that nobody can tell it what it missed
+            if value is None:  # the previous version is compacted: the client is too far behind
                 raise CompactedError(event.previous, event.revision)
             event.notes["previous"] = value
         previous: bytes = event.notes["previous"]
@@ -211,7 +211,7 @@ class Watch:
 
 
 def _divide(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
-    """Divide changes into parts of limited size, mostly one."""
+    """Split events into parts of limited size, usually one."""
     start = size = 0
     for index, event in enumerate(events):
         size += len(event.value)

@@ -1,4 +1,4 @@
-"""The parameters of writes, read and checked together."""
+"""Parameters of write requests, parsed and checked together."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ _VALIDATIONS: Final = ("Ignore", "Warn", "Strict")
 
 
 class WriteOptions(Struct):
-    """How to write: for whom, whether for real, and how strict to be with fields that the kind does not have."""
+    """Options of a write: field manager, dry run, field validation, force."""
 
     manager: str
     dry_run: bool
@@ -34,7 +34,7 @@ class WriteOptions(Struct):
 
 
 def read_write_options(request: Request, kind: str) -> WriteOptions:
-    """The parameters of a write; `kind` is what messages call them. All that is wrong with them is told at once."""
+    """Return the parameters of a write; raise StatusError with all problems. `kind` is their name in messages."""
     manager = request.parameter("fieldManager")
     validation = request.parameter("fieldValidation") or "Warn"
     causes = [*_check_dry_run(request), *_check_manager(manager)]

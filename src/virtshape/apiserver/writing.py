@@ -1,7 +1,7 @@
 """
-What all writes have in common: the object is checked as a whole, and stored if nobody was faster.
+The steps that all writes share: change, validate, admit and store, with retries on conflict.
 
-A write that changes nothing is answered and not made.
+A write that changes nothing returns the object without storing it.
 """
 
 from collections.abc import Callable
@@ -41,29 +41,29 @@ from virtshape.store.store import Store
 MOST_TRIES: Final = 8
 
 Changer = Callable[[Tree, Record], Tree]
-"""Makes of an object as it stands what a client wants it to be; the very same tree where that is nothing new."""
+"""Returns the object that the client wants, given the current one; the identical tree if nothing changes."""
 Claim = Callable[[Tree], list[Tree]]
-"""Says who owns which fields of a new object."""
+"""Returns the managedFields of a new object."""
 
 
 class Admission(Protocol):
-    """What else has a say: completes and refuses objects before they are stored."""
+    """An admission step: completes or rejects objects before they are stored."""
 
     async def admit(
         self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
     ) -> tuple[Tree | None, list[str]]:
-        """The object to store, and warnings for the client; raises StatusError to refuse."""
+        """Return the object to store and warnings for the client; raise StatusError to reject it."""
 
 
 class WriteContext(Struct):
-    """What writing needs: the store and who has a say."""
+    """What writes need: the store and the admission chain."""
 
     store: Store
     admission: Admission
 
 
 def authorship_of(route: Route, options: WriteOptions) -> Authorship:
-    """Who writes what, and when."""
+    """Return the manager, version and time of a write for managedFields."""
     subresource = route.subresource if route.subresource == "status" else ""
     return Authorship(options.manager, route.kind.api_version, options.now, subresource)
 
@@ -71,7 +71,7 @@ def authorship_of(route: Route, options: WriteOptions) -> Authorship:
 async def store_new(
     context: WriteContext, route: Route, user: User, new: Tree, options: WriteOptions, claim: Claim
 ) -> tuple[Record | None, list[str]]:
-    """Check and store a new object; no record if there is one of its name already. Warnings beside it."""
+    """Validate and store a new object; return its record, or None if the name exists, and warnings."""
     resource = resource_of(route.kind)
     if resource.custom and resource.has_status:
         new = {field: value for field, value in new.items() if field != "status"}
@@ -115,7 +115,7 @@ async def change_object(
     retries: bool,
     applying: bool = False,
 ) -> Response:
-    """Read, change, check and store an object; again, if somebody else was faster and the change does not mind."""
+    """Read, change, validate and store an object; on a conflict, retry if the change allows it."""
     form = choose_form(request.headers.get("accept", ""))
     resource = resource_of(route.kind)
     key = resource.key(route.namespace, route.name)
@@ -164,10 +164,10 @@ async def _try_change(
     if admitted is not None and admitted is not sent:
         new = count_generation(resource, old, admitted, route.subresource)
     stated = metadata_of(wanted).get("managedFields")
-    if applying or (stated == [] and not resource.custom):  # whoever empties those of Kubernetes' own kinds means it
+    if applying or (stated == [] and not resource.custom):  # an empty list for a built-in kind resets managedFields
         entries = stated or []
     else:
-        claimed = sent if resource.custom else new  # nobody owns what admission adds to a custom kind
+        claimed = sent if resource.custom else new  # managedFields of a custom resource exclude what admission adds
         entries = record_update(old, claimed, authorship_of(route, options), object_type(route.kind))
     new = _with_managed_fields(new, entries)
     keep_times(old, new)
@@ -181,9 +181,9 @@ async def _store_changed(
 ) -> Record:
     version = {"apiVersion": resource.stored.api_version}
     finished = is_finished(new, resource.kind)
-    # Watchers are told of an object as it was before it lost its last finalizer, its writer as it is without.
+    # Watches get the object as it was before its last finalizer was removed, the writer gets the new one.
     told = {**(old if finished else new), **version}
-    # An object that was stored before there was a limit may still change, though not grow.
+    # An object that was stored before the limit existed may change, but not grow.
     largest = max(LARGEST_OBJECT, len(record.value))
     write = make_write(record.key, record.revision, told, removes=finished, largest=largest)
     if not dry_run:
@@ -194,7 +194,7 @@ async def _store_changed(
 
 
 def check_seen(stated: str, record: Record, resource: Resource) -> None:
-    """Refuse a write that was made of another state than that of the record; 0 and nothing are those of no state."""
+    """Raise StatusError if a resourceVersion is not the record's; an empty or zero one matches any where allowed."""
     if stated == str(record.revision):
         return
     if problem := find_revision_problem(stated):
@@ -208,7 +208,7 @@ def check_seen(stated: str, record: Record, resource: Resource) -> None:
 
 
 def conflict(resource: Resource, name: str, reason: str = "") -> StatusError:
-    """Somebody else has changed the object since, or made another of the same name."""
+    """Return the 409 error for an object that has changed or was replaced."""
     reason = reason or "the object has been modified; please apply your changes to the latest version and try again"
     message = f'Operation cannot be fulfilled on {resource.name} "{name}": {reason}'
     return StatusError(409, "Conflict", message).about(resource.kind.group, resource.kind.plural, name)

@@ -1,7 +1,7 @@
 """
-The server's say in changes of claims and storage classes: what stays as it is, and when a claim may ask for more.
+Admission of updates to claims and storage classes: immutable fields and volume expansion.
 
-As kube-apiserver has it, in its words.
+Messages are those of kube-apiserver.
 """
 
 from typing import Any, Final
@@ -26,7 +26,7 @@ _IMMUTABLE: Final = (
 
 
 class ClaimAdmission:
-    """Refuses changes of claims and storage classes that cannot be carried out."""
+    """Rejects invalid updates of claims and storage classes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -34,7 +34,7 @@ class ClaimAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
     ) -> tuple[Tree | None, list[str]]:
-        """Let pass what may be changed."""
+        """Check an update."""
         del user, dry_run
         if operation != "UPDATE" or new is None or old is None or route.subresource:
             return new, []
@@ -62,7 +62,7 @@ class ClaimAdmission:
 
 
 def check_claim(new: Tree, old: Tree) -> list[Cause]:
-    """What an update of a claim changes that stays as it is, or takes away that was given."""
+    """Return problems of a claim update: changed immutable fields, or a request below the capacity."""
     before, after = old.get("spec") or {}, new.get("spec") or {}
     if _fixed(after, before) != _fixed(before, before):
         return [forbidden_value("spec", _IMMUTABLE)]
@@ -74,27 +74,27 @@ def check_claim(new: Tree, old: Tree) -> list[Cause]:
 
 
 def _fixed(spec: Tree, before: Tree) -> Tree:
-    """The part of a spec that cannot be changed, given what was said before: what was left open can be said once."""
+    """Return the immutable part of a spec; fields that were unset before may be set once."""
     open_ = {name for name in ("volumeMode", "volumeName", "storageClassName") if before.get(name) is None}
     movable = {"resources", "volumeAttributesClassName", *open_}
     return {name: value for name, value in spec.items() if name not in movable}
 
 
 def asks_for_more(new: Tree, old: Tree) -> bool:
-    """Whether an update of a bound claim asks for a larger volume."""
+    """Return True if an update of a bound claim requests a larger volume."""
     before, after = find_request(old), find_request(new)
     bound = (old.get("status") or {}).get("phase") == "Bound"
     return bound and before is not None and after is not None and after.amount > before.amount
 
 
 def find_request(claim: Tree) -> Quantity | None:
-    """The size that a claim asks for."""
+    """Return the requested size of a claim, or None."""
     stated: Any = (((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}).get("storage")
     return Quantity(stated) if stated is not None else None
 
 
 def check_class(new: Tree, old: Tree) -> list[Cause]:
-    """What an update of a storage class changes that volumes were made by."""
+    """Return problems of a storage class update: changed immutable fields."""
     changed = [name for name in _LASTING if _read(new, name) != _read(old, name)]
     return [forbidden_value(name, f"updates to {name} are forbidden.") for name in changed]
 

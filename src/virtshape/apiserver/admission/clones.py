@@ -1,7 +1,7 @@
 """
-The say of access control in copies: who takes content from another namespace must be allowed to, there.
+Admission of clones: cloning from another namespace requires permission there.
 
-As CDI has it, the right is to create `datavolumes/source` in the namespace that the content is in.
+As in CDI, the permission is to create `datavolumes/source` in the source namespace.
 """
 
 from virtshape.admission.clones import GROUP, explain_forbidden_copy, find_copying
@@ -13,7 +13,7 @@ from virtshape.apiserver.route import Route
 
 
 class CloneAdmission:
-    """Refuses DataVolumes, data sources and VMs that copy what their author may not copy."""
+    """Rejects DataVolumes, data sources and VMs that clone data which their author may not clone."""
 
     def __init__(self, world: World, authorizer: Authorizer) -> None:
         self._world = world
@@ -22,7 +22,7 @@ class CloneAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
     ) -> tuple[Tree | None, list[str]]:
-        """Let pass what copies nothing, or nothing new, or what may be copied."""
+        """Admit objects that clone nothing new, or only permitted data."""
         del dry_run
         if new is None or operation == "DELETE" or route.subresource:
             return new, []
@@ -37,11 +37,11 @@ class CloneAdmission:
 
 
 def make_attributes(namespace: str) -> Attributes:
-    """What it takes to copy from a namespace."""
+    """Return the permission needed to clone from a namespace."""
     return Attributes("create", GROUP, "datavolumes", "source", namespace)
 
 
 def act_as(namespace: str, account: str) -> User:
-    """Who a service account is to access control."""
+    """Return the user of a service account."""
     groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{namespace}", AUTHENTICATED)
     return User(account_user_name(namespace, account), groups)

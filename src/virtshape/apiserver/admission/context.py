@@ -1,7 +1,7 @@
 """
-The system around an object to be admitted, as the store has it.
+Admission context from the embedded store: objects, names and configuration.
 
-Objects are decoded once a revision and shared from then on. Changes nothing.
+Objects are decoded once per revision and shared. Callers must not modify them.
 """
 
 from functools import cache
@@ -27,7 +27,7 @@ MOST_DECODED: Final = 1024
 
 
 class StoreContext(World):
-    """Answers from the store."""
+    """Admission context that reads from the store."""
 
     def __init__(self, store: Store, explain_host_disk: ExplainHostDisk) -> None:
         self._store = store
@@ -37,7 +37,7 @@ class StoreContext(World):
         store.observe(self._usage.observe)
 
     def find(self, reference: Reference) -> Model | None:
-        """The object at a reference; it is shared, and not to be changed."""
+        """Return the object at a reference, or None; it is shared and must not be modified."""
         resource = _find_resource(reference.group, reference.kind)
         if resource is None:
             return None
@@ -45,7 +45,7 @@ class StoreContext(World):
         return self._decode(record, resource.stored.struct) if record is not None else None
 
     def list_names(self, group: str, kind: str, namespace: str) -> list[str]:
-        """The names of all objects of a kind, in a namespace if it is a namespaced one."""
+        """Return the names of all objects of a kind; of one namespace if the kind is namespaced."""
         resource = _find_resource(group, kind)
         if resource is None:
             return []
@@ -53,30 +53,30 @@ class StoreContext(World):
 
     @property
     def configuration(self) -> KubeVirtConfiguration | None:
-        """What the administrator has set."""
+        """The administrator's KubeVirt configuration."""
         record = self._store.get(CONFIGURATION)
         found = self._decode(record, KubeVirt) if record is not None else None
         return found.spec.configuration if isinstance(found, KubeVirt) else None
 
     @property
     def architecture(self) -> str:
-        """The architecture of guests that name none."""
+        """The default guest architecture."""
         return default_architecture(self.configuration)
 
     def explain_host_disk(self, path: str) -> str:
-        """Return why a guest may not have this file of the machine as a disk; empty if it may."""
+        """Return why a guest may not use this host file as a disk; empty if it may."""
         return self._explain_host_disk(path)
 
     def make_uid(self) -> str:
-        """A name that nothing else has or will have."""
+        """Return a new random UID."""
         return make_uid()
 
     def now(self) -> str:
-        """The moment, as objects state it."""
+        """Return the current time as in object timestamps."""
         return now()
 
     def count_machines(self, reference: Reference) -> int:
-        """How many VMs name this instance type, flavor or preference."""
+        """Return how many VMs refer to this instance type, flavor or preference."""
         return self._usage.count(reference)
 
     def _decode(self, record: Record, struct: type[Model]) -> Model:

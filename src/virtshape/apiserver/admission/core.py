@@ -1,4 +1,4 @@
-"""The server's own say in writes: namespaces must be there, and some kinds get what every cluster gives them."""
+"""Built-in admission: namespaces must exist, immutable fields stay, and core kinds get their defaults."""
 
 from base64 import b64encode
 
@@ -18,7 +18,7 @@ _PERMANENT = frozenset({"default", "kube-system", "kube-public"})
 
 
 class Chain:
-    """Several that have a say, one after the other; each sees what the one before made of the object."""
+    """Runs admission steps in order; each gets the object from the step before."""
 
     def __init__(self, *links: Admission) -> None:
         self._links = links
@@ -26,7 +26,7 @@ class Chain:
     async def admit(
         self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
     ) -> tuple[Tree | None, list[str]]:
-        """Let all have their say."""
+        """Run all steps."""
         warnings: list[str] = []
         for link in self._links:
             new, more = await link.admit(operation, route, user, new, old, dry_run=dry_run)
@@ -35,7 +35,7 @@ class Chain:
 
 
 class BasicAdmission:
-    """What kube-apiserver does without any webhook."""
+    """The admission of kube-apiserver without webhooks."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -43,7 +43,7 @@ class BasicAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
     ) -> tuple[Tree | None, list[str]]:
-        """Refuse what has no namespace to be in, and changes of what never changes; complete namespaces and secrets."""
+        """Check the namespace and immutable fields; set defaults of namespaces and secrets."""
         del user, dry_run
         if new is not None:
             if operation == "CREATE" and route.namespace:
@@ -75,7 +75,7 @@ class BasicAdmission:
 
 
 def check_unchanged(kind: Kind, new: Tree, old: Tree) -> list[Cause]:
-    """What an update changes that objects of a core kind keep: revisions all, settings and secrets if they say so."""
+    """Return problems of an update: changed immutable fields of revisions, secrets and config maps."""
     match kind.group, kind.kind:
         case "apps", "ControllerRevision":
             changed = ["data"] if new.get("data") != old.get("data") else []
@@ -91,7 +91,7 @@ def check_unchanged(kind: Kind, new: Tree, old: Tree) -> list[Cause]:
 
 
 def complete(route: Route, new: Tree) -> Tree:
-    """An object of a core kind with what it gets where it does not say."""
+    """Return an object of a core kind with its defaults."""
     match route.kind.group, route.kind.kind:
         case "", "Namespace":
             metadata = new["metadata"]
@@ -106,13 +106,13 @@ def complete(route: Route, new: Tree) -> Tree:
 
 
 def _without_empty(tree: Tree) -> Tree:
-    """The object without the parts that it could have content in and has none."""
+    """Return the object without empty `data` and `binaryData`."""
     empty = [field for field in ("data", "binaryData") if field in tree and not tree[field]]
     return {field: value for field, value in tree.items() if field not in empty} if empty else tree
 
 
 def _encode_texts(secret: Tree) -> Tree:
-    """A secret with what it says in plain text where it keeps it."""
+    """Return a secret with `stringData` encoded into `data`."""
     texts = secret.get("stringData")
     if texts is None:
         return secret

@@ -1,7 +1,7 @@
 """
-Admission of VMs, instance types and what belongs to them, as one step of the embedded server's admission chain.
+Admission of VMs, instance types and related kinds in the embedded API server.
 
-Decides nothing itself: the rules are in the admission package, which the webhook uses too.
+The rules are in the admission package, which the webhook uses too.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ APISERVER_USER: Final = User(name_user(_NAMESPACE, APISERVER), (MASTERS, AUTHENT
 
 
 class KubeVirtAdmission:
-    """Completes, checks and refuses VMs, VMIs, instance types, preferences, flavors and DataVolumes."""
+    """Defaults and validates VMs, VMIs, instance types, preferences, flavors and DataVolumes."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -28,7 +28,7 @@ class KubeVirtAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
     ) -> tuple[Tree | None, list[str]]:
-        """Complete and check an object; status writes are checked by RBAC alone."""
+        """Default and validate an object; status writes are checked by RBAC alone."""
         del dry_run
         if new is None or operation == "DELETE" or route.subresource or not has_rules(route.kind):
             return new, []
@@ -39,6 +39,6 @@ def is_system(user: User) -> bool:
     """
     Return True for the server's own controllers and actions.
 
-    The group keeps out tokens of service accounts that a user created under one of these names.
+    The group check excludes tokens of service accounts that a user created under one of these names.
     """
     return user.name in _TRUSTED and MASTERS in user.groups

@@ -1,8 +1,8 @@
 """
-Admission by resource quotas: claims, DataVolumes and snapshots beyond a quota of their namespace are refused.
+Admission by resource quotas: reject claims, DataVolumes and snapshots that exceed a quota of their namespace.
 
-As kube-apiserver does it, in its words. Objects that were admitted and are not stored yet are counted too, so that
-concurrent requests cannot exceed a quota.
+Messages are those of kube-apiserver. Objects that were admitted but not stored yet also count, so that concurrent
+requests cannot exceed a quota.
 """
 
 import time
@@ -41,7 +41,7 @@ _CLAIMS: Final = "persistentvolumeclaims"
 _QUOTAS: Final = "resourcequotas"
 _CLASSES: Final = "storageclasses.storage.k8s.io"
 PENDING_SECONDS: Final = 10.0
-"""How long an object that was admitted counts before it is stored; then its write has failed."""
+"""How long an admitted object counts before it is stored; after that its write has failed."""
 _KNOWN: Final = frozenset(
     {
         *("cpu", "memory", "ephemeral-storage", "pods", "services", "replicationcontrollers", "resourcequotas"),
@@ -53,14 +53,14 @@ _KNOWN: Final = frozenset(
 
 
 class _Pending(Struct, frozen=True):
-    """What an admitted object uses, until when."""
+    """The usage of an admitted object, and until when it counts."""
 
     usage: Usage
     until: float
 
 
 class QuotaAdmission:
-    """Refuses objects that would exceed a quota, and quotas that make no sense."""
+    """Rejects objects that would exceed a quota, and invalid quotas."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -101,14 +101,14 @@ class QuotaAdmission:
             self._pending[key] = _Pending(wanted, self._clock() + PENDING_SECONDS)
 
     def _find_measure(self, resource: str) -> Callable[[Tree], Usage]:
-        """Return the function that tells what an object of a resource uses."""
+        """Return the function that measures the usage of an object of a resource."""
         if resource != _CLAIMS:
             return lambda _: {count_of(resource): 1}
         default = self._find_default_class()
         return lambda tree: measure_claim(from_tree(tree, PersistentVolumeClaim), default)
 
     def _list_usage(self, but: Key, measure: Callable[[Tree], Usage]) -> Iterator[Usage]:
-        """Yield what the other objects of the same resource and namespace use."""
+        """Yield the usage of the other objects of the same resource and namespace."""
         now, place = self._clock(), (but.resource, but.namespace)
         self._pending = {key: one for key, one in self._pending.items() if one.until > now}
         pending = {
@@ -130,7 +130,7 @@ class QuotaAdmission:
 
 
 def check_quota(route: Route, new: Tree) -> list[str]:
-    """Refuse a quota with limits that make no sense; a warning for each limit that is not enforced."""
+    """Raise StatusError if a quota has invalid limits; return a warning for each limit that is not enforced."""
     hard = (new.get("spec") or {}).get("hard") or {}
     causes: list[Cause] = []
     for resource, text in hard.items():

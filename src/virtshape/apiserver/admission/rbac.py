@@ -1,7 +1,7 @@
 """
-Access control as a step of admission: roles and bindings are completed, checked, and grant no more than the writer has.
+Admission of roles and bindings: set defaults, validate, and prevent privilege escalation.
 
-Also checks the right to create where the request alone does not tell that an object is created: server-side apply.
+Also requires `create` permission when a server-side apply creates an object.
 """
 
 from typing import cast
@@ -18,7 +18,7 @@ from virtshape.apiserver.validation.violation import refuse_object
 
 
 class RbacAdmission:
-    """What kube-apiserver does to roles and bindings."""
+    """The admission of roles and bindings in kube-apiserver."""
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
@@ -26,7 +26,7 @@ class RbacAdmission:
     async def admit(
         self, operation: str, route: Route, user: User, new: Tree | None, old: Tree | None, *, dry_run: bool
     ) -> tuple[Tree | None, list[str]]:
-        """Complete a role or binding; refuse one that is wrong or grants too much."""
+        """Default and validate a role or binding; reject one that is invalid or grants too much."""
         del dry_run
         if operation == "CREATE" and route.verb == "patch":
             self._authorizer.require(user, _create(route))

@@ -1,7 +1,7 @@
 """
-Which instance types, flavors and preferences VMs name, kept up by what the store tells.
+Index of the instance types, flavors and preferences that VMs refer to.
 
-Nothing is read before somebody asks; from then on a VM costs a glance at its matchers each time it is written.
+The index is built on the first query and then updated from store events.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from virtshape.store.store import Store
 MACHINES: Final = "virtualmachines.kubevirt.io"
 
 _Names = tuple[str | None, str | None] | None
-"""The kind and the name in a matcher, if there is one."""
+"""The kind and the name in a matcher, if any."""
 
 
 class _Matchers(Struct):
@@ -33,11 +33,11 @@ class _Machine(Struct):
 
 
 _DECODER: Final = json.Decoder(_Machine)
-"""Skips all that a VM says beside its matchers."""
+"""Decodes only the matchers of a VM."""
 
 
 class UsageIndex:
-    """Counts VMs by what they name."""
+    """Counts VMs by the objects they refer to."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -45,7 +45,7 @@ class UsageIndex:
         self._counts: Counter[Reference] = Counter()
 
     def count(self, reference: Reference) -> int:
-        """How many VMs name an object."""
+        """Return how many VMs refer to an object."""
         if self._named is None:
             self._named = {}
             for record in self._store.list(MACHINES).records:
@@ -53,7 +53,7 @@ class UsageIndex:
         return self._counts[reference]
 
     def observe(self, event: Event) -> None:
-        """Take note of what became of a VM."""
+        """Update the index from a store event."""
         if self._named is not None and event.key.resource == MACHINES:
             named = frozenset[Reference]() if event.type == "DELETED" else _read(event.key, event.value)
             self._note(self._named, event.key, named)
@@ -85,7 +85,7 @@ def _read(key: Key, value: bytes) -> frozenset[Reference]:
     )
 
 
-@lru_cache(maxsize=4096)  # most VMs name the same few objects, and share what is kept of them
+@lru_cache(maxsize=4096)  # most VMs refer to the same few objects and share the sets
 def _refer(namespace: str, instancetype: _Names, flavor: _Names, preference: _Names) -> frozenset[Reference]:
     sizing = INSTANCETYPE_GROUP if flavor is None else FLAVOR_GROUP
     named: tuple[tuple[Role, _Names, str], ...] = (

@@ -1,1 +1,1 @@
-"""What can be done with VMs and VMIs beyond reading and writing them: KubeVirt's subresource API."""
+"""KubeVirt's subresource API: actions on VMs and VMIs such as start, console and expand-spec."""

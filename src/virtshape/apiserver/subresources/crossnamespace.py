@@ -1,7 +1,7 @@
 """
-Reads in other namespaces on behalf of a caller: what an expanded VM infers must be visible to whoever expands it.
+Authorize reads in other namespaces when a caller expands a VM.
 
-The right to expand VMs in one namespace says nothing about claims, snapshots and data sources in another.
+Permission to expand VMs in one namespace does not include claims, snapshots and data sources in another.
 """
 
 from collections.abc import Awaitable, Callable, Collection
@@ -22,7 +22,7 @@ MOST_READS: Final = 16
 
 
 class CrossNamespaceReadError(Exception):
-    """A decision reads an object of another namespace that the caller was not yet authorized for."""
+    """A lookup of an object in another namespace that the caller is not yet authorized to read."""
 
     def __init__(self, reference: Reference) -> None:
         super().__init__(str(reference))
@@ -41,7 +41,7 @@ def limit_lookup(find: Lookup, namespace: str, permitted: Collection[Reference])
 
 
 async def read_as_caller(decide: Callable[[Collection[Reference]], Awaitable[T]], authorize: Authorize) -> T:
-    """Decide with the objects of other namespaces that the caller may read; StatusError 403 at the first other one."""
+    """Call `decide` with the objects in other namespaces that the caller may read; else raise StatusError 403."""
     permitted: set[Reference] = set()
     while True:
         try:
@@ -55,7 +55,7 @@ async def read_as_caller(decide: Callable[[Collection[Reference]], Awaitable[T]]
 
 
 async def _require(reference: Reference, authorize: Authorize) -> None:
-    """Authorize a read: the caller may get the object, or may clone from its namespace."""
+    """Raise StatusError 403 unless the caller may get the object or clone from its namespace."""
     plural = next(kind.plural for kind in KINDS if (kind.group, kind.kind) == (reference.group, reference.kind))
     wanted = (
         Attributes("get", reference.group, plural, "", reference.namespace, reference.name),

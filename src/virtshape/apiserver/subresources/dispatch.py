@@ -1,7 +1,7 @@
 """
-Carries out actions on VMs and VMIs: finds what they are about, has them decided, and writes what comes of them.
+Run actions on VMs and VMIs: load the object, decide, and store the change or call the guest.
 
-Who may ask is settled before.
+Authorization happens before.
 """
 
 from collections.abc import Awaitable, Collection
@@ -44,14 +44,14 @@ _RUNNING: Final[dict[str, Any]] = {
 
 
 class Actions:
-    """Carries out actions on what is kept on a shelf."""
+    """Runs actions on the VMs and VMIs of an object store."""
 
     def __init__(self, objects: ObjectStore, streams: GuestStreams | None = None) -> None:
         self._objects = objects
         self._connections = GuestConnections(streams)
 
     async def answer(self, request: Request, route: ActionRoute, authorize: Authorize) -> Response | Upgrade:
-        """Carry out any action, for a caller whose further rights `authorize` knows; StatusError if it cannot be."""
+        """Run an action and return its response; `authorize` checks further permissions of the caller."""
         if route.action in STREAMS:
             return await self.open(request, route)
         if route.action in AGENT_QUERIES or route.action == CONSOLE_LOG:
@@ -61,7 +61,7 @@ class Actions:
         return await self.write(request, route)
 
     async def read(self, request: Request, route: ActionRoute, authorize: Authorize) -> Response:
-        """Answer an action that needs no guest and changes nothing."""
+        """Run an action that needs no guest and changes nothing."""
         namespace, is_stored = route.namespace, route.action == "expand-spec"
         data = await self._get(KINDS[MACHINES], route, "virtualmachine") if is_stored else request.body
 
@@ -75,7 +75,7 @@ class Actions:
         return Response(200, await read_as_caller(decide, authorize), headers=_SNIFFED)
 
     async def ask(self, route: ActionRoute) -> Response:
-        """Answer a question that only a guest can answer."""
+        """Return data from the guest: an agent query or the console log."""
         body = await self._connections.ask(route, await self._get_instance(route))
         content_type = PLAIN_TEXT if route.action == CONSOLE_LOG else JSON
         return Response(200, body, content_type, _SNIFFED)
@@ -87,7 +87,7 @@ class Actions:
         return await self._connections.open(request, route, await self._get_instance(route))
 
     async def write(self, request: Request, route: ActionRoute) -> Response:
-        """Carry out an action; the answer says no more than that it was taken on."""
+        """Run an action that changes a VM or a guest; the response is 202 Accepted."""
         if route.resource == INSTANCES:
             return await self._ask_guest(request, route)
         decide, options_type = _RUNNING[route.action]

@@ -1,7 +1,7 @@
 """
-Expansion of a VM on request: one that is stored, or one that a client sends.
+Expand a stored VM or a VM in a request body.
 
-Changes nothing that is stored. The lookup given finds only what the caller may read.
+Nothing is stored. The lookup finds only objects that the caller may read.
 """
 
 from collections.abc import Callable
@@ -26,12 +26,12 @@ Refuse = Callable[[str, tuple[Cause, ...]], NoReturn]
 
 
 def expand_stored(data: bytes, world: World, lookup: Lookup) -> bytes:
-    """Return the stored VM with all that it refers to written out; 500 if it cannot be expanded, as in KubeVirt."""
+    """Return the stored VM with its instance type and preference expanded; raise 500 on failure, as KubeVirt does."""
     return _expand(decode(data, VirtualMachine), world, lookup, _refuse_internal)
 
 
 def expand_sent(data: bytes, namespace: str, world: World, lookup: Lookup) -> bytes:
-    """Return the VM in a request's body with all that it refers to written out; 400 if it cannot be, as in KubeVirt."""
+    """Return the VM of a request body with its instance type and preference expanded; raise 400 on failure."""
     vm = _read(data)
     metadata = vm.metadata = vm.metadata or ObjectMeta()
     if metadata.namespace and metadata.namespace != namespace:

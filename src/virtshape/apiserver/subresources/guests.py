@@ -1,8 +1,4 @@
-"""
-What can be asked of a running guest, and when it cannot.
-
-Pure: looks at the instance; who does it is somebody else's.
-"""
+"""Preconditions of actions on a running guest, from the state of its VMI."""
 
 from collections.abc import Callable
 from typing import Final
@@ -19,23 +15,23 @@ _KIND: Final = "virtualmachineinstance"
 
 
 class GuestOptions(Struct, rename="camel"):
-    """How to do something with a guest."""
+    """Options of an action on a guest."""
 
     dry_run: list[str] = []
 
 
 def check_pause(vmi: VirtualMachineInstance) -> str | None:
-    """Why the guest cannot be paused."""
+    """Return why the guest cannot be paused, or None."""
     return "VMI is already paused" if _is_paused(vmi) else None
 
 
 def check_unpause(vmi: VirtualMachineInstance) -> str | None:
-    """Why the guest cannot go on."""
+    """Return why the guest cannot be unpaused, or None."""
     return None if _is_paused(vmi) else "VMI is not paused"
 
 
 def check_soft_reboot(vmi: VirtualMachineInstance) -> str | None:
-    """Why the guest cannot be asked to reboot."""
+    """Return why the guest cannot be rebooted softly, or None."""
     if _is_paused(vmi):
         return "VMI is paused"
     features = vmi.spec.domain.features
@@ -46,7 +42,7 @@ def check_soft_reboot(vmi: VirtualMachineInstance) -> str | None:
 
 
 def check_reset(_: VirtualMachineInstance) -> str | None:
-    """Why the guest cannot be reset."""
+    """Return None: a running guest can always be reset."""
     return None
 
 
@@ -59,7 +55,7 @@ CHECKS: Final[dict[str, Callable[[VirtualMachineInstance], str | None]]] = {
 
 
 def check_guest_action(vmi: VirtualMachineInstance, action: str) -> None:
-    """Refuse what cannot be done with the guest as it is."""
+    """Raise StatusError if the guest's state does not allow the action."""
     name = name_of(vmi)
     if not _is_running(vmi):
         raise conflict(_KIND, name, NOT_RUNNING)
@@ -74,7 +70,7 @@ def check_guest_action(vmi: VirtualMachineInstance, action: str) -> None:
 
 
 def check_console(vmi: VirtualMachineInstance) -> None:
-    """Refuse a serial console that is not there; clients come again after a 400, until the guest runs."""
+    """Raise StatusError if there is no serial console; clients retry after 400 until the guest runs."""
     if vmi.spec.domain.devices.autoattach_serial_console is False:
         raise StatusError(400, "BadRequest", "No serial consoles are present.")
     if vmi.status is not None and vmi.status.phase == "Failed":
@@ -83,21 +79,21 @@ def check_console(vmi: VirtualMachineInstance) -> None:
 
 
 def check_vnc(vmi: VirtualMachineInstance) -> None:
-    """Refuse a screen that is not there."""
+    """Raise StatusError if there is no graphics device."""
     if vmi.spec.domain.devices.autoattach_graphics_device is False:
         raise StatusError(400, "BadRequest", "No graphics devices are present.")
     _require_running(vmi)
 
 
 def check_port_forward(vmi: VirtualMachineInstance) -> None:
-    """Refuse a port of a guest that cannot answer."""
+    """Raise StatusError if the guest cannot accept connections."""
     if _is_paused(vmi):
         raise conflict(_KIND, name_of(vmi), "VMI is paused")
     _require_running(vmi)
 
 
 def check_agent(vmi: VirtualMachineInstance, *, is_reported: bool = True) -> None:
-    """Refuse a question to an agent that is not there, as far as the instance tells."""
+    """Raise StatusError if the VMI reports that no agent is connected."""
     if not _is_running(vmi):
         raise conflict(_KIND, name_of(vmi), NOT_RUNNING)
     if is_reported and not _holds(vmi, "AgentConnected"):
@@ -105,12 +101,12 @@ def check_agent(vmi: VirtualMachineInstance, *, is_reported: bool = True) -> Non
 
 
 def refuse_agent(vmi: VirtualMachineInstance) -> StatusError:
-    """The refusal of a question to an agent that is not there."""
+    """Return the error for a missing guest agent."""
     return conflict(_KIND, name_of(vmi), "VMI does not have guest agent connected")
 
 
 def name_of(vmi: VirtualMachineInstance) -> str:
-    """The instance's name."""
+    """Return the VMI's name."""
     return (vmi.metadata.name if vmi.metadata else None) or ""
 
 

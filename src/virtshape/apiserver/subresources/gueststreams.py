@@ -1,7 +1,7 @@
 """
-The door to running guests: what the API asks of whatever runs them.
+GuestStreams: the protocol that the API uses to reach running guests.
 
-Only the protocol. Whoever implements it may take for granted that the instance runs and that the asker may ask.
+Callers have checked that the VMI is running and that the client is authorized.
 """
 
 from typing import Literal, Protocol
@@ -15,26 +15,26 @@ PortProtocol = Literal["tcp", "udp"]
 
 
 class GuestStreams(Protocol):
-    """Reaches guests. What cannot be done is a StatusError; streams that cannot be opened may be an OSError too."""
+    """Connects to guests. Methods raise StatusError on failure; opening a stream may also raise OSError."""
 
     @property
     def reports_agents(self) -> bool:
-        """Whether instances have a condition while their agent is connected; else only asking shows whether it is."""
+        """True if VMIs have a condition while their agent is connected; otherwise only a query shows it."""
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
-        """Have something done with the guest; returns once it is."""
+        """Run an action on the guest and wait for it."""
 
     async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
-        """The guest's first serial console; the one opened before is closed by then."""
+        """Open the guest's first serial console; a previous stream is closed first."""
 
     async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
-        """The guest's screen, in VNC's protocol; the one opened before is closed by then."""
+        """Open the guest's VNC display; a previous stream is closed first."""
 
     async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:
-        """A port of the guest; each read and write is a datagram where the protocol has them."""
+        """Connect to a port of the guest; with UDP, each read and write is a datagram."""
 
     async def ask_agent(self, vmi: VirtualMachineInstance, question: AgentQuery) -> bytes:
-        """What the agent in the guest says, as the JSON that KubeVirt answers the same question with."""
+        """Query the guest agent; return JSON as KubeVirt does."""
 
     async def read_console_log(self, vmi: VirtualMachineInstance) -> bytes:
-        """All that the guest has written to its first serial console, as far as it is kept."""
+        """Return the stored output of the guest's first serial console."""

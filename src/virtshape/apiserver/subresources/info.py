@@ -1,8 +1,4 @@
-"""
-What the subresource API says of itself: its version, and whether it is well.
-
-Only documents.
-"""
+"""Documents of the subresource API: version and health."""
 
 import platform
 import sys
@@ -21,7 +17,7 @@ _HEALTHY: Final = msgspec.json.encode({"apiserver": {"connectivity": "ok"}})
 
 
 def find_info_response(request: Request) -> Response | None:
-    """The document at a path below the group's versions, if there is one; open to everybody who is known."""
+    """Return the document at a path below the group's versions, or None; any authenticated user may read it."""
     parts = request.path.removeprefix(PREFIX).split("/")
     if request.method not in ("GET", "HEAD") or len(parts) != 2 or parts[0] not in ACTION_VERSIONS:
         return None
@@ -35,7 +31,7 @@ def find_info_response(request: Request) -> Response | None:
 
 
 def write_version() -> bytes:
-    """The document that `virtctl version` shows."""
+    """Return the document that `virtctl version` shows."""
     machine = platform.machine()
     return msgspec.json.encode(
         {

@@ -1,8 +1,4 @@
-"""
-The objects that actions are about, wherever they are kept: found, changed, and what decisions on them need to know.
-
-The protocol, and the form of it that belongs to our own store.
-"""
+"""ObjectStore: how actions read and change VMs and VMIs, and its implementation on the embedded store."""
 
 from collections.abc import Callable
 from typing import Final, Protocol, TypeVar
@@ -26,36 +22,36 @@ MANAGER: Final = "virt-api"
 
 
 class ObjectStore(Protocol):
-    """Keeps VMs and instances."""
+    """Reads and changes VMs and VMIs."""
 
     async def find(self, kind: Kind, namespace: str, name: str) -> bytes | None:
-        """An object as JSON, if it is there."""
+        """Return an object as JSON, or None."""
 
     async def change(
         self, request: Request, kind: Kind, namespace: str, name: str, change: Change, *, dry_run: bool
     ) -> None:
-        """Write a change into an object, as the system itself."""
+        """Write a change to an object, as the system user."""
 
     async def decide(self, call: Callable[[World], T]) -> T:
-        """What a decision comes to that needs to know the system around it."""
+        """Return the result of a call that needs the admission context."""
 
 
 class EmbeddedObjects:
-    """Keeps them in our own store."""
+    """VMs and VMIs in the embedded store."""
 
     def __init__(self, context: WriteContext, world: World) -> None:
         self._context = context
         self._world = world
 
     async def find(self, kind: Kind, namespace: str, name: str) -> bytes | None:
-        """An object as it is stored."""
+        """Return an object as stored, or None."""
         record = self._context.store.get(resource_of(kind).key(namespace, name))
         return record.value if record is not None else None
 
     async def change(
         self, request: Request, kind: Kind, namespace: str, name: str, change: Change, *, dry_run: bool
     ) -> None:
-        """Store the object with the change, again if somebody else was faster."""
+        """Store the object with the change; retry on conflict."""
         subresource = "status" if change.part == "status" else ""
         target = Route("update", kind, namespace, name, subresource)
         options = WriteOptions(manager=MANAGER, dry_run=dry_run, validation="Ignore", force=False, now=now())
@@ -67,5 +63,5 @@ class EmbeddedObjects:
         await change_object(self._context, request, target, APISERVER_USER, options, apply, [], retries=True)
 
     async def decide(self, call: Callable[[World], T]) -> T:
-        """Decide at once: all there is to know is here."""
+        """Call it directly: the store has all objects."""
         return call(self._world)

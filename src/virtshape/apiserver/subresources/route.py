@@ -1,8 +1,4 @@
-"""
-What a request to the subresource API is about: which object, and what is to be done with it.
-
-Only reads paths and methods.
-"""
+"""Routes of the subresource API: find the object and the action from path and method."""
 
 from typing import Final, Literal
 
@@ -43,9 +39,9 @@ _METHODS: Final[dict[tuple[str, str], tuple[Verb, tuple[str, ...]]]] = {
 
 class ActionRoute(Struct, frozen=True):
     """
-    One action on one object; `resource`, `action` and its arguments are as in the path.
+    One action on one object; `resource`, `action` and `arguments` are as in the path.
 
-    `verb` is None for another method.
+    `verb` is None for an unsupported method.
     """
 
     version: str
@@ -58,7 +54,7 @@ class ActionRoute(Struct, frozen=True):
 
     @property
     def audited(self) -> Route:
-        """The same as the route of a resource, for the record."""
+        """The same as the route of a resource, for the audit log."""
         kind = KINDS[self.resource]._replace(group=ACTION_GROUP, version=self.version, plural=self.resource)
         return Route(self.verb, kind, self.namespace, self.name, self.action)
 
@@ -74,11 +70,11 @@ KINDS: Final = {
     INSTANCES: _find_kind("VirtualMachineInstance"),
     EXPAND: _find_kind("VirtualMachine"),
 }
-"""The kinds that actions are about."""
+"""The kinds that have actions."""
 
 
 def find_action(request: Request) -> ActionRoute | None:
-    """The action that the path names, if there is such a one."""
+    """Return the action of a path, or None."""
     match request.path.removeprefix(PREFIX).split("/"):
         case [version, "namespaces", namespace, resource, name, action, *arguments]:
             pass
@@ -98,7 +94,7 @@ def find_action(request: Request) -> ActionRoute | None:
 
 
 def _takes(action: str, arguments: list[str]) -> bool:
-    """Whether an action has such arguments: only a port, with a protocol if need be."""
+    """Return True if an action takes these arguments: only a port, optionally with a protocol."""
     if action != "portforward":
         return not arguments
     return len(arguments) in (1, 2) and all(arguments) and arguments[0].isdecimal() and arguments[0].isascii()

@@ -1,7 +1,7 @@
 """
-Start, stop and restart of a VM: what its run strategy makes of them.
+Start, stop and restart a VM: decide from its run strategy which change to store.
 
-Pure: looks at the VM and its instance, and says which change of the VM carries the request out.
+Pure functions of the VM and its VMI.
 """
 
 from typing import Annotated, Any, Final, Literal, NamedTuple
@@ -23,35 +23,35 @@ Seconds = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class StartOptions(Struct, rename="camel"):
-    """How to start."""
+    """Options of start."""
 
     paused: bool = False
     dry_run: list[str] = []
 
 
 class StopOptions(Struct, rename="camel"):
-    """How to stop; the period is in seconds."""
+    """Options of stop; the period is in seconds."""
 
     grace_period: Seconds | None = None
     dry_run: list[str] = []
 
 
 class RestartOptions(Struct, rename="camel"):
-    """How to restart; the only period there is is nought, which forces it."""
+    """Options of restart; the only valid period is 0, which forces the restart."""
 
     grace_period_seconds: Seconds | None = None
     dry_run: list[str] = []
 
 
 class Change(NamedTuple):
-    """What to write into the VM: into its spec, or into its status as requests to its controller."""
+    """A change to a VM: to its spec, or to the state change requests in its status."""
 
     part: Literal["spec", "status"]
     values: Tree
 
 
 def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StartOptions) -> Change:
-    """How to start the VM; StatusError where that cannot be asked for."""
+    """Return the change that starts the VM; raise StatusError if it cannot be started."""
     strategy = find_run_strategy(vm.spec)
     if vmi is not None and not is_final(vmi) and _phase(vmi) not in _UNSEEN_PHASES:
         raise _conflict(vm, "VM is already running")
@@ -72,7 +72,7 @@ def start(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: Start
 
 
 def stop(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StopOptions) -> Change:
-    """How to stop the VM; StatusError where that cannot be asked for."""
+    """Return the change that stops the VM; raise StatusError if it cannot be stopped."""
     if options.grace_period is not None and options.grace_period < 0:
         raise StatusError(400, "BadRequest", _NEGATIVE_PERIOD)
     strategy = find_run_strategy(vm.spec)
@@ -92,7 +92,7 @@ def stop(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: StopOp
 
 
 def restart(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: RestartOptions) -> Change:
-    """How to restart the VM; StatusError where that cannot be asked for."""
+    """Return the change that restarts the VM; raise StatusError if it cannot be restarted."""
     period = options.grace_period_seconds
     if period is not None and period != 0:
         message = "For force restart, only gracePeriod=0 is supported for now" if period > 0 else _NEGATIVE_PERIOD
@@ -106,7 +106,7 @@ def restart(vm: VirtualMachine, vmi: VirtualMachineInstance | None, options: Res
 
 
 def conflict(kind: str, name: str, reason: str) -> StatusError:
-    """The refusal of a request that does not go with how an object is."""
+    """Return the 409 error for an action that the object's state does not allow."""
     message = f'Operation cannot be fulfilled on {kind}.kubevirt.io "{name}": {reason}'
     return StatusError(409, "Conflict", message).about("kubevirt.io", kind, name)
 
@@ -116,14 +116,14 @@ def _conflict(vm: VirtualMachine, message: str) -> StatusError:
 
 
 def _switch(vm: VirtualMachine, *, on: bool) -> Change:
-    """Flip whichever of both says how the VM runs."""
+    """Set whichever of `running` and `runStrategy` the VM uses."""
     if vm.spec.running is not None:
         return Change("spec", {"running": on})
     return Change("spec", {"runStrategy": ALWAYS if on else HALTED})
 
 
 def _request(vm: VirtualMachine, *wanted: Tree) -> Change:
-    """Ask the controller; a stop takes the place of what was asked for before, and nobody waits for a failed start."""
+    """Return state change requests for the controller; a stop replaces earlier requests and clears a failed start."""
     is_stop = [one["action"] for one in wanted] == [STOP]
     if vm.status is not None and vm.status.state_change_requests and not is_stop:
         raise _conflict(vm, "unable to complete request: stop/start already underway")

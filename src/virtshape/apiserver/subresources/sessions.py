@@ -1,7 +1,7 @@
 """
-One at a time at a console or a screen: whoever comes next takes the seat, and the one before is told so.
+Exclusive sessions: one client per console or VNC display.
 
-Opens nothing itself.
+A new client disconnects the previous one, which receives a message.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from virtshape.stream.duplex import TAKEN_OVER, Duplex, HangUp
 
 
 class ExclusiveStream:
-    """A stream whose user can be asked to leave."""
+    """A stream that can be closed with a reason for its client."""
 
     def __init__(self, stream: Duplex, on_close: Callable[["ExclusiveStream"], None]) -> None:
         self._stream = stream
@@ -20,7 +20,7 @@ class ExclusiveStream:
         self._reason: HangUp | None = None
 
     async def read(self) -> bytes:
-        """The next bytes; HangUp with the reason once somebody else has the seat."""
+        """Return the next bytes; raise HangUp with the reason after a disconnect."""
         try:
             data = await self._stream.read()
         except (HangUp, OSError):
@@ -38,29 +38,29 @@ class ExclusiveStream:
         await self._stream.write(data)
 
     async def close(self) -> None:
-        """Let go of it."""
+        """Close the stream."""
         self._on_close(self)
         await self._stream.close()
 
     async def disconnect(self, message: str) -> None:
-        """Have the user leave; returns when the stream is closed."""
+        """Close the stream with a message for its client."""
         self._reason = HangUp(TAKEN_OVER, message)
         await self.close()
 
 
 class ExclusiveSessions:
-    """Who has which seat."""
+    """The open sessions by key."""
 
     def __init__(self) -> None:
         self._open_streams: dict[Hashable, ExclusiveStream] = {}
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     def is_open(self, key: Hashable) -> bool:
-        """Whether somebody has the seat."""
+        """Return True if a client has the session."""
         return key in self._open_streams
 
     async def open(self, key: Hashable, open_stream: Callable[[], Awaitable[Duplex]], message: str) -> Duplex:
-        """The stream that belongs to a seat; who had it before is told these words and has left by then."""
+        """Disconnect the previous client with a message, then open a stream."""
         lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
             before = self._open_streams.get(key)

@@ -1,7 +1,7 @@
 """
-GuestConnections to guests: streams to their consoles, screens and ports, and questions that only they can answer.
+Streams to guests (console, VNC, ports) and queries of their agents and console logs.
 
-Checks that there is something to visit, and leaves the rest to the door.
+Checks the VMI's state before it calls GuestStreams.
 """
 
 from collections.abc import Awaitable
@@ -31,18 +31,18 @@ _PROTOCOLS: Final[dict[str, PortProtocol]] = {"tcp": "tcp", "udp": "udp"}
 
 
 class GuestConnections:
-    """Opens what leads to guests; without a door nothing does."""
+    """Connects clients to guests; without GuestStreams every call fails with 503."""
 
     def __init__(self, streams: GuestStreams | None) -> None:
         self._streams = streams
         self._sessions = ExclusiveSessions()
 
     async def act(self, vmi: VirtualMachineInstance, action: GuestAction) -> None:
-        """Have something done with a guest."""
+        """Run an action on a guest."""
         await self._require_streams(f"{action} them").act(vmi, action)
 
     async def open(self, request: Request, route: ActionRoute, vmi: VirtualMachineInstance) -> Upgrade:
-        """A stream to a guest, for a client that asks for a WebSocket."""
+        """Open a stream to a guest for a WebSocket client."""
         match route.action:
             case "console":
                 check_console(vmi)
@@ -62,7 +62,7 @@ class GuestConnections:
         return Upgrade(await _reach(opening), headers)
 
     async def ask(self, route: ActionRoute, vmi: VirtualMachineInstance) -> bytes:
-        """What a guest's agent says, or what its console has shown."""
+        """Return the result of an agent query, or the console log."""
         if route.action == CONSOLE_LOG:
             return await _reach(self._require_streams("be read").read_console_log(vmi))
         check_agent(vmi, is_reported=self._streams is None or self._streams.reports_agents)
@@ -85,7 +85,7 @@ class GuestConnections:
 
 
 def read_port(arguments: tuple[str, ...]) -> tuple[int, PortProtocol]:
-    """The port and protocol that a path ends in; TCP if it names none."""
+    """Return the port and protocol at the end of a path; TCP by default."""
     port, *rest = arguments
     number = int(port)
     if not 1 <= number <= 65535:
@@ -101,7 +101,7 @@ def _session_key(device: str, vmi: VirtualMachineInstance) -> tuple[str, str]:
 
 
 async def _reach(promise: Awaitable[T]) -> T:
-    """What the door promises; a guest that cannot be reached is an internal error, as in KubeVirt."""
+    """Await a call to a guest; an OSError becomes an internal error, as in KubeVirt."""
     try:
         return await promise
     except OSError as error:

@@ -1,1 +1,1 @@
-"""Uploads: what clients send to fill claims with, as CDI's upload proxy takes it."""
+"""Uploads into persistent volume claims, compatible with CDI's upload proxy."""

@@ -1,7 +1,7 @@
 """
-Find the file in a form while the form is being received: the content of the first field called `file`.
+Extract the file from a multipart form while the form is received: the content of the first field named `file`.
 
-Parsing is the multipart library's, in time and memory linear in what it reads; here is what counts as the file.
+The multipart library parses in linear time and memory.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,20 +10,20 @@ from typing import Final
 from multipart import MultipartError, MultipartSegment, ParserLimitReached, PushMultipartParser, parse_options_header
 
 LARGEST_HEAD: Final = 64 * 1024
-"""Bytes of a header of a field."""
+"""Bytes of a field's headers."""
 LONGEST_BOUNDARY: Final = 70
 _FIELD: Final = "file"
 
 Read = Callable[[], Awaitable[bytes]]
-"""Returns the next bytes of a body; none at its end."""
+"""Returns the next bytes of a body; empty at its end."""
 
 
 class FormError(Exception):
-    """A body that is not a form with a file in it."""
+    """A body that is not a form with a file."""
 
 
 async def read_file(read: Read, content_type: str) -> AsyncIterator[bytes]:
-    """Yield the pieces of the file; all other fields are passed over."""
+    """Yield the chunks of the file; skip all other fields."""
     parser = PushMultipartParser(_find_boundary(content_type), max_header_size=LARGEST_HEAD)
     in_file = False
     while data := await read():
@@ -59,6 +59,6 @@ def _find_boundary(content_type: str) -> str:
 
 
 async def _skip_rest(read: Read) -> None:
-    """Read to the end of the body, which a client sends whatever its outcome is."""
+    """Read the rest of the body, because clients send all of it before they read the response."""
     while await read():
         pass

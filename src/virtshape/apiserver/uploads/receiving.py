@@ -1,7 +1,7 @@
 """
-Uploads as they come in: whose they are, whether they can be taken now, and how they end.
+Handle uploads: check the token and the claim, and pass the bytes to the upload sink.
 
-The bytes go to the inbox as fast as that takes them; what is made of them is the controllers' business.
+The controllers fill the claim from the uploaded data.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from virtshape.apiserver.uploads.tokens import SECONDS, Grant, TokenError, Uploa
 from virtshape.store.store import Store
 
 READY_SECONDS: Final = 10.0
-"""How long a client waits for a claim that is about to be ready."""
+"""How long a client waits for a claim to become ready."""
 STALL_SECONDS: Final = 300.0
 """How long a client may send nothing."""
 LOOK_AGAIN_SECONDS: Final = 0.2
@@ -39,7 +39,7 @@ _BEARER: Final = re.compile(r"Bearer\s+([A-Za-z0-9\-._~+/]+=*)", re.IGNORECASE)
 
 
 class Uploads:
-    """Gives out tokens for uploads, and takes uploads; without an inbox, neither."""
+    """Issues upload tokens and receives uploads; without a sink, both fail."""
 
     def __init__(self, store: Store, sink: UploadSink | None, audit: AuditLog) -> None:
         self._store = store
@@ -48,7 +48,7 @@ class Uploads:
         self._tokens = UploadTokens()
 
     def answer_token_request(self, request: UploadTokenRequest, namespace: str, user: User) -> UploadTokenRequest:
-        """The request with a token in it; StatusError if there is nothing to upload to."""
+        """Return the request with a token; raise StatusError if the claim accepts no upload."""
         self._require_sink()
         target, now = find_target(self._store, namespace, request.spec.pvc_name), time.time()
         grant = Grant(
@@ -65,7 +65,7 @@ class Uploads:
         return replace(request, metadata=metadata, status=UploadTokenRequestStatus(token=self._tokens.issue(grant)))
 
     async def answer(self, request: Request) -> Response:
-        """The answer to an upload, or to the question whether one would be taken."""
+        """Handle an upload, or a HEAD request that asks whether one would be accepted."""
         began = time.time()
         try:
             route, grant = self._read(request)
@@ -134,7 +134,7 @@ class Uploads:
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
 
     async def _await_filled(self, grant: Grant, failures: int) -> None:
-        """Wait until something has come of what was sent."""
+        """Wait until the claim is filled; raise StatusError if the data could not be used."""
         while not (target := self._find(grant)).is_filled:
             if target.failures > failures:
                 raise StatusError(500, "InternalError", f"Saving stream failed: {target.message}")
@@ -142,7 +142,7 @@ class Uploads:
 
     def _find(self, grant: Grant) -> Target:
         target = find_target(self._store, grant.namespace, grant.name)
-        # Of a DataVolume that had no claim yet, the claim is made meanwhile.
+        # The claim of a DataVolume may be created after the token was issued.
         if grant.uid not in (target.uid, target.key):
             raise StatusError(401, "Unauthorized", f"the token is for another PVC {grant.name}, which is gone")
         return target
@@ -165,7 +165,7 @@ class Uploads:
 async def _list_pieces(
     read: Callable[[], Awaitable[bytes]], route: UploadRoute, content_type: str
 ) -> AsyncGenerator[bytes, None]:
-    """The file in a body, piece by piece."""
+    """Yield the chunks of the file in a body."""
 
     async def read_in_time() -> bytes:
         try:

@@ -1,8 +1,4 @@
-"""
-The paths that uploads are sent to, as CDI's upload proxy has them.
-
-Only reads paths.
-"""
+"""Paths of uploads, as in CDI's upload proxy."""
 
 from typing import Final
 
@@ -12,12 +8,12 @@ _VERSIONS: Final = ("v1beta1", "v1alpha1")
 
 
 class UploadRoute(Struct, frozen=True):
-    """How an upload is sent, and when it is answered."""
+    """How an upload is sent, and when the response follows."""
 
     is_form: bool = False
     """Whether the file is a field of a form."""
     waits: bool = True
-    """Whether the answer comes only when the claim is filled, in place of when all has arrived."""
+    """Whether the response is sent when the claim is filled, instead of when all bytes are received."""
 
 
 _ENDINGS: Final = {
@@ -31,10 +27,10 @@ _ROUTES: Final = {f"/{version}/{ending}": route for version in _VERSIONS for end
 
 
 def find_upload(path: str) -> UploadRoute | None:
-    """The way of an upload that a path stands for, if it does for one."""
+    """Return the upload route of a path, or None."""
     return _ROUTES.get(path)
 
 
 def is_upload(method: str, target: str) -> bool:
-    """Whether a request brings something so large that it is taken while it comes."""
+    """Return True if a request is an upload, whose body is read while it is received."""
     return method == "POST" and target.partition("?")[0] in _ROUTES

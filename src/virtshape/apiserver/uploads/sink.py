@@ -1,8 +1,4 @@
-"""
-The UploadSink: where what clients send is kept until it fills a claim, as the server sees it.
-
-Only words that both sides share.
-"""
+"""UploadSink: the protocol for storing uploaded bytes until they fill a claim."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -14,18 +10,18 @@ from virtshape.controllers.storage.protocol import Content
 
 
 class IncomingUpload(Struct, frozen=True, kw_only=True):
-    """What is about to be sent: for which work, what it is, and how large it may be."""
+    """The properties of an upload before it starts."""
 
     key: str
     content: Content = "kubevirt"
     size: int | None = None
-    """Bytes that the claim has, if there is a claim yet."""
+    """Capacity of the claim in bytes, if it exists."""
     length: int | None = None
-    """Bytes that the client says it sends, if it does."""
+    """The Content-Length, if the client sent one."""
 
 
 class UploadSinkError(Exception):
-    """Something that cannot be taken; `is_passing` if it may be taken later."""
+    """An upload that cannot be accepted; `is_passing` if the client may retry later."""
 
     def __init__(self, message: str, *, is_passing: bool = False) -> None:
         super().__init__(message)
@@ -33,21 +29,21 @@ class UploadSinkError(Exception):
 
 
 class UploadWriter(Protocol):
-    """What is being sent."""
+    """Writes one upload."""
 
     async def write(self, data: bytes) -> None:
-        """Keep the next piece; UploadSinkError if there is no room for it."""
+        """Store the next chunk; raise UploadSinkError if there is no room."""
 
 
 class UploadSink(Protocol):
-    """Keeps what is sent."""
+    """Stores uploads."""
 
     def receive(
         self, upload: IncomingUpload, is_wanted: Callable[[], bool]
     ) -> AbstractAsyncContextManager[UploadWriter]:
         """
-        Take something in for as long as the block lasts.
+        Store an upload for as long as the block lasts.
 
-        When the block ends well and it is still wanted, it is judged and handed over whole, otherwise it is thrown
-        away; UploadSinkError if something is on its way for the same work already, or if it cannot be used.
+        If the block succeeds and `is_wanted` is still true, the upload is inspected and handed over; otherwise it is
+        deleted. Raise UploadSinkError if an upload for the same key is in progress, or if the data cannot be used.
         """

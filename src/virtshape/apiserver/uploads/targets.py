@@ -1,8 +1,4 @@
-"""
-What can be uploaded to: claims that say so, and DataVolumes whose claims are made from what is uploaded.
-
-Reads the store, and changes nothing.
-"""
+"""Upload targets: claims with an upload annotation, and DataVolumes with an upload source."""
 
 from typing import Final
 
@@ -32,24 +28,24 @@ _READY_PHASE: Final = "UploadReady"
 
 
 class Target(Struct, frozen=True, kw_only=True):
-    """Something to upload to, as it is now."""
+    """The current state of an upload target."""
 
     uid: str
     key: str
-    """The key of the work that fills it."""
+    """The key of the job that fills the claim."""
     content: Content = "kubevirt"
     size: int | None = None
-    """Bytes, where there is a claim already."""
+    """Bytes, if the claim exists."""
     is_ready: bool = False
     is_filled: bool = False
     failures: int = 0
-    """How often what was sent could not be used."""
+    """How many uploads could not be used."""
     message: str = ""
-    """Why the last of it could not."""
+    """Why the last upload could not be used."""
 
 
 def find_target(store: Store, namespace: str, name: str) -> Target:
-    """What the claim of this name is to uploads; StatusError if nothing is uploaded to it."""
+    """Return the upload target of a claim's name; raise StatusError if it accepts no upload."""
     volume = _find_volume(store, namespace, name)
     record = store.get(Key(CLAIMS, namespace, name))
     if record is not None:

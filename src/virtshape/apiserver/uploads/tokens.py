@@ -1,7 +1,7 @@
 """
-Tokens to upload with: each good for one claim, for a few minutes, and for nothing else.
+Upload tokens: each valid for one claim and a few minutes.
 
-Sealed with a key that lives as long as this process; whoever comes with one after a restart asks for another.
+The signing key lives as long as this process; after a restart clients must request a new token.
 """
 
 import hmac
@@ -12,21 +12,21 @@ from typing import Final
 import msgspec
 
 SECONDS: Final = 300
-"""How long a token is good for: to begin an upload, which may then take as long as it takes."""
+"""How long a token can start an upload; the upload itself may take longer."""
 LEEWAY_SECONDS: Final = 10
 
 
 class TokenError(Exception):
-    """A token that is not good, and why."""
+    """An invalid token, and why."""
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
-    """What a token allows, and who asked for it."""
+    """What a token allows, and who requested it."""
 
     namespace: str
     name: str
     uid: str
-    """The uid of the claim, or of the DataVolume that is to make it."""
+    """The UID of the claim, or of the DataVolume that will create it."""
     user: str
     groups: tuple[str, ...] = ()
     expires: float
@@ -34,18 +34,18 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UploadTokens:
-    """Issues tokens, and knows its own again."""
+    """Issues and verifies tokens."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
 
     def issue(self, grant: Grant) -> str:
-        """A token that says this."""
+        """Return a token for a grant."""
         body = urlsafe_b64encode(msgspec.json.encode(grant)).rstrip(b"=")
         return f"{body.decode()}.{self._seal(body)}"
 
     def read(self, token: str, now: float) -> Grant:
-        """What a token says, if we issued it and it is good now; TokenError otherwise."""
+        """Return the grant of a token; raise TokenError if it is not valid now."""
         text, _, seal = token.partition(".")
         body = text.encode()
         if not hmac.compare_digest(seal.encode(), self._seal(body).encode()):
