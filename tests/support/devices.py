@@ -10,9 +10,9 @@ from xml.etree.ElementTree import indent, tostring
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.launcher.design.devices.whole import DeviceDesign, design_devices
+from virtshape.launcher.design.devices.devices import DeviceDesign, design_devices
+from virtshape.launcher.domain.devices.devices import render_devices
 from virtshape.launcher.host import Host
-from virtshape.launcher.render.devices.whole import render_devices
 from virtshape.launcher.source import Source
 
 Tree = dict[str, Any]

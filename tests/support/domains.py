@@ -9,7 +9,7 @@ from typing import Any
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.launcher.design.whole import Design, design_domain
+from virtshape.launcher.design.domain import Design, design_domain
 from virtshape.launcher.host import Firmware, Host, NumaCell
 from virtshape.launcher.source import Source
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from virtshape.api.kubevirt.domain import Firmware
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.os import find_table
 from virtshape.launcher.design.texts import (
     HOOKS_ANNOTATION,
@@ -21,11 +21,11 @@ from virtshape.launcher.domain.devices.interface import Interface
 IGNITION_FILE: Final = "ignition.json"
 
 
-def design_arguments(brief: Brief) -> tuple[str, ...]:
+def design_arguments(context: DesignContext) -> tuple[str, ...]:
     """More words for QEMU's command line."""
-    if find_annotation(brief, HOOKS_ANNOTATION):
-        brief.refuse(locate_annotation(HOOKS_ANNOTATION), "there are no sidecars on one machine")
-    return (*_design_ignition(brief), *_design_msdm(brief))
+    if find_annotation(context, HOOKS_ANNOTATION):
+        context.refuse(locate_annotation(HOOKS_ANNOTATION), "there are no sidecars on one machine")
+    return (*_design_ignition(context), *_design_msdm(context))
 
 
 def restrict_interfaces(interfaces: Iterable[Interface]) -> tuple[str, ...]:
@@ -34,19 +34,19 @@ def restrict_interfaces(interfaces: Iterable[Interface]) -> tuple[str, ...]:
     return tuple(word for one in restricted for word in ("-set", f"netdev.{one.netdev}.restrict=on"))
 
 
-def _design_ignition(brief: Brief) -> tuple[str, ...]:
+def _design_ignition(context: DesignContext) -> tuple[str, ...]:
     """The first-boot configuration of CoreOS, which its guest reads from the firmware; often with secrets in it."""
-    config = find_annotation(brief, IGNITION_ANNOTATION)
+    config = find_annotation(context, IGNITION_ANNOTATION)
     if not config or "ignition" not in config:
         return ()
-    path = brief.locate(IGNITION_FILE)
-    brief.files[path] = config
+    path = context.locate(IGNITION_FILE)
+    context.files[path] = config
     return ("-fw_cfg", f"name=opt/com.coreos/config,file={_escape(path)}")
 
 
-def _design_msdm(brief: Brief) -> tuple[str, ...]:
-    acpi = (brief.spec.domain.firmware or Firmware()).acpi
-    path = find_table(brief, "msdmNameRef", acpi.msdm_name_ref) if acpi is not None else None
+def _design_msdm(context: DesignContext) -> tuple[str, ...]:
+    acpi = (context.spec.domain.firmware or Firmware()).acpi
+    path = find_table(context, "msdmNameRef", acpi.msdm_name_ref) if acpi is not None else None
     return ("-acpitable", f"file={_escape(path)}") if path is not None else ()
 
 

@@ -8,19 +8,19 @@ from msgspec.structs import replace
 
 from virtshape.api.kubevirt.instance import Probe
 from virtshape.launcher.check import Check, Checks
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 
 
-def design_checks(brief: Brief) -> Checks:
+def design_checks(context: DesignContext) -> Checks:
     """What is to be asked, and when."""
     return Checks(
-        readiness=_design_check(brief, brief.spec.readiness_probe, "spec.readinessProbe"),
-        liveness=_design_check(brief, brief.spec.liveness_probe, "spec.livenessProbe"),
+        readiness=_design_check(context, context.spec.readiness_probe, "spec.readinessProbe"),
+        liveness=_design_check(context, context.spec.liveness_probe, "spec.livenessProbe"),
     )
 
 
-def _design_check(brief: Brief, probe: Probe | None, at: str) -> Check | None:
-    check = _choose_way(brief, probe, at) if probe is not None else None
+def _design_check(context: DesignContext, probe: Probe | None, at: str) -> Check | None:
+    check = _choose_way(context, probe, at) if probe is not None else None
     if probe is None or check is None:
         return None
     return replace(
@@ -33,37 +33,37 @@ def _design_check(brief: Brief, probe: Probe | None, at: str) -> Check | None:
     )
 
 
-def _choose_way(brief: Brief, probe: Probe, at: str) -> Check | None:
+def _choose_way(context: DesignContext, probe: Probe, at: str) -> Check | None:
     if probe.http_get is not None:
         asked = probe.http_get
         return Check(
             way="http",
-            port=_find_port(brief, asked.port, f"{at}.httpGet.port"),
+            port=_find_port(context, asked.port, f"{at}.httpGet.port"),
             host=asked.host or "",
             path=asked.path or "/",
             secure=asked.scheme == "HTTPS",
             headers=tuple((header.name, header.value) for header in asked.http_headers or ()),
         )
     if probe.tcp_socket is not None:
-        port = _find_port(brief, probe.tcp_socket.port, f"{at}.tcpSocket.port")
+        port = _find_port(context, probe.tcp_socket.port, f"{at}.tcpSocket.port")
         return Check(way="tcp", port=port, host=probe.tcp_socket.host or "")
     if probe.exec is not None:
         if not probe.exec.command:
-            brief.refuse(f"{at}.exec.command", "names no command")
+            context.refuse(f"{at}.exec.command", "names no command")
         return Check(way="exec", command=tuple(probe.exec.command or ()))
     if probe.guest_agent_ping is not None:
         return Check(way="ping")
-    brief.refuse(at, "does not say how to ask the guest")
+    context.refuse(at, "does not say how to ask the guest")
     return None
 
 
-def _find_port(brief: Brief, wanted: int | str, field: str) -> int:
+def _find_port(context: DesignContext, wanted: int | str, field: str) -> int:
     """The number of a port that may be given by the name it has at an interface."""
     if isinstance(wanted, int) or wanted.isdecimal():
         return int(wanted)
-    for interface in brief.devices.interfaces or ():
+    for interface in context.devices.interfaces or ():
         for port in interface.ports or ():
             if port.name == wanted and port.port:
                 return port.port
-    brief.refuse(field, f"no interface has a port of the name {wanted}")
+    context.refuse(field, f"no interface has a port of the name {wanted}")
     return 0

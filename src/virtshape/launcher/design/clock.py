@@ -8,7 +8,7 @@ from typing import Final
 
 from virtshape.api.kubevirt.features import Clock as AskedClock
 from virtshape.api.kubevirt.features import Timer as AskedTimers
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.switches import is_on
 from virtshape.launcher.domain.clock import Clock, Timer
 
@@ -21,10 +21,10 @@ _TICK_POLICIES: Final = {
 _TRACKS: Final = ("guest", "wall")
 
 
-def design_clock(brief: Brief) -> Clock:
+def design_clock(context: DesignContext) -> Clock:
     """UTC, where nobody says otherwise."""
-    asked = brief.spec.domain.clock or AskedClock()
-    timers = (*_design_timers(brief, asked.timer or AskedTimers()), *_design_tsc(brief))
+    asked = context.spec.domain.clock or AskedClock()
+    timers = (*_design_timers(context, asked.timer or AskedTimers()), *_design_tsc(context))
     if asked.utc is not None:
         seconds = asked.utc.offset_seconds
         return Clock(adjustment="reset" if seconds is None else seconds, timers=timers)
@@ -33,66 +33,66 @@ def design_clock(brief: Brief) -> Clock:
     return Clock(timers=timers)
 
 
-def _design_timers(brief: Brief, asked: AskedTimers) -> list[Timer]:
+def _design_timers(context: DesignContext, asked: AskedTimers) -> list[Timer]:
     timers = []
     if asked.rtc is not None:
-        policy = _check_policy(brief, "rtc", asked.rtc.tick_policy)
-        track = _check_track(brief, asked.rtc.track)
+        policy = _check_policy(context, "rtc", asked.rtc.tick_policy)
+        track = _check_track(context, asked.rtc.track)
         timers.append(Timer(name="rtc", present=asked.rtc.present is not False, tick_policy=policy, track=track))
     if asked.pit is not None:
-        policy = _check_policy(brief, "pit", asked.pit.tick_policy)
+        policy = _check_policy(context, "pit", asked.pit.tick_policy)
         timers.append(Timer(name="pit", present=asked.pit.present is not False, tick_policy=policy))
     if asked.kvm is not None:
         timers.append(Timer(name="kvmclock", present=asked.kvm.present is not False))
     if asked.hpet is not None:
-        policy = _check_policy(brief, "hpet", asked.hpet.tick_policy)
+        policy = _check_policy(context, "hpet", asked.hpet.tick_policy)
         timers.append(Timer(name="hpet", present=asked.hpet.present is not False, tick_policy=policy))
     if asked.hyperv is not None:
         timers.append(Timer(name="hypervclock", present=asked.hyperv.present is not False))
-    _check_timers(brief, asked)
+    _check_timers(context, asked)
     return timers
 
 
-def _check_timers(brief: Brief, asked: AskedTimers) -> None:
+def _check_timers(context: DesignContext, asked: AskedTimers) -> None:
     for name in ("rtc", "pit", "kvm", "hpet", "hyperv"):
         timer = getattr(asked, name)
         if timer is None or timer.present is False:
             continue
-        if brief.host.architecture != "amd64":
-            brief.refuse(f"{_CLOCK}.timer.{name}", "only amd64 guests can have it")
-        elif name in ("kvm", "hyperv") and not brief.host.kvm:
-            brief.note(f"{_CLOCK}.timer.{name}", "without KVM the guest is not shown it")
+        if context.host.architecture != "amd64":
+            context.refuse(f"{_CLOCK}.timer.{name}", "only amd64 guests can have it")
+        elif name in ("kvm", "hyperv") and not context.host.kvm:
+            context.note(f"{_CLOCK}.timer.{name}", "without KVM the guest is not shown it")
 
 
-def _check_policy(brief: Brief, timer: str, policy: str | None) -> str | None:
+def _check_policy(context: DesignContext, timer: str, policy: str | None) -> str | None:
     field, known = f"{_CLOCK}.timer.{timer}.tickPolicy", _TICK_POLICIES[timer]
     if policy and policy not in known:
-        brief.refuse(field, f"{policy} is none of {', '.join(known)}")
+        context.refuse(field, f"{policy} is none of {', '.join(known)}")
         return None
     if timer == "hpet" and policy and policy != "delay":
-        brief.note(field, f"QEMU's HPET delays ticks; it cannot {policy} them")
+        context.note(field, f"QEMU's HPET delays ticks; it cannot {policy} them")
     return policy or None
 
 
-def _check_track(brief: Brief, track: str | None) -> str | None:
+def _check_track(context: DesignContext, track: str | None) -> str | None:
     if track and track not in _TRACKS:
-        brief.refuse(f"{_CLOCK}.timer.rtc.track", f"{track} is none of {', '.join(_TRACKS)}")
+        context.refuse(f"{_CLOCK}.timer.rtc.track", f"{track} is none of {', '.join(_TRACKS)}")
         return None
     return track or None
 
 
-def _design_tsc(brief: Brief) -> list[Timer]:
+def _design_tsc(context: DesignContext) -> list[Timer]:
     """The time stamp counter keeps the frequency that the instance was placed for, if its guest counts on it."""
-    status = brief.vmi.status
+    status = context.vmi.status
     hints = status.topology_hints if status is not None else None
     frequency = hints.tsc_frequency if hints is not None else None
-    if not frequency or not brief.host.kvm or not _counts_on_tsc(brief):
+    if not frequency or not context.host.kvm or not _counts_on_tsc(context):
         return []
     return [Timer(name="tsc", frequency=frequency)]
 
 
-def _counts_on_tsc(brief: Brief) -> bool:
-    cpu, features = brief.spec.domain.cpu, brief.spec.domain.features
+def _counts_on_tsc(context: DesignContext) -> bool:
+    cpu, features = context.spec.domain.cpu, context.spec.domain.features
     for feature in (cpu.features if cpu is not None else None) or ():
         if feature.name == "invtsc" and (feature.policy or "require") in ("require", "force"):
             return True

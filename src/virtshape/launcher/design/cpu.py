@@ -7,7 +7,7 @@ Pure: no I/O, no clock, no logging.
 from typing import Final, Literal, NamedTuple, get_args
 
 from virtshape.api.kubevirt.domain import CPU, CPUFeature
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.switches import is_on
 from virtshape.launcher.domain.cpu import Cell, Cpu, Feature, Policy, Topology
 from virtshape.launcher.host import Architecture
@@ -33,13 +33,13 @@ class _Model(NamedTuple):
     check: Literal["none"] | None = None
 
 
-def design_cpu(brief: Brief, topology: Topology, cells: tuple[Cell, ...]) -> Cpu:
+def design_cpu(context: DesignContext, topology: Topology, cells: tuple[Cell, ...]) -> Cpu:
     """The model that is asked for, or what stands in for it without KVM, with its features."""
-    asked = brief.spec.domain.cpu or CPU()
-    model = _design_model(brief, asked.model or "host-model")
-    features = _design_features(brief, asked.features or [])
+    asked = context.spec.domain.cpu or CPU()
+    model = _design_model(context, asked.model or "host-model")
+    features = _design_features(context, asked.features or [])
     named = model.mode == "custom" and model.name == asked.model
-    if named and brief.host.architecture == "amd64" and all(one.name != _DEPRECATED.name for one in features):
+    if named and context.host.architecture == "amd64" and all(one.name != _DEPRECATED.name for one in features):
         features.append(_DEPRECATED)
     return Cpu(
         mode=model.mode,
@@ -51,51 +51,51 @@ def design_cpu(brief: Brief, topology: Topology, cells: tuple[Cell, ...]) -> Cpu
     )
 
 
-def _design_model(brief: Brief, wanted: str) -> _Model:
-    host = brief.host
+def _design_model(context: DesignContext, wanted: str) -> _Model:
+    host = context.host
     if (mode := _HOST_MODES.get(wanted)) is not None:
         if host.kvm:
             return _Model(mode)
         stand_in = _STAND_INS[host.architecture]
-        brief.note(_MODEL, f"{wanted} needs KVM; the guest has the model {stand_in} instead")
+        context.note(_MODEL, f"{wanted} needs KVM; the guest has the model {stand_in} instead")
         return _Model("custom", stand_in)
     if wanted in host.cpu_models:
         return _Model("custom", wanted)
     if wanted in host.partial_cpu_models and not host.kvm:
-        brief.note(_MODEL, f"QEMU emulates {wanted} without some of its features")
+        context.note(_MODEL, f"QEMU emulates {wanted} without some of its features")
         return _Model("custom", wanted, "none")
     known = ", ".join(sorted(host.cpu_models)) or "none"
     lacking = "has no CPU with all features of" if wanted in host.partial_cpu_models else "knows no CPU model"
-    brief.refuse(_MODEL, f"this machine {lacking} {wanted}; it has: {known}")
+    context.refuse(_MODEL, f"this machine {lacking} {wanted}; it has: {known}")
     return _Model("custom", wanted)
 
 
-def _design_features(brief: Brief, asked: list[CPUFeature]) -> list[Feature]:
+def _design_features(context: DesignContext, asked: list[CPUFeature]) -> list[Feature]:
     features = []
     for index, one in enumerate(asked):
         policy = next((known for known in _POLICIES if known == (one.policy or "require")), None)
         if policy is None:
-            brief.refuse(f"{_FEATURES}[{index}].policy", f"{one.policy} is none of {', '.join(_POLICIES)}")
+            context.refuse(f"{_FEATURES}[{index}].policy", f"{one.policy} is none of {', '.join(_POLICIES)}")
             continue
         if policy == "require":
-            _check_feature(brief, f"{_FEATURES}[{index}].name", one.name)
+            _check_feature(context, f"{_FEATURES}[{index}].name", one.name)
         features.append(Feature(one.name, policy))
-    if _needs_nesting(brief) and all(one.name != "vmx" for one in features):
+    if _needs_nesting(context) and all(one.name != "vmx" for one in features):
         features.append(Feature("vmx"))
     return features
 
 
-def _check_feature(brief: Brief, field: str, name: str) -> None:
+def _check_feature(context: DesignContext, field: str, name: str) -> None:
     """QEMU's emulation leaves out what it cannot do, so libvirt would not notice."""
-    known = brief.host.cpu_features
+    known = context.host.cpu_features
     if known and name not in known:
-        brief.refuse(field, f"no guest of this machine can have the CPU feature {name}")
-    elif not known and not brief.host.kvm:
-        brief.note(field, f"QEMU emulates {name} if it can; nobody has looked whether it does")
+        context.refuse(field, f"no guest of this machine can have the CPU feature {name}")
+    elif not known and not context.host.kvm:
+        context.note(field, f"QEMU emulates {name} if it can; nobody has looked whether it does")
 
 
-def _needs_nesting(brief: Brief) -> bool:
+def _needs_nesting(context: DesignContext) -> bool:
     """Whether a guest is offered what only a nested hypervisor uses."""
-    features = brief.spec.domain.features
+    features = context.spec.domain.features
     hyperv = features.hyperv if features is not None else None
     return hyperv is not None and is_on(hyperv.evmcs)

@@ -7,7 +7,7 @@ Pure: no I/O, no clock, no logging.
 from typing import Final
 
 from virtshape.api.kubevirt.features import Features as AskedFeatures
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.hyperv import design_hyperv
 from virtshape.launcher.design.machine import is_q35
 from virtshape.launcher.design.switches import is_on, read_switch
@@ -16,64 +16,64 @@ from virtshape.launcher.domain.features import Apic, Features, Kvm
 _FEATURES: Final = "spec.domain.features"
 
 
-def design_features(brief: Brief, machine: str) -> Features:
+def design_features(context: DesignContext, machine: str) -> Features:
     """What is asked for; ACPI also where nobody says."""
-    asked, amd64 = brief.spec.domain.features or AskedFeatures(), brief.host.architecture == "amd64"
+    asked, amd64 = context.spec.domain.features or AskedFeatures(), context.host.architecture == "amd64"
     if not amd64:
-        _refuse_beside_amd64(brief, asked)
+        _refuse_beside_amd64(context, asked)
     return Features(
-        acpi=brief.host.architecture != "s390x" and read_switch(asked.acpi) is not False,
-        apic=_design_apic(brief, asked) if amd64 else None,
-        hyperv=design_hyperv(brief, asked),
-        kvm=_design_kvm(brief, asked),
-        pvspinlock=_design_pvspinlock(brief, asked) if amd64 else None,
-        pmu=False if _wants_no_pmu(brief) else None,
+        acpi=context.host.architecture != "s390x" and read_switch(asked.acpi) is not False,
+        apic=_design_apic(context, asked) if amd64 else None,
+        hyperv=design_hyperv(context, asked),
+        kvm=_design_kvm(context, asked),
+        pvspinlock=_design_pvspinlock(context, asked) if amd64 else None,
+        pmu=False if _wants_no_pmu(context) else None,
         vmport=False if amd64 else None,
-        smm=_design_smm(brief, asked, machine) if amd64 else None,
+        smm=_design_smm(context, asked, machine) if amd64 else None,
     )
 
 
-def _refuse_beside_amd64(brief: Brief, asked: AskedFeatures) -> None:
+def _refuse_beside_amd64(context: DesignContext, asked: AskedFeatures) -> None:
     for name in ("apic", "pvspinlock", "smm"):
         if is_on(getattr(asked, name)):
-            brief.refuse(f"{_FEATURES}.{name}", "only amd64 guests can have it")
+            context.refuse(f"{_FEATURES}.{name}", "only amd64 guests can have it")
 
 
-def _design_apic(brief: Brief, asked: AskedFeatures) -> Apic | None:
+def _design_apic(context: DesignContext, asked: AskedFeatures) -> Apic | None:
     if asked.apic is None:
         return None
     if not is_on(asked.apic):
-        brief.note(f"{_FEATURES}.apic", "QEMU's machines have an APIC, whether it is asked for or not")
+        context.note(f"{_FEATURES}.apic", "QEMU's machines have an APIC, whether it is asked for or not")
         return None
-    if asked.apic.end_of_interrupt and not brief.host.kvm:
-        brief.note(f"{_FEATURES}.apic.endOfInterrupt", "without KVM the guest is not shown it")
+    if asked.apic.end_of_interrupt and not context.host.kvm:
+        context.note(f"{_FEATURES}.apic.endOfInterrupt", "without KVM the guest is not shown it")
     return Apic(end_of_interrupt=asked.apic.end_of_interrupt)
 
 
-def _design_kvm(brief: Brief, asked: AskedFeatures) -> Kvm | None:
+def _design_kvm(context: DesignContext, asked: AskedFeatures) -> Kvm | None:
     """A guest with CPUs for itself is told that it need not spare them."""
-    cpu = brief.spec.domain.cpu
+    cpu = context.spec.domain.cpu
     dedicated = bool(cpu is not None and cpu.dedicated_cpu_placement)
-    hint = True if dedicated and brief.host.kvm and brief.host.architecture == "amd64" else None
+    hint = True if dedicated and context.host.kvm and context.host.architecture == "amd64" else None
     if asked.kvm is None:
         return Kvm(hint_dedicated=hint) if hint else None
     return Kvm(hidden=bool(asked.kvm.hidden), hint_dedicated=hint)
 
 
-def _design_pvspinlock(brief: Brief, asked: AskedFeatures) -> bool | None:
-    if is_on(asked.pvspinlock) and not brief.host.kvm:
-        brief.refuse(f"{_FEATURES}.pvspinlock", "needs KVM, which does not work on this machine")
+def _design_pvspinlock(context: DesignContext, asked: AskedFeatures) -> bool | None:
+    if is_on(asked.pvspinlock) and not context.host.kvm:
+        context.refuse(f"{_FEATURES}.pvspinlock", "needs KVM, which does not work on this machine")
     return read_switch(asked.pvspinlock)
 
 
-def _design_smm(brief: Brief, asked: AskedFeatures, machine: str) -> bool | None:
+def _design_smm(context: DesignContext, asked: AskedFeatures, machine: str) -> bool | None:
     if is_on(asked.smm) and not is_q35(machine):
-        brief.refuse(f"{_FEATURES}.smm", f"the machine type {machine} has none; q35 has")
+        context.refuse(f"{_FEATURES}.smm", f"the machine type {machine} has none; q35 has")
     return read_switch(asked.smm)
 
 
-def _wants_no_pmu(brief: Brief) -> bool:
+def _wants_no_pmu(context: DesignContext) -> bool:
     """Performance counters interrupt realtime guests, and TDX forbids them."""
-    cpu, security = brief.spec.domain.cpu, brief.spec.domain.launch_security
+    cpu, security = context.spec.domain.cpu, context.spec.domain.launch_security
     realtime = cpu is not None and cpu.realtime is not None
     return realtime or (security is not None and security.tdx is not None)

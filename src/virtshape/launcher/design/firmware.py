@@ -7,7 +7,7 @@ Pure: no I/O, no clock, no logging.
 from typing import Final
 
 from virtshape.api.kubevirt.domain import EFI, Bootloader, LaunchSecurity
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.switches import is_on
 from virtshape.launcher.domain.os import Loader
 from virtshape.launcher.host import Firmware
@@ -16,74 +16,74 @@ _BOOTLOADER: Final = "spec.domain.firmware.bootloader"
 _EFI: Final = f"{_BOOTLOADER}.efi"
 
 
-def find_efi(brief: Brief) -> EFI | None:
+def find_efi(context: DesignContext) -> EFI | None:
     """What is asked of UEFI; Arm guests know nothing else."""
-    asked = brief.spec.domain.firmware
+    asked = context.spec.domain.firmware
     bootloader = (asked.bootloader if asked is not None else None) or Bootloader()
-    if bootloader.efi is None and bootloader.bios is None and brief.host.architecture == "arm64":
+    if bootloader.efi is None and bootloader.bios is None and context.host.architecture == "arm64":
         return EFI(secure_boot=False)
     return bootloader.efi
 
 
-def design_loader(brief: Brief, state_directory: str | None) -> Loader | None:
+def design_loader(context: DesignContext, state_directory: str | None) -> Loader | None:
     """The build of UEFI that fits; None for a guest that boots with the BIOS."""
-    efi = find_efi(brief)
+    efi = find_efi(context)
     if efi is None:
-        _check_no_efi(brief)
+        _check_no_efi(context)
         return None
-    if brief.host.architecture == "s390x":
-        brief.refuse(_EFI, "s390x guests have no UEFI")
+    if context.host.architecture == "s390x":
+        context.refuse(_EFI, "s390x guests have no UEFI")
         return None
     secure = efi.secure_boot is not False
     if secure:
-        _check_secure_boot(brief)
-    found = next((one for one in brief.host.firmwares if one.secure_boot == secure), None)
+        _check_secure_boot(context)
+    found = next((one for one in context.host.firmwares if one.secure_boot == secure), None)
     if found is None:
-        brief.refuse(_EFI, f"this machine has no build of UEFI {'with' if secure else 'without'} Secure Boot")
+        context.refuse(_EFI, f"this machine has no build of UEFI {'with' if secure else 'without'} Secure Boot")
         return None
-    return _make_loader(brief, efi, found, state_directory)
+    return _make_loader(context, efi, found, state_directory)
 
 
-def design_bios_on_serial(brief: Brief) -> bool:
+def design_bios_on_serial(context: DesignContext) -> bool:
     """Whether the BIOS prints on the serial console."""
-    asked = brief.spec.domain.firmware
+    asked = context.spec.domain.firmware
     bios = asked.bootloader.bios if asked is not None and asked.bootloader is not None else None
     if bios is None:
         return False
-    if brief.host.architecture != "amd64":
-        brief.refuse(f"{_BOOTLOADER}.bios", f"{brief.host.architecture} guests have no BIOS")
-    elif bios.use_serial and brief.devices.autoattach_serial_console is False:
-        brief.refuse(f"{_BOOTLOADER}.bios.useSerial", "the guest has no serial console to print on")
+    if context.host.architecture != "amd64":
+        context.refuse(f"{_BOOTLOADER}.bios", f"{context.host.architecture} guests have no BIOS")
+    elif bios.use_serial and context.devices.autoattach_serial_console is False:
+        context.refuse(f"{_BOOTLOADER}.bios.useSerial", "the guest has no serial console to print on")
     else:
         return bios.use_serial is True
     return False
 
 
-def _make_loader(brief: Brief, efi: EFI, found: Firmware, state_directory: str | None) -> Loader:
-    security = brief.spec.domain.launch_security or LaunchSecurity()
+def _make_loader(context: DesignContext, efi: EFI, found: Firmware, state_directory: str | None) -> Loader:
+    security = context.spec.domain.launch_security or LaunchSecurity()
     if security.snp is not None or security.tdx is not None:
         # Such a guest measures its firmware, which therefore keeps nothing.
         if efi.persistent:
-            brief.refuse(f"{_EFI}.persistent", "the firmware of SEV-SNP and TDX guests keeps no variables")
+            context.refuse(f"{_EFI}.persistent", "the firmware of SEV-SNP and TDX guests keeps no variables")
         return Loader(code=found.code, kind="rom")
     variables = None
     if efi.persistent and state_directory is None:
-        brief.refuse(f"{_EFI}.persistent", "there is no place that keeps the firmware's variables")
+        context.refuse(f"{_EFI}.persistent", "there is no place that keeps the firmware's variables")
     elif efi.persistent:
-        name = brief.vmi.metadata.name if brief.vmi.metadata is not None else None
+        name = context.vmi.metadata.name if context.vmi.metadata is not None else None
         variables = f"{state_directory}/{name}_VARS.fd"
     return Loader(code=found.code, secure=found.secure_boot, variables_template=found.variables, variables=variables)
 
 
-def _check_secure_boot(brief: Brief) -> None:
-    domain = brief.spec.domain
-    if brief.host.architecture == "amd64" and not is_on(domain.features.smm if domain.features else None):
-        brief.refuse("spec.domain.features.smm", "Secure Boot needs it: turn it on, or set efi.secureBoot to false")
+def _check_secure_boot(context: DesignContext) -> None:
+    domain = context.spec.domain
+    if context.host.architecture == "amd64" and not is_on(domain.features.smm if domain.features else None):
+        context.refuse("spec.domain.features.smm", "Secure Boot needs it: turn it on, or set efi.secureBoot to false")
     if domain.launch_security is not None and domain.launch_security != LaunchSecurity():
-        brief.refuse(f"{_EFI}.secureBoot", "a guest whose memory is encrypted cannot have it: set it to false")
+        context.refuse(f"{_EFI}.secureBoot", "a guest whose memory is encrypted cannot have it: set it to false")
 
 
-def _check_no_efi(brief: Brief) -> None:
-    security = brief.spec.domain.launch_security
-    if brief.host.architecture == "amd64" and security is not None and security != LaunchSecurity():
-        brief.refuse(_BOOTLOADER, "a guest whose memory is encrypted boots with EFI alone")
+def _check_no_efi(context: DesignContext) -> None:
+    security = context.spec.domain.launch_security
+    if context.host.architecture == "amd64" and security is not None and security != LaunchSecurity():
+        context.refuse(_BOOTLOADER, "a guest whose memory is encrypted boots with EFI alone")

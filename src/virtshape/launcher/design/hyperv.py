@@ -7,7 +7,7 @@ Pure: no I/O, no clock, no logging.
 from typing import Final
 
 from virtshape.api.kubevirt.features import FeatureHyperv, Features
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.switches import is_on, read_switch
 from virtshape.launcher.design.texts import read_text
 from virtshape.launcher.domain.features import Enlightenment, Hyperv
@@ -43,76 +43,76 @@ _NEEDS: Final = {
 }
 
 
-def design_hyperv(brief: Brief, features: Features) -> Hyperv | None:
+def design_hyperv(context: DesignContext, features: Features) -> Hyperv | None:
     """Each enlightenment that is named, or all that the machine has."""
     asked, everything = features.hyperv, features.hyperv_passthrough
     if asked is not None:
-        return _design_each(brief, asked)
+        return _design_each(context, asked)
     if not is_on(everything):
         return None
-    if brief.host.architecture != "amd64":
-        brief.refuse("spec.domain.features.hypervPassthrough", "only amd64 guests can have it")
-    elif not brief.host.kvm:
-        brief.note("spec.domain.features.hypervPassthrough", "without KVM there is nothing of Hyper-V to show")
+    if context.host.architecture != "amd64":
+        context.refuse("spec.domain.features.hypervPassthrough", "only amd64 guests can have it")
+    elif not context.host.kvm:
+        context.note("spec.domain.features.hypervPassthrough", "without KVM there is nothing of Hyper-V to show")
     return Hyperv(mode="passthrough")
 
 
-def _design_each(brief: Brief, asked: FeatureHyperv) -> Hyperv:
+def _design_each(context: DesignContext, asked: FeatureHyperv) -> Hyperv:
     named = {name: state for name in _NAMES if (state := getattr(asked, name)) is not None}
     on = [name for name, state in named.items() if is_on(state)]
-    if on and brief.host.architecture != "amd64":
-        brief.refuse(_HYPERV, "only amd64 guests can have it")
-    elif not brief.host.kvm:
-        _check_without_kvm(brief, on)
-    _check_needs(brief, asked, on)
-    _check_flushes(brief, asked)
-    return Hyperv(enlightenments=tuple(_design_one(brief, asked, name) for name in named))
+    if on and context.host.architecture != "amd64":
+        context.refuse(_HYPERV, "only amd64 guests can have it")
+    elif not context.host.kvm:
+        _check_without_kvm(context, on)
+    _check_needs(context, asked, on)
+    _check_flushes(context, asked)
+    return Hyperv(enlightenments=tuple(_design_one(context, asked, name) for name in named))
 
 
-def _design_one(brief: Brief, asked: FeatureHyperv, name: str) -> Enlightenment:
+def _design_one(context: DesignContext, asked: FeatureHyperv, name: str) -> Enlightenment:
     on = is_on(getattr(asked, name))
     retries = value = direct = None
     if name == "spinlocks" and asked.spinlocks is not None and on:
         retries = asked.spinlocks.spinlocks or _LEAST_RETRIES
         if retries < _LEAST_RETRIES:
-            brief.refuse(f"{_HYPERV}.spinlocks.spinlocks", f"is at least {_LEAST_RETRIES}")
+            context.refuse(f"{_HYPERV}.spinlocks.spinlocks", f"is at least {_LEAST_RETRIES}")
     if name == "vendorid" and asked.vendorid is not None and on:
-        value = _design_vendor(brief, asked.vendorid.vendorid)
+        value = _design_vendor(context, asked.vendorid.vendorid)
     if name == "synictimer" and asked.synictimer is not None and on:
         direct = read_switch(asked.synictimer.direct)
     return Enlightenment(name=_NAMES[name], on=on, retries=retries, value=value, direct=direct)
 
 
-def _design_vendor(brief: Brief, vendor: str | None) -> str | None:
+def _design_vendor(context: DesignContext, vendor: str | None) -> str | None:
     field = f"{_HYPERV}.vendorid.vendorid"
     if not vendor or len(vendor) > 12 or "," in vendor:
-        brief.refuse(field, "is a name of 1 to 12 characters without a comma")
+        context.refuse(field, "is a name of 1 to 12 characters without a comma")
         return None
-    return read_text(brief, field, vendor)
+    return read_text(context, field, vendor)
 
 
-def _check_without_kvm(brief: Brief, on: list[str]) -> None:
+def _check_without_kvm(context: DesignContext, on: list[str]) -> None:
     for name in on:
         if name in _START_WITH_KVM_ALONE:
-            brief.refuse(f"{_HYPERV}.{name}", "needs KVM, which does not work on this machine")
+            context.refuse(f"{_HYPERV}.{name}", "needs KVM, which does not work on this machine")
     idle = [name for name in on if name not in _START_WITH_KVM_ALONE]
     if idle:
-        brief.note(_HYPERV, f"without KVM the guest is not shown: {', '.join(idle)}")
+        context.note(_HYPERV, f"without KVM the guest is not shown: {', '.join(idle)}")
 
 
-def _check_needs(brief: Brief, asked: FeatureHyperv, on: list[str]) -> None:
+def _check_needs(context: DesignContext, asked: FeatureHyperv, on: list[str]) -> None:
     for need in _NAMES:
         relying = [name for name in on if need in _NEEDS.get(name, ())]
         if relying and not is_on(getattr(asked, need)):
-            brief.refuse(f"{_HYPERV}.{need}", f"is needed by {', '.join(relying)}")
-    clock = brief.spec.domain.clock
+            context.refuse(f"{_HYPERV}.{need}", f"is needed by {', '.join(relying)}")
+    clock = context.spec.domain.clock
     timer = clock.timer.hyperv if clock is not None and clock.timer is not None else None
     if "synictimer" in on and (timer is None or timer.present is False):
-        brief.refuse("spec.domain.clock.timer.hyperv", "is needed by features.hyperv.synictimer")
+        context.refuse("spec.domain.clock.timer.hyperv", "is needed by features.hyperv.synictimer")
 
 
-def _check_flushes(brief: Brief, asked: FeatureHyperv) -> None:
+def _check_flushes(context: DesignContext, asked: FeatureHyperv) -> None:
     flush = asked.tlbflush
     for name in ("direct", "extended"):
         if flush is not None and is_on(flush) and is_on(getattr(flush, name)):
-            brief.refuse(f"{_HYPERV}.tlbflush.{name}", "this machine's libvirt has no word for it")
+            context.refuse(f"{_HYPERV}.tlbflush.{name}", "this machine's libvirt has no word for it")

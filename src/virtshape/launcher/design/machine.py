@@ -8,7 +8,7 @@ import re
 from typing import Final, Literal
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.host import Architecture, Host
 from virtshape.launcher.refusal import Refusal
 
@@ -33,13 +33,15 @@ def name_architecture(host: Host) -> Literal["x86_64", "aarch64", "s390x"]:
     return _IN_LIBVIRT[host.architecture]
 
 
-def design_machine(brief: Brief) -> str:
+def design_machine(context: DesignContext) -> str:
     """The machine type by its full name, which stays the same when QEMU gets newer."""
-    host, machine = brief.host, brief.spec.domain.machine
+    host, machine = context.host, context.spec.domain.machine
     wanted = (machine.type if machine is not None else None) or _USUAL[host.architecture]
     found = host.machine_aliases.get(wanted, wanted)
     if found not in host.machine_types:
-        brief.refuse("spec.domain.machine.type", f"QEMU has no machine type {wanted} here; it has: {_list_near(host)}")
+        context.refuse(
+            "spec.domain.machine.type", f"QEMU has no machine type {wanted} here; it has: {_list_near(host)}"
+        )
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.domain import Memory as AskedMemory
 from virtshape.api.quantity import Quantity
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.texts import MEMFD_ANNOTATION, find_annotation
 from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking
 
@@ -28,30 +28,30 @@ def find_memory(domain: DomainSpec) -> Quantity | None:
     return None
 
 
-def design_memory(brief: Brief) -> Memory:
+def design_memory(context: DesignContext) -> Memory:
     """The guest's memory, and how far it can grow."""
-    domain = brief.spec.domain
+    domain = context.spec.domain
     given, most = find_memory(domain), domain.memory.max_guest if domain.memory is not None else None
     if given is None:
-        brief.refuse(f"{_MEMORY}.guest", "nobody says how much memory the guest has")
+        context.refuse(f"{_MEMORY}.guest", "nobody says how much memory the guest has")
     size = given.value() if given is not None else 0
     if most is None or most.value() == size:
         return Memory(size=size)
     if most.value() < size:
-        brief.refuse(f"{_MEMORY}.maxGuest", f"is less than the {given} the guest starts with")
+        context.refuse(f"{_MEMORY}.maxGuest", f"is less than the {given} the guest starts with")
         return Memory(size=size)
     return Memory(size=size, maximum=most.value())
 
 
-def design_backing(brief: Brief, size: int, *, shared: bool) -> MemoryBacking | None:
+def design_backing(context: DesignContext, size: int, *, shared: bool) -> MemoryBacking | None:
     """Huge pages, locked memory, and memory that other programs see; nothing for plain memory."""
-    memory = brief.spec.domain.memory or AskedMemory()
-    pages = _design_pages(brief, memory, size)
+    memory = context.spec.domain.memory or AskedMemory()
+    pages = _design_pages(context, memory, size)
     backing = MemoryBacking(
         hugepages=pages,
-        memfd=shared or (bool(pages) and find_annotation(brief, MEMFD_ANNOTATION) != "false"),
+        memfd=shared or (bool(pages) and find_annotation(context, MEMFD_ANNOTATION) != "false"),
         shared=shared,
-        locked=_design_lock(brief, memory),
+        locked=_design_lock(context, memory),
     )
     return backing if backing != MemoryBacking() else None
 
@@ -70,27 +70,29 @@ def _read_page_size(text: str | None) -> Quantity:
         return Quantity("0")
 
 
-def _design_pages(brief: Brief, memory: AskedMemory, size: int) -> tuple[HugePages, ...]:
+def _design_pages(context: DesignContext, memory: AskedMemory, size: int) -> tuple[HugePages, ...]:
     if memory.hugepages is None:
         return ()
     field, page = f"{_MEMORY}.hugepages.pageSize", _read_page_size(memory.hugepages.page_size)
-    there = {Quantity(known).value(): count for known, count in brief.host.hugepages.items() if count}
+    there = {Quantity(known).value(): count for known, count in context.host.hugepages.items() if count}
     count = there.get(page.value(), 0)
     if not count:
-        known = ", ".join(known for known, count in brief.host.hugepages.items() if count) or "none"
-        brief.refuse(field, f"this machine has no huge pages of {memory.hugepages.page_size or page}; it has: {known}")
+        known = ", ".join(known for known, count in context.host.hugepages.items() if count) or "none"
+        context.refuse(
+            field, f"this machine has no huge pages of {memory.hugepages.page_size or page}; it has: {known}"
+        )
     elif size % page.value():
-        brief.refuse(field, f"the guest's memory is no multiple of {page}")
+        context.refuse(field, f"the guest's memory is no multiple of {page}")
     elif size // page.value() > count:
-        brief.refuse(field, f"the guest needs {size // page.value()} huge pages of {page}; this machine has {count}")
+        context.refuse(field, f"the guest needs {size // page.value()} huge pages of {page}; this machine has {count}")
     return (HugePages(page.value()),)
 
 
-def _design_lock(brief: Brief, memory: AskedMemory) -> bool:
+def _design_lock(context: DesignContext, memory: AskedMemory) -> bool:
     reserved, field = memory.reserved_overhead, f"{_MEMORY}.reservedOverhead.memLock"
     wanted = (reserved.mem_lock if reserved is not None else None) or "NotRequired"
     if wanted not in ("Required", "NotRequired"):
-        brief.refuse(field, f"{wanted} is none of Required, NotRequired")
-    elif wanted == "Required" and not brief.host.locked_memory:
-        brief.refuse(field, "this machine lets no guest keep its memory from being paged out")
+        context.refuse(field, f"{wanted} is none of Required, NotRequired")
+    elif wanted == "Required" and not context.host.locked_memory:
+        context.refuse(field, "this machine lets no guest keep its memory from being paged out")
     return wanted == "Required"

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from virtshape.api.kubevirt.domain import Memory as AskedMemory
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.memory import find_page_size
 from virtshape.launcher.design.pinning import find_cells
 from virtshape.launcher.domain.cpu import Cell, Topology
@@ -28,29 +28,31 @@ class Layout(NamedTuple):
 
 
 def design_numa(
-    brief: Brief, topology: Topology, memory: Memory, tune: CpuTune | None, backing: MemoryBacking | None
+    context: DesignContext, topology: Topology, memory: Memory, tune: CpuTune | None, backing: MemoryBacking | None
 ) -> Layout:
     """One node for each that the vCPUs lie on, if that is asked for; one in all for memory that can grow."""
-    cpu = brief.spec.domain.cpu
+    cpu = context.spec.domain.cpu
     if cpu is not None and cpu.numa is not None and cpu.numa.guest_mapping_passthrough is not None and tune is not None:
-        return _mirror(brief, topology, memory, tune, backing)
+        return _mirror(context, topology, memory, tune, backing)
     if memory.maximum is not None:
         return Layout((Cell(0, tuple(range(topology.vcpus)), memory.size),), None, backing)
     return Layout((), None, backing)
 
 
-def _mirror(brief: Brief, topology: Topology, memory: Memory, tune: CpuTune, backing: MemoryBacking | None) -> Layout:
-    page = find_page_size(brief.spec.domain.memory or AskedMemory())
+def _mirror(
+    context: DesignContext, topology: Topology, memory: Memory, tune: CpuTune, backing: MemoryBacking | None
+) -> Layout:
+    page = find_page_size(context.spec.domain.memory or AskedMemory())
     if not page or backing is None:
-        brief.refuse(_PASSTHROUGH, "needs the guest's memory to be in huge pages")
+        context.refuse(_PASSTHROUGH, "needs the guest's memory to be in huge pages")
         return Layout((), None, backing)
     if topology.vcpus > len(tune.vcpu_pins):
-        brief.refuse("spec.domain.cpu.maxSockets", "CPUs that are plugged in later have no place in the NUMA layout")
+        context.refuse("spec.domain.cpu.maxSockets", "CPUs that are plugged in later have no place in the NUMA layout")
         return Layout((), None, backing)
-    nodes = _group(brief, tune.vcpu_pins)
+    nodes = _group(context, tune.vcpu_pins)
     sizes = _share(memory.size, page, len(nodes))
     if not all(sizes):
-        brief.refuse(_PASSTHROUGH, f"the guest's memory has no huge page for each of {len(nodes)} NUMA nodes")
+        context.refuse(_PASSTHROUGH, f"the guest's memory has no huge page for each of {len(nodes)} NUMA nodes")
         return Layout((), None, backing)
     cells = tuple(Cell(number, nodes[node], sizes[number]) for number, node in enumerate(nodes))
     memory_nodes = tuple(MemoryNode(number, node) for number, node in enumerate(nodes))
@@ -66,10 +68,10 @@ def _mirror(brief: Brief, topology: Topology, memory: Memory, tune: CpuTune, bac
     )
 
 
-def _group(brief: Brief, pins: tuple[Pin, ...]) -> dict[int, tuple[int, ...]]:
+def _group(context: DesignContext, pins: tuple[Pin, ...]) -> dict[int, tuple[int, ...]]:
     """The vCPUs on each of the machine's nodes, in the machine's order."""
     nodes = {}
-    for cell in find_cells(brief.host, brief.host.cpus):
+    for cell in find_cells(context.host, context.host.cpus):
         near = {number for core in cell.cores for number in core}
         vcpus = tuple(pin.thread for pin in pins if near.intersection(pin.cpus))
         if vcpus:

@@ -7,7 +7,7 @@ Pure: no I/O, no clock, no logging.
 from typing import Final
 
 from virtshape.api.kubevirt.domain import Firmware
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.firmware import design_bios_on_serial, design_loader
 from virtshape.launcher.design.machine import name_architecture
 from virtshape.launcher.design.texts import read_text
@@ -23,59 +23,59 @@ _ACPI: Final = "spec.domain.firmware.acpi"
 _BOOT_MENU_MILLISECONDS: Final = 10_000
 
 
-def design_os(brief: Brief, machine: str, state_directory: str | None) -> Os:
+def design_os(context: DesignContext, machine: str, state_directory: str | None) -> Os:
     """Everything between power-on and the guest's own boot loader."""
     return Os(
-        architecture=name_architecture(brief.host),
+        architecture=name_architecture(context.host),
         machine=machine,
-        loader=design_loader(brief, state_directory),
-        kernel=_design_kernel(brief),
-        acpi_tables=_design_tables(brief),
+        loader=design_loader(context, state_directory),
+        kernel=_design_kernel(context),
+        acpi_tables=_design_tables(context),
         # Who holds a guest at its start wants time to enter the firmware.
-        boot_menu=_BOOT_MENU_MILLISECONDS if brief.spec.start_strategy == "Paused" else None,
-        bios_on_serial=design_bios_on_serial(brief),
-        smbios=brief.host.architecture != "s390x",
+        boot_menu=_BOOT_MENU_MILLISECONDS if context.spec.start_strategy == "Paused" else None,
+        bios_on_serial=design_bios_on_serial(context),
+        smbios=context.host.architecture != "s390x",
     )
 
 
-def find_table(brief: Brief, field: str, volume: str | None) -> str | None:
+def find_table(context: DesignContext, field: str, volume: str | None) -> str | None:
     """The file that holds an ACPI table."""
     if not volume:
         return None
-    source = brief.sources.get(volume)
+    source = context.sources.get(volume)
     if source is None:
-        brief.refuse(f"{_ACPI}.{field}", f"the volume {volume} holds no such table")
+        context.refuse(f"{_ACPI}.{field}", f"the volume {volume} holds no such table")
         return None
     return source.path
 
 
-def _design_tables(brief: Brief) -> tuple[AcpiTable, ...]:
-    acpi = (brief.spec.domain.firmware or Firmware()).acpi
-    path = find_table(brief, "slicNameRef", acpi.slic_name_ref) if acpi is not None else None
+def _design_tables(context: DesignContext) -> tuple[AcpiTable, ...]:
+    acpi = (context.spec.domain.firmware or Firmware()).acpi
+    path = find_table(context, "slicNameRef", acpi.slic_name_ref) if acpi is not None else None
     return (AcpiTable("slic", path),) if path is not None else ()
 
 
-def _design_kernel(brief: Brief) -> Kernel | None:
-    boot = (brief.spec.domain.firmware or Firmware()).kernel_boot
+def _design_kernel(context: DesignContext) -> Kernel | None:
+    boot = (context.spec.domain.firmware or Firmware()).kernel_boot
     if boot is None:
         return None
     container = boot.container
-    kernel = _find_file(brief, "kernelPath", container.kernel_path if container else None, KERNEL_SOURCE)
-    initrd = _find_file(brief, "initrdPath", container.initrd_path if container else None, INITRD_SOURCE)
+    kernel = _find_file(context, "kernelPath", container.kernel_path if container else None, KERNEL_SOURCE)
+    initrd = _find_file(context, "initrdPath", container.initrd_path if container else None, INITRD_SOURCE)
     if boot.kernel_args and not (container and container.kernel_path):
-        brief.refuse(
+        context.refuse(
             f"{_KERNEL_BOOT}.kernelArgs", "there is no kernel to give them to: container.kernelPath names none"
         )
-    arguments = read_text(brief, f"{_KERNEL_BOOT}.kernelArgs", boot.kernel_args)
+    arguments = read_text(context, f"{_KERNEL_BOOT}.kernelArgs", boot.kernel_args)
     kept = Kernel(path=kernel, initrd=initrd, arguments=arguments or None)
     return kept if kept != Kernel() else None
 
 
-def _find_file(brief: Brief, field: str, path: str | None, name: str) -> str | None:
+def _find_file(context: DesignContext, field: str, path: str | None, name: str) -> str | None:
     if not path:
         return None
-    source = brief.sources.get(name)
+    source = context.sources.get(name)
     if source is None:
-        brief.refuse(f"{_KERNEL_BOOT}.container.{field}", f"the image holds no file {path}")
+        context.refuse(f"{_KERNEL_BOOT}.container.{field}", f"the image holds no file {path}")
         return None
     return source.path

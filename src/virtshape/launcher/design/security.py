@@ -8,7 +8,7 @@ from typing import Final
 
 from virtshape.api.kubevirt.domain import SEV
 from virtshape.api.kubevirt.domain import LaunchSecurity as AskedSecurity
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.domain.security import LaunchSecurity
 
 _SECURITY: Final = "spec.domain.launchSecurity"
@@ -20,38 +20,38 @@ _SNP_SMT_ALLOWED: Final = 1 << 16
 _SNP_ALWAYS_ONE: Final = 1 << 17
 
 
-def design_security(brief: Brief) -> LaunchSecurity | None:
+def design_security(context: DesignContext) -> LaunchSecurity | None:
     """The one technology that is asked for."""
-    asked, host = brief.spec.domain.launch_security, brief.host
+    asked, host = context.spec.domain.launch_security, context.host
     if asked is None:
         return None
     if host.architecture == "s390x" and asked == AskedSecurity():
-        _check(brief, _SECURITY, "Secure Execution", offered=host.secure_execution)
+        _check(context, _SECURITY, "Secure Execution", offered=host.secure_execution)
         return LaunchSecurity(kind="s390-pv")
     if asked.sev is not None:
-        return _design_sev(brief, asked.sev)
+        return _design_sev(context, asked.sev)
     if asked.snp is not None:
-        _check(brief, f"{_SECURITY}.snp", "SEV-SNP", offered=host.snp)
+        _check(context, f"{_SECURITY}.snp", "SEV-SNP", offered=host.snp)
         return LaunchSecurity(kind="sev-snp", policy=_SNP_SMT_ALLOWED | _SNP_ALWAYS_ONE)
     if asked.tdx is not None:
-        _check(brief, f"{_SECURITY}.tdx", "TDX", offered=host.tdx)
+        _check(context, f"{_SECURITY}.tdx", "TDX", offered=host.tdx)
         return LaunchSecurity(kind="tdx")
-    brief.refuse(_SECURITY, f"names no technology, and {host.architecture} has none that needs no name")
+    context.refuse(_SECURITY, f"names no technology, and {host.architecture} has none that needs no name")
     return None
 
 
-def _design_sev(brief: Brief, asked: SEV) -> LaunchSecurity:
+def _design_sev(context: DesignContext, asked: SEV) -> LaunchSecurity:
     policy = _SEV_NO_DEBUG
-    _check(brief, f"{_SECURITY}.sev", "SEV", offered=brief.host.sev)
+    _check(context, f"{_SECURITY}.sev", "SEV", offered=context.host.sev)
     if asked.policy is not None and asked.policy.encrypted_state:
         policy |= _SEV_ENCRYPTED_STATE
-        _check(brief, f"{_SECURITY}.sev.policy.encryptedState", "SEV-ES", offered=brief.host.sev_es)
-    if asked.attestation is not None and brief.spec.start_strategy != "Paused":
+        _check(context, f"{_SECURITY}.sev.policy.encryptedState", "SEV-ES", offered=context.host.sev_es)
+    if asked.attestation is not None and context.spec.start_strategy != "Paused":
         field = f"{_SECURITY}.sev.attestation"
-        brief.refuse(field, "the guest must start paused to be attested: set startStrategy to Paused")
+        context.refuse(field, "the guest must start paused to be attested: set startStrategy to Paused")
     return LaunchSecurity(kind="sev", policy=policy, dh_cert=asked.dh_cert or None, session=asked.session or None)
 
 
-def _check(brief: Brief, field: str, name: str, *, offered: bool) -> None:
+def _check(context: DesignContext, field: str, name: str, *, offered: bool) -> None:
     if not offered:
-        brief.refuse(field, f"this machine has no {name}")
+        context.refuse(field, f"this machine has no {name}")

@@ -9,60 +9,62 @@ from typing import Final
 
 from virtshape.api.kubevirt.domain import Chassis, Firmware
 from virtshape.api.meta import ObjectMeta
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.texts import read_text
+from virtshape.launcher.domain.domain import Metadata
 from virtshape.launcher.domain.sysinfo import Entry, SysInfo
-from virtshape.launcher.domain.whole import Metadata
 
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-def design_name(brief: Brief) -> str:
+def design_name(context: DesignContext) -> str:
     """A name that no instance of another namespace has."""
-    metadata = brief.vmi.metadata or ObjectMeta()
+    metadata = context.vmi.metadata or ObjectMeta()
     return f"{metadata.namespace}_{metadata.name}"
 
 
-def design_metadata(brief: Brief) -> Metadata | None:
+def design_metadata(context: DesignContext) -> Metadata | None:
     """What is kept about the instance, if it has been stored already."""
-    metadata = brief.vmi.metadata or ObjectMeta()
+    metadata = context.vmi.metadata or ObjectMeta()
     if metadata.uid is None:
         return None
-    return Metadata(uid=metadata.uid, grace_period=brief.spec.termination_grace_period_seconds)
+    return Metadata(uid=metadata.uid, grace_period=context.spec.termination_grace_period_seconds)
 
 
-def design_uuid(brief: Brief) -> str | None:
+def design_uuid(context: DesignContext) -> str | None:
     """The firmware's UUID, which is also the domain's."""
-    uuid = (brief.spec.domain.firmware or Firmware()).uuid
+    uuid = (context.spec.domain.firmware or Firmware()).uuid
     if uuid is not None and not _UUID.fullmatch(uuid):
-        brief.refuse("spec.domain.firmware.uuid", f"{uuid} is no UUID")
+        context.refuse("spec.domain.firmware.uuid", f"{uuid} is no UUID")
         return None
     return uuid.lower() if uuid is not None else None
 
 
-def design_sysinfo(brief: Brief, uuid: str | None) -> SysInfo | None:
+def design_sysinfo(context: DesignContext, uuid: str | None) -> SysInfo | None:
     """System and chassis; s390x has no tables for them."""
-    firmware, chassis = brief.spec.domain.firmware or Firmware(), brief.spec.domain.chassis
-    if brief.host.architecture == "s390x":
+    firmware, chassis = context.spec.domain.firmware or Firmware(), context.spec.domain.chassis
+    if context.host.architecture == "s390x":
         if chassis is not None:
-            brief.refuse("spec.domain.chassis", "s390x guests have no SMBIOS tables to show it in")
+            context.refuse("spec.domain.chassis", "s390x guests have no SMBIOS tables to show it in")
         return None
-    smbios = brief.host.smbios
+    smbios = context.host.smbios
     system = {
         "uuid": uuid,
-        "serial": read_text(brief, "spec.domain.firmware.serial", firmware.serial),
+        "serial": read_text(context, "spec.domain.firmware.serial", firmware.serial),
         "manufacturer": smbios.manufacturer,
         "family": smbios.family,
         "product": smbios.product,
         "sku": smbios.sku,
         "version": smbios.version,
     }
-    return SysInfo(system=_list_entries(system), chassis=_design_chassis(brief, chassis or Chassis()))
+    return SysInfo(system=_list_entries(system), chassis=_design_chassis(context, chassis or Chassis()))
 
 
-def _design_chassis(brief: Brief, chassis: Chassis) -> tuple[Entry, ...]:
+def _design_chassis(context: DesignContext, chassis: Chassis) -> tuple[Entry, ...]:
     texts = {name: getattr(chassis, name) for name in chassis.__struct_fields__}
-    return _list_entries({name: read_text(brief, f"spec.domain.chassis.{name}", text) for name, text in texts.items()})
+    return _list_entries(
+        {name: read_text(context, f"spec.domain.chassis.{name}", text) for name, text in texts.items()}
+    )
 
 
 def _list_entries(table: dict[str, str | None]) -> tuple[Entry, ...]:

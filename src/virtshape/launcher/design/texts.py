@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from virtshape.api.path import format_path
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 
 EVEN_EMULATOR_ANNOTATION: Final = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
 """Its presence gives QEMU's own work a second CPU where that makes the sum even."""
@@ -22,9 +22,9 @@ MEMFD_ANNOTATION: Final = "kubevirt.io/memfd"
 _UNWRITABLE: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def find_annotation(brief: Brief, name: str) -> str | None:
+def find_annotation(context: DesignContext, name: str) -> str | None:
     """The value of one of the instance's annotations."""
-    metadata = brief.vmi.metadata
+    metadata = context.vmi.metadata
     return (metadata.annotations or {}).get(name) if metadata is not None else None
 
 
@@ -33,9 +33,9 @@ def locate_annotation(name: str) -> str:
     return format_path(("metadata", "annotations", name))
 
 
-def read_text(brief: Brief, field: str, text: str | None) -> str | None:
+def read_text(context: DesignContext, field: str, text: str | None) -> str | None:
     """A text that can stand in XML; others are refused."""
     if text is not None and _UNWRITABLE.search(text):
-        brief.refuse(field, "holds characters that libvirt cannot be told")
+        context.refuse(field, "holds characters that libvirt cannot be told")
         return None
     return text

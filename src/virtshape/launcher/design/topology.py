@@ -7,7 +7,7 @@ Pure: no I/O, no clock, no logging.
 from typing import Final
 
 from virtshape.api.kubevirt.domain import DomainSpec
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.domain.cpu import Topology, Vcpu, Vcpus
 
 _MOST_WITHOUT_IOMMU: Final = 255
@@ -26,17 +26,17 @@ def lay_out_vcpus(domain: DomainSpec) -> Topology:
     return Topology()
 
 
-def design_topology(brief: Brief, machine: str) -> Topology:
+def design_topology(context: DesignContext, machine: str) -> Topology:
     """The layout with the sockets that can be plugged in later."""
-    start, cpu = lay_out_vcpus(brief.spec.domain), brief.spec.domain.cpu
+    start, cpu = lay_out_vcpus(context.spec.domain), context.spec.domain.cpu
     most = (cpu.max_sockets if cpu is not None else None) or start.sockets
     if most < start.sockets:
-        brief.refuse("spec.domain.cpu.maxSockets", f"is less than the {start.sockets} sockets the guest starts with")
-    elif most > start.sockets and brief.host.architecture != "amd64":
-        brief.note("spec.domain.cpu.maxSockets", "no CPUs can be plugged into guests of this architecture")
+        context.refuse("spec.domain.cpu.maxSockets", f"is less than the {start.sockets} sockets the guest starts with")
+    elif most > start.sockets and context.host.architecture != "amd64":
+        context.note("spec.domain.cpu.maxSockets", "no CPUs can be plugged into guests of this architecture")
         most = start.sockets
     full = Topology(max(most, start.sockets), start.cores, start.threads)
-    _check_count(brief, machine, start, full)
+    _check_count(context, machine, start, full)
     return full
 
 
@@ -51,11 +51,11 @@ def design_vcpus(start: Topology, full: Topology) -> Vcpus:
     return Vcpus(current=start.vcpus, maximum=full.vcpus, each=each)
 
 
-def _check_count(brief: Brief, machine: str, start: Topology, full: Topology) -> None:
-    limits = [limit for limit in (brief.host.most_vcpus.get(machine),) if limit]
-    if brief.host.architecture == "amd64":
+def _check_count(context: DesignContext, machine: str, start: Topology, full: Topology) -> None:
+    limits = [limit for limit in (context.host.most_vcpus.get(machine),) if limit]
+    if context.host.architecture == "amd64":
         limits.append(_MOST_WITHOUT_IOMMU)
     if not limits or full.vcpus <= min(limits):
         return
     field = "spec.domain.cpu.maxSockets" if start.vcpus <= min(limits) else "spec.domain.cpu"
-    brief.refuse(field, f"makes {full.vcpus} vCPUs; the machine type {machine} has {min(limits)} at most")
+    context.refuse(field, f"makes {full.vcpus} vCPUs; the machine type {machine} has {min(limits)} at most")

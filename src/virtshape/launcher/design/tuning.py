@@ -7,7 +7,7 @@ Pure: no I/O, no clock, no logging.
 from typing import Final
 
 from virtshape.api.kubevirt.domain import CPU
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.numbers import parse_numbers
 from virtshape.launcher.design.pinning import Allotment, allot_cpus, find_cells, spread_iothreads
 from virtshape.launcher.design.texts import (
@@ -22,16 +22,18 @@ _PLACEMENT: Final = f"{_CPU}.dedicatedCpuPlacement"
 _POLICIES: Final = ("shared", "auto", "supplementalPool")
 
 
-def design_cpu_tune(brief: Brief, start: Topology, iothreads: int, assigned: tuple[int, ...]) -> CpuTune | None:
+def design_cpu_tune(
+    context: DesignContext, start: Topology, iothreads: int, assigned: tuple[int, ...]
+) -> CpuTune | None:
     """Where the threads of a guest with dedicated CPUs run; nothing for others."""
-    _check_policy(brief)
-    cpu = brief.spec.domain.cpu or CPU()
+    _check_policy(context)
+    cpu = context.spec.domain.cpu or CPU()
     if not cpu.dedicated_cpu_placement:
-        _refuse_without_dedication(brief, cpu)
+        _refuse_without_dedication(context, cpu)
         return None
-    supplemental = iothreads if brief.spec.domain.io_threads_policy == "supplementalPool" else 0
-    emulator = _count_emulator_cpus(brief, start.vcpus + supplemental) if cpu.isolate_emulator_thread else 0
-    found = _find_cpus(brief, start, supplemental + emulator, assigned)
+    supplemental = iothreads if context.spec.domain.io_threads_policy == "supplementalPool" else 0
+    emulator = _count_emulator_cpus(context, start.vcpus + supplemental) if cpu.isolate_emulator_thread else 0
+    found = _find_cpus(context, start, supplemental + emulator, assigned)
     if found is None:
         return None
     for_iothreads, rest = found.spare[:supplemental], found.spare[supplemental:]
@@ -39,22 +41,22 @@ def design_cpu_tune(brief: Brief, start: Topology, iothreads: int, assigned: tup
         vcpu_pins=tuple(Pin(vcpu, (number,)) for vcpu, number in enumerate(found.vcpus)),
         emulator_pin=rest[:emulator],
         iothread_pins=_pin_iothreads(iothreads, for_iothreads, rest[:emulator], found.vcpus),
-        realtime=_design_schedule(brief, cpu, start),
+        realtime=_design_schedule(context, cpu, start),
     )
 
 
-def _check_policy(brief: Brief) -> None:
-    domain = brief.spec.domain
+def _check_policy(context: DesignContext) -> None:
+    domain = context.spec.domain
     policy, pool = domain.io_threads_policy, domain.io_threads
     size = pool.supplemental_pool_thread_count if pool is not None else None
     if policy is not None and policy not in _POLICIES:
-        brief.refuse("spec.domain.ioThreadsPolicy", f"{policy} is none of {', '.join(_POLICIES)}")
+        context.refuse("spec.domain.ioThreadsPolicy", f"{policy} is none of {', '.join(_POLICIES)}")
     elif (policy == "supplementalPool") != bool(size):
         field = "spec.domain.ioThreads.supplementalPoolThreadCount"
-        brief.refuse(field, "goes with the I/O thread policy supplementalPool, and is at least 1 there")
+        context.refuse(field, "goes with the I/O thread policy supplementalPool, and is at least 1 there")
 
 
-def _refuse_without_dedication(brief: Brief, cpu: CPU) -> None:
+def _refuse_without_dedication(context: DesignContext, cpu: CPU) -> None:
     needing = {
         "isolateEmulatorThread": bool(cpu.isolate_emulator_thread),
         "realtime": cpu.realtime is not None,
@@ -62,30 +64,30 @@ def _refuse_without_dedication(brief: Brief, cpu: CPU) -> None:
     }
     for name, asked in needing.items():
         if asked:
-            brief.refuse(f"{_CPU}.{name}", "only a guest with dedicatedCpuPlacement can have it")
+            context.refuse(f"{_CPU}.{name}", "only a guest with dedicatedCpuPlacement can have it")
 
 
-def _count_emulator_cpus(brief: Brief, others: int) -> int:
+def _count_emulator_cpus(context: DesignContext, others: int) -> int:
     """One, or two where an annotation wants the sum to be even."""
-    even = find_annotation(brief, EVEN_EMULATOR_ANNOTATION) is not None
+    even = find_annotation(context, EVEN_EMULATOR_ANNOTATION) is not None
     return 2 if even and others % 2 == 0 else 1
 
 
-def _find_cpus(brief: Brief, start: Topology, more: int, assigned: tuple[int, ...]) -> Allotment | None:
-    cpus = assigned or brief.host.cpus
-    numa = brief.spec.domain.cpu.numa if brief.spec.domain.cpu else None
+def _find_cpus(context: DesignContext, start: Topology, more: int, assigned: tuple[int, ...]) -> Allotment | None:
+    cpus = assigned or context.host.cpus
+    numa = context.spec.domain.cpu.numa if context.spec.domain.cpu else None
     strict = numa is not None and numa.guest_mapping_passthrough is not None
-    cells = find_cells(brief.host, cpus)
+    cells = find_cells(context.host, cpus)
     count = sum(len(core) for cell in cells for core in cell.cores)
     found = allot_cpus(cells, start, across_cells=not strict)
     if count < start.vcpus + more:
         beside = f" and {more} beside them" if more else ""
-        brief.refuse(
+        context.refuse(
             _PLACEMENT, f"needs a CPU for each of {start.vcpus} vCPUs{beside}; {count} of this machine's can be had"
         )
         return None
     if found is None:
-        brief.refuse(
+        context.refuse(
             _PLACEMENT, "the threads of a core would be near different memory; the guest's NUMA layout forbids it"
         )
     return found
@@ -104,13 +106,13 @@ def _pin_iothreads(
     return spread_iothreads(count, vcpus)
 
 
-def _design_schedule(brief: Brief, cpu: CPU, start: Topology) -> Schedule | None:
+def _design_schedule(context: DesignContext, cpu: CPU, start: Topology) -> Schedule | None:
     if cpu.realtime is None:
         return None
-    if not brief.host.realtime:
-        brief.refuse(f"{_CPU}.realtime", "this machine lets no guest run with realtime priority")
+    if not context.host.realtime:
+        context.refuse(f"{_CPU}.realtime", "this machine lets no guest run with realtime priority")
     mask = cpu.realtime.mask or f"0-{start.vcpus - 1}"
     numbers = parse_numbers(mask)
     if not numbers or numbers[-1] >= start.vcpus:
-        brief.refuse(f"{_CPU}.realtime.mask", f"{mask} names no vCPUs of 0-{start.vcpus - 1}, as in 0-3,^1")
+        context.refuse(f"{_CPU}.realtime.mask", f"{mask} names no vCPUs of 0-{start.vcpus - 1}, as in 0-3,^1")
     return Schedule(mask)

@@ -1,12 +1,11 @@
-"""
-What time a domain's hardware clock shows, and which timers it has.
-
-Structs only.
-"""
+"""Hardware clock and timers of a domain: structs and their XML."""
 
 from typing import Literal
+from xml.etree.ElementTree import Element
 
 from msgspec import Struct
+
+from virtshape.launcher.domain.xml import add, yes_no
 
 
 class Timer(Struct, frozen=True, kw_only=True):
@@ -27,3 +26,21 @@ class Clock(Struct, frozen=True, kw_only=True):
     """Seconds beside UTC that the guest may change, or `reset` for UTC at every boot."""
     timezone: str | None = None
     timers: tuple[Timer, ...] = ()
+
+
+def render_clock(domain: Element, clock: Clock) -> None:
+    """Append the element `clock`."""
+    settings = {"offset": clock.offset, "adjustment": clock.adjustment, "timezone": clock.timezone}
+    element = add(domain, "clock", settings)
+    for timer in clock.timers:
+        add(
+            element,
+            "timer",
+            {
+                "name": timer.name,
+                "frequency": timer.frequency,
+                "tickpolicy": timer.tick_policy,
+                "track": timer.track,
+                "present": yes_no(timer.present),
+            },
+        )

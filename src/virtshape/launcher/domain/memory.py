@@ -1,10 +1,12 @@
-"""
-The memory of a domain, and what stands behind it on the machine.
+"""Memory of a domain and its backing: structs and their XML. Sizes are in bytes."""
 
-Structs only; sizes are in bytes.
-"""
+from xml.etree.ElementTree import Element
 
 from msgspec import Struct
+
+from virtshape.launcher.domain.xml import add, format_numbers
+
+_SLOTS = 1
 
 
 class Memory(Struct, frozen=True, kw_only=True):
@@ -35,3 +37,29 @@ class MemoryBacking(Struct, frozen=True, kw_only=True):
     """Whether all of it is taken before the guest starts."""
     unmerged: bool = False
     """Whether equal pages of several guests are kept apart."""
+
+
+def render_memory(domain: Element, memory: Memory) -> None:
+    """Append the elements `maxMemory` and `memory`."""
+    if memory.maximum is not None:
+        add(domain, "maxMemory", {"slots": _SLOTS, "unit": "b"}, text=memory.maximum)
+    add(domain, "memory", {"unit": "b"}, text=memory.size)
+
+
+def render_backing(domain: Element, backing: MemoryBacking) -> None:
+    """Append the element `memoryBacking`."""
+    element = add(domain, "memoryBacking")
+    if backing.hugepages:
+        pages = add(element, "hugepages")
+        for some in backing.hugepages:
+            add(pages, "page", {"size": some.size, "unit": "b", "nodeset": format_numbers(some.cells) or None})
+    if backing.unmerged:
+        add(element, "nosharepages")
+    if backing.locked:
+        add(element, "locked")
+    if backing.memfd:
+        add(element, "source", {"type": "memfd"})
+    if backing.shared:
+        add(element, "access", {"mode": "shared"})
+    if backing.immediate:
+        add(element, "allocation", {"mode": "immediate"})

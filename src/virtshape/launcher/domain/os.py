@@ -1,12 +1,11 @@
-"""
-How a domain boots: machine type, firmware, kernel, boot menu.
-
-Structs only.
-"""
+"""Boot configuration of a domain (machine type, firmware, kernel, boot menu): structs and their XML."""
 
 from typing import Literal
+from xml.etree.ElementTree import Element
 
 from msgspec import Struct
+
+from virtshape.launcher.domain.xml import add, yes_no
 
 
 class Loader(Struct, frozen=True, kw_only=True):
@@ -50,3 +49,36 @@ class Os(Struct, frozen=True, kw_only=True):
     """Whether the firmware's screen is also printed on the serial console."""
     smbios: bool = False
     """Whether the guest reads the domain's own system information."""
+
+
+def render_os(domain: Element, os: Os) -> None:
+    """Append the element `os`."""
+    element = add(domain, "os")
+    add(element, "type", {"arch": os.architecture, "machine": os.machine}, text="hvm")
+    if os.loader is not None:
+        _render_loader(element, os.loader)
+    if os.kernel is not None:
+        _render_kernel(element, os.kernel)
+    if os.acpi_tables:
+        tables = add(element, "acpi")
+        for table in os.acpi_tables:
+            add(tables, "table", {"type": table.kind}, text=table.path)
+    if os.boot_menu is not None:
+        add(element, "bootmenu", {"enable": "yes", "timeout": os.boot_menu})
+    if os.bios_on_serial:
+        add(element, "bios", {"useserial": "yes"})
+    if os.smbios:
+        add(element, "smbios", {"mode": "sysinfo"})
+
+
+def _render_loader(os: Element, loader: Loader) -> None:
+    secure = yes_no(loader.secure) if loader.kind == "pflash" else None
+    add(os, "loader", {"readonly": "yes", "secure": secure, "type": loader.kind}, text=loader.code)
+    if loader.variables_template is not None:
+        add(os, "nvram", {"template": loader.variables_template}, text=loader.variables)
+
+
+def _render_kernel(os: Element, kernel: Kernel) -> None:
+    for tag, text in (("kernel", kernel.path), ("initrd", kernel.initrd), ("cmdline", kernel.arguments)):
+        if text is not None:
+            add(os, tag, text=text)

@@ -1,10 +1,10 @@
-"""
-Where and how the threads of a domain run on the machine.
+"""CPU pinning, scheduling and NUMA placement of a domain: structs and their XML."""
 
-Structs only.
-"""
+from xml.etree.ElementTree import Element
 
 from msgspec import Struct
+
+from virtshape.launcher.domain.xml import add, format_numbers
 
 
 class Pin(Struct, frozen=True):
@@ -44,3 +44,25 @@ class NumaTune(Struct, frozen=True):
 
     nodes: tuple[int, ...]
     cells: tuple[MemoryNode, ...] = ()
+
+
+def render_cpu_tune(domain: Element, tune: CpuTune) -> None:
+    """Append the element `cputune`."""
+    element = add(domain, "cputune")
+    for pin in tune.vcpu_pins:
+        add(element, "vcpupin", {"vcpu": pin.thread, "cpuset": format_numbers(pin.cpus)})
+    if tune.emulator_pin:
+        add(element, "emulatorpin", {"cpuset": format_numbers(tune.emulator_pin)})
+    for pin in tune.iothread_pins:
+        add(element, "iothreadpin", {"iothread": pin.thread, "cpuset": format_numbers(pin.cpus)})
+    if tune.realtime is not None:
+        realtime = tune.realtime
+        add(element, "vcpusched", {"vcpus": realtime.vcpus, "scheduler": "fifo", "priority": realtime.priority})
+
+
+def render_numa_tune(domain: Element, tune: NumaTune) -> None:
+    """Append the element `numatune`."""
+    element = add(domain, "numatune")
+    add(element, "memory", {"mode": "strict", "nodeset": format_numbers(tune.nodes)})
+    for one in tune.cells:
+        add(element, "memnode", {"cellid": one.cell, "mode": "strict", "nodeset": one.node})

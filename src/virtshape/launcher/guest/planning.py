@@ -12,15 +12,15 @@ from msgspec.structs import replace
 
 from virtshape.api.codec import decode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.launcher.design.whole import Design, design_domain
+from virtshape.launcher.design.domain import Design, design_domain
 from virtshape.launcher.domain.devices.interface import Interface
+from virtshape.launcher.domain.domain import render_domain_xml
 from virtshape.launcher.guest.plan import DEFAULT_GRACE, Plan
 from virtshape.launcher.host import LOOPBACK
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.login import Login
 from virtshape.launcher.order import Order
 from virtshape.launcher.refusal import Refusal
-from virtshape.launcher.render.whole import render_domain_xml
 from virtshape.launcher.report import Report
 from virtshape.launcher.volumes.cloudinit import CREDENTIALS_SUFFIX
 from virtshape.launcher.volumes.errors import VolumeError

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.devices.interfaces import design_interfaces
 from virtshape.launcher.domain.devices.interface import Interface
 from virtshape.launcher.host import Host
@@ -43,8 +43,8 @@ def may_make_taps() -> bool:
 
 def list_taps(vmi: VirtualMachineInstance, host: Host) -> list[Interface]:
     """The interfaces of an instance that are plugged into bridges of the machine."""
-    brief = Brief(vmi=vmi, host=host, sources={}, directory="")
-    return [interface for interface in design_interfaces(brief) if interface.device is not None]
+    context = DesignContext(vmi=vmi, host=host, sources={}, directory="")
+    return [interface for interface in design_interfaces(context) if interface.device is not None]
 
 
 def make_taps(interfaces: Iterable[Interface], account: Account) -> None:

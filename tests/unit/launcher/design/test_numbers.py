@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from virtshape.launcher.design.numbers import parse_numbers
-from virtshape.launcher.render.writing import format_numbers
+from virtshape.launcher.domain.xml import format_numbers
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 from tests.support.domains import ACCELERATED, UUID, Tree, design_guest, list_refusals
 
+from virtshape.launcher.domain.domain import Metadata
 from virtshape.launcher.domain.sysinfo import Entry, SysInfo
-from virtshape.launcher.domain.whole import Metadata
 from virtshape.launcher.host import Smbios
 
 MADE = (Entry("manufacturer", "KubeVirt"), Entry("family", "KubeVirt"), Entry("product", "None"))

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.network import Interface, Network, PodNetwork
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.domain.devices.interface import Subnet
 
 _DEFAULT_RANGE: Final = "10.0.2.0/24"
@@ -38,51 +38,53 @@ class Connection(Struct, frozen=True, kw_only=True):
     guest_address: str | None = None
 
 
-def connect(brief: Brief, interface: Interface, at: str) -> Connection | None:
+def connect(context: DesignContext, interface: Interface, at: str) -> Connection | None:
     """Find a way to the interface's network; None where there is none, which has then been said."""
-    if _refuse_binding(brief, interface, at):
+    if _refuse_binding(context, interface, at):
         return None
-    for index, network in enumerate(brief.spec.networks or ()):
+    for index, network in enumerate(context.spec.networks or ()):
         if network.name == interface.name:
-            return _connect_to(brief, interface, network, at, f"spec.networks[{index}]")
-    brief.refuse(f"{at}.name", f"there is no network {interface.name!r}")
+            return _connect_to(context, interface, network, at, f"spec.networks[{index}]")
+    context.refuse(f"{at}.name", f"there is no network {interface.name!r}")
     return None
 
 
-def _refuse_binding(brief: Brief, interface: Interface, at: str) -> bool:
+def _refuse_binding(context: DesignContext, interface: Interface, at: str) -> bool:
     for name, reason in _GONE.items():
         if getattr(interface, name) is not None:
-            brief.refuse(f"{at}.{name}", reason)
+            context.refuse(f"{at}.{name}", reason)
             return True
     if interface.binding is not None:
-        brief.refuse(f"{at}.binding", f"this host has no binding {interface.binding.name!r}")
+        context.refuse(f"{at}.binding", f"this host has no binding {interface.binding.name!r}")
         return True
     return False
 
 
-def _connect_to(brief: Brief, interface: Interface, network: Network, at: str, at_network: str) -> Connection | None:
+def _connect_to(
+    context: DesignContext, interface: Interface, network: Network, at: str, at_network: str
+) -> Connection | None:
     if network.resource_claim is not None:
-        brief.refuse(f"{at_network}.resourceClaim", "this host allocates no resource claims")
+        context.refuse(f"{at_network}.resourceClaim", "this host allocates no resource claims")
         return None
-    bridge = None if interface.masquerade is not None else find_bridge(brief, network)
+    bridge = None if interface.masquerade is not None else find_bridge(context, network)
     if bridge is not None:
-        return Connection(kind="tap", device=name_tap(brief.vmi, interface.name), bridge=bridge)
+        return Connection(kind="tap", device=name_tap(context.vmi, interface.name), bridge=bridge)
     if network.multus is not None:
         words = "it needs a bridge for that, and guests that may have tap devices"
-        brief.refuse(f"{at_network}.multus", f"this host has no network {network.multus.network_name!r}: {words}")
+        context.refuse(f"{at_network}.multus", f"this host has no network {network.multus.network_name!r}: {words}")
         return None
     if interface.masquerade is None:
         name = "passtBinding" if interface.passt_binding is not None else "bridge"
         text = "user-mode networking stands in: the guest has an address of its own behind the host's"
-        brief.note(f"{at}.{name}", text)
-    return _connect_by_user_mode(brief, network.pod or PodNetwork(), f"{at_network}.pod")
+        context.note(f"{at}.{name}", text)
+    return _connect_by_user_mode(context, network.pod or PodNetwork(), f"{at_network}.pod")
 
 
-def find_bridge(brief: Brief, network: Network) -> str | None:
+def find_bridge(context: DesignContext, network: Network) -> str | None:
     """The bridge of the host that stands for a network, if guests may be plugged into it."""
-    if not brief.host.tap:
+    if not context.host.tap:
         return None
-    return brief.host.bridges.get(network.multus.network_name if network.multus is not None else "pod")
+    return context.host.bridges.get(network.multus.network_name if network.multus is not None else "pod")
 
 
 def name_tap(vmi: VirtualMachineInstance, interface: str) -> str:
@@ -91,15 +93,15 @@ def name_tap(vmi: VirtualMachineInstance, interface: str) -> str:
     return f"vs{hashlib.sha256(f'{uid}/{interface}'.encode()).hexdigest()[:12]}"
 
 
-def _connect_by_user_mode(brief: Brief, pod: PodNetwork, at: str) -> Connection:
+def _connect_by_user_mode(context: DesignContext, pod: PodNetwork, at: str) -> Connection:
     own = IPv4Network(pod.vm_network_cidr or _DEFAULT_RANGE, strict=False)
     if own.prefixlen > _LONGEST_PREFIX:
-        brief.refuse(f"{at}.vmNetworkCIDR", f"user-mode networking needs a larger range, /{_LONGEST_PREFIX} at least")
+        context.refuse(f"{at}.vmNetworkCIDR", f"user-mode networking needs a larger range, /{_LONGEST_PREFIX} at least")
     subnets = [Subnet("ipv4", str(own.network_address), own.prefixlen)]
     if pod.vm_ipv6_network_cidr:
         other = IPv6Network(pod.vm_ipv6_network_cidr, strict=False)
         if other.prefixlen != _IPV6_PREFIX:
-            brief.refuse(f"{at}.vmIPv6NetworkCIDR", f"user-mode networking needs a range of /{_IPV6_PREFIX}")
+            context.refuse(f"{at}.vmIPv6NetworkCIDR", f"user-mode networking needs a range of /{_IPV6_PREFIX}")
         subnets.append(Subnet("ipv6", str(other.network_address), other.prefixlen))
     guest = IPv4Address(int(own.network_address) | _GUEST_OFFSET & int(own.hostmask))
     return Connection(subnets=tuple(subnets), guest_address=str(guest))

@@ -5,7 +5,7 @@ Pure: no I/O, no clock, no logging.
 """
 
 from virtshape.api.kubevirt.devices import CustomBlockSize, Disk
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.domain.devices.disk import BlockSizes
 from virtshape.launcher.source import Source
 
@@ -14,21 +14,21 @@ _GRANULARITY = 10_000_000
 """The version of libvirt from which a disk can say in which units blocks are freed."""
 
 
-def design_block_sizes(brief: Brief, disk: Disk, source: Source | None, at: str) -> BlockSizes | None:
+def design_block_sizes(context: DesignContext, disk: Disk, source: Source | None, at: str) -> BlockSizes | None:
     """The sizes that are given by hand, or those of the storage; None where nobody asks."""
     asked = disk.block_size
     if asked is None:
         return None
     if asked.custom is not None:
-        return _take_custom(brief, asked.custom, f"{at}.blockSize.custom")
+        return _take_custom(context, asked.custom, f"{at}.blockSize.custom")
     if source is None or asked.match_volume is None or asked.match_volume.enabled is False:
         return None
-    granularity = source.discard_granularity if brief.host.libvirt >= _GRANULARITY else None
+    granularity = source.discard_granularity if context.host.libvirt >= _GRANULARITY else None
     return BlockSizes(source.logical_block_size, source.physical_block_size, granularity)
 
 
-def _take_custom(brief: Brief, custom: CustomBlockSize, at: str) -> BlockSizes:
-    if custom.discard_granularity is not None and brief.host.libvirt < _GRANULARITY:
-        brief.refuse(f"{at}.discardGranularity", "the libvirt of this host cannot set it: version 10 can")
+def _take_custom(context: DesignContext, custom: CustomBlockSize, at: str) -> BlockSizes:
+    if custom.discard_granularity is not None and context.host.libvirt < _GRANULARITY:
+        context.refuse(f"{at}.discardGranularity", "the libvirt of this host cannot set it: version 10 can")
     logical = custom.logical or _USUAL
     return BlockSizes(logical, custom.physical or logical, custom.discard_granularity)

@@ -4,27 +4,27 @@ Controllers: what disks, serial lines and USB devices hang on.
 Pure: no I/O, no clock, no logging.
 """
 
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.devices.disks import find_face
 from virtshape.launcher.design.devices.threads import Threads
 from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.devices.controller import Controller
+from virtshape.launcher.domain.devices.devices import Devices
 from virtshape.launcher.domain.devices.hostdevice import UsbHostDevice
-from virtshape.launcher.domain.devices.whole import Devices
 
 
-def design_controllers(brief: Brief, devices: Devices, threads: Threads) -> tuple[Controller, ...]:
+def design_controllers(context: DesignContext, devices: Devices, threads: Threads) -> tuple[Controller, ...]:
     """Controllers for these devices; SCSI also where a disk may be plugged in later."""
-    controllers = [Controller(kind="usb", model="qemu-xhci" if _needs_usb(brief, devices) else "none")]
-    if not brief.devices.disable_hotplug or any(disk.bus == "scsi" for disk in devices.disks):
-        controllers.append(_design_scsi(brief, threads))
-    controllers.append(Controller(kind="virtio-serial", model=brief.virtio, iommu=brief.iommu))
+    controllers = [Controller(kind="usb", model="qemu-xhci" if _needs_usb(context, devices) else "none")]
+    if not context.devices.disable_hotplug or any(disk.bus == "scsi" for disk in devices.disks):
+        controllers.append(_design_scsi(context, threads))
+    controllers.append(Controller(kind="virtio-serial", model=context.virtio, iommu=context.iommu))
     return tuple(controllers)
 
 
-def _needs_usb(brief: Brief, devices: Devices) -> bool:
-    if brief.architecture != "amd64":
-        return brief.architecture == "arm64"
+def _needs_usb(context: DesignContext, devices: Devices) -> bool:
+    if context.architecture != "amd64":
+        return context.architecture == "arm64"
     return bool(
         devices.redirections
         or any(device.bus == "usb" for device in devices.inputs)
@@ -33,21 +33,21 @@ def _needs_usb(brief: Brief, devices: Devices) -> bool:
     )
 
 
-def _design_scsi(brief: Brief, threads: Threads) -> Controller:
+def _design_scsi(context: DesignContext, threads: Threads) -> Controller:
     """All SCSI disks share the controller, and with it a thread and the queues that go with one."""
-    thread = _find_scsi_thread(brief, threads)
+    thread = _find_scsi_thread(context, threads)
     return Controller(
         kind="scsi",
-        model="virtio-scsi" if brief.architecture == "s390x" else brief.virtio,
-        queues=lay_out_vcpus(brief.spec.domain).vcpus if thread else None,
+        model="virtio-scsi" if context.architecture == "s390x" else context.virtio,
+        queues=lay_out_vcpus(context.spec.domain).vcpus if thread else None,
         io_thread=thread,
-        iommu=brief.iommu,
+        iommu=context.iommu,
     )
 
 
-def _find_scsi_thread(brief: Brief, threads: Threads) -> int | None:
-    disks = [disk for disk in brief.devices.disks or () if find_face(disk, brief.architecture).bus == "scsi"]
+def _find_scsi_thread(context: DesignContext, threads: Threads) -> int | None:
+    disks = [disk for disk in context.devices.disks or () if find_face(disk, context.architecture).bus == "scsi"]
     first = next((disk for disk in disks if disk.dedicated_io_thread), None)
-    if first is None and disks and brief.spec.domain.io_threads_policy is not None:
+    if first is None and disks and context.spec.domain.io_threads_policy is not None:
         first = disks[0]
     return threads.assign(first) if first is not None else None

@@ -8,8 +8,8 @@ from typing import Final, Literal, NamedTuple
 
 from virtshape.api.kubevirt import devices as api
 from virtshape.api.kubevirt.volume import Volume
+from virtshape.launcher.design.context import DEVICES, DesignContext
 from virtshape.launcher.design.devices.blocks import design_block_sizes
-from virtshape.launcher.design.devices.brief import DEVICES, Brief
 from virtshape.launcher.design.devices.threads import Threads
 from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.devices.address import DriveAddress, PciAddress, parse_pci_address
@@ -41,30 +41,30 @@ def find_face(disk: api.Disk, architecture: str) -> Face:
     return Face("disk", bus, bool(target.readonly), target)
 
 
-def design_disks(brief: Brief, threads: Threads) -> tuple[Disk, ...]:
+def design_disks(context: DesignContext, threads: Threads) -> tuple[Disk, ...]:
     """Decide on every drive, in the order in which they are listed."""
     counts: dict[str, int] = {}
     drives = []
-    for index, disk in enumerate(brief.devices.disks or ()):
-        face = find_face(disk, brief.architecture)
+    for index, disk in enumerate(context.devices.disks or ()):
+        face = find_face(disk, context.architecture)
         prefix = "vd" if face.bus == "virtio" else "sd"
         place = counts[prefix] = counts.get(prefix, -1) + 1
-        drives.append(_design_disk(brief, disk, face, place, threads, f"{DEVICES}.disks[{index}]"))
+        drives.append(_design_disk(context, disk, face, place, threads, f"{DEVICES}.disks[{index}]"))
     return tuple(drives)
 
 
-def _design_disk(brief: Brief, disk: api.Disk, face: Face, place: int, threads: Threads, at: str) -> Disk:
-    source = _find_source(brief, disk, face, at)
-    cache = _choose_cache(brief, disk, source, at)
+def _design_disk(context: DesignContext, disk: api.Disk, face: Face, place: int, threads: Threads, at: str) -> Disk:
+    source = _find_source(context, disk, face, at)
+    cache = _choose_cache(context, disk, source, at)
     virtio = face.bus == "virtio"
-    _refuse_the_impossible(brief, disk, face, source, at)
+    _refuse_the_impossible(context, disk, face, source, at)
     return Disk(
         name=disk.name,
         device=face.device,
         source=source,
         target=name_target("vd" if virtio else "sd", place),
         bus=face.bus,
-        model=brief.virtio if virtio else None,
+        model=context.virtio if virtio else None,
         tray=face.member.tray if isinstance(face.member, api.CDRomTarget) else None,
         read_only=face.read_only or (source is not None and source.read_only),
         shareable=bool(disk.shareable),
@@ -72,14 +72,14 @@ def _design_disk(brief: Brief, disk: api.Disk, face: Face, place: int, threads: 
         boot_order=disk.boot_order,
         address=_choose_address(face, place),
         cache=cache,
-        io=_choose_io(brief, disk, source, cache, at),
+        io=_choose_io(context, disk, source, cache, at),
         error_policy=disk.error_policy or "stop",
         discard=face.device != "cdrom" and (source is None or not source.preallocated),
-        queues=lay_out_vcpus(brief.spec.domain).vcpus if virtio and brief.devices.block_multi_queue else None,
+        queues=lay_out_vcpus(context.spec.domain).vcpus if virtio and context.devices.block_multi_queue else None,
         io_thread=threads.assign(disk) if virtio else None,
-        iommu=virtio and brief.iommu,
-        block_sizes=design_block_sizes(brief, disk, source, at),
-        reservations=_find_reservations(brief, face, at),
+        iommu=virtio and context.iommu,
+        block_sizes=design_block_sizes(context, disk, source, at),
+        reservations=_find_reservations(context, face, at),
     )
 
 
@@ -97,24 +97,24 @@ def name_target(prefix: str, place: int) -> str:
     return prefix + letters
 
 
-def _find_source(brief: Brief, disk: api.Disk, face: Face, at: str) -> Source | None:
-    source = brief.sources.get(disk.name)
+def _find_source(context: DesignContext, disk: api.Disk, face: Face, at: str) -> Source | None:
+    source = context.sources.get(disk.name)
     if source is not None:
         return source
-    for index, volume in enumerate(brief.spec.volumes or ()):
+    for index, volume in enumerate(context.spec.volumes or ()):
         if volume.name != disk.name:
             continue
-        member, reason = _explain_absence(brief, volume)
-        brief.refuse(f"spec.volumes[{index}]{member}", reason)
+        member, reason = _explain_absence(context, volume)
+        context.refuse(f"spec.volumes[{index}]{member}", reason)
         return None
     if face.device != "cdrom":  # a cdrom without a volume is an empty drive
-        brief.refuse(f"{at}.name", f"there is no volume {disk.name!r}")
+        context.refuse(f"{at}.name", f"there is no volume {disk.name!r}")
     return None
 
 
-def _explain_absence(brief: Brief, volume: Volume) -> tuple[str, str]:
+def _explain_absence(context: DesignContext, volume: Volume) -> tuple[str, str]:
     """Which member of a volume is to blame for its having no image, and why."""
-    if volume.downward_metrics is not None and not brief.host.downward_metrics:
+    if volume.downward_metrics is not None and not context.host.downward_metrics:
         return ".downwardMetrics", "this host serves no metrics to guests"
     if volume.memory_dump is not None:
         return ".memoryDump", "this host dumps no memory of guests"
@@ -123,20 +123,20 @@ def _explain_absence(brief: Brief, volume: Volume) -> tuple[str, str]:
     return "", f"there is no image for the volume {volume.name!r}"
 
 
-def _choose_cache(brief: Brief, disk: api.Disk, source: Source | None, at: str) -> str | None:
+def _choose_cache(context: DesignContext, disk: api.Disk, source: Source | None, at: str) -> str | None:
     """What is asked for; else past the page cache where the storage can, and otherwise through it to the storage."""
     if source is None:
         return disk.cache or None
     wanted = disk.cache or ("none" if disk.shareable else None)
     if wanted == "none" and not source.direct_io:
         field, advice = ("cache", "use writethrough") if disk.cache else ("shareable", "a shared disk needs it")
-        brief.refuse(f"{at}.{field}", f"the storage of the volume {disk.name!r} has no direct I/O: {advice}")
+        context.refuse(f"{at}.{field}", f"the storage of the volume {disk.name!r} has no direct I/O: {advice}")
     return wanted or ("none" if source.direct_io else "writethrough")
 
 
-def _choose_io(brief: Brief, disk: api.Disk, source: Source | None, cache: str | None, at: str) -> str | None:
+def _choose_io(context: DesignContext, disk: api.Disk, source: Source | None, cache: str | None, at: str) -> str | None:
     if disk.io == "native" and cache != "none":
-        brief.refuse(f"{at}.io", "native needs cache none")
+        context.refuse(f"{at}.io", "native needs cache none")
     if disk.io:
         return None if disk.io == "default" else disk.io
     ready = source is not None and (source.kind == "block" or source.preallocated)
@@ -151,25 +151,25 @@ def _choose_address(face: Face, place: int) -> PciAddress | DriveAddress | None:
     return None
 
 
-def _find_reservations(brief: Brief, face: Face, at: str) -> str | None:
+def _find_reservations(context: DesignContext, face: Face, at: str) -> str | None:
     if not isinstance(face.member, api.LunTarget) or not face.member.reservation:
         return None
-    if brief.host.reservations is None:
-        brief.refuse(f"{at}.lun.reservation", "no helper for SCSI reservations runs on this host")
-    return brief.host.reservations
+    if context.host.reservations is None:
+        context.refuse(f"{at}.lun.reservation", "no helper for SCSI reservations runs on this host")
+    return context.host.reservations
 
 
-def _refuse_the_impossible(brief: Brief, disk: api.Disk, face: Face, source: Source | None, at: str) -> None:
+def _refuse_the_impossible(context: DesignContext, disk: api.Disk, face: Face, source: Source | None, at: str) -> None:
     if face.device == "lun":
         if face.bus not in _LUN_BUSES:
-            brief.refuse(f"{at}.lun.bus", f"a LUN cannot be on the bus {face.bus}: use {' or '.join(_LUN_BUSES)}")
+            context.refuse(f"{at}.lun.bus", f"a LUN cannot be on the bus {face.bus}: use {' or '.join(_LUN_BUSES)}")
         if source is not None and source.kind != "block":
-            brief.refuse(f"{at}.lun", f"the volume {disk.name!r} is a file, and a LUN needs a block device")
+            context.refuse(f"{at}.lun", f"the volume {disk.name!r} is a file, and a LUN needs a block device")
         if disk.serial:
-            brief.refuse(f"{at}.serial", "a LUN shows the serial number of its storage")
+            context.refuse(f"{at}.serial", "a LUN shows the serial number of its storage")
     elif face.device == "disk" and face.bus == "sata" and (face.read_only or (source is not None and source.read_only)):
-        brief.refuse(f"{at}.disk.bus", "a sata disk cannot be write-protected: use virtio or scsi")
+        context.refuse(f"{at}.disk.bus", "a sata disk cannot be write-protected: use virtio or scsi")
     if disk.dedicated_io_thread and face.bus not in _THREADED_BUSES:
-        brief.refuse(f"{at}.dedicatedIOThread", f"disks on the bus {face.bus} have no I/O threads: use virtio")
+        context.refuse(f"{at}.dedicatedIOThread", f"disks on the bus {face.bus} have no I/O threads: use virtio")
     if disk.changed_block_tracking:
-        brief.refuse(f"{at}.changedBlockTracking", "this host does not track changed blocks")
+        context.refuse(f"{at}.changedBlockTracking", "this host does not track changed blocks")

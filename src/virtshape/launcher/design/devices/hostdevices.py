@@ -9,7 +9,7 @@ from typing import Final
 
 from virtshape.api.kubevirt.devices import GPU
 from virtshape.api.kubevirt.devices import HostDevice as Wanted
-from virtshape.launcher.design.devices.brief import DEVICES, Brief
+from virtshape.launcher.design.context import DEVICES, DesignContext
 from virtshape.launcher.domain.devices.address import PciAddress, UsbAddress, parse_pci_address
 from virtshape.launcher.domain.devices.hostdevice import HostDevice, MediatedHostDevice, PciHostDevice, UsbHostDevice
 
@@ -20,9 +20,9 @@ _USB: Final = re.compile(r"([0-9]+):([0-9]+)")
 class Offers:
     """The devices of the host that are still to be had."""
 
-    def __init__(self, brief: Brief) -> None:
-        self._left = {name: list(devices) for name, devices in brief.host.devices.items()}
-        self._brief = brief
+    def __init__(self, context: DesignContext) -> None:
+        self._left = {name: list(devices) for name, devices in context.host.devices.items()}
+        self._context = context
 
     def take(self, name: str, field: str) -> str | None:
         """The next device of that name; None where there is none left, which has then been said."""
@@ -30,27 +30,27 @@ class Offers:
         if left:
             return left.pop(0)
         reason = f"this host offers no {name}" if left is None else f"this host offers no more {name}"
-        self._brief.refuse(field, reason)
+        self._context.refuse(field, reason)
         return None
 
 
-def design_host_devices(brief: Brief) -> tuple[HostDevice, ...]:
+def design_host_devices(context: DesignContext) -> tuple[HostDevice, ...]:
     """Take what the instance names from what the host offers."""
-    offers = Offers(brief)
+    offers = Offers(context)
     devices: list[HostDevice] = []
-    for index, wanted in enumerate(brief.devices.host_devices or ()):
+    for index, wanted in enumerate(context.devices.host_devices or ()):
         at = f"{DEVICES}.hostDevices[{index}]"
-        found = _take(brief, offers, wanted, at)
+        found = _take(context, offers, wanted, at)
         if found is not None:
             devices.append(_hand_through(f"hostdevice-{wanted.name}", found))
-    devices += _design_gpus(brief, offers)
-    devices += _design_functions(brief, offers)
+    devices += _design_gpus(context, offers)
+    devices += _design_functions(context, offers)
     return tuple(devices)
 
 
-def _take(brief: Brief, offers: Offers, wanted: GPU | Wanted, at: str) -> str | None:
+def _take(context: DesignContext, offers: Offers, wanted: GPU | Wanted, at: str) -> str | None:
     if wanted.claim_name:
-        brief.refuse(f"{at}.claimName", "this host allocates no resource claims")
+        context.refuse(f"{at}.claimName", "this host allocates no resource claims")
         return None
     return offers.take(wanted.device_name or "", f"{at}.deviceName")
 
@@ -64,15 +64,15 @@ def _hand_through(name: str, device: str) -> HostDevice:
     return MediatedHostDevice(name=name, uuid=device)
 
 
-def _design_gpus(brief: Brief, offers: Offers) -> list[HostDevice]:
+def _design_gpus(context: DesignContext, offers: Offers) -> list[HostDevice]:
     """The first virtual GPU is the guest's screen unless it says otherwise; the others are not."""
     devices: list[HostDevice] = []
-    for index, gpu in enumerate(brief.devices.gpus or ()):
-        found = _take(brief, offers, gpu, f"{DEVICES}.gpus[{index}]")
+    for index, gpu in enumerate(context.devices.gpus or ()):
+        found = _take(context, offers, gpu, f"{DEVICES}.gpus[{index}]")
         if found is None:
             continue
         device = _hand_through(f"gpu-{gpu.name}", found)
-        if isinstance(device, MediatedHostDevice) and brief.has_screen:
+        if isinstance(device, MediatedHostDevice) and context.has_screen:
             shown = any(isinstance(other, MediatedHostDevice) and other.display for other in devices)
             device = _show(device, gpu, default=not shown)
         devices.append(device)
@@ -86,11 +86,11 @@ def _show(device: MediatedHostDevice, gpu: GPU, *, default: bool) -> MediatedHos
     return MediatedHostDevice(name=device.name, uuid=device.uuid, display=shown, ramfb=shown and early)
 
 
-def _design_functions(brief: Brief, offers: Offers) -> list[HostDevice]:
+def _design_functions(context: DesignContext, offers: Offers) -> list[HostDevice]:
     """Virtual functions of network cards, offered under the name of their network."""
-    networks = {network.name: network for network in brief.spec.networks or ()}
+    networks = {network.name: network for network in context.spec.networks or ()}
     devices: list[HostDevice] = []
-    for index, interface in enumerate(brief.devices.interfaces or ()):
+    for index, interface in enumerate(context.devices.interfaces or ()):
         if interface.sriov is None or interface.state == "absent":
             continue
         network = networks.get(interface.name)

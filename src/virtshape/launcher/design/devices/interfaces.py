@@ -7,8 +7,8 @@ Pure: no I/O, no clock, no logging.
 from typing import Final, Literal
 
 from virtshape.api.kubevirt import network as api
+from virtshape.launcher.design.context import DEVICES, DesignContext
 from virtshape.launcher.design.devices.bindings import Connection, connect
-from virtshape.launcher.design.devices.brief import DEVICES, Brief
 from virtshape.launcher.design.topology import lay_out_vcpus
 from virtshape.launcher.domain.devices.address import parse_pci_address
 from virtshape.launcher.domain.devices.interface import Forward, Interface
@@ -25,28 +25,28 @@ _DHCP_FIELDS: Final = {
 }
 
 
-def design_interfaces(brief: Brief) -> tuple[Interface, ...]:
+def design_interfaces(context: DesignContext) -> tuple[Interface, ...]:
     """Decide on every interface that is a network card; functions of cards of the host are handed through instead."""
     designed = []
-    for index, interface in enumerate(brief.devices.interfaces or ()):
+    for index, interface in enumerate(context.devices.interfaces or ()):
         at = f"{DEVICES}.interfaces[{index}]"
         if interface.state == "absent" or interface.sriov is not None:
             continue
-        _refuse_dhcp_options(brief, interface, at)
-        _refuse_many_ports(brief, interface, at)
-        connection = connect(brief, interface, at)
+        _refuse_dhcp_options(context, interface, at)
+        _refuse_many_ports(context, interface, at)
+        connection = connect(context, interface, at)
         if connection is not None:
-            designed.append(_design_interface(brief, interface, connection, at))
-    _refuse_queues(brief, designed)
+            designed.append(_design_interface(context, interface, connection, at))
+    _refuse_queues(context, designed)
     return tuple(designed)
 
 
-def _design_interface(brief: Brief, interface: api.Interface, connection: Connection, at: str) -> Interface:
-    model = _choose_model(brief, interface, at)
-    virtio = model == brief.virtio
+def _design_interface(context: DesignContext, interface: api.Interface, connection: Connection, at: str) -> Interface:
+    model = _choose_model(context, interface, at)
+    virtio = model == context.virtio
     tap = connection.kind == "tap"
-    several = virtio and brief.devices.network_interface_multiqueue
-    queues = min(lay_out_vcpus(brief.spec.domain).vcpus, _MOST_QUEUES) if several else 1
+    several = virtio and context.devices.network_interface_multiqueue
+    queues = min(lay_out_vcpus(context.spec.domain).vcpus, _MOST_QUEUES) if several else 1
     return Interface(
         name=interface.name,
         kind=connection.kind,
@@ -54,35 +54,35 @@ def _design_interface(brief: Brief, interface: api.Interface, connection: Connec
         bridge=connection.bridge,
         subnets=connection.subnets,
         guest_address=connection.guest_address,
-        restricted=_restrict(brief, at) if not tap else False,
+        restricted=_restrict(context, at) if not tap else False,
         forwards=() if tap else _list_forwards(interface),
         model=model,
         mac=interface.mac_address.replace("-", ":").lower() if interface.mac_address else None,
-        vhost=tap and virtio and brief.host.vhost_net,
+        vhost=tap and virtio and context.host.vhost_net,
         queues=queues if queues > 1 else None,
-        iommu=virtio and brief.iommu,
+        iommu=virtio and context.iommu,
         boot_order=interface.boot_order,
-        option_rom=brief.architecture == "s390x" or (interface.boot_order is not None and not brief.iommu),
+        option_rom=context.architecture == "s390x" or (interface.boot_order is not None and not context.iommu),
         address=parse_pci_address(interface.pci_address) if interface.pci_address else None,
         acpi_index=interface.acpi_index or None,
         link_up=interface.state != "down",
     )
 
 
-def _restrict(brief: Brief, at: str) -> bool:
+def _restrict(context: DesignContext, at: str) -> bool:
     """Decide whether the interface is kept from everything outside, and say so."""
-    if brief.host.isolation != "restricted":
+    if context.host.isolation != "restricted":
         return False
     text = "the guest reaches nothing outside itself, since it cannot have a network namespace of its own here"
-    brief.note(at, f"{text}: {brief.host.isolation_reason}")
+    context.note(at, f"{text}: {context.host.isolation_reason}")
     return True
 
 
-def _choose_model(brief: Brief, interface: api.Interface, at: str) -> str:
+def _choose_model(context: DesignContext, interface: api.Interface, at: str) -> str:
     model = interface.model or "virtio"
-    if model == "igb" and (brief.host.libvirt < _IGB_LIBVIRT or brief.host.qemu < _IGB_QEMU):
-        brief.refuse(f"{at}.model", "igb needs QEMU 8.0 and libvirt 9.3: use e1000e")
-    return brief.virtio if model == "virtio" else model
+    if model == "igb" and (context.host.libvirt < _IGB_LIBVIRT or context.host.qemu < _IGB_QEMU):
+        context.refuse(f"{at}.model", "igb needs QEMU 8.0 and libvirt 9.3: use e1000e")
+    return context.virtio if model == "virtio" else model
 
 
 def _list_forwards(interface: api.Interface) -> tuple[Forward, ...]:
@@ -95,22 +95,22 @@ def _read_protocol(protocol: str | None) -> Literal["tcp", "udp"]:
     return "udp" if (protocol or "").lower() == "udp" else "tcp"
 
 
-def _refuse_dhcp_options(brief: Brief, interface: api.Interface, at: str) -> None:
+def _refuse_dhcp_options(context: DesignContext, interface: api.Interface, at: str) -> None:
     for attribute, name in _DHCP_FIELDS.items():
         if interface.dhcp_options is not None and getattr(interface.dhcp_options, attribute):
             reason = "DHCP on this host tells guests their address, route and name server, and nothing else"
-            brief.refuse(f"{at}.dhcpOptions.{name}", reason)
+            context.refuse(f"{at}.dhcpOptions.{name}", reason)
 
 
-def _refuse_many_ports(brief: Brief, interface: api.Interface, at: str) -> None:
+def _refuse_many_ports(context: DesignContext, interface: api.Interface, at: str) -> None:
     if sum(len(forward.ports) for forward in _list_forwards(interface)) > _MOST_PORTS:
         words = f"more than {_MOST_PORTS} ports are named: name none, and all of them can be reached"
-        brief.refuse(f"{at}.{'portRanges' if interface.port_ranges else 'ports'}", words)
+        context.refuse(f"{at}.{'portRanges' if interface.port_ranges else 'ports'}", words)
 
 
-def _refuse_queues(brief: Brief, interfaces: list[Interface]) -> None:
+def _refuse_queues(context: DesignContext, interfaces: list[Interface]) -> None:
     for interface in interfaces:
         if interface.queues and interface.kind == "user":
             words = f"the interface {interface.name!r} has user-mode networking, and several queues need a tap device"
-            brief.refuse(f"{DEVICES}.networkInterfaceMultiqueue", words)
+            context.refuse(f"{DEVICES}.networkInterfaceMultiqueue", words)
             return

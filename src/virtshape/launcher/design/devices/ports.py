@@ -6,20 +6,20 @@ Pure: no I/O, no clock, no logging. Where no port is spare, libvirt makes as man
 
 from typing import Final
 
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.domain.devices.controller import Controller
+from virtshape.launcher.domain.devices.devices import Devices
 from virtshape.launcher.domain.devices.hostdevice import UsbHostDevice
-from virtshape.launcher.domain.devices.whole import Devices
 
 SPARE_PORTS: Final = 4
 _EXPRESS: Final = ("virtio", "virtio-non-transitional", "e1000e", "igb", "pcnet", "ne2k_pci")
 
 
-def design_ports(brief: Brief, devices: Devices) -> tuple[Controller, ...]:
+def design_ports(context: DesignContext, devices: Devices) -> tuple[Controller, ...]:
     """Ports for a machine that has them, unless nothing may be plugged in later."""
-    machine = brief.spec.domain.machine
+    machine = context.spec.domain.machine
     kind = (machine and machine.type) or ""
-    if brief.devices.disable_hotplug or not ("q35" in kind or kind.startswith("virt")):
+    if context.devices.disable_hotplug or not ("q35" in kind or kind.startswith("virt")):
         return ()
     ports = _count_used(devices) + SPARE_PORTS
     return tuple(Controller(kind="pci", model="pcie-root-port", index=1 + port) for port in range(ports))

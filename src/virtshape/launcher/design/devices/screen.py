@@ -6,7 +6,7 @@ Pure: no I/O, no clock, no logging.
 
 from typing import Final
 
-from virtshape.launcher.design.devices.brief import DEVICES, Brief
+from virtshape.launcher.design.context import DEVICES, DesignContext
 from virtshape.launcher.domain.devices.console import Graphics, Input, Sound, Video
 
 _VIDEO_MEMORY: Final = 16384
@@ -14,20 +14,20 @@ _WITH_MEMORY: Final = ("vga", "cirrus", "vmvga", "qxl")
 _WITHOUT_HEADS: Final = ("none", "ramfb")
 
 
-def design_graphics(brief: Brief) -> Graphics | None:
+def design_graphics(context: DesignContext) -> Graphics | None:
     """A screen, unless the guest has none."""
-    return Graphics(brief.locate("vnc.sock")) if brief.has_screen else None
+    return Graphics(context.locate("vnc.sock")) if context.has_screen else None
 
 
-def design_video(brief: Brief) -> Video | None:
+def design_video(context: DesignContext) -> Video | None:
     """The graphics card that is asked for, or the one that the guest's firmware copes with best."""
-    if not brief.has_screen:
+    if not context.has_screen:
         return None
-    asked = brief.devices.video.type if brief.devices.video else None
-    known = brief.host.video_models
+    asked = context.devices.video.type if context.devices.video else None
+    known = context.host.video_models
     if asked and known and asked not in known:
-        brief.refuse(f"{DEVICES}.video.type", f"this host has no {asked}: use one of {', '.join(sorted(known))}")
-    model = asked or _choose_video(brief)
+        context.refuse(f"{DEVICES}.video.type", f"this host has no {asked}: use one of {', '.join(sorted(known))}")
+    model = asked or _choose_video(context)
     return Video(
         model=model,
         heads=None if model in _WITHOUT_HEADS else 1,
@@ -35,29 +35,29 @@ def design_video(brief: Brief) -> Video | None:
     )
 
 
-def _choose_video(brief: Brief) -> str:
-    if brief.architecture != "amd64":
+def _choose_video(context: DesignContext) -> str:
+    if context.architecture != "amd64":
         return "virtio"
-    firmware = brief.spec.domain.firmware
+    firmware = context.spec.domain.firmware
     bootloader = firmware.bootloader if firmware is not None else None
     return "bochs" if bootloader is not None and bootloader.efi is not None else "vga"
 
 
-def design_inputs(brief: Brief) -> tuple[Input, ...]:
+def design_inputs(context: DesignContext) -> tuple[Input, ...]:
     """The tablets that are asked for, and what a screen needs on machines that bring no keyboard."""
     inputs = [
         Input(type="tablet", bus="virtio" if item.bus == "virtio" else "usb", name=item.name)
-        for item in brief.devices.inputs or ()
+        for item in context.devices.inputs or ()
     ]
-    wanted = brief.devices.autoattach_input_device or (brief.architecture == "arm64" and brief.has_screen)
+    wanted = context.devices.autoattach_input_device or (context.architecture == "arm64" and context.has_screen)
     if not inputs and wanted:
-        inputs.append(Input(type="tablet", bus="virtio" if brief.architecture == "s390x" else "usb"))
-    if brief.has_screen and brief.architecture != "amd64":
-        inputs.append(Input(type="keyboard", bus="virtio" if brief.architecture == "s390x" else "usb"))
+        inputs.append(Input(type="tablet", bus="virtio" if context.architecture == "s390x" else "usb"))
+    if context.has_screen and context.architecture != "amd64":
+        inputs.append(Input(type="keyboard", bus="virtio" if context.architecture == "s390x" else "usb"))
     return tuple(inputs)
 
 
-def design_sound(brief: Brief) -> Sound | None:
+def design_sound(context: DesignContext) -> Sound | None:
     """The sound card that is asked for."""
-    sound = brief.devices.sound
+    sound = context.devices.sound
     return Sound(sound.name, sound.model or "ich9") if sound is not None else None

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 
 from virtshape.api.kubevirt.devices import GPU, Disk, HostDevice
 from virtshape.api.kubevirt.network import Interface
-from virtshape.launcher.design.devices.brief import DEVICES, Brief
+from virtshape.launcher.design.context import DEVICES, DesignContext
 
 _Tagged = Disk | Interface | GPU | HostDevice
 
 
-def refuse_tags(brief: Brief) -> None:
+def refuse_tags(context: DesignContext) -> None:
     """Refuse tags where there is a config drive to look for them in; elsewhere nobody would find them."""
-    if all(volume.cloud_init_config_drive is None for volume in brief.spec.volumes or ()):
+    if all(volume.cloud_init_config_drive is None for volume in context.spec.volumes or ()):
         return
-    devices = brief.devices
+    devices = context.devices
     families: dict[str, Sequence[_Tagged]] = {
         "disks": devices.disks or (),
         "interfaces": devices.interfaces or (),
@@ -28,4 +28,4 @@ def refuse_tags(brief: Brief) -> None:
         for index, item in enumerate(items):
             if item.tag:
                 reason = "this host writes the config drive before it knows the addresses of devices"
-                brief.refuse(f"{DEVICES}.{family}[{index}].tag", reason)
+                context.refuse(f"{DEVICES}.{family}[{index}].tag", reason)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from virtshape.api.kubevirt.devices import Disk
 from virtshape.api.kubevirt.domain import DomainSpec
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 
 _SEVERAL_FOR_A_DISK = 10_000_000
 """The version of libvirt from which a disk can be served by more than one thread."""
@@ -38,17 +38,19 @@ class Threads(Struct):
         return (self.handed_out - 1) % self.shared + 1
 
 
-def design_threads(brief: Brief) -> Threads:
+def design_threads(context: DesignContext) -> Threads:
     """Count the threads that the policy asks for, and those that disks have for themselves."""
-    domain = brief.spec.domain
+    domain = context.spec.domain
     disks = domain.devices.disks or ()
     own = sum(bool(disk.dedicated_io_thread) for disk in disks)
     policy = domain.io_threads_policy
     if policy is None and not own:
         return Threads()
     if policy == "supplementalPool":
-        if brief.host.libvirt < _SEVERAL_FOR_A_DISK:
-            brief.note("spec.domain.ioThreadsPolicy", "the threads of the pool take turns: each disk is served by one")
+        if context.host.libvirt < _SEVERAL_FOR_A_DISK:
+            context.note(
+                "spec.domain.ioThreadsPolicy", "the threads of the pool take turns: each disk is served by one"
+            )
         return Threads(shared=(domain.io_threads and domain.io_threads.supplemental_pool_thread_count) or 1)
     wanting = len(disks) - own
     limit = _most_threads(domain) if policy == "auto" else 1

@@ -1,10 +1,10 @@
-"""
-Where a device sits: on a PCI bus, on a drive controller, on the host's USB.
+"""Device addresses (PCI, drive, USB) and the XML elements that most devices share."""
 
-Structs, and how PCI addresses are read and written.
-"""
+from xml.etree.ElementTree import Element
 
 from msgspec import Struct
+
+from virtshape.launcher.domain.xml import Attributes, add
 
 
 class PciAddress(Struct, frozen=True):
@@ -44,3 +44,40 @@ def parse_pci_address(text: str) -> PciAddress:
     domain, bus, rest = text.split(":")
     slot, function = rest.split(".")
     return PciAddress(int(domain, 16), int(bus, 16), int(slot, 16), int(function, 16))
+
+
+def add_address(parent: Element, address: PciAddress | DriveAddress | None) -> None:
+    """Say where in the guest a device sits, if that is decided."""
+    if isinstance(address, DriveAddress):
+        place = {"controller": address.controller, "bus": address.bus, "target": 0, "unit": address.unit}
+        add(parent, "address", {"type": "drive", **place})
+    elif address is not None:
+        add(parent, "address", {"type": "pci", **write_pci(address)})
+
+
+def write_pci(address: PciAddress) -> dict[str, str]:
+    """The attributes of a PCI address."""
+    return {
+        "domain": f"0x{address.domain:04x}",
+        "bus": f"0x{address.bus:02x}",
+        "slot": f"0x{address.slot:02x}",
+        "function": f"0x{address.function:x}",
+    }
+
+
+def add_alias(parent: Element, name: str) -> None:
+    """Give a device a name by which it is found again; libvirt wants its beginning to be so."""
+    add(parent, "alias", {"name": f"ua-{name}"})
+
+
+def add_boot_order(parent: Element, order: int | None) -> None:
+    """Say when a device is tried at boot, if that is decided."""
+    if order is not None:
+        add(parent, "boot", {"order": order})
+
+
+def add_driver(parent: Element, attributes: Attributes, *, iommu: bool) -> None:
+    """Say how a device is driven, if anything is to be said."""
+    given = {**attributes, "iommu": "on" if iommu else None}
+    if any(value is not None for value in given.values()):
+        add(parent, "driver", given)

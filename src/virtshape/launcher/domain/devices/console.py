@@ -1,12 +1,12 @@
-"""
-What a person works with: screen, input, sound, serial line, and the sockets that lead to them.
-
-Structs only.
-"""
+"""Console devices (graphics, video, input, sound, serial, channels): structs and their XML."""
 
 from typing import Literal
+from xml.etree.ElementTree import Element
 
 from msgspec import Struct
+
+from virtshape.launcher.domain.devices.address import add_alias
+from virtshape.launcher.domain.xml import add
 
 
 class Serial(Struct, frozen=True):
@@ -57,3 +57,50 @@ class Sound(Struct, frozen=True):
 
     name: str
     model: str
+
+
+def render_serial(parent: Element, serial: Serial, port: int) -> None:
+    """Write one serial line."""
+    element = add(parent, "serial", {"type": "unix"})
+    add(element, "source", {"mode": "bind", "path": serial.socket})
+    if serial.log is not None:
+        add(element, "log", {"file": serial.log, "append": "on"})
+    add(element, "target", {"port": port})
+
+
+def render_channel(parent: Element, channel: Channel) -> None:
+    """Write one channel."""
+    element = add(parent, "channel", {"type": "unix"})
+    add(element, "source", {"mode": "bind", "path": channel.socket})
+    add(element, "target", {"type": "virtio", "name": channel.name})
+
+
+def render_redirection(parent: Element, redirection: Redirection) -> None:
+    """Write one port for a client's USB device."""
+    element = add(parent, "redirdev", {"bus": "usb", "type": "unix"})
+    add(element, "source", {"mode": "bind", "path": redirection.socket})
+
+
+def render_graphics(parent: Element, graphics: Graphics) -> None:
+    """Write the screen."""
+    element = add(parent, "graphics", {"type": "vnc"})
+    add(element, "listen", {"type": "socket", "socket": graphics.socket})
+
+
+def render_video(parent: Element, video: Video) -> None:
+    """Write the graphics card."""
+    model = {"type": video.model, "heads": video.heads, "vram": video.vram}
+    add(add(parent, "video"), "model", model)
+
+
+def render_input(parent: Element, device: Input) -> None:
+    """Write one input device."""
+    model = "virtio" if device.bus == "virtio" else None
+    element = add(parent, "input", {"type": device.type, "bus": device.bus, "model": model})
+    if device.name is not None:
+        add_alias(element, device.name)
+
+
+def render_sound(parent: Element, sound: Sound) -> None:
+    """Write the sound card."""
+    add_alias(add(parent, "sound", {"model": sound.model}), sound.name)

@@ -1,12 +1,12 @@
-"""
-Controllers of a domain: what disks, ports and serial lines hang on.
-
-Structs only.
-"""
+"""Controllers of a domain: struct and its XML."""
 
 from typing import Literal
+from xml.etree.ElementTree import Element
 
 from msgspec import Struct
+
+from virtshape.launcher.domain.devices.address import add_driver
+from virtshape.launcher.domain.xml import add
 
 
 class Controller(Struct, frozen=True, kw_only=True):
@@ -18,3 +18,11 @@ class Controller(Struct, frozen=True, kw_only=True):
     queues: int | None = None
     io_thread: int | None = None
     iommu: bool = False
+
+
+def render_controller(parent: Element, controller: Controller) -> None:
+    """Write one controller."""
+    identity = {"type": controller.kind, "index": controller.index, "model": controller.model}
+    element = add(parent, "controller", identity)
+    driver = {"queues": controller.queues, "iothread": controller.io_thread}
+    add_driver(element, driver, iommu=controller.iommu)

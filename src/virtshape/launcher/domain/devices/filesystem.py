@@ -1,10 +1,11 @@
-"""
-Directories of the host that a domain shares.
+"""Directories shared with a domain by virtiofs: struct and its XML."""
 
-Structs only.
-"""
+from xml.etree.ElementTree import Element
 
 from msgspec import Struct
+
+from virtshape.launcher.domain.devices.address import add_driver
+from virtshape.launcher.domain.xml import add
 
 
 class Filesystem(Struct, frozen=True):
@@ -15,3 +16,11 @@ class Filesystem(Struct, frozen=True):
     socket: str
     """Where the program listens that serves it."""
     iommu: bool = False
+
+
+def render_filesystem(parent: Element, filesystem: Filesystem) -> None:
+    """Write one shared directory."""
+    element = add(parent, "filesystem", {"type": "mount"})
+    add_driver(element, {"type": "virtiofs", "queue": 1024}, iommu=filesystem.iommu)
+    add(element, "source", {"socket": filesystem.socket})
+    add(element, "target", {"dir": filesystem.name})

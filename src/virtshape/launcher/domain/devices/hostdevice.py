@@ -1,12 +1,18 @@
-"""
-Devices of the host that are handed to a domain.
+"""Host devices passed through to a domain: structs and their XML."""
 
-Structs only.
-"""
+from xml.etree.ElementTree import Element
 
 from msgspec import Struct
 
-from virtshape.launcher.domain.devices.address import PciAddress, UsbAddress
+from virtshape.launcher.domain.devices.address import (
+    PciAddress,
+    UsbAddress,
+    add_address,
+    add_alias,
+    add_boot_order,
+    write_pci,
+)
+from virtshape.launcher.domain.xml import add
 
 
 class PciHostDevice(Struct, frozen=True, kw_only=True):
@@ -38,3 +44,36 @@ class UsbHostDevice(Struct, frozen=True, kw_only=True):
 
 
 HostDevice = PciHostDevice | MediatedHostDevice | UsbHostDevice
+
+
+def render_host_device(parent: Element, device: HostDevice) -> None:
+    """Write one device of the host."""
+    match device:
+        case PciHostDevice():
+            _render_pci(parent, device)
+        case MediatedHostDevice():
+            _render_mediated(parent, device)
+        case UsbHostDevice():
+            _render_usb(parent, device)
+
+
+def _render_pci(parent: Element, device: PciHostDevice) -> None:
+    element = add(parent, "hostdev", {"mode": "subsystem", "type": "pci", "managed": "no"})
+    add(add(element, "source"), "address", write_pci(device.source))
+    add_boot_order(element, device.boot_order)
+    add_alias(element, device.name)
+    add_address(element, device.address)
+
+
+def _render_mediated(parent: Element, device: MediatedHostDevice) -> None:
+    identity = {"mode": "subsystem", "type": "mdev", "managed": "no", "model": "vfio-pci"}
+    shown = {"display": "on" if device.display else None, "ramfb": "on" if device.ramfb else None}
+    element = add(parent, "hostdev", {**identity, **shown})
+    add(add(element, "source"), "address", {"uuid": device.uuid})
+    add_alias(element, device.name)
+
+
+def _render_usb(parent: Element, device: UsbHostDevice) -> None:
+    element = add(parent, "hostdev", {"mode": "subsystem", "type": "usb", "managed": "no"})
+    add(add(element, "source"), "address", {"bus": device.source.bus, "device": device.source.device})
+    add_alias(element, device.name)

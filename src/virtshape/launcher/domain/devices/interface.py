@@ -1,14 +1,12 @@
-"""
-Network interfaces of a domain.
-
-Structs only.
-"""
+"""Network interfaces of a domain: structs and their XML."""
 
 from typing import Literal
+from xml.etree.ElementTree import Element
 
 from msgspec import Struct
 
-from virtshape.launcher.domain.devices.address import PciAddress
+from virtshape.launcher.domain.devices.address import PciAddress, add_address, add_alias, add_boot_order, add_driver
+from virtshape.launcher.domain.xml import add
 
 
 class Subnet(Struct, frozen=True):
@@ -65,3 +63,26 @@ class Interface(Struct, frozen=True, kw_only=True):
     def netdev(self) -> str:
         """The name by which QEMU's monitor knows its host side."""
         return f"hostua-{self.name}"
+
+
+def render_interface(parent: Element, interface: Interface) -> None:
+    """Write one interface."""
+    element = add(parent, "interface", {"type": "ethernet" if interface.kind == "tap" else interface.kind})
+    if interface.mac is not None:
+        add(element, "mac", {"address": interface.mac})
+    if interface.device is not None:
+        add(element, "target", {"dev": interface.device, "managed": "no"})
+    for subnet in interface.subnets:
+        add(element, "ip", {"family": subnet.family, "address": subnet.address, "prefix": subnet.prefix})
+    add(element, "model", {"type": interface.model})
+    driver = {"name": "vhost" if interface.vhost else None, "queues": interface.queues}
+    add_driver(element, driver, iommu=interface.iommu)
+    if not interface.link_up:
+        add(element, "link", {"state": "down"})
+    add_boot_order(element, interface.boot_order)
+    if not interface.option_rom:
+        add(element, "rom", {"enabled": "no"})
+    if interface.acpi_index is not None:
+        add(element, "acpi", {"index": interface.acpi_index})
+    add_alias(element, interface.name)
+    add_address(element, interface.address)

@@ -18,15 +18,15 @@ from tests.support.domains import (
     list_refusals,
 )
 
-from virtshape.launcher.design.devices.whole import design_devices
-from virtshape.launcher.design.whole import Design
+from virtshape.launcher.design.devices.devices import design_devices
+from virtshape.launcher.design.domain import Design
 from virtshape.launcher.domain.clock import Clock, Timer
 from virtshape.launcher.domain.cpu import Cpu, Topology, Vcpus
+from virtshape.launcher.domain.domain import Domain, Metadata
 from virtshape.launcher.domain.features import Apic, Enlightenment, Features, Hyperv
 from virtshape.launcher.domain.memory import Memory
 from virtshape.launcher.domain.os import Loader, Os
 from virtshape.launcher.domain.sysinfo import Entry, SysInfo
-from virtshape.launcher.domain.whole import Domain, Metadata
 from virtshape.launcher.note import Note
 from virtshape.launcher.source import Source
 

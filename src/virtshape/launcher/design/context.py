@@ -19,7 +19,7 @@ from virtshape.launcher.source import Source
 DEVICES: Final = "spec.domain.devices"
 
 
-class Brief(Struct, kw_only=True):
+class DesignContext(Struct, kw_only=True):
     """An instance, the host it shall run on, and what is found out about the two."""
 
     vmi: VirtualMachineInstance

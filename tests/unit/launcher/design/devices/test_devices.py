@@ -4,13 +4,13 @@ import pytest
 from msgspec.structs import replace
 from tests.support.devices import POD_NETWORK, Tree, build_disk, build_interface, build_volumes, design_with
 
-from virtshape.launcher.design.devices.whole import DeviceDesign
+from virtshape.launcher.design.devices.devices import DeviceDesign
 from virtshape.launcher.domain.devices.console import Channel, Graphics, Serial, Video
 from virtshape.launcher.domain.devices.controller import Controller
+from virtshape.launcher.domain.devices.devices import Devices
 from virtshape.launcher.domain.devices.disk import Disk
 from virtshape.launcher.domain.devices.interface import Interface, Subnet
 from virtshape.launcher.domain.devices.platform import Balloon, Rng
-from virtshape.launcher.domain.devices.whole import Devices
 from virtshape.launcher.source import Source
 
 SOURCE = Source(path="/images/root.qcow2", format="qcow2")

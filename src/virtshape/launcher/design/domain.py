@@ -16,9 +16,9 @@ from virtshape.launcher.check import Checks
 from virtshape.launcher.design.arguments import design_arguments, restrict_interfaces
 from virtshape.launcher.design.checks import design_checks
 from virtshape.launcher.design.clock import design_clock
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.cpu import design_cpu
-from virtshape.launcher.design.devices.brief import Brief
-from virtshape.launcher.design.devices.whole import DeviceDesign, design_devices
+from virtshape.launcher.design.devices.devices import DeviceDesign, design_devices
 from virtshape.launcher.design.features import design_features
 from virtshape.launcher.design.machine import check_architecture, design_machine
 from virtshape.launcher.design.memory import design_backing, design_memory
@@ -26,11 +26,11 @@ from virtshape.launcher.design.numa import design_numa
 from virtshape.launcher.design.os import design_os
 from virtshape.launcher.design.resources import check_resources
 from virtshape.launcher.design.security import design_security
-from virtshape.launcher.design.surroundings import check_surroundings
 from virtshape.launcher.design.sysinfo import design_metadata, design_name, design_sysinfo, design_uuid
 from virtshape.launcher.design.topology import design_topology, design_vcpus, lay_out_vcpus
 from virtshape.launcher.design.tuning import design_cpu_tune
-from virtshape.launcher.domain.whole import Domain
+from virtshape.launcher.design.unsupported import check_unsupported_fields
+from virtshape.launcher.domain.domain import Domain
 from virtshape.launcher.host import Host
 from virtshape.launcher.note import Note
 from virtshape.launcher.refusal import Refusal
@@ -67,57 +67,59 @@ def design_domain(
     `directory` is where its sockets and logs lie, `state_directory` what outlives the instance. The assigned CPUs are
     for a guest with dedicated ones; without them, and without the annotation, it has the first of the machine's.
     """
-    brief = Brief(vmi=vmi, host=host, sources=sources, directory=directory)
-    parts, checks = design_devices(vmi, host, sources, directory), design_checks(brief)
-    check_surroundings(brief)
-    domain = _compose(brief, parts, assigned_cpus, state_directory)
+    context = DesignContext(vmi=vmi, host=host, sources=sources, directory=directory)
+    parts, checks = design_devices(vmi, host, sources, directory), design_checks(context)
+    check_unsupported_fields(context)
+    domain = _compose(context, parts, assigned_cpus, state_directory)
     # Where the guest's architecture is another one, whatever else is in the way would not be so on the right machine.
     elsewhere = check_architecture(vmi, host)
     return Design(
         domain=domain,
-        refusals=tuple(elsewhere) or (*brief.refusals, *parts.refusals),
-        notes=(*brief.notes, *parts.notes),
+        refusals=tuple(elsewhere) or (*context.refusals, *parts.refusals),
+        notes=(*context.notes, *parts.notes),
         checks=checks,
-        files=brief.files,
+        files=context.files,
     )
 
 
-def _compose(brief: Brief, parts: DeviceDesign, assigned: tuple[int, ...], state_directory: str | None) -> Domain:
-    if not brief.host.kvm:
-        brief.note("spec.domain", "KVM does not work on this machine: QEMU emulates the guest's CPUs, which is slow")
-    machine, start = design_machine(brief), lay_out_vcpus(brief.spec.domain)
-    topology, memory = design_topology(brief, machine), design_memory(brief)
-    tune = design_cpu_tune(brief, start, parts.io_threads, assigned)
-    backing = design_backing(brief, memory.size, shared=parts.shared_memory)
-    numa = design_numa(brief, topology, memory, tune, backing)
-    uuid, metadata = design_uuid(brief), brief.vmi.metadata or ObjectMeta()
-    check_resources(brief, start.vcpus)
+def _compose(
+    context: DesignContext, parts: DeviceDesign, assigned: tuple[int, ...], state_directory: str | None
+) -> Domain:
+    if not context.host.kvm:
+        context.note("spec.domain", "KVM does not work on this machine: QEMU emulates the guest's CPUs, which is slow")
+    machine, start = design_machine(context), lay_out_vcpus(context.spec.domain)
+    topology, memory = design_topology(context, machine), design_memory(context)
+    tune = design_cpu_tune(context, start, parts.io_threads, assigned)
+    backing = design_backing(context, memory.size, shared=parts.shared_memory)
+    numa = design_numa(context, topology, memory, tune, backing)
+    uuid, metadata = design_uuid(context), context.vmi.metadata or ObjectMeta()
+    check_resources(context, start.vcpus)
     return Domain(
-        type="kvm" if brief.host.kvm else "qemu",
-        name=design_name(brief),
+        type="kvm" if context.host.kvm else "qemu",
+        name=design_name(context),
         uuid=uuid,
         title=f"{metadata.namespace}/{metadata.name}",
-        metadata=design_metadata(brief),
+        metadata=design_metadata(context),
         memory=memory,
         backing=numa.backing,
         vcpus=design_vcpus(start, topology),
         iothreads=parts.io_threads,
         cpu_tune=tune,
         numa_tune=numa.tune,
-        sysinfo=design_sysinfo(brief, uuid),
-        os=design_os(brief, machine, state_directory),
-        features=design_features(brief, machine),
-        cpu=design_cpu(brief, topology, numa.cells),
-        clock=design_clock(brief),
-        on_reboot="destroy" if _ends_at_reboot(brief) else "restart",
+        sysinfo=design_sysinfo(context, uuid),
+        os=design_os(context, machine, state_directory),
+        features=design_features(context, machine),
+        cpu=design_cpu(context, topology, numa.cells),
+        clock=design_clock(context),
+        on_reboot="destroy" if _ends_at_reboot(context) else "restart",
         devices=parts.devices,
-        security=design_security(brief),
-        arguments=(*design_arguments(brief), *restrict_interfaces(parts.devices.interfaces)),
+        security=design_security(context),
+        arguments=(*design_arguments(context), *restrict_interfaces(parts.devices.interfaces)),
     )
 
 
-def _ends_at_reboot(brief: Brief) -> bool:
-    policy = brief.spec.domain.reboot_policy or "Reboot"
+def _ends_at_reboot(context: DesignContext) -> bool:
+    policy = context.spec.domain.reboot_policy or "Reboot"
     if policy not in _REBOOT_POLICIES:
-        brief.refuse("spec.domain.rebootPolicy", f"{policy} is none of {', '.join(_REBOOT_POLICIES)}")
+        context.refuse("spec.domain.rebootPolicy", f"{policy} is none of {', '.join(_REBOOT_POLICIES)}")
     return policy == "Terminate"

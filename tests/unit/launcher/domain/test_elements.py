@@ -6,19 +6,21 @@ from xml.etree.ElementTree import Element, tostring
 
 import pytest
 
-from virtshape.launcher.domain.clock import Clock, Timer
-from virtshape.launcher.domain.features import Apic, Enlightenment, Features, Hyperv, Kvm
-from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking
-from virtshape.launcher.domain.os import AcpiTable, Kernel, Loader, Os
-from virtshape.launcher.domain.security import LaunchSecurity
-from virtshape.launcher.domain.sysinfo import Entry, SysInfo
-from virtshape.launcher.domain.tuning import CpuTune, MemoryNode, NumaTune, Pin, Schedule
-from virtshape.launcher.render.clock import render_clock
-from virtshape.launcher.render.features import render_features
-from virtshape.launcher.render.memory import render_backing, render_memory
-from virtshape.launcher.render.os import render_os, render_sysinfo
-from virtshape.launcher.render.security import render_security
-from virtshape.launcher.render.tuning import render_cpu_tune, render_numa_tune
+from virtshape.launcher.domain.clock import Clock, Timer, render_clock
+from virtshape.launcher.domain.features import Apic, Enlightenment, Features, Hyperv, Kvm, render_features
+from virtshape.launcher.domain.memory import HugePages, Memory, MemoryBacking, render_backing, render_memory
+from virtshape.launcher.domain.os import AcpiTable, Kernel, Loader, Os, render_os
+from virtshape.launcher.domain.security import LaunchSecurity, render_security
+from virtshape.launcher.domain.sysinfo import Entry, SysInfo, render_sysinfo
+from virtshape.launcher.domain.tuning import (
+    CpuTune,
+    MemoryNode,
+    NumaTune,
+    Pin,
+    Schedule,
+    render_cpu_tune,
+    render_numa_tune,
+)
 
 Render = Callable[[Element, Any], None]
 

@@ -1,25 +1,59 @@
-"""
-A whole domain as XML.
+"""A libvirt domain: the struct and its XML."""
 
-Pure; writes what is there and decides nothing.
-"""
-
-from typing import Final
+from typing import Final, Literal
 from xml.etree.ElementTree import Element, indent, tostring
 
-from virtshape.launcher.domain.whole import Domain, Metadata
-from virtshape.launcher.render.clock import render_clock
-from virtshape.launcher.render.cpu import render_cpu, render_vcpus
-from virtshape.launcher.render.devices.whole import render_devices
-from virtshape.launcher.render.features import render_features
-from virtshape.launcher.render.memory import render_backing, render_memory
-from virtshape.launcher.render.os import render_os, render_sysinfo
-from virtshape.launcher.render.security import render_security
-from virtshape.launcher.render.tuning import render_cpu_tune, render_numa_tune
-from virtshape.launcher.render.writing import add
+from msgspec import Struct
+
+from virtshape.launcher.domain.clock import Clock, render_clock
+from virtshape.launcher.domain.cpu import Cpu, Vcpus, render_cpu, render_vcpus
+from virtshape.launcher.domain.devices.devices import Devices, render_devices
+from virtshape.launcher.domain.features import Features, render_features
+from virtshape.launcher.domain.memory import Memory, MemoryBacking, render_backing, render_memory
+from virtshape.launcher.domain.os import Os, render_os
+from virtshape.launcher.domain.security import LaunchSecurity, render_security
+from virtshape.launcher.domain.sysinfo import SysInfo, render_sysinfo
+from virtshape.launcher.domain.tuning import CpuTune, NumaTune, render_cpu_tune, render_numa_tune
+from virtshape.launcher.domain.xml import add
 
 METADATA_NAMESPACE: Final = "http://kubevirt.io"
 QEMU_NAMESPACE: Final = "http://libvirt.org/schemas/domain/qemu/1.0"
+
+
+class Metadata(Struct, frozen=True, kw_only=True):
+    """What is kept about the instance that a domain runs, for whoever finds the domain again."""
+
+    uid: str
+    grace_period: int | None = None
+    """Seconds the guest gets to shut down."""
+
+
+class Domain(Struct, frozen=True, kw_only=True):
+    """A guest in libvirt's words."""
+
+    type: Literal["kvm", "qemu"]
+    name: str
+    uuid: str | None = None
+    title: str | None = None
+    metadata: Metadata | None = None
+    memory: Memory
+    backing: MemoryBacking | None = None
+    vcpus: Vcpus
+    iothreads: int = 0
+    cpu_tune: CpuTune | None = None
+    numa_tune: NumaTune | None = None
+    sysinfo: SysInfo | None = None
+    os: Os
+    features: Features
+    cpu: Cpu
+    clock: Clock
+    on_poweroff: Literal["destroy"] = "destroy"
+    on_reboot: Literal["restart", "destroy"] = "restart"
+    on_crash: Literal["destroy"] = "destroy"
+    devices: Devices
+    security: LaunchSecurity | None = None
+    arguments: tuple[str, ...] = ()
+    """More words for QEMU's command line, of what libvirt has no element for."""
 
 
 def render_domain_xml(domain: Domain) -> str:

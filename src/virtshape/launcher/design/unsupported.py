@@ -7,24 +7,24 @@ Pure: no I/O, no clock, no logging. Nothing of it is part of a domain; what nobo
 from collections.abc import Iterator
 from typing import Final
 
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 
 _ONE_MACHINE: Final = "there is one machine, which runs what fits"
 _PLACED_NOWHERE: Final = ("None", "External")
 
 
-def check_surroundings(brief: Brief) -> None:
+def check_unsupported_fields(context: DesignContext) -> None:
     """Refuse what the guest would be lacking, and say what has no meaning without a cluster."""
-    for index in range(len(brief.spec.utility_volumes or ())):
-        brief.refuse(f"spec.utilityVolumes[{index}]", "nothing here would use it")
-    if brief.host.cluster:
+    for index in range(len(context.spec.utility_volumes or ())):
+        context.refuse(f"spec.utilityVolumes[{index}]", "nothing here would use it")
+    if context.host.cluster:
         return
-    for field, text in _find_meaningless(brief):
-        brief.note(f"spec.{field}", text)
+    for field, text in _find_meaningless(context):
+        context.note(f"spec.{field}", text)
 
 
-def _find_meaningless(brief: Brief) -> Iterator[tuple[str, str]]:
-    spec, affinity = brief.spec, brief.spec.affinity
+def _find_meaningless(context: DesignContext) -> Iterator[tuple[str, str]]:
+    spec, affinity = context.spec, context.spec.affinity
     if spec.subdomain:
         yield "subdomain", "no name server here lists guests"
     if spec.dns_policy == "None":

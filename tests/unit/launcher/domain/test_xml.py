@@ -4,7 +4,7 @@ from xml.etree.ElementTree import Element, tostring
 
 import pytest
 
-from virtshape.launcher.render.writing import add, format_numbers, on_off, yes_no
+from virtshape.launcher.domain.xml import add, format_numbers, on_off, yes_no
 
 
 def test_what_is_none_is_left_out() -> None:

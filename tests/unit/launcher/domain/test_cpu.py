@@ -4,8 +4,7 @@ from xml.etree.ElementTree import Element, tostring
 
 import pytest
 
-from virtshape.launcher.domain.cpu import Cell, Cpu, Feature, Topology, Vcpu, Vcpus
-from virtshape.launcher.render.cpu import render_cpu, render_vcpus
+from virtshape.launcher.domain.cpu import Cell, Cpu, Feature, Topology, Vcpu, Vcpus, render_cpu, render_vcpus
 
 
 def write(element: Element) -> str:

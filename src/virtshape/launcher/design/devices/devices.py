@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.launcher.design.devices.brief import Brief
+from virtshape.launcher.design.context import DesignContext
 from virtshape.launcher.design.devices.controllers import design_controllers
 from virtshape.launcher.design.devices.disks import design_disks
 from virtshape.launcher.design.devices.filesystems import design_filesystems
@@ -29,7 +29,7 @@ from virtshape.launcher.design.devices.ports import design_ports
 from virtshape.launcher.design.devices.screen import design_graphics, design_inputs, design_sound, design_video
 from virtshape.launcher.design.devices.tags import refuse_tags
 from virtshape.launcher.design.devices.threads import design_threads
-from virtshape.launcher.domain.devices.whole import Devices
+from virtshape.launcher.domain.devices.devices import Devices
 from virtshape.launcher.host import Host
 from virtshape.launcher.note import Note
 from virtshape.launcher.refusal import Refusal
@@ -52,35 +52,35 @@ def design_devices(
     vmi: VirtualMachineInstance, host: Host, sources: Mapping[str, Source], directory: str
 ) -> DeviceDesign:
     """Decide on every device; `directory` is where the guest's sockets and logs lie."""
-    brief = Brief(vmi=vmi, host=host, sources=sources, directory=directory)
-    threads = design_threads(brief)
+    context = DesignContext(vmi=vmi, host=host, sources=sources, directory=directory)
+    threads = design_threads(context)
     devices = Devices(
         emulator=host.emulator,
-        disks=design_disks(brief, threads),
-        filesystems=design_filesystems(brief),
-        interfaces=design_interfaces(brief),
-        serials=design_serials(brief),
-        channels=design_channels(brief),
-        inputs=design_inputs(brief),
-        tpm=design_tpm(brief),
-        graphics=design_graphics(brief),
-        sound=design_sound(brief),
-        video=design_video(brief),
-        host_devices=design_host_devices(brief),
-        redirections=design_redirections(brief),
-        watchdog=design_watchdog(brief),
-        balloon=design_balloon(brief),
-        rng=design_rng(brief),
-        panics=design_panics(brief),
-        vsock=design_vsock(brief),
+        disks=design_disks(context, threads),
+        filesystems=design_filesystems(context),
+        interfaces=design_interfaces(context),
+        serials=design_serials(context),
+        channels=design_channels(context),
+        inputs=design_inputs(context),
+        tpm=design_tpm(context),
+        graphics=design_graphics(context),
+        sound=design_sound(context),
+        video=design_video(context),
+        host_devices=design_host_devices(context),
+        redirections=design_redirections(context),
+        watchdog=design_watchdog(context),
+        balloon=design_balloon(context),
+        rng=design_rng(context),
+        panics=design_panics(context),
+        vsock=design_vsock(context),
     )
-    devices = replace(devices, controllers=design_controllers(brief, devices, threads))
-    devices = replace(devices, controllers=(*devices.controllers, *design_ports(brief, devices)))
-    refuse_tags(brief)
+    devices = replace(devices, controllers=design_controllers(context, devices, threads))
+    devices = replace(devices, controllers=(*devices.controllers, *design_ports(context, devices)))
+    refuse_tags(context)
     return DeviceDesign(
         devices=devices,
         io_threads=threads.total,
         shared_memory=bool(devices.filesystems),
-        refusals=tuple(brief.refusals),
-        notes=tuple(brief.notes),
+        refusals=tuple(context.refusals),
+        notes=tuple(context.notes),
     )

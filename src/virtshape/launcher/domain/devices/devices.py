@@ -1,15 +1,19 @@
-"""
-All devices of a domain as XML.
-
-Pure; writes what is there and decides nothing.
-"""
+"""All devices of a domain: the struct and its XML."""
 
 from collections.abc import Callable
 from typing import TypeVar
 from xml.etree.ElementTree import Element
 
-from virtshape.launcher.domain.devices.whole import Devices
-from virtshape.launcher.render.devices.console import (
+from msgspec import Struct
+
+from virtshape.launcher.domain.devices.console import (
+    Channel,
+    Graphics,
+    Input,
+    Redirection,
+    Serial,
+    Sound,
+    Video,
     render_channel,
     render_graphics,
     render_input,
@@ -18,12 +22,18 @@ from virtshape.launcher.render.devices.console import (
     render_sound,
     render_video,
 )
-from virtshape.launcher.render.devices.controller import render_controller
-from virtshape.launcher.render.devices.disk import render_disk
-from virtshape.launcher.render.devices.filesystem import render_filesystem
-from virtshape.launcher.render.devices.hostdevice import render_host_device
-from virtshape.launcher.render.devices.interface import render_interface
-from virtshape.launcher.render.devices.platform import (
+from virtshape.launcher.domain.devices.controller import Controller, render_controller
+from virtshape.launcher.domain.devices.disk import Disk, render_disk
+from virtshape.launcher.domain.devices.filesystem import Filesystem, render_filesystem
+from virtshape.launcher.domain.devices.hostdevice import HostDevice, render_host_device
+from virtshape.launcher.domain.devices.interface import Interface, render_interface
+from virtshape.launcher.domain.devices.platform import (
+    Balloon,
+    Panic,
+    Rng,
+    Tpm,
+    Vsock,
+    Watchdog,
     render_balloon,
     render_panic,
     render_rng,
@@ -31,9 +41,34 @@ from virtshape.launcher.render.devices.platform import (
     render_vsock,
     render_watchdog,
 )
-from virtshape.launcher.render.writing import add
+from virtshape.launcher.domain.xml import add
 
 _Device = TypeVar("_Device")
+
+
+class Devices(Struct, frozen=True, kw_only=True):
+    """Everything that is plugged into the guest."""
+
+    emulator: str
+    """The program that runs the guest."""
+    disks: tuple[Disk, ...] = ()
+    controllers: tuple[Controller, ...] = ()
+    filesystems: tuple[Filesystem, ...] = ()
+    interfaces: tuple[Interface, ...] = ()
+    serials: tuple[Serial, ...] = ()
+    channels: tuple[Channel, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    tpm: Tpm | None = None
+    graphics: Graphics | None = None
+    sound: Sound | None = None
+    video: Video | None = None
+    host_devices: tuple[HostDevice, ...] = ()
+    redirections: tuple[Redirection, ...] = ()
+    watchdog: Watchdog | None = None
+    balloon: Balloon | None = None
+    rng: Rng | None = None
+    panics: tuple[Panic, ...] = ()
+    vsock: Vsock | None = None
 
 
 def render_devices(devices: Devices) -> Element:

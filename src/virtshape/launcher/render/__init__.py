@@ -1,1 +1,0 @@
-"""From a domain to XML: writes everything, decides nothing."""

@@ -1,1 +1,0 @@
-"""From the devices of a domain to XML: one module a family."""
