@@ -41,13 +41,13 @@ def test_a_vm_is_judged_as_recorded(case: Tree) -> None:
         assert bool(errors & SHAPE_RULES) != case["expect"]["allowed"]
 
 
-SHAPING = [
+INSTANCETYPE_KINDS = [
     case
     for case in _load("validateInstancetype.jsonl", "validatePreference.jsonl")
     if case["input"]["operation"] in STORING
 ]
 
 
-@pytest.mark.parametrize("case", SHAPING, ids=[case["id"] for case in SHAPING])
+@pytest.mark.parametrize("case", INSTANCETYPE_KINDS, ids=[case["id"] for case in INSTANCETYPE_KINDS])
 def test_what_shapes_vms_is_judged_as_recorded(case: Tree) -> None:
     assert bool(_find_errors(case["input"]["object"])) != case["expect"]["allowed"]

@@ -74,7 +74,7 @@ class Unreliable:
                     raise UnreachableError("cut off")
 
 
-class Recorder:
+class EventRecorder:
     """Remembers what an informer told, and that it made sense: no object comes twice or goes unseen."""
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ def test_every_change_is_told_once_and_in_order(form: Transport, tmp_path: Path)
             writers = [Writer(system.client, number) for number in range(WRITERS)]
             await asyncio.gather(*(writer.work(20) for writer in writers))
             informer = Informer(system.client, ConfigMap, NS, watch_seconds=1)
-            recorder = Recorder()
+            recorder = EventRecorder()
             informer.handle(recorder)
             async with running(informer):
                 at_start = set(recorder.known.values())
@@ -154,7 +154,7 @@ def test_a_forgotten_past_is_made_up_for(form: Transport, tmp_path: Path, caplog
             store = system.system.store
             writers = [Writer(system.client, number) for number in range(WRITERS)]
             informer = Informer(cast("Client", Unreliable(system.client)), ConfigMap, NS, watch_seconds=1)
-            recorder = Recorder()
+            recorder = EventRecorder()
             informer.handle(recorder)
 
             async def forget() -> None:
@@ -211,7 +211,7 @@ def _name(item: ConfigMap) -> str:
 def test_a_server_that_comes_back_is_followed_again(tmp_path: Path) -> None:
     async def play() -> None:
         async with open_system("http", tmp_path) as system:
-            recorder = Recorder()
+            recorder = EventRecorder()
             informer = Informer(system.client, ConfigMap, NS)
             informer.handle(recorder)
             async with running(informer):
@@ -269,7 +269,7 @@ def test_a_handler_that_fails_keeps_nothing_from_others(tmp_path: Path, caplog: 
         async with open_system("in-process", tmp_path) as system:
             await system.client.create(_build("a"))
             informer = Informer(system.client, ConfigMap, NS)
-            recorder = Recorder()
+            recorder = EventRecorder()
             informer.handle(fail)
             informer.handle(recorder)
             async with running(informer):

@@ -7,7 +7,7 @@ from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.model import Model
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.storage.uses import BY_CLAIM, list_claim_keys
+from virtshape.controllers.storage.claimusage import BY_CLAIM, list_claim_keys
 from virtshape.controllers.storage.volumes import BY_RESERVATION, list_reservations
 
 T = TypeVar("T", bound=Model)

@@ -32,7 +32,7 @@ from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.client.rest import RestClient
 from virtshape.controllers.manager import Controllers
-from virtshape.controllers.runtime.workqueue import Queue
+from virtshape.controllers.runtime.workqueue import WorkQueue
 from virtshape.standalone.controllers import MANAGER, controlling
 from virtshape.standalone.inprocess import connect
 from virtshape.standalone.runtime import LauncherName, NoRuntime, SimulatedRuntime
@@ -251,7 +251,7 @@ async def wait_until_idle(controllers: Controllers) -> None:
     await controllers.recorder.flush()
 
 
-def _is_idle(queue: Queue[Any]) -> bool:
+def _is_idle(queue: WorkQueue[Any]) -> bool:
     soon = asyncio.get_running_loop().time() + _SOON_SECONDS
     return queue.is_idle and all(due > soon for due in queue._due.values())  # noqa: SLF001 - it tells nobody else
 

@@ -91,14 +91,14 @@ def command(
     # Imported now, since reading help needs none of it.
     from virtshape.cluster.controller import Settings, run
     from virtshape.cluster.process import Ports
-    from virtshape.controllers.runtime.leaderelection import Terms
+    from virtshape.controllers.runtime.leaderelection import LeaderElectionConfig
 
     if runtime == "pod" and not launcher_image:
         raise NotUnderstood(
             "guests in pods need an image to run in", next_step="Give --launcher-image, or --runtime=none."
         )
     try:
-        terms = Terms(lease_seconds, renew_seconds, retry_seconds)
+        terms = LeaderElectionConfig(lease_seconds, renew_seconds, retry_seconds)
     except ValueError as error:
         raise NotUnderstood(str(error), next_step="Give --lease-seconds more than --renew-seconds.") from None
     settings = Settings(

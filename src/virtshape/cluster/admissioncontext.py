@@ -21,7 +21,7 @@ from virtshape.api.status import StatusError
 from virtshape.client.informers import Informers
 from virtshape.client.resources import format_target, kind_of
 from virtshape.client.rest import RestClient
-from virtshape.controllers.manager import SHAPING
+from virtshape.controllers.manager import INSTANCETYPE_KINDS
 from virtshape.controllers.runtime.cache import struct_of
 from virtshape.engine.hostaccess import explain_host_disks
 from virtshape.engine.machine import default_architecture
@@ -30,7 +30,7 @@ from virtshape.resolve.reference import Reference
 T = TypeVar("T")
 
 CONFIGURATION: Final = Reference("kubevirt.io", "KubeVirt", "kubevirt", "kubevirt")
-CACHED: Final[tuple[type[Model], ...]] = (KubeVirt, *SHAPING)
+CACHED: Final[tuple[type[Model], ...]] = (KubeVirt, *INSTANCETYPE_KINDS)
 MAX_LOOKUPS: Final = 64
 """What one decision may ask for at most; none needs that much."""
 MAX_CACHED_REVISIONS: Final = 1024

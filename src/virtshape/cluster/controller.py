@@ -24,7 +24,7 @@ from virtshape.cluster.process import Ports, open_connection
 from virtshape.controllers.manager import Controllers, make_informers
 from virtshape.controllers.pods.launcher import PodLauncher
 from virtshape.controllers.runtime.fencing import FencedClient
-from virtshape.controllers.runtime.leaderelection import Elector, Terms
+from virtshape.controllers.runtime.leaderelection import LeaderElectionConfig, LeaderElector
 from virtshape.daemon.garbagecollection import tune_garbage_collection
 from virtshape.daemon.metrics import Family
 from virtshape.daemon.processmetrics import (
@@ -54,7 +54,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     launcher_image: str = ""
     catalog: bool = False
     ports: Ports = Ports()
-    terms: Terms = Terms()
+    terms: LeaderElectionConfig = LeaderElectionConfig()
 
 
 class Ready(Struct, frozen=True):
@@ -90,7 +90,7 @@ class Manager:
         self._settings = settings
         self._supervisor = supervisor
         identity = identity or f"{platform.node()}_{uuid.uuid4()}"
-        self._elector = Elector(lease_client, LEASE, settings.namespace, identity, settings.terms)
+        self._elector = LeaderElector(lease_client, LEASE, settings.namespace, identity, settings.terms)
         self._controllers: Controllers | None = None
         self._is_controlling = False
 
@@ -105,7 +105,7 @@ class Manager:
 
     def list_checks(self) -> dict[str, Check]:
         """Whether the lease can be read, whether the leader controls, and the background tasks."""
-        lease = PASSED if self._elector.is_in_touch else Check("the lease could not be read lately")
+        lease = PASSED if self._elector.has_recent_lease else Check("the lease could not be read lately")
         is_waiting = self._elector.is_leading and not self._is_controlling
         started = (
             Check("this process is the leader, and its controllers have not started yet") if is_waiting else PASSED
@@ -145,6 +145,6 @@ class Manager:
             launcher,
             supervisor=self._supervisor,
             informers=informers,
-            absence=NO_RUNTIME,
+            no_launcher_reason=NO_RUNTIME,
             on_cluster=True,
         )

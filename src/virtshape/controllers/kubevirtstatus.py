@@ -22,7 +22,7 @@ from virtshape.supervise.checks import Checks
 VERSION: Final = f"v{version('virtshape')}"
 
 
-class InstallationReconciler:
+class KubeVirtReconciler:
     """Reconciles the KubeVirt object; `runs_guests` if there is a launcher, `list_checks` reports background tasks."""
 
     def __init__(
@@ -47,13 +47,13 @@ class InstallationReconciler:
             return DONE
         failures = {name: check.failure for name, check in self._list_checks().items() if check.failure}
         stamp = format_time(self._clock())
-        status = describe_installation(installed, stamp, runs_guests=self._runs_guests, failures=failures)
+        status = make_kubevirt_status(installed, stamp, runs_guests=self._runs_guests, failures=failures)
         if status != installed.status:
             await self._client.update_status(replace(installed, status=status))
         return DONE
 
 
-def describe_installation(
+def make_kubevirt_status(
     installed: KubeVirt, stamp: str, *, runs_guests: bool, failures: Mapping[str, str] | None = None
 ) -> KubeVirtStatus:
     """Return the status of an installation; `failures` are the background tasks that fail, with the reason."""

@@ -17,7 +17,7 @@ from virtshape.client.resources import metadata_of
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 
-LOOK_AGAIN_SECONDS: Final = 0.2
+RECHECK_SECONDS: Final = 0.2
 PAGE: Final = 500
 FINALIZER: Final = "kubernetes"
 
@@ -46,7 +46,7 @@ class NamespaceReconciler:
         for kind in self._kinds:
             left += await self._empty(kind, name.name)
         if left:
-            return Result(after=LOOK_AGAIN_SECONDS)
+            return Result(after=RECHECK_SECONDS)
         others = [one for one in held if one != FINALIZER]
         await self._finalize(replace(namespace, spec=NamespaceSpec(finalizers=others or None)))
         return DONE

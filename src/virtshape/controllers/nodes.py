@@ -17,11 +17,11 @@ from virtshape.controllers.runtime.clock import format_time
 from virtshape.controllers.vmi.launcher import SIMULATED_LABEL, Launcher
 
 HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
-MOST_TRIES: Final = 8
+MAX_ATTEMPTS: Final = 8
 """Others may have something to note on a node that is new."""
 
 
-async def settle_nodes(client: Client, launcher: Launcher | None, now: float) -> dict[str, Launcher]:
+async def update_node(client: Client, launcher: Launcher | None, now: float) -> dict[str, Launcher]:
     """Have the launcher's node known as it is now; the launcher under the node's name."""
     wanted = launcher.describe_node(format_time(now)) if launcher is not None else None
     name = (metadata_of(wanted).name or "") if wanted is not None else ""
@@ -35,7 +35,7 @@ async def settle_nodes(client: Client, launcher: Launcher | None, now: float) ->
     return {name: launcher}
 
 
-async def put_unready_node(client: Client, name: str, message: str, now: float) -> Node:
+async def mark_node_not_ready(client: Client, name: str, message: str, now: float) -> Node:
     """Set the condition Ready of a node to False; create the node if it does not exist."""
     stamp = format_time(now)
     wanted = NodeCondition("Ready", "False", stamp, stamp, message, "LauncherFailed")
@@ -63,7 +63,7 @@ async def _put(client: Client, wanted: Node) -> None:
         if error.reason != "AlreadyExists":
             raise
         current = await client.patch(Node, name, patch={"metadata": {"labels": metadata.labels}})
-    for left in reversed(range(MOST_TRIES)):
+    for left in reversed(range(MAX_ATTEMPTS)):
         try:
             await client.update_status(replace(current, status=wanted.status))
         except StatusError as error:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from virtshape.controllers.runtime.counters import Durations
+from virtshape.controllers.runtime.counters import Histogram
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -36,7 +36,7 @@ def render_metrics(families: Iterable[Family]) -> bytes:
     return "".join(line for family in families for line in _render_family(family)).encode()
 
 
-def list_durations(durations: Durations, labels: Mapping[str, str] | None = None) -> Iterator[Sample]:
+def list_durations(durations: Histogram, labels: Mapping[str, str] | None = None) -> Iterator[Sample]:
     """The samples of a histogram."""
     own, below = dict(labels or {}), 0
     for bound, count in zip((*durations.bounds, float("inf")), durations.counts, strict=True):

@@ -83,14 +83,14 @@ def list_loop_metrics(loops: Iterable[Loop]) -> list[Family]:
             tuple(
                 Sample(count, {**labels, "outcome": outcome})
                 for loop, labels in named
-                for outcome, count in loop.tally.outcomes.items()
+                for outcome, count in loop.counters.outcomes.items()
             ),
         ),
         Family(
             f"{PREFIX}reconcile_duration_seconds",
             "histogram",
             "Time that one look takes, in seconds.",
-            tuple(sample for loop, labels in named for sample in list_durations(loop.tally.durations, labels)),
+            tuple(sample for loop, labels in named for sample in list_durations(loop.counters.durations, labels)),
         ),
     ]
 

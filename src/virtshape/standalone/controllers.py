@@ -24,7 +24,7 @@ from virtshape.client.protocol import Client
 from virtshape.client.resources import format_target, kind_of, metadata_of
 from virtshape.client.transport import Call, Transport
 from virtshape.controllers.eventexpiry import EventExpiry
-from virtshape.controllers.garbage.collector import Collector
+from virtshape.controllers.garbage.collector import GarbageCollector
 from virtshape.controllers.manager import Controllers, make_informers
 from virtshape.controllers.namespaces import NamespaceReconciler
 from virtshape.controllers.runtime.loop import Loop, Name
@@ -69,10 +69,10 @@ async def controlling(
             node=runtime.node,
             storage=storage,
             informers=informers,
-            absence=runtime.absence,
+            no_launcher_reason=runtime.absence,
         )
         namespaces = _build_namespaces(client, controllers, transport)
-        collector = Collector(client, [kind for kind in list_stored() if kind is not Event])
+        collector = GarbageCollector(client, [kind for kind in list_stored() if kind is not Event])
         await stack.enter_async_context(controllers.running())
         await stack.enter_async_context(collector.running(supervisor))
         await stack.enter_async_context(namespaces.running(supervisor))

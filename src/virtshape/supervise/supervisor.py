@@ -53,7 +53,7 @@ class SupervisedTask:
         """Why the task failed last; empty once it has recovered."""
         self.failures = 0
         """How often it has failed since it was last healthy."""
-        self.settled = asyncio.Event()
+        self.first_attempt_done = asyncio.Event()
         """Set once the task has failed or finished for the first time."""
         self._supervisor = supervisor
         self._run = run
@@ -81,7 +81,7 @@ class SupervisedTask:
                     self._supervisor.backoff.healthy, self._note_recovery
                 )
             self._note_recovery()
-            self.settled.set()
+            self.first_attempt_done.set()
         finally:
             self._cancel_recovery()
             self._supervisor.remove(self)
@@ -119,7 +119,7 @@ class SupervisedTask:
             delay,
             exc_info=error if is_new else None,
         )
-        self.settled.set()
+        self.first_attempt_done.set()
         self._supervisor.report(self)
         return delay
 

@@ -104,7 +104,9 @@ class ClusterPlace(ControlledSystem):
                 controllers = Controllers(client, SimulatedLauncher(), supervisor=supervisor)
             else:
                 storage = await stack.enter_async_context(self._storing())
-                controllers = Controllers(Locating(client), supervisor=supervisor, storage=storage, absence=NO_LAUNCHER)
+                controllers = Controllers(
+                    Locating(client), supervisor=supervisor, storage=storage, no_launcher_reason=NO_LAUNCHER
+                )
             await stack.enter_async_context(controllers.running())
             yield controllers
 

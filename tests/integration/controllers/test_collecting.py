@@ -140,8 +140,8 @@ def test_an_instance_that_somebody_else_manages_is_left_alone_and_told_of(tmp_pa
 
             async def look() -> str | None:
                 vm = await system.vm()
-                told = find_condition(vm.status.conditions if vm.status else None, "Failure")
-                return told.reason if told is not None else None
+                reported = find_condition(vm.status.conditions if vm.status else None, "Failure")
+                return reported.reason if reported is not None else None
 
             assert await eventually(look, "nothing is told") == "FailedCreate"
             assert to_tree(metadata_of(await system.vmi()).owner_references) == [owner]

@@ -28,7 +28,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.manager import Controllers
-from virtshape.controllers.vm.revisionsync import is_settled, pinned_names
+from virtshape.controllers.vm.revisionsync import has_current_revisions, list_pinned_revisions
 from virtshape.controllers.vmi.phases import phase_of
 
 DISK = {
@@ -76,8 +76,8 @@ async def check_running(system: ControlledSystem) -> VirtualMachineInstance:
         await system.wait_for("Running")
         await system.wait_until_idle(controllers)
         vm, vmi = await system.vm(), await system.vmi()
-        assert is_settled(vm)
-        await system.wait_for_revisions(*pinned_names(vm).values(), "start")
+        assert has_current_revisions(vm)
+        await system.wait_for_revisions(*list_pinned_revisions(vm).values(), "start")
         assert vm.status is not None
         assert (vm.status.created, vm.status.state_change_requests) == (True, None)
         volume = await system.client.get(DataVolume, "root", "default")

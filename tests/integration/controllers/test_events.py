@@ -9,7 +9,7 @@ from tests.support.systems import run
 
 from virtshape.api.codec import to_tree
 from virtshape.controllers.eventexpiry import EventExpiry
-from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.supervise.supervisor import Supervisor
 
 COMPONENT = "teller"
@@ -17,10 +17,10 @@ COMPONENT = "teller"
 
 async def tell(system: ControlledSystem, times: int, *, now: float) -> None:
     vm = build_vm(namespace="default")
-    recorder = Recorder(system.client, COMPONENT, lambda: now)
+    recorder = EventRecorder(system.client, COMPONENT, lambda: now)
     async with recorder.running(Supervisor()):
         for _ in range(times):
-            recorder.tell(vm, "FailedCreate", "no room", warning=True)
+            recorder.event(vm, "FailedCreate", "no room", warning=True)
         await recorder.flush()
 
 
@@ -69,9 +69,9 @@ def test_events_are_forgotten_an_hour_after_they_last_happened(tmp_path: Path) -
 def test_what_cannot_be_told_holds_nobody_up(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
-            recorder = Recorder(system.client, COMPONENT, lambda: NOW)
+            recorder = EventRecorder(system.client, COMPONENT, lambda: NOW)
             async with recorder.running(Supervisor()):
-                recorder.tell(build_vm(namespace="nowhere"), "Lost", "nobody hears it")
+                recorder.event(build_vm(namespace="nowhere"), "Lost", "nobody hears it")
             assert not await system.list_events(COMPONENT)
 
     run(scenario())

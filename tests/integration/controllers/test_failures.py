@@ -20,7 +20,7 @@ from virtshape.controllers.manager import Controllers
 from virtshape.controllers.runtime.loop import Name
 from virtshape.controllers.vm.runstrategy import is_final
 from virtshape.controllers.vm.startfailure import FIRST_DELAY_SECONDS
-from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.launcher import SimulatedLauncher
 from virtshape.controllers.vmi.phases import phase_of
 from virtshape.supervise.supervisor import Supervisor
@@ -31,13 +31,13 @@ NAME = Name("default", "vm1")
 class Fragile(SimulatedLauncher):
     """A launcher whose guests end as they are told to, the first few of them; whoever asks twice is told the same."""
 
-    def __init__(self, *ends: Guest) -> None:
+    def __init__(self, *ends: GuestStatus) -> None:
         super().__init__()
         self.ends = list(ends)
         self.launched: set[str] = set()
-        self._told: dict[tuple[str, str], Guest] = {}
+        self._told: dict[tuple[str, str], GuestStatus] = {}
 
-    async def launch(self, vmi: VirtualMachineInstance) -> Guest:
+    async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
         uid = metadata_of(vmi).uid or ""
         self.launched.add(uid)
         key = uid, phase_of(vmi)
@@ -65,7 +65,7 @@ async def running(system: ControlledSystem, launcher: Fragile, clock: Hands) -> 
 
 def test_starts_that_fail_wait_longer_each_time(tmp_path: Path) -> None:
     async def scenario() -> None:
-        launcher, clock = Fragile(Guest("failed", "no disk"), Guest("failed", "no disk")), Hands()
+        launcher, clock = Fragile(GuestStatus("failed", "no disk"), GuestStatus("failed", "no disk")), Hands()
         async with open_controlled_system(tmp_path) as system, running(system, launcher, clock) as controllers:
             await system.create(instancetype_tree(), preference_tree(), vm_tree())
             vm = await system.wait_for("CrashLoopBackOff")
@@ -100,7 +100,9 @@ def test_starts_that_fail_wait_longer_each_time(tmp_path: Path) -> None:
 
 def test_a_failure_is_rerun_and_a_success_is_not(tmp_path: Path) -> None:
     async def scenario() -> None:
-        launcher = Fragile(Guest("running"), Guest("failed", "panic"), Guest("running"), Guest("succeeded"))
+        launcher = Fragile(
+            GuestStatus("running"), GuestStatus("failed", "panic"), GuestStatus("running"), GuestStatus("succeeded")
+        )
         async with open_controlled_system(tmp_path) as system, running(system, launcher, Hands()) as controllers:
             await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="RerunOnFailure"))
 
@@ -123,7 +125,7 @@ def test_a_failure_is_rerun_and_a_success_is_not(tmp_path: Path) -> None:
 
 def test_once_is_once(tmp_path: Path) -> None:
     async def scenario() -> None:
-        launcher = Fragile(Guest("running"), Guest("failed", "panic"))
+        launcher = Fragile(GuestStatus("running"), GuestStatus("failed", "panic"))
         async with open_controlled_system(tmp_path) as system, running(system, launcher, Hands()) as controllers:
             await system.create(instancetype_tree(), preference_tree(), vm_tree(runStrategy="Once"))
 

@@ -247,8 +247,8 @@ def test_events_tell_the_story(tmp_path: Path) -> None:
             await system.wait_for("Running")
             await system.wait_until_idle(controllers)
             events = await system.list_events(COMPONENT)
-            told = {(one.involved_object.kind, one.reason, one.count) for one in events}
-            assert told == {
+            reported = {(one.involved_object.kind, one.reason, one.count) for one in events}
+            assert reported == {
                 ("VirtualMachine", "SuccessfulCapture", 1),
                 ("VirtualMachine", "SuccessfulCreate", 1),
                 ("VirtualMachineInstance", "Scheduled", 1),

@@ -38,8 +38,8 @@ def test_an_instance_that_passed_admission_gets_no_pod_with_a_disk_of_the_node(t
             async with run_pod_controllers(connect(system.system.server, CONTROLLER_USER)):
                 await driver.create_vm(template={"volumes": HOST_DISK})
                 vm = await driver.wait_for_status("ErrorUnschedulable")
-                told = [one.message or "" for one in (vm.status.conditions if vm.status else None) or ()]
-                assert any("HostDisk feature gate is not enabled" in message for message in told), told
+                reported = [one.message or "" for one in (vm.status.conditions if vm.status else None) or ()]
+                assert any("HostDisk feature gate is not enabled" in message for message in reported), reported
                 assert await driver.list_pods() == []
                 gates = {"developerConfiguration": {"featureGates": ["HostDisk"]}}
                 await system.client.patch(KubeVirt, "kubevirt", "kubevirt", patch={"spec": {"configuration": gates}})

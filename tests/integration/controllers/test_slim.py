@@ -7,14 +7,14 @@ from tests.support.systems import run
 
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
 from virtshape.client.resources import metadata_of
-from virtshape.controllers.runtime.trimming import SlimClient
+from virtshape.controllers.runtime.trimming import TrimmingClient
 
 
 def test_field_ownership_is_left_out_and_survives_an_update(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             await system.create(instancetype_tree())
-            client = SlimClient(system.client)
+            client = TrimmingClient(system.client)
             (light,) = (await client.list(VirtualMachineClusterInstancetype)).items
             assert metadata_of(light).managed_fields is None
             async for event in client.watch(VirtualMachineClusterInstancetype, initial=True):

@@ -98,8 +98,11 @@ def test_a_claim_that_is_missing_is_waited_for(tmp_path: Path) -> None:
             await system.create(instancetype_tree(), preference_tree(), vm_tree(template=disk))
             vm = await system.wait_for("ErrorPvcNotFound")
             assert vm.status is not None
-            told = next(one for one in vm.status.conditions or () if one.type == "DataVolumesReady")
-            assert (told.reason, told.message) == ("FailedPvcNotFound", "PersistentVolumeClaim mine is not there")
+            reported = next(one for one in vm.status.conditions or () if one.type == "DataVolumesReady")
+            assert (reported.reason, reported.message) == (
+                "FailedPvcNotFound",
+                "PersistentVolumeClaim mine is not there",
+            )
             await system.create(claim_tree("mine"))
             await system.wait_for("Running")
 

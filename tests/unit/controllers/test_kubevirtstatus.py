@@ -5,7 +5,7 @@ from tests.support.instances import EARLIER, STAMP
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirt
-from virtshape.controllers.kubevirtstatus import VERSION, describe_installation
+from virtshape.controllers.kubevirtstatus import VERSION, make_kubevirt_status
 
 INSTALLED = from_tree(
     {
@@ -21,7 +21,7 @@ INSTALLED = from_tree(
 
 @pytest.mark.parametrize(("runs_guests", "degraded"), [(True, "False"), (False, "True")], ids=["launcher", "none"])
 def test_it_tells_the_truth_in_kubevirts_form(runs_guests: bool, degraded: str) -> None:
-    status = describe_installation(INSTALLED, STAMP, runs_guests=runs_guests)
+    status = make_kubevirt_status(INSTALLED, STAMP, runs_guests=runs_guests)
     assert (status.phase, status.observed_generation, status.default_architecture) == ("Deployed", 3, "amd64")
     assert {status.operator_version, status.observed_kube_virt_version, status.target_kube_virt_version} == {VERSION}
     assert {one.type: one.status for one in status.conditions or ()} == {

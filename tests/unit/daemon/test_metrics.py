@@ -4,7 +4,7 @@ import pytest
 
 from virtshape.apiserver.message import Request
 from virtshape.cluster.monitoring import Monitor
-from virtshape.controllers.runtime.counters import Durations
+from virtshape.controllers.runtime.counters import Histogram
 from virtshape.controllers.runtime.loop import DONE, Loop, Name, Result
 from virtshape.daemon.metrics import Family, Sample, list_durations, render_metrics
 from virtshape.daemon.processmetrics import list_leader_metrics, list_loop_metrics, list_process_metrics
@@ -19,7 +19,7 @@ def test_a_family_is_a_few_lines() -> None:
 
 
 def test_durations_are_counted_up() -> None:
-    durations = Durations((0.1, 1.0))
+    durations = Histogram((0.1, 1.0))
     for seconds in (0.05, 0.1, 0.5, 7.0):
         durations.add(seconds)
     assert [(one.suffix, one.labels.get("le"), one.value) for one in list_durations(durations)] == [
@@ -38,7 +38,7 @@ async def look(_: Name) -> Result:
 def test_controllers_tell_what_waits_and_what_was_done() -> None:
     loop = Loop("vm", look)
     loop.queue.add(Name("a", "b"))
-    loop.tally.outcomes["failed"] += 2
+    loop.counters.outcomes["failed"] += 2
     text = render_metrics([*list_loop_metrics([loop]), *list_leader_metrics(is_leading=True)]).decode()
     assert 'virtshape_queue_depth{controller="vm"} 1\n' in text
     assert 'virtshape_reconciles_total{controller="vm",outcome="failed"} 2\n' in text

@@ -124,7 +124,7 @@ def test_task_that_returns_is_restarted_unless_it_may_finish() -> None:
         finished = supervisor.start(LAUNCHER, work, finishes=True)
         await finished.task
         assert runs == ["run"]
-        assert finished.settled.is_set()
+        assert finished.first_attempt_done.is_set()
         async with supervisor.running(COMPACTION, work):
             await until(lambda: len(runs) == 3)
             assert "returned unexpectedly" in supervisor.list_checks()["compaction"].failure

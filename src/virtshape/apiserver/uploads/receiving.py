@@ -34,7 +34,7 @@ READY_SECONDS: Final = 10.0
 """How long a client waits for a claim to become ready."""
 STALL_SECONDS: Final = 300.0
 """How long a client may send nothing."""
-LOOK_AGAIN_SECONDS: Final = 0.2
+RECHECK_SECONDS: Final = 0.2
 _BEARER: Final = re.compile(r"Bearer\s+([A-Za-z0-9\-._~+/]+=*)", re.IGNORECASE)
 
 
@@ -131,14 +131,14 @@ class Uploads:
                 return target
             if asyncio.get_running_loop().time() >= deadline:
                 raise StatusError(503, "ServiceUnavailable", f"PVC {grant.name} is not ready to be uploaded to")
-            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(RECHECK_SECONDS)
 
     async def _await_filled(self, grant: Grant, failures: int) -> None:
         """Wait until the claim is filled; raise StatusError if the data could not be used."""
         while not (target := self._find(grant)).is_filled:
             if target.failures > failures:
                 raise StatusError(500, "InternalError", f"Saving stream failed: {target.message}")
-            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(RECHECK_SECONDS)
 
     def _find(self, grant: Grant) -> Target:
         target = find_target(self._store, grant.namespace, grant.name)

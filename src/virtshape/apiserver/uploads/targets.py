@@ -14,8 +14,8 @@ from virtshape.controllers.runtime.ownerreferences import is_controlled_by
 from virtshape.controllers.storage.binding import is_bound_to, volume_size
 from virtshape.controllers.storage.claimstatus import FILLED
 from virtshape.controllers.storage.classes import annotation
-from virtshape.controllers.storage.filling import count_attempts
-from virtshape.controllers.storage.names import FILLING_MESSAGE, FILLING_PHASE, FILLING_READY, UPLOAD_TARGET
+from virtshape.controllers.storage.datavolumestatus import count_attempts
+from virtshape.controllers.storage.names import POD_PHASE, POD_READY, RUNNING_MESSAGE, UPLOAD_TARGET
 from virtshape.controllers.storage.protocol import Content
 from virtshape.controllers.storage.uploads import count_failures, find_content, find_upload_key
 from virtshape.store.record import Key
@@ -86,10 +86,10 @@ def _describe_claim(
         key=key,
         content=told.content if told is not None else find_content(claim),
         size=volume_size(bound) if bound is not None and is_bound_to(claim, bound) else None,
-        is_ready=annotation(metadata, FILLING_READY) == "true",
-        is_filled=annotation(metadata, FILLING_PHASE) == FILLED,
+        is_ready=annotation(metadata, POD_READY) == "true",
+        is_filled=annotation(metadata, POD_PHASE) == FILLED,
         failures=told.failures if told is not None else count_failures(metadata),
-        message=told.message if told is not None else annotation(metadata, FILLING_MESSAGE) or "",
+        message=told.message if told is not None else annotation(metadata, RUNNING_MESSAGE) or "",
     )
 
 

@@ -24,10 +24,10 @@ from virtshape.controllers.storage.claimstatus import FILLED
 from virtshape.controllers.storage.classes import annotation
 from virtshape.controllers.storage.names import (
     CONTENT_TYPE,
-    FILLING_MESSAGE,
-    FILLING_PHASE,
-    FILLING_READY,
-    FILLING_RESTARTS,
+    POD_PHASE,
+    POD_READY,
+    POD_RESTARTS,
+    RUNNING_MESSAGE,
     UPLOAD_TARGET,
 )
 
@@ -98,7 +98,7 @@ async def _check_claim(session: Session, wanted: Wanted, claim: PersistentVolume
     if wanted.kind == "dv" and await find(session, DataVolume, name) is None:
         words = f"No DataVolume is associated with the existing PVC {session.namespace}/{name}"
         raise Refusal(words, next_step=f"Upload to the claim itself: virtctl image-upload pvc {name}")
-    if annotation(metadata, FILLING_PHASE) == FILLED and not wanted.forces:
+    if annotation(metadata, POD_PHASE) == FILLED and not wanted.forces:
         step = f"Choose another name, or delete it first: kubectl delete {wanted.kind} {name} {where}"
         if wanted.kind == "pvc":
             step += ". With --force what it holds is replaced."
@@ -116,8 +116,8 @@ async def _open_up(session: Session, wanted: Wanted, claim: PersistentVolumeClai
     """Have the claim say that something is uploaded to it; also anew, if that is wished for."""
     metadata = metadata_of(claim)
     annotations = {UPLOAD_TARGET: "", **(metadata.annotations or {})}
-    if wanted.forces and annotations.get(FILLING_PHASE) == FILLED:
-        gone = (FILLING_PHASE, FILLING_READY, FILLING_RESTARTS, FILLING_MESSAGE)
+    if wanted.forces and annotations.get(POD_PHASE) == FILLED:
+        gone = (POD_PHASE, POD_READY, POD_RESTARTS, RUNNING_MESSAGE)
         annotations = {key: text for key, text in annotations.items() if key not in gone}
     if annotations != metadata.annotations:
         changed: ObjectMeta = replace(metadata, annotations=annotations)

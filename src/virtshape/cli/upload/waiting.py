@@ -20,7 +20,7 @@ from virtshape.cli.upload.targets import Say, find
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.storage.claimstatus import FILLED
 from virtshape.controllers.storage.classes import annotation
-from virtshape.controllers.storage.names import FILLING_MESSAGE, FILLING_PHASE, FILLING_READY
+from virtshape.controllers.storage.names import POD_PHASE, POD_READY, RUNNING_MESSAGE
 from virtshape.controllers.storage.uploads import count_failures
 
 PAUSE_SECONDS: Final = 0.5
@@ -61,7 +61,7 @@ async def wait_until_ready(session: Session, wanted: Wanted, say: Say) -> None:
 async def _is_ready(session: Session, wanted: Wanted) -> bool:
     if wanted.kind == "pvc":
         claim = await find(session, PersistentVolumeClaim, wanted.name)
-        return claim is not None and annotation(claim.metadata, FILLING_READY) == "true"
+        return claim is not None and annotation(claim.metadata, POD_READY) == "true"
     volume = await find(session, DataVolume, wanted.name)
     phase = (volume.status.phase if volume is not None and volume.status is not None else None) or ""
     if phase in _HELD and not wanted.binds_now:
@@ -119,12 +119,12 @@ async def wait_until_processed(session: Session, wanted: Wanted, failures: int) 
     try:
         while True:
             claim = await find(session, PersistentVolumeClaim, wanted.name)
-            if claim is not None and annotation(claim.metadata, FILLING_PHASE) == FILLED:
+            if claim is not None and annotation(claim.metadata, POD_PHASE) == FILLED:
                 return
             if wanted.kind == "dv":
                 await _refuse_failed(session, wanted)
             if claim is not None and count_failures(claim.metadata) > failures:
-                raise _refuse_unusable(session, wanted, annotation(claim.metadata, FILLING_MESSAGE) or "it failed")
+                raise _refuse_unusable(session, wanted, annotation(claim.metadata, RUNNING_MESSAGE) or "it failed")
             progress.show(int(loop.time() - began))
             await asyncio.sleep(PAUSE_SECONDS)
     finally:

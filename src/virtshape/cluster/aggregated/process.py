@@ -23,7 +23,7 @@ from virtshape.cluster.delegation import DelegatedAuthorizer
 from virtshape.cluster.process import open_connection
 from virtshape.cluster.tls.cainjection import InjectionTarget, api_service_target
 from virtshape.cluster.tls.renewal import CertificateRenewer
-from virtshape.controllers.runtime.trimming import SlimClient
+from virtshape.controllers.runtime.trimming import TrimmingClient
 from virtshape.daemon.processmetrics import list_process_metrics
 from virtshape.supervise.supervisor import Supervisor
 
@@ -48,7 +48,7 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
     """Answer until cancelled."""
     supervisor = Supervisor()
     async with open_connection(access, MANAGER) as api:
-        informers = Informers(SlimClient(api.client))
+        informers = Informers(TrimmingClient(api.client))
         context = AdmissionContext(api.client, informers)
         proxies = FrontProxySource(api.client)
         actions = Actions(ClusterObjects(api.client, context), PodGuestStreams(api.transport, api.client))

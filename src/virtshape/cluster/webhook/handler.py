@@ -25,7 +25,7 @@ from virtshape.apiserver.responses import NO_CACHE, build_error_response, build_
 from virtshape.client.errors import ConfigError, UnreachableError
 from virtshape.cluster.admissioncontext import AdmissionContext
 from virtshape.cluster.delegation import DelegatedAuthorizer
-from virtshape.controllers.runtime.counters import BOUNDS, Durations
+from virtshape.controllers.runtime.counters import BOUNDS, Histogram
 
 MUTATE: Final = "/admit/mutate"
 VALIDATE: Final = "/admit/validate"
@@ -40,7 +40,7 @@ class Counts:
 
     def __init__(self) -> None:
         self.outcomes: dict[tuple[str, str], int] = {}
-        self.durations = {path: Durations((*SHORTEST, *BOUNDS)) for path in (MUTATE, VALIDATE, CONVERT)}
+        self.durations = {path: Histogram((*SHORTEST, *BOUNDS)) for path in (MUTATE, VALIDATE, CONVERT)}
 
     def add(self, path: str, outcome: str, seconds: float) -> None:
         """Count one answer."""

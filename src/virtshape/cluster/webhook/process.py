@@ -19,7 +19,7 @@ from virtshape.cluster.process import open_connection
 from virtshape.cluster.tls.cainjection import InjectionTarget, conversion_target, webhook_target
 from virtshape.cluster.tls.renewal import CertificateRenewer
 from virtshape.cluster.webhook.handler import Webhook
-from virtshape.controllers.runtime.trimming import SlimClient
+from virtshape.controllers.runtime.trimming import TrimmingClient
 from virtshape.daemon.metrics import Family, Sample, list_durations
 from virtshape.daemon.processmetrics import PREFIX, list_process_metrics
 from virtshape.supervise.supervisor import Supervisor
@@ -35,7 +35,7 @@ async def run(settings: Settings, access: Access, announce: Callable[[Ready], No
     namespace = settings.tls.namespace
     supervisor = Supervisor()
     async with open_connection(access, MANAGER) as api:
-        informers = Informers(SlimClient(api.client))
+        informers = Informers(TrimmingClient(api.client))
         context = AdmissionContext(api.client, informers)
         webhook = Webhook(context, DelegatedAuthorizer(api.client), list_trusted(namespace))
         source = settings.tls.find_source(api.client, COMPONENT)

@@ -24,14 +24,14 @@ from virtshape.client.protocol import Client
 from virtshape.client.resources import format_resource, kind_of, metadata_of
 from virtshape.controllers.garbage.decisions import (
     Delete,
-    Disown,
     Graph,
+    GraphNode,
     Identity,
-    Member,
-    Release,
+    RemoveFinalizer,
+    RemoveOwners,
     Step,
     decide_steps,
-    read_member,
+    make_graph_node,
 )
 from virtshape.controllers.runtime.loop import DONE, Loop, Name, Result
 from virtshape.supervise.supervisor import Supervisor
@@ -43,7 +43,7 @@ PAUSE_SECONDS: Final = 1.0
 _log = logging.getLogger(__name__)
 
 
-class Collector:
+class GarbageCollector:
     """Collects garbage among these kinds over a client."""
 
     def __init__(self, client: Client, kinds: Sequence[type[Model]]) -> None:
@@ -69,11 +69,11 @@ class Collector:
 
     async def reconcile(self, name: Name) -> Result:
         """Look after the object with this UID."""
-        member = self._graph.find(name.name)
-        if member is None:
+        node = self._graph.find(name.name)
+        if node is None:
             return DONE
-        absent = [owner.uid for owner in member.owners if await self._is_absent(owner, member.identity.namespace)]
-        for step in decide_steps(member, self._graph, absent):
+        absent = [owner.uid for owner in node.owners if await self._is_absent(owner, node.identity.namespace)]
+        for step in decide_steps(node, self._graph, absent):
             await self._take(step)
         return DONE
 
@@ -110,9 +110,9 @@ class Collector:
                 await self._delete(kind, target, in_foreground=True)
             case Delete():
                 await self._delete(kind, target, in_foreground=False)
-            case Disown(owners=owners):
+            case RemoveOwners(owners=owners):
                 await self._disown(kind, target, owners)
-            case Release(finalizer=finalizer):
+            case RemoveFinalizer(finalizer=finalizer):
                 await self._release(kind, target, finalizer)
 
     async def _delete(self, kind: Kind, target: Identity, *, in_foreground: bool) -> None:
@@ -151,7 +151,7 @@ class Collector:
 
     async def _watch(self, kind: type[Model]) -> None:
         """See all objects of a kind, then their changes; ends only with an error."""
-        revision = await self._see_all(kind)
+        revision = await self._list_all(kind)
         self._synced[kind].set()
         while True:
             events = self._client.watch(kind, revision=revision, timeout=WATCH_SECONDS)
@@ -161,7 +161,7 @@ class Collector:
                     if event.item is not None:
                         self._note(kind, event.item, gone=event.type == "DELETED")
 
-    async def _see_all(self, kind: type[Model]) -> str:
+    async def _list_all(self, kind: type[Model]) -> str:
         """Take note of all objects there are, and of those that are gone; the revision that it is of."""
         seen: set[str] = set()
         continuation = ""
@@ -181,37 +181,37 @@ class Collector:
     def _note(self, kind: type[Model], item: Model, *, gone: bool) -> None:
         """Take note of an object, and have all looked at that it concerns."""
         described = kind_of(kind)
-        member = read_member(described.api_version, described.kind, metadata_of(item))
-        uid = member.identity.uid
+        node = make_graph_node(described.api_version, described.kind, metadata_of(item))
+        uid = node.identity.uid
         if gone:
             self._forget(kind, uid)
             return
-        self._present[kind][uid] = member.identity.namespace, member.identity.name
+        self._present[kind][uid] = node.identity.namespace, node.identity.name
         before = self._graph.find(uid)
         self._graph.remove(uid)
-        if member.owners or member.deleting:
-            self._graph.put(member)
-            self._look_at(uid)
-        for owner in _owners(before):
-            self._look_at(owner.uid)
-        if member.deleting:
-            self._look_at_dependents(uid)
+        if node.owners or node.deleting:
+            self._graph.put(node)
+            self._enqueue(uid)
+        for owner in _list_owners(before):
+            self._enqueue(owner.uid)
+        if node.deleting:
+            self._enqueue_dependents(uid)
 
     def _forget(self, kind: type[Model], uid: str) -> None:
         self._present[kind].pop(uid, None)
-        member = self._graph.find(uid)
+        node = self._graph.find(uid)
         self._graph.remove(uid)
-        self._look_at_dependents(uid)
-        for owner in _owners(member):
-            self._look_at(owner.uid)
+        self._enqueue_dependents(uid)
+        for owner in _list_owners(node):
+            self._enqueue(owner.uid)
 
-    def _look_at_dependents(self, uid: str) -> None:
+    def _enqueue_dependents(self, uid: str) -> None:
         for dependent in self._graph.dependents(uid):
-            self._look_at(dependent.identity.uid)
+            self._enqueue(dependent.identity.uid)
 
-    def _look_at(self, uid: str) -> None:
+    def _enqueue(self, uid: str) -> None:
         self.loop.queue.add(Name("", uid))
 
 
-def _owners(member: Member | None) -> tuple[OwnerReference, ...]:
-    return member.owners if member is not None else ()
+def _list_owners(node: GraphNode | None) -> tuple[OwnerReference, ...]:
+    return node.owners if node is not None else ()

@@ -27,7 +27,7 @@ class Identity(Struct, frozen=True):
     uid: str
 
 
-class Member(Struct, frozen=True):
+class GraphNode(Struct, frozen=True):
     """What matters of an object to those that collect garbage."""
 
     identity: Identity
@@ -53,27 +53,27 @@ class Delete(Struct, frozen=True):
     policy: str
 
 
-class Disown(Struct, frozen=True):
+class RemoveOwners(Struct, frozen=True):
     """Take these owners off the object."""
 
     target: Identity
     owners: frozenset[str]
 
 
-class Release(Struct, frozen=True):
+class RemoveFinalizer(Struct, frozen=True):
     """Take the finalizer off the object, whose dependents are dealt with."""
 
     target: Identity
     finalizer: str
 
 
-Step = Delete | Disown | Release
+Step = Delete | RemoveOwners | RemoveFinalizer
 
 
-def read_member(api_version: str, kind: str, metadata: ObjectMeta) -> Member:
+def make_graph_node(api_version: str, kind: str, metadata: ObjectMeta) -> GraphNode:
     """What matters of an object."""
     identity = Identity(api_version, kind, intern(metadata.namespace or ""), metadata.name or "", metadata.uid or "")
-    return Member(
+    return GraphNode(
         identity,
         tuple(_slim(owner) for owner in metadata.owner_references or ()),
         tuple(metadata.finalizers or ()),
@@ -90,32 +90,32 @@ class Graph:
     """Objects and the edges between them, by UID; an owner may be named that was never seen."""
 
     def __init__(self) -> None:
-        self._members: dict[str, Member] = {}
+        self._nodes: dict[str, GraphNode] = {}
         self._dependents: dict[str, dict[str, None]] = {}
 
-    def put(self, member: Member) -> None:
+    def put(self, node: GraphNode) -> None:
         """Know the object as it is now."""
-        uid = member.identity.uid
+        uid = node.identity.uid
         self._unlink(uid)
-        self._members[uid] = member
-        for owner in member.owners:
+        self._nodes[uid] = node
+        for owner in node.owners:
             self._dependents.setdefault(owner.uid, {})[uid] = None
 
     def remove(self, uid: str) -> None:
         """Know that the object is gone; what it owned still names it."""
         self._unlink(uid)
-        self._members.pop(uid, None)
+        self._nodes.pop(uid, None)
 
-    def find(self, uid: str) -> Member | None:
+    def find(self, uid: str) -> GraphNode | None:
         """What is known of an object."""
-        return self._members.get(uid)
+        return self._nodes.get(uid)
 
-    def dependents(self, uid: str) -> list[Member]:
+    def dependents(self, uid: str) -> list[GraphNode]:
         """The objects with an owner reference of this UID, in any namespace."""
-        return [self._members[one] for one in self._dependents.get(uid, ())]
+        return [self._nodes[one] for one in self._dependents.get(uid, ())]
 
     def _unlink(self, uid: str) -> None:
-        before = self._members.get(uid)
+        before = self._nodes.get(uid)
         for owner in before.owners if before else ():
             siblings = self._dependents.get(owner.uid, {})
             siblings.pop(uid, None)
@@ -138,21 +138,21 @@ def refers_to(reference: OwnerReference, owner: Identity, namespace: str) -> boo
     )
 
 
-def decide_steps(member: Member, graph: Graph, absent: Iterable[str]) -> list[Step]:
+def decide_steps(node: GraphNode, graph: Graph, absent: Iterable[str]) -> list[Step]:
     """What to do about an object; `absent` are the UIDs of owners that were looked for and are not there."""
-    dependents = _list_dependents(member, graph)
-    if member.orphans_dependents:
-        return list(_orphan(member, dependents))
-    steps = list(_finish_foreground(member, dependents, graph)) if member.waits_for_dependents else []
-    return steps if member.deleting else [*steps, *_collect(member, graph, frozenset(absent), dependents)]
+    dependents = _list_dependents(node, graph)
+    if node.orphans_dependents:
+        return list(_orphan(node, dependents))
+    steps = list(_finish_foreground(node, dependents, graph)) if node.waits_for_dependents else []
+    return steps if node.deleting else [*steps, *_collect(node, graph, frozenset(absent), dependents)]
 
 
-def _list_dependents(owner: Member, graph: Graph) -> list[Member]:
+def _list_dependents(owner: GraphNode, graph: Graph) -> list[GraphNode]:
     """Return the objects that this one owns; those that merely name its UID are left out."""
     return [one for one in graph.dependents(owner.identity.uid) if _find_reference(one, owner) is not None]
 
 
-def _find_reference(dependent: Member, owner: Member) -> OwnerReference | None:
+def _find_reference(dependent: GraphNode, owner: GraphNode) -> OwnerReference | None:
     namespace = dependent.identity.namespace
     return next((ref for ref in dependent.owners if refers_to(ref, owner.identity, namespace)), None)
 
@@ -161,29 +161,29 @@ def _group(api_version: str) -> str:
     return api_version.rpartition("/")[0]
 
 
-def _orphan(member: Member, dependents: list[Member]) -> Iterator[Step]:
-    uid = member.identity.uid
+def _orphan(node: GraphNode, dependents: list[GraphNode]) -> Iterator[Step]:
+    uid = node.identity.uid
     for dependent in dependents:
-        yield Disown(dependent.identity, frozenset({uid}))
+        yield RemoveOwners(dependent.identity, frozenset({uid}))
     if not dependents:
-        yield Release(member.identity, ORPHAN)
+        yield RemoveFinalizer(node.identity, ORPHAN)
 
 
-def _finish_foreground(member: Member, dependents: list[Member], graph: Graph) -> Iterator[Step]:
+def _finish_foreground(node: GraphNode, dependents: list[GraphNode], graph: Graph) -> Iterator[Step]:
     """Release an object that waited for dependents which are gone, or which wait for this object in turn."""
-    if not any(_blocks(dependent, member) and not _waits_for(dependent, member, graph) for dependent in dependents):
-        yield Release(member.identity, FOREGROUND)
+    if not any(_blocks(dependent, node) and not _waits_for(dependent, node, graph) for dependent in dependents):
+        yield RemoveFinalizer(node.identity, FOREGROUND)
 
 
-def _blocks(dependent: Member, owner: Member) -> bool:
+def _blocks(dependent: GraphNode, owner: GraphNode) -> bool:
     reference = _find_reference(dependent, owner)
     return reference is not None and bool(reference.block_owner_deletion)
 
 
-def _waits_for(member: Member, wanted: Member, graph: Graph) -> bool:
+def _waits_for(node: GraphNode, wanted: GraphNode, graph: Graph) -> bool:
     """Return True if a foreground deletion waits, directly or through others, for the wanted object."""
     seen: set[str] = set()
-    waiting = [member]
+    waiting = [node]
     while waiting:
         current = waiting.pop()
         if current.identity.uid == wanted.identity.uid:
@@ -195,23 +195,23 @@ def _waits_for(member: Member, wanted: Member, graph: Graph) -> bool:
     return False
 
 
-def _collect(member: Member, graph: Graph, absent: frozenset[str], dependents: list[Member]) -> Iterator[Step]:
+def _collect(node: GraphNode, graph: Graph, absent: frozenset[str], dependents: list[GraphNode]) -> Iterator[Step]:
     """Delete an object without owners left; remove references to owners that are gone while another stays."""
     gone, waiting = set(), set()
-    for owner in member.owners:
+    for owner in node.owners:
         known = graph.find(owner.uid)
         if owner.uid in absent:
             gone.add(owner.uid)
         elif (
             known is not None
             and known.waits_for_dependents
-            and refers_to(owner, known.identity, member.identity.namespace)
+            and refers_to(owner, known.identity, node.identity.namespace)
         ):
             waiting.add(owner.uid)
     if not gone and not waiting:
         return
-    if len(gone) + len(waiting) < len({owner.uid for owner in member.owners}):
-        yield Disown(member.identity, frozenset(gone | waiting))
+    if len(gone) + len(waiting) < len({owner.uid for owner in node.owners}):
+        yield RemoveOwners(node.identity, frozenset(gone | waiting))
     else:
         in_foreground = waiting and dependents
-        yield Delete(member.identity, "Foreground" if in_foreground else "Background")
+        yield Delete(node.identity, "Foreground" if in_foreground else "Background")

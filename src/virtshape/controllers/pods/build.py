@@ -20,7 +20,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.controllers.pods.naming import CONTAINER, list_annotations, list_labels, name_pod
 from virtshape.controllers.pods.overhead import is_dedicated
 from virtshape.controllers.pods.resources import EVEN_PARITY_ANNOTATION, build_resources
-from virtshape.controllers.pods.volumes import Furnishing, furnish, list_pull_secrets
+from virtshape.controllers.pods.volumes import PodVolume, list_pod_volumes, list_pull_secrets
 from virtshape.controllers.runtime.ownerreferences import make_owner_reference
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
@@ -42,7 +42,7 @@ def build_launcher_pod(
     block_claims: Collection[str] = (),
 ) -> Pod:
     """The pod of an instance; of the claims that it uses, those named are block devices."""
-    furnishings = furnish(vmi, block_claims)
+    volumes = list_pod_volumes(vmi, block_claims)
     metadata = vmi.metadata or ObjectMeta()
     return Pod(
         api_version="v1",
@@ -55,9 +55,9 @@ def build_launcher_pod(
             owner_references=[make_owner_reference(vmi)],
         ),
         spec=replace(
-            build_placing(vmi.spec),
-            containers=[_build_container(vmi, configuration, image, furnishings)],
-            volumes=[one.volume for one in furnishings],
+            build_scheduling_spec(vmi.spec),
+            containers=[_build_container(vmi, configuration, image, volumes)],
+            volumes=[one.volume for one in volumes],
             image_pull_secrets=list_pull_secrets(vmi.spec) or None,
             hostname=_find_hostname(vmi),
             subdomain=vmi.spec.subdomain,
@@ -69,7 +69,7 @@ def build_launcher_pod(
     )
 
 
-def build_placing(spec: VirtualMachineInstanceSpec) -> PodSpec:
+def build_scheduling_spec(spec: VirtualMachineInstanceSpec) -> PodSpec:
     """A pod without containers that may only be where the guest may be, and runs as guests do."""
     selector = {ARCHITECTURE_LABEL: spec.architecture or DEFAULT_ARCHITECTURE}
     if is_dedicated(spec.domain):
@@ -105,7 +105,7 @@ def _build_container(
     vmi: VirtualMachineInstance,
     configuration: KubeVirtConfiguration | None,
     image: str,
-    furnishings: Collection[Furnishing],
+    volumes: Collection[PodVolume],
 ) -> Container:
     annotations = (vmi.metadata.annotations if vmi.metadata else None) or {}
     return Container(
@@ -124,8 +124,8 @@ def _build_container(
             capabilities=Capabilities(drop=["ALL"]),
             read_only_root_filesystem=True,
         ),
-        volume_mounts=[one.mount for one in furnishings if one.mount is not None],
-        volume_devices=[one.device for one in furnishings if one.device is not None] or None,
+        volume_mounts=[one.mount for one in volumes if one.mount is not None],
+        volume_devices=[one.device for one in volumes if one.device is not None] or None,
     )
 
 

@@ -21,13 +21,13 @@ from virtshape.client.protocol import Client
 from virtshape.controllers.pods.build import GRACE_MARGIN_SECONDS, build_launcher_pod, find_grace
 from virtshape.controllers.pods.naming import SELECTOR, name_pod
 from virtshape.controllers.pods.provisioning import FIRST_CONSUMER_PHASES, build_first_consumer
-from virtshape.controllers.pods.reading import read_absence, read_pod
 from virtshape.controllers.pods.refusal import explain_refusal
-from virtshape.controllers.pods.size import describe_misfit
+from virtshape.controllers.pods.size import compare_pod_size
 from virtshape.controllers.pods.state import build_state_claim, has_state, is_state_claim_of, name_state_claim
+from virtshape.controllers.pods.status import read_missing_pod, read_pod
 from virtshape.controllers.runtime.ownerreferences import find_controller, is_controlled_by
-from virtshape.controllers.storage.uses import list_uses
-from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.storage.claimusage import list_claim_uses
+from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.launcher import Wake
 from virtshape.controllers.vmi.phases import NOT_POSSIBLE
 
@@ -43,7 +43,7 @@ class PodLauncher:
         self._image = image
         self._wake: Wake = lambda _namespace, _name: None
         self._last: dict[str, Pod] = {}
-        informers.add(Pod, labels=SELECTOR).handle(self._see_pod)
+        informers.add(Pod, labels=SELECTOR).handle(self._on_pod_change)
         for kind in (DataVolume, PersistentVolumeClaim):
             informers.add(kind)
 
@@ -63,24 +63,24 @@ class PodLauncher:
         """Forget pods of others; the cluster removes them with their owners."""
         self._last = {uid: pod for uid, pod in self._last.items() if uid in uids}
 
-    async def launch(self, vmi: VirtualMachineInstance) -> Guest:
+    async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
         """See to it that the instance has its pod, unless it had one before; how the guest in it is doing."""
         pod = self._find_cached(vmi)
         if pod is None and _had_pod(vmi):
             pod = await self._find(vmi)
             if pod is None:
-                return read_absence(vmi, self._last.get(_uid(vmi)))
+                return read_missing_pod(vmi, self._last.get(_uid(vmi)))
         if pod is None:
             refusal = explain_refusal(vmi.spec, self._configuration())
             if refusal:
-                return Guest("refused", refusal, NOT_POSSIBLE)
+                return GuestStatus("refused", refusal, NOT_POSSIBLE)
             await self._ensure_state(vmi)
             waiting = await self._await_volumes(vmi)
             if waiting is not None:
                 return waiting
             pod = await self._create(vmi)
         guest = read_pod(pod, vmi)
-        return describe_misfit(guest, vmi, pod)
+        return compare_pod_size(guest, vmi, pod)
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
         """Have the instance's pod deleted, within the grace that the instance has by now; whether it is gone."""
@@ -110,8 +110,8 @@ class PodLauncher:
                 raise
         found = await self._find(vmi)
         if found is None:
-            words = f"a pod {name_pod(vmi)} is there that is not this instance's: delete it"
-            raise StatusError(409, "FailedCreate", words)
+            message = f"a pod {name_pod(vmi)} is there that is not this instance's: delete it"
+            raise StatusError(409, "FailedCreate", message)
         return found
 
     async def _ensure_state(self, vmi: VirtualMachineInstance) -> None:
@@ -128,19 +128,19 @@ class PodLauncher:
                     raise
                 found = await self._client.get(PersistentVolumeClaim, name, _namespace(vmi))
         if not is_state_claim_of(found, vmi):
-            words = f"a claim {name} is there that is not this VM's: delete it"
-            raise StatusError(409, "FailedCreate", words)
+            message = f"a claim {name} is there that is not this VM's: delete it"
+            raise StatusError(409, "FailedCreate", message)
 
-    async def _await_volumes(self, vmi: VirtualMachineInstance) -> Guest | None:
+    async def _await_volumes(self, vmi: VirtualMachineInstance) -> GuestStatus | None:
         """What the guest waits for before it may have its disks; None if they are all filled."""
-        for use in list_uses(vmi):
+        for use in list_claim_uses(vmi):
             volume = self._informers.find(DataVolume, use.claim, _namespace(vmi))
             phase = (volume.status.phase if volume is not None and volume.status is not None else None) or "Pending"
             if volume is None or phase == "Succeeded":
                 continue
             if phase in FIRST_CONSUMER_PHASES:
                 await self._make_first_consumer(vmi)
-            return Guest("placing", f"DataVolume {use.claim} is {phase}", "DataVolumeNotReady")
+            return GuestStatus("placing", f"DataVolume {use.claim} is {phase}", "DataVolumeNotReady")
         return None
 
     async def _make_first_consumer(self, vmi: VirtualMachineInstance) -> None:
@@ -153,7 +153,7 @@ class PodLauncher:
                 raise
 
     def _list_block_claims(self, vmi: VirtualMachineInstance) -> Iterator[str]:
-        for use in list_uses(vmi):
+        for use in list_claim_uses(vmi):
             claim = self._informers.find(PersistentVolumeClaim, use.claim, _namespace(vmi))
             if claim is not None and claim.spec is not None and claim.spec.volume_mode == "Block":
                 yield use.claim
@@ -172,7 +172,7 @@ class PodLauncher:
             return None
         return pod if is_controlled_by(pod.metadata, vmi) else None
 
-    def _see_pod(self, change: Change[Pod]) -> None:
+    def _on_pod_change(self, change: Change[Pod]) -> None:
         owner, metadata = find_controller(change.item.metadata), change.item.metadata or ObjectMeta()
         if owner is None or owner.kind != _KIND:
             return

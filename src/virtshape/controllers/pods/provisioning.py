@@ -15,9 +15,9 @@ from virtshape.api.core.security import Capabilities, SecurityContext
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
-from virtshape.controllers.pods.build import build_placing
+from virtshape.controllers.pods.build import build_scheduling_spec
 from virtshape.controllers.pods.naming import list_labels, name_pod
-from virtshape.controllers.pods.volumes import furnish
+from virtshape.controllers.pods.volumes import list_pod_volumes
 from virtshape.controllers.runtime.ownerreferences import make_owner_reference
 
 FIRST_CONSUMER_PHASES: Final = frozenset({"WaitForFirstConsumer", "PendingPopulation"})
@@ -27,7 +27,7 @@ _AMOUNTS: Final = {"cpu": Quantity("10m"), "memory": Quantity("16Mi")}
 
 def build_first_consumer(vmi: VirtualMachineInstance, image: str, block_claims: Collection[str] = ()) -> Pod:
     """A pod with the claims of the instance, and nothing else of it."""
-    furnished = [one for one in furnish(vmi, block_claims) if one.volume.persistent_volume_claim is not None]
+    volumes = [one for one in list_pod_volumes(vmi, block_claims) if one.volume.persistent_volume_claim is not None]
     container = Container(
         "first-consumer",
         command=["true"],
@@ -38,8 +38,8 @@ def build_first_consumer(vmi: VirtualMachineInstance, image: str, block_claims: 
             capabilities=Capabilities(drop=["ALL"]),
             read_only_root_filesystem=True,
         ),
-        volume_mounts=[one.mount for one in furnished if one.mount is not None] or None,
-        volume_devices=[one.device for one in furnished if one.device is not None] or None,
+        volume_mounts=[one.mount for one in volumes if one.mount is not None] or None,
+        volume_devices=[one.device for one in volumes if one.device is not None] or None,
     )
     return Pod(
         api_version="v1",
@@ -50,5 +50,5 @@ def build_first_consumer(vmi: VirtualMachineInstance, image: str, block_claims: 
             labels=list_labels(vmi, PURPOSE),
             owner_references=[make_owner_reference(vmi)],
         ),
-        spec=replace(build_placing(vmi.spec), containers=[container], volumes=[one.volume for one in furnished]),
+        spec=replace(build_scheduling_spec(vmi.spec), containers=[container], volumes=[one.volume for one in volumes]),
     )

@@ -14,11 +14,11 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachi
 from virtshape.api.problems import DecodeError
 from virtshape.controllers.pods.naming import CONTAINER
 from virtshape.controllers.vm.status import measure
-from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.launcher.pod.paths import INSTANCE_VARIABLE
 
 
-def describe_misfit(guest: Guest, vmi: VirtualMachineInstance, pod: Pod) -> Guest:
+def compare_pod_size(guest: GuestStatus, vmi: VirtualMachineInstance, pod: Pod) -> GuestStatus:
     """The guest with the size that it has, and with words for it if its instance is to have another."""
     if guest.state not in ("running", "paused"):
         return guest

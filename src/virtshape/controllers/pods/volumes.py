@@ -25,7 +25,7 @@ from virtshape.api.core.volumesource import (
 from virtshape.api.kubevirt import volume as guest
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.controllers.pods.state import has_state, name_state_claim
-from virtshape.controllers.storage.uses import find_claim_name
+from virtshape.controllers.storage.claimusage import find_claim_name
 from virtshape.launcher.pod.paths import CREDENTIALS_SUFFIX, KERNEL, ROOT, STATE, find_device, find_directory
 
 HUGEPAGES_DIRECTORY: Final = "/dev/hugepages"
@@ -33,7 +33,7 @@ _OWN: Final = "virtshape-"
 _TEMPORARY: Final = "/tmp"  # noqa: S108 - a directory of the container's own
 
 
-class Furnishing(NamedTuple):
+class PodVolume(NamedTuple):
     """A volume of the pod, and where the container sees it: as a directory, or as a device."""
 
     volume: Volume
@@ -41,15 +41,15 @@ class Furnishing(NamedTuple):
     device: VolumeDevice | None = None
 
 
-def furnish(vmi: VirtualMachineInstance, block_claims: Collection[str] = ()) -> list[Furnishing]:
+def list_pod_volumes(vmi: VirtualMachineInstance, block_claims: Collection[str] = ()) -> list[PodVolume]:
     """All volumes of the pod; of claims, those named are block devices."""
     spec = vmi.spec
     found = [
-        *_furnish_workplace(spec),
-        *(one for volume in spec.volumes or () for one in _furnish_volume(volume, block_claims)),
-        *_furnish_credentials(spec),
-        *_furnish_kernel(spec),
-        *_furnish_state(vmi),
+        *_list_working_directories(spec),
+        *(one for volume in spec.volumes or () for one in _list_instance_volume(volume, block_claims)),
+        *_list_credentials(spec),
+        *_list_kernel(spec),
+        *_list_state(vmi),
     ]
     return list({one.volume.name: one for one in found}.values())
 
@@ -62,7 +62,7 @@ def list_pull_secrets(spec: VirtualMachineInstanceSpec) -> list[LocalObjectRefer
     return [LocalObjectReference(name=name) for name in dict.fromkeys(names) if name]
 
 
-def _furnish_workplace(spec: VirtualMachineInstanceSpec) -> Iterator[Furnishing]:
+def _list_working_directories(spec: VirtualMachineInstanceSpec) -> Iterator[PodVolume]:
     yield _mount(Volume(f"{_OWN}run", empty_dir=EmptyDirVolumeSource()), ROOT)
     yield _mount(Volume(f"{_OWN}tmp", empty_dir=EmptyDirVolumeSource()), _TEMPORARY)
     memory = spec.domain.memory
@@ -71,10 +71,10 @@ def _furnish_workplace(spec: VirtualMachineInstanceSpec) -> Iterator[Furnishing]
         yield _mount(Volume(f"{_OWN}hugepages", empty_dir=pages), HUGEPAGES_DIRECTORY)
 
 
-def _furnish_volume(volume: guest.Volume, block_claims: Collection[str]) -> Iterator[Furnishing]:
+def _list_instance_volume(volume: guest.Volume, block_claims: Collection[str]) -> Iterator[PodVolume]:
     name, claim = volume.name, find_claim_name(volume)
     if claim is not None:
-        yield _furnish_claim(volume, claim, is_block=claim in block_claims)
+        yield _build_claim(volume, claim, is_block=claim in block_claims)
     elif volume.host_disk is not None:
         directory = volume.host_disk.path.rpartition("/")[0] or "/"
         kind = "DirectoryOrCreate" if volume.host_disk.type == "DiskOrCreate" else "Directory"
@@ -85,14 +85,14 @@ def _furnish_volume(volume: guest.Volume, block_claims: Collection[str]) -> Iter
             yield _mount(source, find_directory(name), read_only=True)
 
 
-def _furnish_claim(volume: guest.Volume, claim: str, *, is_block: bool) -> Furnishing:
+def _build_claim(volume: guest.Volume, claim: str, *, is_block: bool) -> PodVolume:
     shared = volume.persistent_volume_claim
     read_only = volume.ephemeral is not None or bool(shared is not None and shared.read_only)
     source = Volume(
         volume.name, persistent_volume_claim=PersistentVolumeClaimVolumeSource(claim, read_only=read_only or None)
     )
     if is_block:
-        return Furnishing(source, device=VolumeDevice(volume.name, find_device(volume.name)))
+        return PodVolume(source, device=VolumeDevice(volume.name, find_device(volume.name)))
     return _mount(source, find_directory(volume.name), read_only=read_only)
 
 
@@ -130,7 +130,7 @@ def _find_documents(
     return Volume(name, projected=ProjectedVolumeSource(sources=projections))
 
 
-def _furnish_credentials(spec: VirtualMachineInstanceSpec) -> Iterator[Furnishing]:
+def _list_credentials(spec: VirtualMachineInstanceSpec) -> Iterator[PodVolume]:
     sources = [one.ssh_public_key or one.user_password for one in spec.access_credentials or ()]
     secrets = [source.source.secret for source in sources if source is not None]
     for number, name in enumerate(dict.fromkeys(secret.secret_name for secret in secrets if secret is not None)):
@@ -138,14 +138,14 @@ def _furnish_credentials(spec: VirtualMachineInstanceSpec) -> Iterator[Furnishin
         yield _mount(volume, find_directory(f"{name}{CREDENTIALS_SUFFIX}"), read_only=True)
 
 
-def _furnish_kernel(spec: VirtualMachineInstanceSpec) -> Iterator[Furnishing]:
+def _list_kernel(spec: VirtualMachineInstanceSpec) -> Iterator[PodVolume]:
     container = _find_kernel(spec)
     if container is not None:
         image = ImageVolumeSource(container.image_pull_policy, container.image)
         yield _mount(Volume(f"{_OWN}kernel", image=image), find_directory(KERNEL), read_only=True)
 
 
-def _furnish_state(vmi: VirtualMachineInstance) -> Iterator[Furnishing]:
+def _list_state(vmi: VirtualMachineInstance) -> Iterator[PodVolume]:
     if has_state(vmi.spec):
         claim = PersistentVolumeClaimVolumeSource(name_state_claim(vmi))
         yield _mount(Volume(f"{_OWN}state", persistent_volume_claim=claim), STATE)
@@ -164,5 +164,5 @@ def _secret(name: str, secret: str | None, *, optional: bool | None = None) -> V
     return Volume(name, secret=SecretVolumeSource(secret_name=secret, optional=optional))
 
 
-def _mount(volume: Volume, path: str, *, read_only: bool = False) -> Furnishing:
-    return Furnishing(volume, VolumeMount(volume.name, path, read_only=read_only or None))
+def _mount(volume: Volume, path: str, *, read_only: bool = False) -> PodVolume:
+    return PodVolume(volume, VolumeMount(volume.name, path, read_only=read_only or None))

@@ -11,7 +11,7 @@ BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2
 """Seconds; each is the upper end of a class of durations."""
 
 
-class Durations:
+class Histogram:
     """How many durations fell into each class, and how much they are together."""
 
     def __init__(self, bounds: tuple[float, ...] = BOUNDS) -> None:
@@ -30,10 +30,10 @@ class Durations:
         return sum(self.counts)
 
 
-class Tally:
+class LoopCounters:
     """What became of the work of one loop."""
 
     def __init__(self) -> None:
         self.outcomes = {"done": 0, "again": 0, "raced": 0, "failed": 0}
         """Done; to be looked at again later; somebody else was faster; went wrong."""
-        self.durations = Durations()
+        self.durations = Histogram()

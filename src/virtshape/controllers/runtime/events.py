@@ -25,17 +25,17 @@ from virtshape.controllers.runtime.ownerreferences import Object
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import EVENT_RECORDER
 
-MOST_WAITING: Final = 10_000
-MOST_AT_ONCE: Final = 32
-FEW_AT_ONCE: Final = 4
+MAX_QUEUED: Final = 10_000
+MAX_PARALLEL: Final = 32
+MAX_PARALLEL_ON_CLUSTER: Final = 4
 """For a server that takes as long for many as for each of them: the work itself goes first there."""
-GATHERING_SECONDS: Final = 0.1
-MOST_WORDS: Final = 1024
+BATCH_SECONDS: Final = 0.1
+MAX_MESSAGE_LENGTH: Final = 1024
 _FLUSH_SECONDS: Final = 5.0
 _log = logging.getLogger(__name__)
 
 
-class Happening(NamedTuple):
+class EventKey(NamedTuple):
     """Something that happened to an object; what happens again is the same happening."""
 
     involved: tuple[str, str, str, str, str]
@@ -50,7 +50,7 @@ class Happening(NamedTuple):
         return f"{self.involved[3]}.{digest}"
 
 
-class _Tally(Struct):
+class _Occurrences(Struct):
     """How often something happened that was not told yet."""
 
     count: int
@@ -58,31 +58,37 @@ class _Tally(Struct):
     last: float
 
 
-class Recorder:
+class EventRecorder:
     """Tells what happens, in the background, as one component, so many at once at most."""
 
-    def __init__(self, client: Client, component: str, clock: Clock, *, at_once: int = MOST_AT_ONCE) -> None:
+    def __init__(self, client: Client, component: str, clock: Clock, *, parallel: int = MAX_PARALLEL) -> None:
         self._client = client
         self._component = component
         self._clock = clock
-        self._at_once = at_once
-        self._waiting: dict[Happening, _Tally] = {}
-        self._news = asyncio.Event()
+        self._parallel = parallel
+        self._waiting: dict[EventKey, _Occurrences] = {}
+        self._added = asyncio.Event()
         self._busy = False
 
-    def tell(self, about: Object, reason: str, message: str, *, warning: bool = False) -> None:
+    def event(self, involved_object: Object, reason: str, message: str, *, warning: bool = False) -> None:
         """Have it told that something happened to the object."""
-        metadata = about.metadata or ObjectMeta()
-        involved = (about.api_version, about.kind, metadata.namespace or "", metadata.name or "", metadata.uid or "")
-        happening = Happening(involved, "Warning" if warning else "Normal", reason, message[:MOST_WORDS])
+        metadata = involved_object.metadata or ObjectMeta()
+        involved = (
+            involved_object.api_version,
+            involved_object.kind,
+            metadata.namespace or "",
+            metadata.name or "",
+            metadata.uid or "",
+        )
+        key = EventKey(involved, "Warning" if warning else "Normal", reason, message[:MAX_MESSAGE_LENGTH])
         now = self._clock()
-        tally = self._waiting.get(happening)
-        if tally is not None:
-            tally.count += 1
-            tally.last = now
-        elif len(self._waiting) < MOST_WAITING:
-            self._waiting[happening] = _Tally(1, now, now)
-            self._news.set()
+        occurrences = self._waiting.get(key)
+        if occurrences is not None:
+            occurrences.count += 1
+            occurrences.last = now
+        elif len(self._waiting) < MAX_QUEUED:
+            self._waiting[key] = _Occurrences(1, now, now)
+            self._added.set()
 
     @contextlib.asynccontextmanager
     async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
@@ -102,57 +108,57 @@ class Recorder:
     async def _work(self) -> None:
         while True:
             if not self._waiting:
-                await self._news.wait()
-            await asyncio.sleep(GATHERING_SECONDS)  # many at once cost little more than one
-            self._news.clear()
+                await self._added.wait()
+            await asyncio.sleep(BATCH_SECONDS)  # many at once cost little more than one
+            self._added.clear()
             while self._waiting:
-                batch = dict(itertools.islice(self._waiting.items(), self._at_once))
-                for happening in batch:
-                    del self._waiting[happening]
+                batch = dict(itertools.islice(self._waiting.items(), self._parallel))
+                for key in batch:
+                    del self._waiting[key]
                 self._busy = True
                 try:
-                    await asyncio.gather(*(self._try(happening, tally) for happening, tally in batch.items()))
+                    await asyncio.gather(*(self._try_write(key, occurrences) for key, occurrences in batch.items()))
                 finally:
                     self._busy = False
 
-    async def _try(self, happening: Happening, tally: _Tally) -> None:
+    async def _try_write(self, key: EventKey, occurrences: _Occurrences) -> None:
         try:
-            await self._write(happening, tally)
+            await self._write(key, occurrences)
         except (StatusError, UnreachableError) as error:
-            _log.info("writing event %s of %s failed: %s", happening.reason, happening.involved[3], error)
+            _log.info("writing event %s of %s failed: %s", key.reason, key.involved[3], error)
 
-    async def _write(self, happening: Happening, tally: _Tally) -> None:
-        event = self._build(happening, tally)
+    async def _write(self, key: EventKey, occurrences: _Occurrences) -> None:
+        event = self._build(key, occurrences)
         try:
             await self._client.create(event)
         except StatusError as error:
             if error.reason != "AlreadyExists":
                 raise
-            await self._count(event, tally)
+            await self._add_count(event, occurrences)
 
-    async def _count(self, event: Event, tally: _Tally) -> None:
+    async def _add_count(self, event: Event, occurrences: _Occurrences) -> None:
         metadata = event.metadata or ObjectMeta()
         name, namespace = metadata.name or "", metadata.namespace or ""
-        told = await self._client.get(Event, name, namespace)
-        patch = {"count": (told.count or 1) + tally.count, "lastTimestamp": format_time(tally.last)}
+        existing = await self._client.get(Event, name, namespace)
+        patch = {"count": (existing.count or 1) + occurrences.count, "lastTimestamp": format_time(occurrences.last)}
         await self._client.patch(Event, name, namespace, patch=patch)
 
-    def _build(self, happening: Happening, tally: _Tally) -> Event:
-        api_version, kind, namespace, name, uid = happening.involved
+    def _build(self, key: EventKey, occurrences: _Occurrences) -> Event:
+        api_version, kind, namespace, name, uid = key.involved
         home = namespace or "default"
         return Event(
             api_version="v1",
             kind="Event",
-            metadata=ObjectMeta(name=happening.name, namespace=home),
+            metadata=ObjectMeta(name=key.name, namespace=home),
             involved_object=ObjectReference(
                 name=name, api_version=api_version, kind=kind, namespace=namespace or None, uid=uid or None
             ),
-            type=happening.type,
-            reason=happening.reason,
-            message=happening.message,
-            count=tally.count,
-            first_timestamp=format_time(tally.first),
-            last_timestamp=format_time(tally.last),
+            type=key.type,
+            reason=key.reason,
+            message=key.message,
+            count=occurrences.count,
+            first_timestamp=format_time(occurrences.first),
+            last_timestamp=format_time(occurrences.last),
             source=EventSource(component=self._component),
             reporting_component=self._component,
         )

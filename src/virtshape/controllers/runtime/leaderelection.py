@@ -28,7 +28,7 @@ JITTER: Final = 1.2
 _log = logging.getLogger(__name__)
 
 
-class Terms(Struct, frozen=True):
+class LeaderElectionConfig(Struct, frozen=True):
     """How long a lease lasts, how long its holder tries to renew it, how often everybody tries; in seconds."""
 
     duration: float = 15.0
@@ -40,23 +40,23 @@ class Terms(Struct, frozen=True):
             raise ValueError("a lease must outlast its renewal, and its renewal several tries")
 
 
-class Sight(Struct, frozen=True):
+class ObservedLease(Struct, frozen=True):
     """A lease as it was seen, and since when it has not changed, by the clock of whoever saw it."""
 
     spec: LeaseSpec
     since: float
 
 
-def judge(sight: Sight | None, identity: str, now: float) -> Literal["take", "renew", "wait"]:
+def decide_action(observed: ObservedLease | None, identity: str, now: float) -> Literal["take", "renew", "wait"]:
     """What somebody who wants the lease may do now."""
-    if sight is None or not sight.spec.holder_identity:
+    if observed is None or not observed.spec.holder_identity:
         return "take"
-    if sight.spec.holder_identity == identity:
+    if observed.spec.holder_identity == identity:
         return "renew"
-    return "take" if now >= sight.since + (sight.spec.lease_duration_seconds or 0) else "wait"
+    return "take" if now >= observed.since + (observed.spec.lease_duration_seconds or 0) else "wait"
 
 
-class Elector:
+class LeaderElector:
     """Stands for election under one name, over and over."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Elector:
         name: str,
         namespace: str,
         identity: str,
-        terms: Terms = Terms(),  # noqa: B008 - it cannot be changed
+        config: LeaderElectionConfig = LeaderElectionConfig(),  # noqa: B008 - it cannot be changed
         *,
         clock: Clock = time.monotonic,
     ) -> None:
@@ -73,27 +73,27 @@ class Elector:
         self._name = name
         self._namespace = namespace
         self._identity = identity
-        self._terms = terms
+        self._config = config
         self._clock = clock
         self._lease: Lease | None = None
-        self._sight: Sight | None = None
-        self._good_until = float("-inf")
-        self._seen_at = float("-inf")
+        self._observed: ObservedLease | None = None
+        self._leading_until = float("-inf")
+        self._read_at = float("-inf")
 
     @property
     def is_leading(self) -> bool:
         """Whether the lease is ours beyond doubt."""
-        return self._clock() < self._good_until
+        return self._clock() < self._leading_until
 
     @property
     def holder(self) -> str:
         """Who holds the lease, as far as is known."""
-        return (self._sight.spec.holder_identity if self._sight is not None else None) or ""
+        return (self._observed.spec.holder_identity if self._observed is not None else None) or ""
 
     @property
-    def is_in_touch(self) -> bool:
+    def has_recent_lease(self) -> bool:
         """Whether the lease could be read lately."""
-        return self._clock() < self._seen_at + self._terms.duration
+        return self._clock() < self._read_at + self._config.duration
 
     async def lead(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
         """Wait for the lease, then work for as long as it can be renewed; release it when the work ends."""
@@ -113,7 +113,7 @@ class Elector:
             raise errors[0] if len(errors) == 1 else ExceptionGroup("leading and renewing the lease failed", errors)
 
     async def _acquire(self) -> None:
-        while not await self._try():
+        while not await self._try_acquire_or_renew():
             await self._pause()
 
     async def _renew_forever(self) -> None:
@@ -121,60 +121,60 @@ class Elector:
         while self.is_leading:
             await self._pause()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(max(self._good_until - self._clock(), 0)):
-                    while not await self._try() and self.is_leading:
+                async with asyncio.timeout(max(self._leading_until - self._clock(), 0)):
+                    while not await self._try_acquire_or_renew() and self.is_leading:
                         await self._pause()
         _log.warning("%s leads no more: the lease could not be renewed", self._identity)
 
     async def _pause(self) -> None:
-        await asyncio.sleep(self._terms.retry * random.uniform(1, JITTER))  # noqa: S311 - no secret
+        await asyncio.sleep(self._config.retry * random.uniform(1, JITTER))  # noqa: S311 - no secret
 
-    async def _try(self) -> bool:
+    async def _try_acquire_or_renew(self) -> bool:
         """Take or renew the lease, if it is to be had; whether it is ours then."""
         began = self._clock()
         try:
-            async with asyncio.timeout(self._terms.deadline / 2):
-                await self._look()
-                if judge(self._sight, self._identity, self._clock()) == "wait":
-                    self._good_until = float("-inf")
+            async with asyncio.timeout(self._config.deadline / 2):
+                await self._read_lease()
+                if decide_action(self._observed, self._identity, self._clock()) == "wait":
+                    self._leading_until = float("-inf")
                     return False
-                await self._claim()
+                await self._write_claim()
         except (StatusError, UnreachableError, TimeoutError) as error:
             _log.info("the lease %s/%s: %s", self._namespace, self._name, str(error) or "no answer in time")
             return False
-        self._good_until = began + self._terms.deadline
+        self._leading_until = began + self._config.deadline
         return True
 
-    async def _look(self) -> None:
+    async def _read_lease(self) -> None:
         try:
             lease = await self._client.get(Lease, self._name, self._namespace)
         except StatusError as error:
             if error.code != 404:
                 raise
             lease = None
-        now = self._seen_at = self._clock()
-        self._note(lease, now)
+        now = self._read_at = self._clock()
+        self._observe(lease, now)
 
-    def _note(self, lease: Lease | None, now: float) -> None:
+    def _observe(self, lease: Lease | None, now: float) -> None:
         self._lease = lease
         spec = lease.spec if lease is not None else None
         if spec is None:
-            self._sight = None
-        elif self._sight is None or self._sight.spec != spec:
-            self._sight = Sight(spec, now)
+            self._observed = None
+        elif self._observed is None or self._observed.spec != spec:
+            self._observed = ObservedLease(spec, now)
 
-    async def _claim(self) -> None:
+    async def _write_claim(self) -> None:
         stamp = format_micro_time(time.time())
-        before = self._sight.spec if self._sight is not None else LeaseSpec()
+        before = self._observed.spec if self._observed is not None else LeaseSpec()
         is_ours = before.holder_identity == self._identity
         spec = LeaseSpec(
             acquire_time=before.acquire_time if is_ours else stamp,
             holder_identity=self._identity,
-            lease_duration_seconds=max(1, round(self._terms.duration)),
+            lease_duration_seconds=max(1, round(self._config.duration)),
             lease_transitions=(before.lease_transitions or 0) + (not is_ours and self._lease is not None),
             renew_time=stamp,
         )
-        self._note(await self._write(spec), self._clock())
+        self._observe(await self._write(spec), self._clock())
 
     async def _write(self, spec: LeaseSpec) -> Lease:
         if self._lease is not None:
@@ -185,23 +185,23 @@ class Elector:
 
     async def _release(self) -> None:
         """Give the lease back, so that the next may have it at once."""
-        was_ours, self._good_until = self.is_leading, float("-inf")
+        was_ours, self._leading_until = self.is_leading, float("-inf")
         if not was_ours:
             return
         try:
-            async with asyncio.timeout(self._terms.deadline / 2):
-                await self._give_up()
+            async with asyncio.timeout(self._config.deadline / 2):
+                await self._write_release()
         except (StatusError, UnreachableError, TimeoutError) as error:
             _log.warning("the lease %s/%s cannot be given back: %s", self._namespace, self._name, error)
 
-    async def _give_up(self) -> None:
+    async def _write_release(self) -> None:
         """Write that nobody has the lease, if we do; again, if a renewal that was broken off is made all the same."""
         while True:
-            await self._look()
-            if self._sight is None or self.holder != self._identity:
+            await self._read_lease()
+            if self._observed is None or self.holder != self._identity:
                 return
             try:
-                await self._write(_give_back(self._sight.spec))
+                await self._write(_make_released_spec(self._observed.spec))
             except StatusError as error:
                 if error.code != 409:
                     raise
@@ -209,7 +209,7 @@ class Elector:
                 return
 
 
-def _give_back(held: LeaseSpec) -> LeaseSpec:
+def _make_released_spec(held: LeaseSpec) -> LeaseSpec:
     stamp = format_micro_time(time.time())
     return LeaseSpec(
         acquire_time=stamp,

@@ -17,8 +17,8 @@ from msgspec import Struct
 from virtshape.api.status import StatusError
 from virtshape.client.cache import ObjectKey
 from virtshape.client.errors import UnreachableError
-from virtshape.controllers.runtime.counters import Tally
-from virtshape.controllers.runtime.workqueue import Queue
+from virtshape.controllers.runtime.counters import LoopCounters
+from virtshape.controllers.runtime.workqueue import WorkQueue
 from virtshape.resolve.reference import NotFoundError
 from virtshape.supervise.supervisor import Supervisor
 from virtshape.supervise.tasks import CONTROLLERS
@@ -58,8 +58,8 @@ class Loop:
         report: Report = report_nothing,
         workers: int = DEFAULT_WORKERS,
     ) -> None:
-        self.queue: Queue[Name] = Queue()
-        self.tally = Tally()
+        self.queue: WorkQueue[Name] = WorkQueue()
+        self.counters = LoopCounters()
         self.title = title
         self._reconcile = reconcile
         self._report = report
@@ -81,7 +81,7 @@ class Loop:
 
     async def _work(self) -> None:
         while True:
-            name = await self.queue.take()
+            name = await self.queue.get()
             try:
                 await self.step(name)
             finally:
@@ -100,16 +100,16 @@ class Loop:
             await self._fail(name, error, expected=False)
         else:
             self.queue.forget(name)
-            self.tally.outcomes["done" if result.after is None else "again"] += 1
+            self.counters.outcomes["done" if result.after is None else "again"] += 1
             if result.after is not None:
                 self.queue.add_after(name, result.after)
         finally:
-            self.tally.durations.add(time.monotonic() - began)
+            self.counters.durations.add(time.monotonic() - began)
 
     async def _fail(self, name: Name, error: Exception, *, expected: bool) -> None:
         is_first = not self.queue.has_failed(name)
         seconds = self.queue.retry(name)
-        self.tally.outcomes["raced" if is_race(error) else "failed"] += 1
+        self.counters.outcomes["raced" if is_race(error) else "failed"] += 1
         if is_race(error):
             _log.debug("%s %s: %s; again in %.3f s", self.title, name, error, seconds)
             return

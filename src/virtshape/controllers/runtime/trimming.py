@@ -15,7 +15,7 @@ from virtshape.client.resources import metadata_of
 T = TypeVar("T", bound=Model)
 
 
-class SlimClient:
+class TrimmingClient:
     """Passes everything on, and takes field ownership off what is listed and watched."""
 
     def __init__(self, client: Client) -> None:

@@ -17,13 +17,13 @@ FIRST_RETRY_SECONDS: Final = 0.005
 LONGEST_RETRY_SECONDS: Final = 60.0
 
 
-class Queue(Generic[K]):
+class WorkQueue(Generic[K]):
     """Names waiting to be looked at; whoever takes one says when it is done."""
 
     def __init__(self) -> None:
-        self._waiting: deque[K] = deque()
+        self._ready: deque[K] = deque()
         self._queued: set[K] = set()
-        self._taken: set[K] = set()
+        self._processing: set[K] = set()
         self._delayed: list[tuple[float, int, K]] = []
         self._due: dict[K, float] = {}
         self._failures: dict[K, int] = {}
@@ -36,8 +36,8 @@ class Queue(Generic[K]):
         if key in self._queued:
             return
         self._queued.add(key)
-        if key not in self._taken:
-            self._waiting.append(key)
+        if key not in self._processing:
+            self._ready.append(key)
             self._news.set()
 
     def add_after(self, key: K, seconds: float) -> None:
@@ -68,27 +68,27 @@ class Queue(Generic[K]):
         """Know of no failures any more."""
         self._failures.pop(key, None)
 
-    async def take(self) -> K:
+    async def get(self) -> K:
         """The next name, once there is one; nobody else gets it until it is done."""
-        while not self._waiting:
+        while not self._ready:
             self._news.clear()
             await self._news.wait()
-        key = self._waiting.popleft()
+        key = self._ready.popleft()
         self._queued.discard(key)
-        self._taken.add(key)
+        self._processing.add(key)
         return key
 
     def done(self, key: K) -> None:
         """Give the name back; it is next again if it was added meanwhile."""
-        self._taken.discard(key)
+        self._processing.discard(key)
         if key in self._queued:
-            self._waiting.append(key)
+            self._ready.append(key)
             self._news.set()
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing waits and nothing is under way; what is delayed does not count."""
-        return not self._waiting and not self._taken
+        return not self._ready and not self._processing
 
     def __len__(self) -> int:
         return len(self._queued)

@@ -84,8 +84,8 @@ def _decide_named(claim: PersistentVolumeClaim, name: str, volumes: Mapping[str,
         other = volume.spec.claim_ref
         if annotation(claim.metadata, BIND_COMPLETED) is not None:
             return Lost(f"the claim has lost its volume {name}: it is bound to {other.namespace}/{other.name}")
-        words = f'volume "{name}" already bound to a different claim: {other.namespace}/{other.name}'
-        return Wait("FailedBinding", words)
+        message = f'volume "{name}" already bound to a different claim: {other.namespace}/{other.name}'
+        return Wait("FailedBinding", message)
     return Bind(name)
 
 
@@ -102,8 +102,8 @@ def _decide_new(
     of = next((one for one in classes if (one.metadata or ObjectMeta()).name == name), None)
     of = of or (find_default_class(classes) if name is None else None)
     if of is not None and waits_for_consumer(claim, of, has_consumer=has_consumer):
-        words = "waiting for first consumer to be created before binding"
-        return Wait("WaitForFirstConsumer", words, warning=False)
+        message = "waiting for first consumer to be created before binding"
+        return Wait("WaitForFirstConsumer", message, warning=False)
     match = None if spec.data_source or spec.data_source_ref else find_match(claim, volumes.values())
     if match is not None:
         return Bind((match.metadata or ObjectMeta()).name or "")
@@ -113,8 +113,8 @@ def _decide_new(
         why = "no storage class is set" if name == "" else "no storage class is the default one"
         return Wait("FailedBinding", f"no persistent volumes available for this claim and {why}", warning=False)
     if of.provisioner != provisioner:
-        words = f"waiting for a volume that {of.provisioner} or an administrator makes; this is {provisioner}"
-        return Wait("ExternalProvisioning", words, warning=False)
+        message = f"waiting for a volume that {of.provisioner} or an administrator makes; this is {provisioner}"
+        return Wait("ExternalProvisioning", message, warning=False)
     if spec.selector is not None:
         return Wait("ProvisioningFailed", "claim.spec.selector picks among volumes that are there, and none matches")
     return Provision(of)

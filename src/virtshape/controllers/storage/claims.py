@@ -18,10 +18,11 @@ from virtshape.api.status import StatusError
 from virtshape.api.storage import StorageClass
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.binding import Bind, Lost, Provision, Wait, decide_binding, is_for
 from virtshape.controllers.storage.claimstatus import describe_bound, describe_unbound, enlarge, is_bound, is_too_small
+from virtshape.controllers.storage.claimusage import format_users, list_claim_users
 from virtshape.controllers.storage.classes import class_name, find_default_class
 from virtshape.controllers.storage.names import (
     BIND_COMPLETED,
@@ -29,9 +30,8 @@ from virtshape.controllers.storage.names import (
     CLAIM_PROTECTION,
     PROVISIONER,
 )
-from virtshape.controllers.storage.origins import NotYet, find_claim_origin, find_writers
-from virtshape.controllers.storage.protocol import Copy, Order, Storage, StorageError
-from virtshape.controllers.storage.uses import list_users, name_users
+from virtshape.controllers.storage.protocol import Copy, FillRequest, Storage, StorageError
+from virtshape.controllers.storage.sources import SourceProblem, find_claim_data_source, find_writers
 from virtshape.controllers.storage.volumes import (
     BY_RESERVATION,
     FREE,
@@ -50,25 +50,25 @@ class ClaimReconciler:
     """Reconciles claims over a client, with storage that makes their volumes; `wake` has one looked at again."""
 
     def __init__(
-        self, client: Client, cache: Cache, recorder: Recorder, storage: Storage, wake: Callable[[Name], None]
+        self, client: Client, cache: Cache, recorder: EventRecorder, storage: Storage, wake: Callable[[Name], None]
     ) -> None:
         self._client = client
         self._cache = cache
         self._recorder = recorder
         self._storage = storage
         self._wake = wake
-        self._told: dict[Name, str] = {}
-        self._begun: set[Name] = set()
+        self._reported: dict[Name, str] = {}
+        self._started: set[Name] = set()
 
     async def reconcile(self, name: Name) -> Result:
         """Take the claim of this name as far as it can go now."""
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None or claim.metadata is None:
-            self._told.pop(name, None)
-            self._begun.discard(name)
+            self._reported.pop(name, None)
+            self._started.discard(name)
             return DONE
         if claim.metadata.deletion_timestamp is not None:
-            return await self._let_go(name, claim)
+            return await self._finalize(name, claim)
         claim = await self._complete(claim)
         if is_bound(claim) or (claim.status is not None and claim.status.phase == "Lost"):
             return await self._keep(name, claim)
@@ -97,7 +97,7 @@ class ClaimReconciler:
             self._cache.list(StorageClass),
             self._list_volumes(claim),
             self._storage.provisioner,
-            has_consumer=bool(self._list_users(claim)),
+            has_consumer=bool(self._list_claim_users(claim)),
         )
         match step:
             case Bind(volume=wanted):
@@ -106,10 +106,10 @@ class ClaimReconciler:
             case Provision(of=of):
                 return await self._provision(name, claim, of)
             case Lost(message=message):
-                self._tell(name, claim, "ClaimLost", message, warning=True)
+                self._report(name, claim, "ClaimLost", message, warning=True)
                 await self._write_status(claim, describe_unbound(claim, "Lost"))
             case Wait(reason=reason, message=message, warning=warning):
-                self._tell(name, claim, reason, message, warning=warning)
+                self._report(name, claim, reason, message, warning=warning)
                 await self._write_status(claim, describe_unbound(claim, "Pending"))
         return DONE
 
@@ -141,8 +141,8 @@ class ClaimReconciler:
             metadata = replace(metadata, annotations={**(metadata.annotations or {}), **marks})
             bound = replace(claim, metadata=metadata, spec=replace(spec, volume_name=bound_name))
             claim = await self._client.update(bound)
-            self._recorder.tell(claim, "ProvisioningSucceeded", f"bound to volume {bound_name}")
-        self._told.pop(name, None)
+            self._recorder.event(claim, "ProvisioningSucceeded", f"bound to volume {bound_name}")
+        self._reported.pop(name, None)
         await self._write_status(claim, describe_bound(claim, volume))
         return DONE
 
@@ -152,22 +152,22 @@ class ClaimReconciler:
         try:
             await self._storage.make(kept)
         except StorageError as error:
-            self._tell(name, claim, "ProvisioningFailed", str(error), warning=True)
+            self._report(name, claim, "ProvisioningFailed", str(error), warning=True)
             return Result(after=RETRY_SECONDS)
-        origin = find_claim_origin(claim, self._cache)
+        origin = find_claim_data_source(claim, self._cache)
         if origin is None:
             return None
-        writers = find_writers(origin, self._cache) if isinstance(origin, Copy) and name not in self._begun else ""
+        writers = find_writers(origin, self._cache) if isinstance(origin, Copy) and name not in self._started else ""
         if writers:
-            origin = NotYet("ProvisioningFailed", f"what the claim is filled from is in use by {writers}")
-        if isinstance(origin, NotYet):
-            self._tell(name, claim, origin.reason, origin.message, warning=True)
+            origin = SourceProblem("ProvisioningFailed", f"what the claim is filled from is in use by {writers}")
+        if isinstance(origin, SourceProblem):
+            self._report(name, claim, origin.reason, origin.message, warning=True)
             return Result(after=RETRY_SECONDS)
-        self._begun.add(name)
-        work = await self._storage.fill(kept.name, kept, Order(origin=origin), 0, lambda: self._wake(name))
+        self._started.add(name)
+        work = await self._storage.fill(kept.name, kept, FillRequest(source=origin), 0, lambda: self._wake(name))
         if work.state == "failed":
-            self._tell(name, claim, "ProvisioningFailed", work.message, warning=True)
-            self._begun.discard(name)
+            self._report(name, claim, "ProvisioningFailed", work.message, warning=True)
+            self._started.discard(name)
             await self._storage.forget(kept.name)
             return Result(after=RETRY_SECONDS)
         return None if work.state == "done" else Result(after=POLL_SECONDS)
@@ -178,7 +178,7 @@ class ClaimReconciler:
         volume = self._cache.find(PersistentVolume, volume_name)
         if volume is None or not is_for(volume, claim):
             return await self._find_volume(name, claim) if await self._has_lost(claim, volume_name) else DONE
-        if find_claim_origin(claim, self._cache) is not None:
+        if find_claim_data_source(claim, self._cache) is not None:
             await self._storage.forget(volume_name)  # not before: as long as it knows, it does not fill twice
         if is_too_small(claim, volume):
             volume = await self._grow(name, claim, volume)
@@ -199,36 +199,36 @@ class ClaimReconciler:
         """The volume, grown to what its claim asks for if it can be."""
         of = self._cache.find(StorageClass, (volume.spec.storage_class_name if volume.spec else None) or "")
         if not is_provisioned_by(volume, self._storage.provisioner) or of is None or not of.allow_volume_expansion:
-            words = "the volume cannot grow: its storage class is not there, or does not allow it"
-            self._tell(name, claim, "VolumeResizeFailed", words, warning=True)
+            message = "the volume cannot grow: its storage class is not there, or does not allow it"
+            self._report(name, claim, "VolumeResizeFailed", message, warning=True)
             return volume
         larger = enlarge(claim, volume)
         try:
             await self._storage.make(read_volume(larger))
         except StorageError as error:
-            self._tell(name, claim, "VolumeResizeFailed", str(error), warning=True)
+            self._report(name, claim, "VolumeResizeFailed", str(error), warning=True)
             return volume
         volume = await self._client.update(larger)
         size = volume.spec.capacity["storage"] if volume.spec and volume.spec.capacity else "?"
-        seen = ", which a running guest sees at its next start" if self._list_users(claim) else ""
-        self._recorder.tell(claim, "VolumeResizeSuccessful", f"the volume has {size} now{seen}")
+        seen = ", which a running guest sees at its next start" if self._list_claim_users(claim) else ""
+        self._recorder.event(claim, "VolumeResizeSuccessful", f"the volume has {size} now{seen}")
         return volume
 
-    async def _let_go(self, name: Name, claim: PersistentVolumeClaim) -> Result:
+    async def _finalize(self, name: Name, claim: PersistentVolumeClaim) -> Result:
         """Let a deleted claim go, once nobody uses it."""
         metadata = claim.metadata or ObjectMeta()
         if CLAIM_PROTECTION not in (metadata.finalizers or ()):
             return DONE
-        users = self._list_users(claim)
+        users = self._list_claim_users(claim)
         if users:
-            self._tell(name, claim, "InUse", f"deleted once it is not used any more by {name_users(users)}")
+            self._report(name, claim, "InUse", f"deleted once it is not used any more by {format_users(users)}")
             return DONE
         left = [one for one in metadata.finalizers or () if one != CLAIM_PROTECTION]
         await self._client.update(replace(claim, metadata=replace(metadata, finalizers=left or None)))
         return DONE
 
-    def _list_users(self, claim: PersistentVolumeClaim) -> list[VirtualMachineInstance]:
-        return list_users(self._cache, claim)
+    def _list_claim_users(self, claim: PersistentVolumeClaim) -> list[VirtualMachineInstance]:
+        return list_claim_users(self._cache, claim)
 
     def _list_volumes(self, claim: PersistentVolumeClaim) -> dict[str, PersistentVolume]:
         """The volumes that may be the claim's: the one it names, or all that are reserved for it or for nobody."""
@@ -247,10 +247,10 @@ class ClaimReconciler:
         if status != claim.status:
             await self._client.update_status(replace(claim, status=status))
 
-    def _tell(
+    def _report(
         self, name: Name, claim: PersistentVolumeClaim, reason: str, message: str, *, warning: bool = False
     ) -> None:
         """Say something about the claim, unless it was the last thing said."""
-        if self._told.get(name) != message:
-            self._told[name] = message
-            self._recorder.tell(claim, reason, message, warning=warning)
+        if self._reported.get(name) != message:
+            self._reported[name] = message
+            self._recorder.event(claim, reason, message, warning=warning)

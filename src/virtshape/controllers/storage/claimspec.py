@@ -20,8 +20,8 @@ from virtshape.controllers.storage.classes import annotation
 from virtshape.controllers.storage.names import (
     ALLOW_ADOPTION,
     CONTENT_TYPE,
-    FILLING_PHASE,
-    FILLING_READY,
+    POD_PHASE,
+    POD_READY,
     POPULATED_FOR,
     PRE_POPULATED,
     UPLOAD_TARGET,
@@ -32,7 +32,7 @@ MIB: Final = 1 << 20
 
 
 def build_claim(
-    volume: DataVolume, size: int | None = None, origin: ObjectMeta | None = None, *, is_played: bool = False
+    volume: DataVolume, size: int | None = None, origin: ObjectMeta | None = None, *, is_simulated: bool = False
 ) -> PersistentVolumeClaim:
     """
     The claim of a DataVolume: of the same name, with its labels and annotations, owned by it.
@@ -43,10 +43,10 @@ def build_claim(
     metadata = volume.metadata or ObjectMeta()
     inherited = inherit_defaults(metadata, origin or ObjectMeta())
     own = {CONTENT_TYPE: volume.spec.content_type or "kubevirt"}
-    if not is_played and not fills_itself(volume):
-        own[FILLING_PHASE] = "Pending"
+    if not is_simulated and not fills_itself(volume):
+        own[POD_PHASE] = "Pending"
         if volume.spec.source is not None and volume.spec.source.upload is not None:
-            own |= {UPLOAD_TARGET: "", FILLING_READY: "false"}
+            own |= {UPLOAD_TARGET: "", POD_READY: "false"}
     return PersistentVolumeClaim(
         api_version="v1",
         kind="PersistentVolumeClaim",

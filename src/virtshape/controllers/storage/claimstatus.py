@@ -10,7 +10,7 @@ from virtshape.api.core.claim import PersistentVolumeClaim, PersistentVolumeClai
 from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.controllers.storage.binding import STORAGE, requested_size, volume_size
 from virtshape.controllers.storage.classes import annotation
-from virtshape.controllers.storage.names import FILLING_PHASE, UPLOAD_TARGET
+from virtshape.controllers.storage.names import POD_PHASE, UPLOAD_TARGET
 
 FILLED = "Succeeded"
 
@@ -26,7 +26,7 @@ def _names_volume(claim: PersistentVolumeClaim) -> bool:
 
 def is_filled(claim: PersistentVolumeClaim) -> bool:
     """Whether nothing is to come into the claim any more."""
-    phase = annotation(claim.metadata, FILLING_PHASE)
+    phase = annotation(claim.metadata, POD_PHASE)
     return phase == FILLED or (phase is None and annotation(claim.metadata, UPLOAD_TARGET) is None)
 
 

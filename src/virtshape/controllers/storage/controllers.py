@@ -1,7 +1,7 @@
 """
 All controllers of storage over one client: what they watch, and which queue each change goes to.
 
-Three of a kind: one with storage that keeps bytes, one that only plays, and one for clusters, which have their own.
+Three variants: local storage, simulated storage, and none on clusters, which have their own storage controllers.
 """
 
 from collections.abc import Iterable
@@ -20,72 +20,72 @@ from virtshape.client.informers import Informers
 from virtshape.client.protocol import Client
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.runtime.clock import Clock
-from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import Loop, Name
 from virtshape.controllers.storage.claims import ClaimReconciler
 from virtshape.controllers.storage.claimstatus import is_bound
+from virtshape.controllers.storage.claimusage import list_claim_keys
 from virtshape.controllers.storage.datasources import DataSourceReconciler
 from virtshape.controllers.storage.datavolumes import DataVolumeReconciler
-from virtshape.controllers.storage.filling import is_finished
-from virtshape.controllers.storage.played import PlayedReconciler
+from virtshape.controllers.storage.datavolumestatus import is_finished
 from virtshape.controllers.storage.protocol import Storage
 from virtshape.controllers.storage.quotas import QuotaReconciler
 from virtshape.controllers.storage.reclaim import VolumeReconciler
+from virtshape.controllers.storage.simulated import SimulatedStorageReconciler
 from virtshape.controllers.storage.snapshots import SnapshotReconciler
 from virtshape.controllers.storage.uploads import UploadReconciler
-from virtshape.controllers.storage.uses import list_claim_keys
 from virtshape.controllers.storage.volumes import BY_RESERVATION, FREE, list_reservations
 
-_BY_ORIGIN: Final = "origin"
+_BY_SOURCE: Final = "origin"
 _BY_BINDING: Final = "binding"
 _UNBOUND: Final = "unbound"
 _BY_NAMESPACE: Final = "namespace"
 
 
-class ForeignControllers:
+class ExternalStorageControllers:
     """No controllers at all: claims and DataVolumes are somebody else's."""
 
     loops: tuple[Loop, ...] = ()
 
-    async def settle(self) -> None:
+    async def drop_stale_jobs(self) -> None:
         """Do nothing: nothing is ours."""
 
 
-class PlayedControllers:
-    """The controllers of claims and DataVolumes where no storage is; `plays` if claims are taken to be bound."""
+class SimulatedStorageControllers:
+    """The controllers of claims and DataVolumes where no storage is; `bind_claims` if claims are taken to be bound."""
 
     def __init__(
-        self, client: Client, informers: Informers, recorder: Recorder, clock: Clock, *, plays: bool = False
+        self, client: Client, informers: Informers, recorder: EventRecorder, clock: Clock, *, bind_claims: bool = False
     ) -> None:
-        played = PlayedReconciler(client, informers, recorder, clock, plays=plays)
+        simulated = SimulatedStorageReconciler(client, informers, recorder, clock, bind_claims=bind_claims)
         self._informers = informers
-        self.claims = Loop("claim", played.reconcile_claim)
-        self.data_volumes = Loop("datavolume", played.reconcile_data_volume)
+        self.claims = Loop("claim", simulated.reconcile_claim)
+        self.data_volumes = Loop("datavolume", simulated.reconcile_data_volume)
         self.data_sources = Loop("datasource", DataSourceReconciler(client, informers, clock).reconcile)
         self.loops: tuple[Loop, ...] = (self.claims, self.data_volumes, self.data_sources)
         self._watch()
 
-    async def settle(self) -> None:
-        """Do nothing: what is played leaves nothing behind."""
+    async def drop_stale_jobs(self) -> None:
+        """Do nothing: what is simulated leaves nothing behind."""
 
     def _watch(self) -> None:
         add = self._informers.add
         add(DataVolume).handle(lambda change: self.data_volumes.queue.add(key_of(change.item)))
-        add(PersistentVolumeClaim).handle(self._see_claim)
-        add(VolumeSnapshot).handle(lambda change: self._see_origin(change.item))
-        add(DataSource, {_BY_ORIGIN: list_data_source_origins}).handle(self._see_data_source)
+        add(PersistentVolumeClaim).handle(self._on_claim_change)
+        add(VolumeSnapshot).handle(lambda change: self._on_source_change(change.item))
+        add(DataSource, {_BY_SOURCE: list_data_source_targets}).handle(self._on_data_source_change)
 
-    def _see_claim(self, change: Change[PersistentVolumeClaim]) -> None:
+    def _on_claim_change(self, change: Change[PersistentVolumeClaim]) -> None:
         self.claims.queue.add(key_of(change.item))
         self.data_volumes.queue.add(key_of(change.item))
-        self._see_origin(change.item)
+        self._on_source_change(change.item)
 
-    def _see_data_source(self, change: Change[DataSource]) -> None:
+    def _on_data_source_change(self, change: Change[DataSource]) -> None:
         self.data_sources.queue.add(key_of(change.item))
-        self._see_origin(change.item)
+        self._on_source_change(change.item)
 
-    def _see_origin(self, item: Model) -> None:
-        for place in self._informers.find_keys_by(DataSource, _BY_ORIGIN, name_origin(item)):
+    def _on_source_change(self, item: Model) -> None:
+        for place in self._informers.find_keys_by(DataSource, _BY_SOURCE, format_source_key(item)):
             self.data_sources.queue.add(place)
 
 
@@ -93,7 +93,7 @@ class StorageControllers:
     """The controllers of claims, volumes, DataVolumes, snapshots and data sources, with storage that keeps bytes."""
 
     def __init__(
-        self, client: Client, informers: Informers, recorder: Recorder, clock: Clock, storage: Storage
+        self, client: Client, informers: Informers, recorder: EventRecorder, clock: Clock, storage: Storage
     ) -> None:
         claims = ClaimReconciler(client, informers, recorder, storage, self._wake_claim)
         filling = DataVolumeReconciler(client, informers, recorder, clock, storage, self._wake_data_volume)
@@ -119,7 +119,7 @@ class StorageControllers:
         )
         self._watch()
 
-    async def settle(self) -> None:
+    async def drop_stale_jobs(self) -> None:
         """Have storage forget work that nobody waits for any more, once everything was seen."""
         volumes = {metadata_of(one).uid or "" for one in self._informers.list(DataVolume) if not is_finished(one)}
         claimed = {place.name for place in self._informers.list_keys(PersistentVolume)}
@@ -139,88 +139,88 @@ class StorageControllers:
 
     def _watch(self) -> None:
         add = self._informers.add
-        add(StorageClass).handle(lambda _: self._look_at_unbound())
-        add(PersistentVolume, {BY_RESERVATION: list_reservations}).handle(self._see_volume)
-        indexes = {_BY_BINDING: _binding_of, _BY_ORIGIN: list_claim_origins}
-        add(PersistentVolumeClaim, indexes).handle(self._see_claim)
-        add(VirtualMachineInstance).handle(self._see_vmi)
+        add(StorageClass).handle(lambda _: self._enqueue_unbound())
+        add(PersistentVolume, {BY_RESERVATION: list_reservations}).handle(self._on_volume_change)
+        indexes = {_BY_BINDING: _binding_of, _BY_SOURCE: list_claim_data_sources}
+        add(PersistentVolumeClaim, indexes).handle(self._on_claim_change)
+        add(VirtualMachineInstance).handle(self._on_vmi_change)
         add(ResourceQuota, {_BY_NAMESPACE: _namespace_of}).handle(
             lambda change: self.quotas.queue.add(key_of(change.item))
         )
-        add(DataVolume, {_BY_ORIGIN: list_data_volume_origins}).handle(self._see_data_volume)
-        add(VolumeSnapshot).handle(self._see_snapshot)
-        add(DataSource, {_BY_ORIGIN: list_data_source_origins}).handle(self._see_data_source)
+        add(DataVolume, {_BY_SOURCE: list_data_volume_sources}).handle(self._on_data_volume_change)
+        add(VolumeSnapshot).handle(self._on_snapshot_change)
+        add(DataSource, {_BY_SOURCE: list_data_source_targets}).handle(self._on_data_source_change)
 
-    def _see_volume(self, change: Change[PersistentVolume]) -> None:
+    def _on_volume_change(self, change: Change[PersistentVolume]) -> None:
         self.volumes.queue.add(key_of(change.item))
         for reserved in list_reservations(change.item):
             if reserved == FREE:
-                self._look_at_unbound()
+                self._enqueue_unbound()
             else:
                 self.claims.queue.add(Name(*reserved.split("/", 1)))
                 self.data_volumes.queue.add(Name(*reserved.split("/", 1)))
 
-    def _see_claim(self, change: Change[PersistentVolumeClaim]) -> None:
+    def _on_claim_change(self, change: Change[PersistentVolumeClaim]) -> None:
         place = key_of(change.item)
         self.claims.queue.add(place)
         self.data_volumes.queue.add(place)
         self.uploads.queue.add(place)
-        self._look_at_quotas(place)
+        self._enqueue_quotas(place)
         for volume in self._informers.find_keys_by(PersistentVolume, BY_RESERVATION, str(place)):
             self.volumes.queue.add(volume)
-        self._see_origin(change.item)
+        self._on_source_change(change.item)
 
-    def _see_vmi(self, change: Change[VirtualMachineInstance]) -> None:
+    def _on_vmi_change(self, change: Change[VirtualMachineInstance]) -> None:
         if change.type != "RESYNCED":
             for key in list_claim_keys(change.item):
                 self.claims.queue.add(Name(*key.split("/", 1)))
-                self._look_at_copies(f"{PersistentVolumeClaim.__name__} {key}")
+                self._enqueue_copies(f"{PersistentVolumeClaim.__name__} {key}")
 
-    def _look_at_quotas(self, place: Name) -> None:
+    def _enqueue_quotas(self, place: Name) -> None:
         for quota in self._informers.find_keys_by(ResourceQuota, _BY_NAMESPACE, place.namespace):
             self.quotas.queue.add(quota)
 
-    def _see_data_volume(self, change: Change[DataVolume]) -> None:
+    def _on_data_volume_change(self, change: Change[DataVolume]) -> None:
         self.data_volumes.queue.add(key_of(change.item))
-        self._look_at_quotas(key_of(change.item))
+        self._enqueue_quotas(key_of(change.item))
 
-    def _see_snapshot(self, change: Change[VolumeSnapshot]) -> None:
+    def _on_snapshot_change(self, change: Change[VolumeSnapshot]) -> None:
         self.snapshots.queue.add(key_of(change.item))
-        self._look_at_quotas(key_of(change.item))
-        self._see_origin(change.item)
+        self._enqueue_quotas(key_of(change.item))
+        self._on_source_change(change.item)
 
-    def _see_data_source(self, change: Change[DataSource]) -> None:
+    def _on_data_source_change(self, change: Change[DataSource]) -> None:
         self.data_sources.queue.add(key_of(change.item))
-        self._see_origin(change.item)
+        self._on_source_change(change.item)
 
-    def _see_origin(self, item: Model) -> None:
+    def _on_source_change(self, item: Model) -> None:
         """Have all looked at that are filled from an object, or stand for it."""
-        origin = name_origin(item)
-        for place in self._informers.find_keys_by(DataSource, _BY_ORIGIN, origin):
+        origin = format_source_key(item)
+        for place in self._informers.find_keys_by(DataSource, _BY_SOURCE, origin):
             self.data_sources.queue.add(place)
-        for place in self._informers.find_keys_by(DataVolume, _BY_ORIGIN, origin):
+        for place in self._informers.find_keys_by(DataVolume, _BY_SOURCE, origin):
             self.data_volumes.queue.add(place)
-        for place in self._informers.find_keys_by(PersistentVolumeClaim, _BY_ORIGIN, origin):
+        for place in self._informers.find_keys_by(PersistentVolumeClaim, _BY_SOURCE, origin):
             self.claims.queue.add(place)
 
-    def _look_at_copies(self, origin: str) -> None:
+    def _enqueue_copies(self, origin: str) -> None:
         """Have all looked at that are filled from something, also by way of a data source."""
-        sources = self._informers.find_keys_by(DataSource, _BY_ORIGIN, origin)
+        sources = self._informers.find_keys_by(DataSource, _BY_SOURCE, origin)
         for one in (origin, *(f"{DataSource.__name__} {place}" for place in sources)):
-            for place in self._informers.find_keys_by(DataVolume, _BY_ORIGIN, one):
+            for place in self._informers.find_keys_by(DataVolume, _BY_SOURCE, one):
                 self.data_volumes.queue.add(place)
 
-    def _look_at_unbound(self) -> None:
+    def _enqueue_unbound(self) -> None:
         for place in self._informers.find_keys_by(PersistentVolumeClaim, _BY_BINDING, _UNBOUND):
             self.claims.queue.add(place)
 
 
-def name_origin(item: Model) -> str:
+def format_source_key(item: Model) -> str:
     """An object that others are filled from, as the index of origins has it."""
     return f"{type(item).__name__} {key_of(item)}"
 
 
-def list_data_source_origins(source: DataSource) -> list[str]:
+def list_data_source_targets(source: DataSource) -> list[str]:
     """What a data source stands for."""
     namespace, origin = key_of(source).namespace, source.spec.source
     if origin.pvc is not None:
@@ -232,7 +232,7 @@ def list_data_source_origins(source: DataSource) -> list[str]:
     return []
 
 
-def list_data_volume_origins(volume: DataVolume) -> list[str]:
+def list_data_volume_sources(volume: DataVolume) -> list[str]:
     """What a DataVolume is filled from."""
     namespace, source, reference = key_of(volume).namespace, volume.spec.source, volume.spec.source_ref
     if source is not None and source.pvc is not None:
@@ -244,7 +244,7 @@ def list_data_volume_origins(volume: DataVolume) -> list[str]:
     return []
 
 
-def list_claim_origins(claim: PersistentVolumeClaim) -> list[str]:
+def list_claim_data_sources(claim: PersistentVolumeClaim) -> list[str]:
     """What a claim that is not bound yet is filled from."""
     spec = claim.spec
     asked = (spec.data_source or spec.data_source_ref) if spec is not None else None

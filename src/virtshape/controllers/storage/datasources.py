@@ -15,7 +15,7 @@ from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.claimstatus import is_filled
-from virtshape.controllers.storage.origins import NotYet, follow_data_source
+from virtshape.controllers.storage.sources import SourceProblem, resolve_data_source
 
 _READY = "Ready"
 
@@ -41,48 +41,48 @@ class DataSourceReconciler:
 
 def describe_data_source(source: DataSource, cache: Cache, stamp: str) -> DataSourceStatus:
     """Whether a data source can be used."""
-    trouble = find_trouble(source, cache)
-    if trouble is None:
+    problem = find_problem(source, cache)
+    if problem is None:
         wanted = DataSourceCondition(_READY, "True", message="DataSource is ready to be consumed", reason=_READY)
     else:
-        wanted = DataSourceCondition(_READY, "False", message=trouble.message, reason=trouble.reason)
+        wanted = DataSourceCondition(_READY, "False", message=problem.message, reason=problem.reason)
     before = source.status or DataSourceStatus()
     old = next((one for one in before.conditions or () if one.type == _READY), None)
     since = old.last_transition_time if old is not None and old.status == wanted.status else stamp
     others = [one for one in before.conditions or () if one.type != _READY]
     metadata = source.metadata or ObjectMeta()
-    end = follow_data_source(metadata.name or "", metadata.namespace or "", cache)
+    end = resolve_data_source(metadata.name or "", metadata.namespace or "", cache)
     return replace(
         before,
-        source=source.spec.source if isinstance(end, NotYet) else end,
+        source=source.spec.source if isinstance(end, SourceProblem) else end,
         conditions=[*others, replace(wanted, last_transition_time=since)],
     )
 
 
-def find_trouble(source: DataSource, cache: Cache) -> NotYet | None:
+def find_problem(source: DataSource, cache: Cache) -> SourceProblem | None:
     """What keeps a data source from being used."""
     metadata = source.metadata or ObjectMeta()
     namespace = metadata.namespace or ""
-    end = follow_data_source(metadata.name or "", namespace, cache)
-    if isinstance(end, NotYet):
+    end = resolve_data_source(metadata.name or "", namespace, cache)
+    if isinstance(end, SourceProblem):
         return end
     if end.pvc is not None:
-        return _find_claim_trouble(end.pvc.name, end.pvc.namespace or namespace, cache)
+        return _find_claim_problem(end.pvc.name, end.pvc.namespace or namespace, cache)
     if end.snapshot is not None:
-        return _find_snapshot_trouble(end.snapshot.name, end.snapshot.namespace or namespace, cache)
-    return NotYet("NotFound", "the source says nothing: name a pvc, a snapshot or a dataSource")
+        return _find_snapshot_problem(end.snapshot.name, end.snapshot.namespace or namespace, cache)
+    return SourceProblem("NotFound", "the source says nothing: name a pvc, a snapshot or a dataSource")
 
 
-def _find_claim_trouble(name: str, namespace: str, cache: Cache) -> NotYet | None:
+def _find_claim_problem(name: str, namespace: str, cache: Cache) -> SourceProblem | None:
     claim = cache.find(PersistentVolumeClaim, name, namespace)
     if claim is None:
-        return NotYet("NotFound", f"PVC {name} is not there")
-    return None if is_filled(claim) else NotYet("NotReady", f"PVC {name} is not filled yet")
+        return SourceProblem("NotFound", f"PVC {name} is not there")
+    return None if is_filled(claim) else SourceProblem("NotReady", f"PVC {name} is not filled yet")
 
 
-def _find_snapshot_trouble(name: str, namespace: str, cache: Cache) -> NotYet | None:
+def _find_snapshot_problem(name: str, namespace: str, cache: Cache) -> SourceProblem | None:
     snapshot = cache.find(VolumeSnapshot, name, namespace)
     if snapshot is None:
-        return NotYet("NotFound", f"snapshot {name} is not there")
+        return SourceProblem("NotFound", f"snapshot {name} is not there")
     ready = snapshot.status is None or snapshot.status.ready_to_use is not False
-    return None if ready else NotYet("NotReady", f"snapshot {name} is not ready to use yet")
+    return None if ready else SourceProblem("NotReady", f"snapshot {name} is not ready to use yet")

@@ -18,28 +18,34 @@ from virtshape.api.storage import StorageClass
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
-from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.runtime.ownerreferences import is_controlled_by, make_owner_reference
 from virtshape.controllers.storage.binding import is_bound_to
 from virtshape.controllers.storage.claimspec import build_claim, can_adopt, fills_itself, states_size
 from virtshape.controllers.storage.claimstatus import is_bound, is_filled
+from virtshape.controllers.storage.claimusage import list_claim_users
 from virtshape.controllers.storage.classes import class_name, find_default_class, waits_for_consumer
-from virtshape.controllers.storage.filling import (
+from virtshape.controllers.storage.datavolumestatus import (
     FAILED,
     SUCCEEDED,
-    Seen,
-    back_off,
-    choose_way,
+    DataVolumeObservation,
     count_attempts,
-    describe_filling,
+    find_transfer_method,
     is_finished,
+    make_data_volume_status,
+    retry_delay,
 )
-from virtshape.controllers.storage.orders import complete_order, read_order
-from virtshape.controllers.storage.origins import Found, NotYet, find_copied, find_writers, follow_source
-from virtshape.controllers.storage.protocol import Copy, Order, Storage, Upload
+from virtshape.controllers.storage.fillrequests import build_fill_request, make_fill_request
+from virtshape.controllers.storage.protocol import Copy, FillRequest, Storage, Upload
+from virtshape.controllers.storage.sources import (
+    CopySource,
+    SourceProblem,
+    find_copy_source,
+    find_writers,
+    resolve_source,
+)
 from virtshape.controllers.storage.uploads import mark_filled, mark_ready, mark_waiting
-from virtshape.controllers.storage.uses import list_users
 from virtshape.controllers.storage.volumes import read_volume
 
 POLL_SECONDS: Final = 1.0
@@ -55,7 +61,7 @@ class DataVolumeReconciler:
         self,
         client: Client,
         cache: Cache,
-        recorder: Recorder,
+        recorder: EventRecorder,
         clock: Clock,
         storage: Storage,
         wake: Callable[[Name], None],
@@ -67,7 +73,7 @@ class DataVolumeReconciler:
         self._storage = storage
         self._wake = wake
         self._keys: dict[Name, str] = {}
-        self._begun: set[Name] = set()
+        self._started: set[Name] = set()
         self._retry_at: dict[Name, float] = {}
 
     async def reconcile(self, name: Name) -> Result:
@@ -87,15 +93,15 @@ class DataVolumeReconciler:
 
     async def _forget(self, name: Name) -> None:
         self._retry_at.pop(name, None)
-        self._begun.discard(name)
+        self._started.discard(name)
         key = self._keys.pop(name, None)
         if key is not None:
             await self._storage.forget(key)
 
     async def _advance(self, name: Name, volume: DataVolume) -> Result:
-        source = follow_source(volume.spec, name.namespace, self._cache) if not fills_itself(volume) else None
+        source = resolve_source(volume.spec, name.namespace, self._cache) if not fills_itself(volume) else None
         known = source if isinstance(source, DataVolumeSource) else None
-        seen = Seen(way=choose_way(known))
+        seen = DataVolumeObservation(method=find_transfer_method(known))
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None:
             claim = await self._make_claim(name, volume, source, seen)
@@ -106,19 +112,23 @@ class DataVolumeReconciler:
             seen.waits_for_consumer = self._waits(claim)
         elif claim is not None and (is_filled(claim) or await self._fill(name, volume, claim, source, seen)):
             seen.filled = True
-        return await self._tell(name, volume, seen)
+        return await self._report(name, volume, seen)
 
     async def _make_claim(
-        self, name: Name, volume: DataVolume, source: DataVolumeSource | NotYet | None, seen: Seen
+        self,
+        name: Name,
+        volume: DataVolume,
+        source: DataVolumeSource | SourceProblem | None,
+        seen: DataVolumeObservation,
     ) -> PersistentVolumeClaim | None:
         """The claim of the DataVolume, once its size is known."""
         origin, size = None, None
-        if isinstance(source, NotYet) and (source.final or not states_size(volume)):
-            seen.trouble = source
+        if isinstance(source, SourceProblem) and (source.final or not states_size(volume)):
+            seen.problem = source
             return None
         if isinstance(source, DataVolumeSource):
-            copied = find_copied(source, name.namespace, self._cache)
-            origin = copied.metadata if isinstance(copied, Found) else None
+            copied = find_copy_source(source, name.namespace, self._cache)
+            origin = copied.metadata if isinstance(copied, CopySource) else None
             if not states_size(volume):
                 size = await self._measure(name, volume, source, copied, seen)
                 if size is None:
@@ -131,45 +141,50 @@ class DataVolumeReconciler:
                 # What was fetched to find out the size must not stay: no quota counts it.
                 await self._storage.forget(self._keys[name])
                 self._retry_at[name] = self._clock() + QUOTA_RETRY_SECONDS
-                seen.trouble = NotYet("ErrExceededQuota", error.message)
+                seen.problem = SourceProblem("ErrExceededQuota", error.message)
                 return None
             if error.reason != "AlreadyExists":
                 raise
             return await self._client.get(PersistentVolumeClaim, name.name, name.namespace)
-        self._recorder.tell(volume, "Pending", f"created PersistentVolumeClaim {name.name}")
+        self._recorder.event(volume, "Pending", f"created PersistentVolumeClaim {name.name}")
         return made
 
     async def _measure(
-        self, name: Name, volume: DataVolume, source: DataVolumeSource, copied: Found | NotYet | None, seen: Seen
+        self,
+        name: Name,
+        volume: DataVolume,
+        source: DataVolumeSource,
+        copied: CopySource | SourceProblem | None,
+        seen: DataVolumeObservation,
     ) -> int | None:
         """The size of what the DataVolume is filled with, once it is known."""
-        if isinstance(copied, NotYet):
-            seen.trouble = copied
+        if isinstance(copied, SourceProblem):
+            seen.problem = copied
             return None
-        if isinstance(copied, Found):
+        if isinstance(copied, CopySource):
             return copied.size
         if source.blank is not None:
-            words = "say how large it is to be: spec.storage.resources.requests.storage"
-            seen.trouble = NotYet("SizeMissing", words, final=True)
+            message = "say how large it is to be: spec.storage.resources.requests.storage"
+            seen.problem = SourceProblem("SizeMissing", message, final=True)
             return None
-        order = await read_order(volume, source, self._client)
-        if isinstance(order, NotYet):
-            seen.trouble = order
+        request = await build_fill_request(volume, source, self._client)
+        if isinstance(request, SourceProblem):
+            seen.problem = request
             return None
-        work = await self._storage.measure(self._keys[name], order, count_attempts(volume), lambda: self._wake(name))
+        work = await self._storage.measure(self._keys[name], request, count_attempts(volume), lambda: self._wake(name))
         if work.state == "done":
             return work.size
         seen.work = work
         return None
 
     async def _adopt(
-        self, volume: DataVolume, claim: PersistentVolumeClaim, seen: Seen
+        self, volume: DataVolume, claim: PersistentVolumeClaim, seen: DataVolumeObservation
     ) -> PersistentVolumeClaim | None:
         """The claim that was there before the DataVolume, if it may have it."""
         if not can_adopt(volume, claim):
             name = (claim.metadata or ObjectMeta()).name
-            words = f"a claim {name} is there that is not this DataVolume's"
-            seen.trouble = NotYet("ErrClaimNotValid", words)
+            message = f"a claim {name} is there that is not this DataVolume's"
+            seen.problem = SourceProblem("ErrClaimNotValid", message)
             return None
         metadata = claim.metadata or ObjectMeta()
         owners = [*(metadata.owner_references or ()), make_owner_reference(volume)]
@@ -179,31 +194,31 @@ class DataVolumeReconciler:
         name = class_name(claim)
         of = self._cache.find(StorageClass, name) if name else None
         of = of or (find_default_class(self._cache.list(StorageClass)) if name is None else None)
-        return of is not None and waits_for_consumer(claim, of, has_consumer=bool(list_users(self._cache, claim)))
+        return of is not None and waits_for_consumer(claim, of, has_consumer=bool(list_claim_users(self._cache, claim)))
 
     async def _fill(
         self,
         name: Name,
         volume: DataVolume,
         claim: PersistentVolumeClaim,
-        source: DataVolumeSource | NotYet | None,
-        seen: Seen,
+        source: DataVolumeSource | SourceProblem | None,
+        seen: DataVolumeObservation,
     ) -> bool:
         """Have the claim filled; whether it is."""
         target = self._cache.find(PersistentVolume, (claim.spec.volume_name if claim.spec else None) or "")
         if target is None or not is_bound_to(claim, target):
             return False
-        order = source if isinstance(source, NotYet) else await self._order(name, volume, source)
-        if isinstance(order, NotYet):
-            seen.trouble = order
+        request = source if isinstance(source, SourceProblem) else await self._order(name, volume, source)
+        if isinstance(request, SourceProblem):
+            seen.problem = request
             return False
-        self._begun.add(name)
+        self._started.add(name)
         seen.work = await self._storage.fill(
-            self._keys[name], read_volume(target), order, count_attempts(volume), lambda: self._wake(name)
+            self._keys[name], read_volume(target), request, count_attempts(volume), lambda: self._wake(name)
         )
         if seen.work.state == "done":
             await self._mark(claim, mark_filled(claim))
-        elif isinstance(order.origin, Upload):
+        elif isinstance(request.source, Upload):
             await self._mark(claim, mark_waiting(claim) if seen.work.state == "failed" else mark_ready(claim))
         return seen.work.state == "done"
 
@@ -212,49 +227,51 @@ class DataVolumeReconciler:
         if metadata != claim.metadata:
             await self._client.update(replace(claim, metadata=metadata))
 
-    async def _order(self, name: Name, volume: DataVolume, source: DataVolumeSource | None) -> Order | NotYet:
+    async def _order(
+        self, name: Name, volume: DataVolume, source: DataVolumeSource | None
+    ) -> FillRequest | SourceProblem:
         if source is None:
-            return NotYet("NoSource", "the DataVolume says neither source nor sourceRef", final=True)
-        copied = find_copied(source, name.namespace, self._cache)
+            return SourceProblem("NoSource", "the DataVolume says neither source nor sourceRef", final=True)
+        copied = find_copy_source(source, name.namespace, self._cache)
         if copied is None:
-            return await read_order(volume, source, self._client)
-        if isinstance(copied, NotYet):
+            return await build_fill_request(volume, source, self._client)
+        if isinstance(copied, SourceProblem):
             return copied
-        writers = find_writers(copied.origin, self._cache) if isinstance(copied.origin, Copy) else ""
-        if writers and name not in self._begun:
-            return NotYet("CloneSourceInUse", f"the source is in use by {writers}")
-        return complete_order(volume, copied.origin)
+        writers = find_writers(copied.source, self._cache) if isinstance(copied.source, Copy) else ""
+        if writers and name not in self._started:
+            return SourceProblem("CloneSourceInUse", f"the source is in use by {writers}")
+        return make_fill_request(volume, copied.source)
 
-    async def _tell(self, name: Name, volume: DataVolume, seen: Seen) -> Result:
+    async def _report(self, name: Name, volume: DataVolume, seen: DataVolumeObservation) -> Result:
         """Write how far the DataVolume is, and say when to look again."""
         before = volume.status
-        status = describe_filling(volume, seen, format_time(self._clock()))
+        status = make_data_volume_status(volume, seen, format_time(self._clock()))
         if status != before:
             volume = await self._client.update_status(replace(volume, status=status))
-            self._recall(volume, (before.phase if before else None) or "", seen)
+            self._report_progress(volume, (before.phase if before else None) or "", seen)
         if status.phase in (SUCCEEDED, FAILED):
             return DONE
         if seen.work is not None and seen.work.state == "failed":
-            pause = back_off(count_attempts(volume) - 1)
+            pause = retry_delay(count_attempts(volume) - 1)
             self._retry_at[name] = self._clock() + pause
-            self._begun.discard(name)
+            self._started.discard(name)
             return Result(after=pause)
         if seen.work is not None:
             return Result(after=POLL_SECONDS)
         return Result(after=WAIT_SECONDS)
 
-    def _recall(self, volume: DataVolume, before: str, seen: Seen) -> None:
+    def _report_progress(self, volume: DataVolume, before: str, seen: DataVolumeObservation) -> None:
         """Have the story of the DataVolume told."""
         phase = (volume.status.phase if volume.status else None) or ""
         if seen.work is not None and seen.work.state == "failed":
-            self._recorder.tell(volume, "Error", seen.work.message, warning=True)
-        elif seen.trouble is not None:
-            self._recorder.tell(volume, seen.trouble.reason, seen.trouble.message, warning=True)
-        elif phase != before and phase in _WORDS:
-            self._recorder.tell(volume, phase, _WORDS[phase])
+            self._recorder.event(volume, "Error", seen.work.message, warning=True)
+        elif seen.problem is not None:
+            self._recorder.event(volume, seen.problem.reason, seen.problem.message, warning=True)
+        elif phase != before and phase in _MESSAGES:
+            self._recorder.event(volume, phase, _MESSAGES[phase])
 
 
-_WORDS: Final = {
+_MESSAGES: Final = {
     "PVCBound": "the claim is bound",
     "WaitForFirstConsumer": "waiting for somebody to use the claim",
     "ImportScheduled": "the import is about to begin",

@@ -21,7 +21,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
-from virtshape.controllers.storage.downward import read_fact
+from virtshape.controllers.storage.downwardapi import read_downward_file
 
 Files = Mapping[str, bytes]
 """Contents by name; a name may have directories in it."""
@@ -62,7 +62,7 @@ class FileReader:
         if volume.service_account is not None:
             return await self._read_account(volume.service_account.service_account_name or "", namespace)
         if volume.downward_api is not None:
-            return _read_facts(vmi, volume.downward_api)
+            return _read_downward_files(vmi, volume.downward_api)
         cloud_init = volume.cloud_init_no_cloud or volume.cloud_init_config_drive
         return await self._read_cloud_init(cloud_init, namespace) if cloud_init is not None else None
 
@@ -125,10 +125,10 @@ class FileReader:
         raise NotReadyError(f"{kind.__name__}NotFound", f"{kind.__name__} {namespace}/{name} is not there")
 
 
-def _read_facts(vmi: VirtualMachineInstance, source: DownwardAPIVolumeSource) -> Files:
+def _read_downward_files(vmi: VirtualMachineInstance, source: DownwardAPIVolumeSource) -> Files:
     files = {}
     for file in source.fields or ():
-        fact = read_fact(vmi, file)
+        fact = read_downward_file(vmi, file)
         if fact is None:
             raise NotReadyError("InvalidField", f"the file {file.path} is to show something that there is not")
         files[file.path] = fact.encode()

@@ -21,12 +21,17 @@ from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.storage.binding import is_bound_to
 from virtshape.controllers.storage.claimstatus import is_bound, is_filled
+from virtshape.controllers.storage.claimusage import (
+    ClaimLocks,
+    ClaimUse,
+    format_users,
+    list_claim_users,
+    list_claim_uses,
+)
 from virtshape.controllers.storage.classes import annotation
 from virtshape.controllers.storage.files import FileReader, Files, IssueToken, NotReadyError
-from virtshape.controllers.storage.holds import Holds
 from virtshape.controllers.storage.names import CONTENT_TYPE
 from virtshape.controllers.storage.protocol import Storage, StorageError
-from virtshape.controllers.storage.uses import Use, list_users, list_uses, name_users
 from virtshape.controllers.storage.volumes import find_path, is_provisioned_by, read_volume
 from virtshape.controllers.vmi.phases import phase_of
 
@@ -69,14 +74,14 @@ class Mounts:
         self._storage = storage
         self._disks = disks
         self._files = FileReader(client, issue_token)
-        self._holds = Holds()
+        self._locks = ClaimLocks()
 
     async def gather(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
         """The raw material of each volume that has any, by the volume's name; NotReadyError for what is missing."""
         try:
             return await self._gather(vmi)
         except NotReadyError:
-            self._holds.release(vmi)
+            self._locks.release(vmi)
             raise
 
     async def _gather(self, vmi: VirtualMachineInstance) -> dict[str, Mount]:
@@ -88,7 +93,7 @@ class Mounts:
                 mounts[volume.name] = files
         mounts |= await self._files.find_credentials(vmi)
         wanted = {name: await self._describe(vmi, source) for name, source in _list_images(vmi)}
-        for use in list_uses(vmi):
+        for use in list_claim_uses(vmi):
             mounts[use.volume] = await self._find_claim(vmi, use)
         return mounts | await self._find_images(wanted)
 
@@ -122,7 +127,7 @@ class Mounts:
             raise error
         return {name: path for name, path in zip(wanted, found, strict=True) if isinstance(path, str)}
 
-    async def _find_claim(self, vmi: VirtualMachineInstance, use: Use) -> str:
+    async def _find_claim(self, vmi: VirtualMachineInstance, use: ClaimUse) -> str:
         claim = self._cache.find(PersistentVolumeClaim, use.claim, _namespace(vmi))
         if claim is None or claim.metadata is None:
             raise self._explain_missing(use.claim, _namespace(vmi))
@@ -134,12 +139,12 @@ class Mounts:
             raise self._explain_missing(use.claim, _namespace(vmi))
         if claim.metadata.deletion_timestamp is not None and phase_of(vmi) != "Running":
             raise NotReadyError("ClaimBeingDeleted", f"PersistentVolumeClaim {use.claim} is being deleted")
-        other = self._holds.take(claim, use, vmi, list_users(self._cache, claim))
+        other = self._locks.acquire(claim, use, vmi, list_claim_users(self._cache, claim))
         if other is not None:
             modes = ", ".join((claim.spec.access_modes if claim.spec else None) or ())
-            words = f"PersistentVolumeClaim {use.claim} ({modes}) is in use by {name_users([other])}"
-            raise NotReadyError("ClaimInUse", words)
-        if not use.reads and self._storage.is_being_copied(name):
+            message = f"PersistentVolumeClaim {use.claim} ({modes}) is in use by {format_users([other])}"
+            raise NotReadyError("ClaimInUse", message)
+        if not use.read_only and self._storage.is_being_copied(name):
             raise NotReadyError("ClaimBeingCopied", f"PersistentVolumeClaim {use.claim} is being copied")
         return await self._prepare(vmi, use, claim, volume)
 
@@ -152,7 +157,7 @@ class Mounts:
         return NotReadyError("DataVolumeNotReady", f"DataVolume {claim} is {volume.status.phase}{shown}")
 
     async def _prepare(
-        self, vmi: VirtualMachineInstance, use: Use, claim: PersistentVolumeClaim, volume: PersistentVolume
+        self, vmi: VirtualMachineInstance, use: ClaimUse, claim: PersistentVolumeClaim, volume: PersistentVolume
     ) -> str:
         path = find_path(volume)
         if path is None:

@@ -66,18 +66,18 @@ class Upload(Struct, frozen=True):
     """What somebody hands over; work waits until it is there."""
 
 
-Origin = Blank | Web | Container | Copy | Restore | Upload
+FillSource = Blank | Web | Container | Copy | Restore | Upload
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class FillRequest(Struct, frozen=True, kw_only=True):
     """What is to be put into a volume, and how."""
 
-    origin: Origin
+    source: FillSource
     content: Content = "kubevirt"
     preallocated: bool = False
 
 
-class Work(Struct, frozen=True, kw_only=True):
+class JobStatus(Struct, frozen=True, kw_only=True):
     """How far a piece of work is."""
 
     state: State
@@ -119,10 +119,10 @@ class Storage(Protocol):
     async def remove(self, name: str) -> None:
         """See to it that nothing is left of a volume."""
 
-    async def measure(self, key: str, order: Order, attempt: int, wake: Wake) -> Work:
+    async def measure(self, key: str, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
         """Find out how large a volume must be for the order."""
 
-    async def fill(self, key: str, volume: Volume, order: Order, attempt: int, wake: Wake) -> Work:
+    async def fill(self, key: str, volume: Volume, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
         """Put into the volume what is ordered; nothing of it is seen there before all of it is."""
 
     async def forget(self, key: str) -> None:
@@ -134,7 +134,7 @@ class Storage(Protocol):
     def is_being_copied(self, name: str) -> bool:
         """Whether work under way reads the volume of this name, so that nobody may write to it."""
 
-    async def take_snapshot(self, name: str, volume: Volume, wake: Wake) -> Work:
+    async def take_snapshot(self, name: str, volume: Volume, wake: Wake) -> JobStatus:
         """Keep a copy of the volume as it is now."""
 
     async def remove_snapshot(self, name: str) -> None:

@@ -13,7 +13,7 @@ from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
-from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.claims import RETRY_SECONDS
 from virtshape.controllers.storage.names import KEEPS_BYTES, VOLUME_PROTECTION
@@ -29,7 +29,7 @@ from virtshape.controllers.storage.volumes import (
 class VolumeReconciler:
     """Reconciles persistent volumes over a client, with the storage that keeps their bytes."""
 
-    def __init__(self, client: Client, cache: Cache, recorder: Recorder, clock: Clock, storage: Storage) -> None:
+    def __init__(self, client: Client, cache: Cache, recorder: EventRecorder, clock: Clock, storage: Storage) -> None:
         self._client = client
         self._cache = cache
         self._recorder = recorder
@@ -47,7 +47,7 @@ class VolumeReconciler:
             volume = await self._client.update_status(replace(volume, status=status))
         metadata = volume.metadata or ObjectMeta()
         if metadata.deletion_timestamp is not None:
-            return await self._let_go(volume) if phase != "Bound" else DONE
+            return await self._finalize(volume) if phase != "Bound" else DONE
         is_ours = is_provisioned_by(volume, self._storage.provisioner)
         if phase == "Released" and is_ours and is_deleted_with_claim(volume):
             await self._client.delete(PersistentVolume, name.name, uid=metadata.uid or "")
@@ -69,7 +69,7 @@ class VolumeReconciler:
                 raise
             return None
 
-    async def _let_go(self, volume: PersistentVolume) -> Result:
+    async def _finalize(self, volume: PersistentVolume) -> Result:
         """Let a deleted volume go, after its bytes if they go with it."""
         metadata = volume.metadata or ObjectMeta()
         held = metadata.finalizers or []
@@ -77,7 +77,7 @@ class VolumeReconciler:
             try:
                 await self._storage.remove(metadata.name or "")
             except StorageError as error:
-                self._recorder.tell(volume, "VolumeFailedDelete", str(error), warning=True)
+                self._recorder.event(volume, "VolumeFailedDelete", str(error), warning=True)
                 return Result(after=RETRY_SECONDS)
         left = [one for one in held if one not in (VOLUME_PROTECTION, KEEPS_BYTES)]
         if left != held:

@@ -15,11 +15,11 @@ from virtshape.api.snapshot import VolumeSnapshot, VolumeSnapshotError, VolumeSn
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
-from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.storage.names import SNAPSHOT_PROTECTION
-from virtshape.controllers.storage.origins import Found, NotYet, find_copied_claim, find_writers
 from virtshape.controllers.storage.protocol import Copy, Storage
+from virtshape.controllers.storage.sources import CopySource, SourceProblem, find_claim_source, find_writers
 
 POLL_SECONDS: Final = 1.0
 WAIT_SECONDS: Final = 5.0
@@ -32,7 +32,7 @@ class SnapshotReconciler:
         self,
         client: Client,
         cache: Cache,
-        recorder: Recorder,
+        recorder: EventRecorder,
         clock: Clock,
         storage: Storage,
         wake: Callable[[Name], None],
@@ -43,16 +43,16 @@ class SnapshotReconciler:
         self._clock = clock
         self._storage = storage
         self._wake = wake
-        self._begun: set[Name] = set()
+        self._started: set[Name] = set()
 
     async def reconcile(self, name: Name) -> Result:
         """Take the snapshot of this name, or let it go."""
         snapshot = self._cache.find(VolumeSnapshot, name.name, name.namespace)
         if snapshot is None or snapshot.metadata is None:
-            self._begun.discard(name)
+            self._started.discard(name)
             return DONE
         if snapshot.metadata.deletion_timestamp is not None:
-            return await self._let_go(snapshot)
+            return await self._finalize(snapshot)
         claim = snapshot.spec.source.persistent_volume_claim_name
         if claim is None or (snapshot.status is not None and snapshot.status.ready_to_use):
             return DONE
@@ -63,18 +63,18 @@ class SnapshotReconciler:
         return await self._take(name, snapshot, claim)
 
     async def _take(self, name: Name, snapshot: VolumeSnapshot, claim: str) -> Result:
-        found = find_copied_claim(claim, name.namespace, self._cache)
-        if isinstance(found, Found) and isinstance(found.origin, Copy) and name not in self._begun:
-            writers = find_writers(found.origin, self._cache)
-            found = NotYet("InUse", f"the claim is in use by {writers}: stop it first") if writers else found
-        if isinstance(found, NotYet) or not isinstance(found.origin, Copy):
-            await self._fail(snapshot, found.message if isinstance(found, NotYet) else "the claim has no volume")
+        found = find_claim_source(claim, name.namespace, self._cache)
+        if isinstance(found, CopySource) and isinstance(found.source, Copy) and name not in self._started:
+            writers = find_writers(found.source, self._cache)
+            found = SourceProblem("InUse", f"the claim is in use by {writers}: stop it first") if writers else found
+        if isinstance(found, SourceProblem) or not isinstance(found.source, Copy):
+            await self._fail(snapshot, found.message if isinstance(found, SourceProblem) else "the claim has no volume")
             return Result(after=WAIT_SECONDS)
-        self._begun.add(name)
+        self._started.add(name)
         content = name_content(snapshot)
-        work = await self._storage.take_snapshot(content, found.origin.volume, lambda: self._wake(name))
+        work = await self._storage.take_snapshot(content, found.source.volume, lambda: self._wake(name))
         if work.state == "failed":
-            self._begun.discard(name)
+            self._started.discard(name)
             await self._storage.remove_snapshot(content)
             await self._fail(snapshot, work.message)
             return Result(after=WAIT_SECONDS)
@@ -87,7 +87,7 @@ class SnapshotReconciler:
             restore_size=Quantity.of(found.size, "BinarySI"),
         )
         await self._client.update_status(replace(snapshot, status=status))
-        self._recorder.tell(snapshot, "SnapshotReady", f"claim {claim} is kept as it is now")
+        self._recorder.event(snapshot, "SnapshotReady", f"claim {claim} is kept as it is now")
         return DONE
 
     async def _fail(self, snapshot: VolumeSnapshot, message: str) -> None:
@@ -97,9 +97,9 @@ class SnapshotReconciler:
             return
         error = VolumeSnapshotError(message, format_time(self._clock()))
         await self._client.update_status(replace(snapshot, status=replace(before, ready_to_use=False, error=error)))
-        self._recorder.tell(snapshot, "SnapshotPending", message, warning=True)
+        self._recorder.event(snapshot, "SnapshotPending", message, warning=True)
 
-    async def _let_go(self, snapshot: VolumeSnapshot) -> Result:
+    async def _finalize(self, snapshot: VolumeSnapshot) -> Result:
         metadata = snapshot.metadata or ObjectMeta()
         held = metadata.finalizers or []
         if SNAPSHOT_PROTECTION not in held:

@@ -15,22 +15,22 @@ from virtshape.api.core.persistentvolume import PersistentVolume
 from virtshape.api.meta import ObjectMeta
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
-from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.runtime.ownerreferences import is_controlled_by
 from virtshape.controllers.storage.binding import is_bound_to
 from virtshape.controllers.storage.claimstatus import FILLED, is_bound
+from virtshape.controllers.storage.claimusage import format_users, list_claim_users
 from virtshape.controllers.storage.classes import annotation
 from virtshape.controllers.storage.names import (
     CONTENT_TYPE,
-    FILLING_MESSAGE,
-    FILLING_PHASE,
-    FILLING_READY,
-    FILLING_RESTARTS,
+    POD_PHASE,
+    POD_READY,
+    POD_RESTARTS,
+    RUNNING_MESSAGE,
     UPLOAD_TARGET,
 )
-from virtshape.controllers.storage.protocol import Content, Order, Storage, Upload
-from virtshape.controllers.storage.uses import list_users, name_users
+from virtshape.controllers.storage.protocol import Content, FillRequest, Storage, Upload
 from virtshape.controllers.storage.volumes import is_provisioned_by, read_volume
 from virtshape.controllers.vmi.phases import phase_of
 
@@ -43,22 +43,22 @@ class UploadReconciler:
     """Reconciles claims that are filled by uploads; `wake` has one looked at again."""
 
     def __init__(
-        self, client: Client, cache: Cache, recorder: Recorder, storage: Storage, wake: Callable[[Name], None]
+        self, client: Client, cache: Cache, recorder: EventRecorder, storage: Storage, wake: Callable[[Name], None]
     ) -> None:
         self._client = client
         self._cache = cache
         self._recorder = recorder
         self._storage = storage
         self._wake = wake
-        self._settled: set[Name] = set()
-        self._told: dict[Name, str] = {}
+        self._cleaned_up: set[Name] = set()
+        self._reported: dict[Name, str] = {}
 
     async def reconcile(self, name: Name) -> Result:
         """Take the claim of this name as far as it can go now."""
         claim = self._cache.find(PersistentVolumeClaim, name.name, name.namespace)
         if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
-            self._settled.discard(name)
-            self._told.pop(name, None)
+            self._cleaned_up.discard(name)
+            self._reported.pop(name, None)
             return DONE
         data_volume = self._cache.find(DataVolume, name.name, name.namespace)
         if not is_upload_target(claim, data_volume) or not is_bound(claim):
@@ -67,32 +67,32 @@ class UploadReconciler:
         if volume is None or not is_bound_to(claim, volume):
             return Result(after=POLL_SECONDS)
         key = find_upload_key(claim, data_volume, volume)
-        if annotation(claim.metadata, FILLING_PHASE) == FILLED:
-            return await self._settle(name, key)
-        self._settled.discard(name)
+        if annotation(claim.metadata, POD_PHASE) == FILLED:
+            return await self._clean_up(name, key)
+        self._cleaned_up.discard(name)
         return await self._receive(name, claim, volume, key)
 
-    async def _settle(self, name: Name, key: str) -> Result:
+    async def _clean_up(self, name: Name, key: str) -> Result:
         """Remove what is left of the work, once."""
-        if name not in self._settled:
+        if name not in self._cleaned_up:
             await self._storage.forget(key)
-            self._settled.add(name)
+            self._cleaned_up.add(name)
         return DONE
 
     async def _receive(self, name: Name, claim: PersistentVolumeClaim, volume: PersistentVolume, key: str) -> Result:
         obstacle = self._find_obstacle(claim, volume)
         if obstacle:
-            self._tell(name, claim, "UploadNotPossible", obstacle)
+            self._report(name, claim, "UploadNotPossible", obstacle)
             await self._mark(claim, mark_waiting(claim))
             return Result(after=WAIT_SECONDS)
-        order = Order(origin=Upload(), content=find_content(claim))
-        work = await self._storage.fill(key, read_volume(volume), order, 0, lambda: self._wake(name))
+        request = FillRequest(source=Upload(), content=find_content(claim))
+        work = await self._storage.fill(key, read_volume(volume), request, 0, lambda: self._wake(name))
         if work.state == "done":
             await self._mark(claim, mark_filled(claim))
-            self._recorder.tell(claim, "UploadSucceeded", "the claim is filled with what was uploaded")
-            return await self._settle(name, key)
+            self._recorder.event(claim, "UploadSucceeded", "the claim is filled with what was uploaded")
+            return await self._clean_up(name, key)
         if work.state == "failed":
-            self._tell(name, claim, "UploadFailed", work.message)
+            self._report(name, claim, "UploadFailed", work.message)
             await self._mark(claim, mark_failed(claim, work.message))
             await self._storage.forget(key)
         else:
@@ -103,17 +103,17 @@ class UploadReconciler:
         """Why the claim cannot be written to now; empty if it can."""
         if not is_provisioned_by(volume, self._storage.provisioner):
             return f"the volume was not made by {self._storage.provisioner}, and nothing here writes to it"
-        users = [user for user in list_users(self._cache, claim) if phase_of(user) == "Running"]
-        return f"the claim is in use by {name_users(users)}" if users else ""
+        users = [user for user in list_claim_users(self._cache, claim) if phase_of(user) == "Running"]
+        return f"the claim is in use by {format_users(users)}" if users else ""
 
     async def _mark(self, claim: PersistentVolumeClaim, metadata: ObjectMeta) -> None:
         if metadata != claim.metadata:
             await self._client.update(replace(claim, metadata=metadata))
 
-    def _tell(self, name: Name, claim: PersistentVolumeClaim, reason: str, message: str) -> None:
-        if self._told.get(name) != message:
-            self._told[name] = message
-            self._recorder.tell(claim, reason, message, warning=True)
+    def _report(self, name: Name, claim: PersistentVolumeClaim, reason: str, message: str) -> None:
+        if self._reported.get(name) != message:
+            self._reported[name] = message
+            self._recorder.event(claim, reason, message, warning=True)
 
 
 def is_upload_target(claim: PersistentVolumeClaim, data_volume: DataVolume | None) -> bool:
@@ -151,26 +151,26 @@ def find_content(claim: PersistentVolumeClaim) -> Content:
 
 def mark_ready(claim: PersistentVolumeClaim) -> ObjectMeta:
     """The metadata of a claim that can be uploaded to."""
-    return _annotate(claim, {FILLING_PHASE: RECEIVING, FILLING_READY: "true"})
+    return _annotate(claim, {POD_PHASE: RECEIVING, POD_READY: "true"})
 
 
 def mark_waiting(claim: PersistentVolumeClaim) -> ObjectMeta:
     """The metadata of a claim that cannot be uploaded to yet."""
-    return _annotate(claim, {FILLING_PHASE: "Pending", FILLING_READY: "false"})
+    return _annotate(claim, {POD_PHASE: "Pending", POD_READY: "false"})
 
 
 def mark_filled(claim: PersistentVolumeClaim) -> ObjectMeta:
     """The metadata of a claim that has all that was to come."""
-    marks = {FILLING_PHASE: FILLED}
+    marks = {POD_PHASE: FILLED}
     if annotation(claim.metadata, UPLOAD_TARGET) is not None:
-        marks[FILLING_READY] = "false"
-    kept = {key: text for key, text in _annotations(claim).items() if key != FILLING_MESSAGE}
+        marks[POD_READY] = "false"
+    kept = {key: text for key, text in _annotations(claim).items() if key != RUNNING_MESSAGE}
     return replace(claim.metadata or ObjectMeta(), annotations=kept | marks)
 
 
-def mark_played(claim: PersistentVolumeClaim) -> ObjectMeta:
+def mark_simulated(claim: PersistentVolumeClaim) -> ObjectMeta:
     """The metadata of a claim that is only played: filled, and open to clients, who are told so when they come."""
-    return _annotate(claim, {FILLING_PHASE: FILLED, FILLING_READY: "true"})
+    return _annotate(claim, {POD_PHASE: FILLED, POD_READY: "true"})
 
 
 def mark_failed(claim: PersistentVolumeClaim, message: str) -> ObjectMeta:
@@ -178,13 +178,13 @@ def mark_failed(claim: PersistentVolumeClaim, message: str) -> ObjectMeta:
     count = str(count_failures(claim.metadata) + 1)
     return _annotate(
         claim,
-        {FILLING_PHASE: RECEIVING, FILLING_READY: "true", FILLING_RESTARTS: count, FILLING_MESSAGE: message},
+        {POD_PHASE: RECEIVING, POD_READY: "true", POD_RESTARTS: count, RUNNING_MESSAGE: message},
     )
 
 
 def count_failures(metadata: ObjectMeta | None) -> int:
     """How often a claim was sent what it cannot use."""
-    text = annotation(metadata, FILLING_RESTARTS) or ""
+    text = annotation(metadata, POD_RESTARTS) or ""
     return int(text) if text.isascii() and text.isdigit() else 0
 
 

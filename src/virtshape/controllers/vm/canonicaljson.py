@@ -16,7 +16,7 @@ from virtshape.api.apps import ControllerRevision
 _ESCAPES: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
-def freeze(revision: ControllerRevision) -> ControllerRevision:
+def canonicalize(revision: ControllerRevision) -> ControllerRevision:
     """The revision, to be sent and not to be read."""
     text = json.dumps(revision.data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return replace(revision, data=Raw(text.translate(_ESCAPES).encode()))

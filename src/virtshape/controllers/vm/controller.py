@@ -24,14 +24,14 @@ from virtshape.client.protocol import Client
 from virtshape.controllers.garbage.decisions import ORPHAN
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
-from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.runtime.ownerreferences import find_controller, is_controlled_by
 from virtshape.controllers.vm.datavolumes import USABLE_PHASES, build_data_volumes, list_volume_phases
 from virtshape.controllers.vm.liveupdate import find_live_change
 from virtshape.controllers.vm.newvmi import adopt, build_instance, name_start_revision_of
 from virtshape.controllers.vm.revisions import has_changed_since, is_same, refer_to_revisions
-from virtshape.controllers.vm.revisionsync import Capturer, Names
+from virtshape.controllers.vm.revisionsync import Names, RevisionSync
 from virtshape.controllers.vm.runstrategy import (
     ALWAYS,
     START,
@@ -39,16 +39,16 @@ from virtshape.controllers.vm.runstrategy import (
     Decision,
     decide_run,
     drop_done_requests,
-    is_going,
+    is_being_deleted,
     needs_rerun,
     run_strategy,
 )
-from virtshape.controllers.vm.status import Observation, Trouble, make_status, measure, started_generation
-from virtshape.controllers.vm.volumestatus import explain_wait, is_news
+from virtshape.controllers.vm.status import ConditionReason, Observation, make_status, measure, started_generation
+from virtshape.controllers.vm.volumestatus import explain_wait, is_unreported
 from virtshape.resolve.reference import NotFoundError
 
 FINALIZER: Final = "kubevirt.io/virtualMachineControllerFinalize"
-LOOK_AGAIN_SECONDS: Final = 0.05
+RECHECK_SECONDS: Final = 0.05
 _FAILED_FINDS: Final = {
     "instancetype": "FailedFindInstancetype",
     "flavor": "FailedFindFlavor",
@@ -59,12 +59,12 @@ _FAILED_FINDS: Final = {
 class VmReconciler:
     """Reconciles VMs over a client."""
 
-    def __init__(self, client: Client, cache: Cache, recorder: Recorder, clock: Clock) -> None:
+    def __init__(self, client: Client, cache: Cache, recorder: EventRecorder, clock: Clock) -> None:
         self._client = client
         self._cache = cache
         self._recorder = recorder
         self._clock = clock
-        self._capturer = Capturer(client, cache)
+        self._revisions = RevisionSync(client, cache)
 
     async def reconcile(self, name: Name) -> Result:
         """Take the VM of this name as far as it can go now."""
@@ -76,36 +76,36 @@ class VmReconciler:
             return await self._finish(vm, vmi)
         configuration = self._configuration()
         before = vm
-        vm, names = await self._capturer.settle(vm, configuration, FINALIZER)
-        self._tell_captured(before, vm, names)
-        is_as_seen = vm is not before  # what was just written is what the server has
+        vm, names = await self._revisions.ensure_revisions(vm, configuration, FINALIZER)
+        self._report_captured(before, vm, names)
+        is_current = vm is not before  # what was just written is what the server has
         vm = replace(vm, status=refer_to_revisions(vm, names))
         if await self._make_data_volumes(vm):
             return DONE  # the VM is looked at again once they are seen
-        return await self._run(vm, vmi, configuration, is_as_seen=is_as_seen)
+        return await self._run(vm, vmi, configuration, is_current=is_current)
 
     async def report(self, name: Name, error: Exception) -> None:
         """Say in the VM's status what went wrong with it."""
         vm = self._cache.find(VirtualMachine, name.name, name.namespace)
         if vm is None:
             return
-        trouble = describe_trouble(error)
+        failure = describe_failure(error)
         vmi = self._cache.find(VirtualMachineInstance, name.name, name.namespace)
         if vmi is not None and not is_controlled_by(vmi.metadata, vm):
             vmi = None
-        self._recorder.tell(vm, trouble.reason, trouble.message, warning=True)
+        self._recorder.event(vm, failure.reason, failure.message, warning=True)
         status = vm.status or VirtualMachineStatus()
         seen = Observation(
             vmi=vmi,
-            trouble=trouble,
+            failure=failure,
             requests=status.state_change_requests or (),
             volume_phases=list_volume_phases(vm, self._cache),
             waiting=explain_wait(vm, self._cache),
         )
         now = self._clock()
-        told = make_status(vm, seen, now, format_time(now))
-        told.desired_generation = status.desired_generation  # what went wrong is not settled
-        await self._write_status(vm, told)
+        reported = make_status(vm, seen, now, format_time(now))
+        reported.desired_generation = status.desired_generation  # what went wrong is not settled
+        await self._write_status(vm, reported)
 
     def _configuration(self) -> KubeVirtConfiguration | None:
         installed = self._cache.find(KubeVirt, "kubevirt", "kubevirt")
@@ -119,11 +119,11 @@ class VmReconciler:
             return vmi
         if metadata.deletion_timestamp is not None:
             return None
-        if find_controller(vmi.metadata) is not None or is_going(vmi):
-            words = f"an instance {metadata.name} is there that is not this VM's: delete it, or rename the VM"
-            raise StatusError(409, "FailedCreate", words)
+        if find_controller(vmi.metadata) is not None or is_being_deleted(vmi):
+            message = f"an instance {metadata.name} is there that is not this VM's: delete it, or rename the VM"
+            raise StatusError(409, "FailedCreate", message)
         vmi = await self._client.update(adopt(vmi, vm))
-        self._recorder.tell(vm, "SuccessfulAdopt", f"Adopted the VMI {metadata.name}, which nobody managed")
+        self._recorder.event(vm, "SuccessfulAdopt", f"Adopted the VMI {metadata.name}, which nobody managed")
         return vmi
 
     async def _finish(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> Result:
@@ -134,19 +134,19 @@ class VmReconciler:
             return DONE
         if vmi is not None and ORPHAN not in finalizers:
             await self._observe(vm, Observation(vmi=vmi))
-            if not is_going(vmi):
+            if not is_being_deleted(vmi):
                 await self._stop(vm, vmi, "the VM is being deleted")
             return DONE
         left = [one for one in finalizers if one != FINALIZER]
         await self._client.update(replace(vm, metadata=replace(metadata, finalizers=left or None)))
         return DONE
 
-    def _tell_captured(self, before: VirtualMachine, vm: VirtualMachine, names: Names) -> None:
+    def _report_captured(self, before: VirtualMachine, vm: VirtualMachine, names: Names) -> None:
         if vm is before:
             return
         if names:
             kept = ", ".join(f"the {role} as {name}" for role, name in names.items())
-            self._recorder.tell(vm, "SuccessfulCapture", f"kept {kept}")
+            self._recorder.event(vm, "SuccessfulCapture", f"kept {kept}")
 
     async def _make_data_volumes(self, vm: VirtualMachine) -> bool:
         """Make those that are missing; whether there are some that were not seen yet."""
@@ -160,12 +160,12 @@ class VmReconciler:
                 await self._client.create(wanted)
             except StatusError as error:
                 if error.code == 404 and error.details.kind is None:  # nothing is missing but the kind itself
-                    words = f"DataVolume {name} cannot be made: the server has no DataVolumes; install CDI"
-                    raise StatusError(501, "DataVolumesNotServed", words) from error
+                    message = f"DataVolume {name} cannot be made: the server has no DataVolumes; install CDI"
+                    raise StatusError(501, "DataVolumesNotServed", message) from error
                 if error.reason != "AlreadyExists":
                     raise
             else:
-                self._recorder.tell(vm, "SuccessfulDataVolumeCreate", f"created DataVolume {name}")
+                self._recorder.event(vm, "SuccessfulDataVolumeCreate", f"created DataVolume {name}")
             unseen = True
         return unseen
 
@@ -175,7 +175,7 @@ class VmReconciler:
         vmi: VirtualMachineInstance | None,
         configuration: KubeVirtConfiguration | None,
         *,
-        is_as_seen: bool,
+        is_current: bool,
     ) -> Result:
         asked = (vm.status.state_change_requests if vm.status else None) or ()
         requests = drop_done_requests(asked, vmi, run_strategy(vm.spec))
@@ -187,8 +187,8 @@ class VmReconciler:
         phases = list_volume_phases(vm, self._cache)
         ready = all(phase in USABLE_PHASES for phase in phases)
         if decision.action == "start" and ready:
-            await self._start(vm, requests, configuration, is_as_seen=is_as_seen)
-            return Result(after=LOOK_AGAIN_SECONDS)  # to tell of it together with what becomes of it
+            await self._start(vm, requests, configuration, is_current=is_current)
+            return Result(after=RECHECK_SECONDS)  # to tell of it together with what becomes of it
         if decision.action == "switch on":
             await self._switch_on(vm)
             return DONE
@@ -203,8 +203,8 @@ class VmReconciler:
             starting=decision.action == "start",
             run_strategy=run_strategy(vm.spec) if decision.action in ("nothing", "stop") else None,
         )
-        if seen.starting and seen.waiting is not None and is_news(vm, seen.waiting):
-            self._recorder.tell(vm, seen.waiting.reason, seen.waiting.message, warning=True)
+        if seen.starting and seen.waiting is not None and is_unreported(vm, seen.waiting):
+            self._recorder.event(vm, seen.waiting.reason, seen.waiting.message, warning=True)
         await self._observe(vm, seen)
         if decision.action == "stop" and vmi is not None:
             await self._stop(vm, vmi, decision.reason)
@@ -219,15 +219,15 @@ class VmReconciler:
         requests: list[VirtualMachineStateChangeRequest],
         configuration: KubeVirtConfiguration | None,
         *,
-        is_as_seen: bool,
+        is_current: bool,
     ) -> None:
-        shape = await self._capturer.find_shape(vm)
+        shape = await self._revisions.find_shape(vm)
         wanted = build_instance(vm, shape, configuration, requests[0] if requests else None)
-        if not is_as_seen:
+        if not is_current:
             await self._require_unchanged(vm)
-        await self._capturer.keep_start(vm)
+        await self._revisions.store_start_revision(vm)
         await self._client.create(wanted)
-        self._recorder.tell(
+        self._recorder.event(
             vm, "SuccessfulCreate", f"Started the virtual machine by creating the new VMI {_name(wanted)}"
         )
 
@@ -247,8 +247,8 @@ class VmReconciler:
         except StatusError as error:
             if error.code != 404:
                 raise
-        words = f"Stopped the virtual machine by deleting the VMI {metadata.name}: {reason}"
-        self._recorder.tell(vm, "SuccessfulDelete", words)
+        message = f"Stopped the virtual machine by deleting the VMI {metadata.name}: {reason}"
+        self._recorder.event(vm, "SuccessfulDelete", message)
 
     async def _switch_on(self, vm: VirtualMachine) -> None:
         """Have a VM run for good that was halted and is asked to start."""
@@ -260,10 +260,10 @@ class VmReconciler:
     ) -> tuple[VirtualMachineInstance | None, bool]:
         """The instance with what of the VM's changes can reach it while it runs, and whether others need a restart."""
         generation = vm.metadata.generation if vm.metadata else None
-        if vmi is None or is_going(vmi) or started_generation(vmi) in (None, generation):
+        if vmi is None or is_being_deleted(vmi) or started_generation(vmi) in (None, generation):
             return vmi, False
-        start = await self._capturer.find_revision(vm, name_start_revision_of(vmi) or "")
-        wanted = build_instance(vm, await self._capturer.find_shape(vm), configuration).spec
+        start = await self._revisions.find_revision(vm, name_start_revision_of(vmi) or "")
+        wanted = build_instance(vm, await self._revisions.find_shape(vm), configuration).spec
         if start is not None and not has_changed_since(vm, start) and measure(wanted) == measure(vmi.spec):
             return vmi, False  # what else may differ is the configuration's doing; the size, that of an earlier change
         if is_same(replace(wanted, start_strategy=vmi.spec.start_strategy), vmi.spec):
@@ -273,7 +273,9 @@ class VmReconciler:
             return vmi, True
         vmi = await self._client.update(replace(vmi, spec=grown))
         size = measure(grown)
-        self._recorder.tell(vm, "LiveChange", f"the instance is to have {size.vcpus} vCPUs and {size.memory} of memory")
+        self._recorder.event(
+            vm, "LiveChange", f"the instance is to have {size.vcpus} vCPUs and {size.memory} of memory"
+        )
         return vmi, False
 
     async def _measure(
@@ -285,7 +287,7 @@ class VmReconciler:
             return None
         if vmi is not None and started_generation(vmi) == generation:
             return measure(vmi.spec)
-        return measure(build_instance(vm, await self._capturer.find_shape(vm), configuration).spec)
+        return measure(build_instance(vm, await self._revisions.find_shape(vm), configuration).spec)
 
     async def _observe(self, vm: VirtualMachine, seen: Observation) -> None:
         now = self._clock()
@@ -301,14 +303,14 @@ class VmReconciler:
         await self._client.update_status(replace(vm, status=status))
 
 
-def describe_trouble(error: Exception) -> Trouble:
+def describe_failure(error: Exception) -> ConditionReason:
     """What a failure is called in a condition and an event."""
     if isinstance(error, NotFoundError):
         role = error.field.removeprefix("spec.").removeprefix("status.").partition(".")[0]
-        return Trouble(_FAILED_FINDS.get(role, "NotFound"), error.message)
+        return ConditionReason(_FAILED_FINDS.get(role, "NotFound"), error.message)
     if isinstance(error, StatusError):
-        return Trouble(error.reason or "FailedSync", error.message)
-    return Trouble("InternalError", str(error) or type(error).__name__)
+        return ConditionReason(error.reason or "FailedSync", error.message)
+    return ConditionReason("InternalError", str(error) or type(error).__name__)
 
 
 def _name(vmi: VirtualMachineInstance) -> str:

@@ -104,8 +104,8 @@ def check_same_content(existing: ControllerRevision, wanted: ControllerRevision,
     """Refuse a stored revision that bears the right name and holds something else."""
     if not is_same(read_spec(existing, kind), read_spec(wanted, kind)):
         name = existing.metadata.name if existing.metadata else ""
-        words = f"{_UNEXPECTED}: {name} is not a copy of the {kind} as it is; delete one of the two"
-        raise StatusError(422, "UnexpectedRevision", words)
+        message = f"{_UNEXPECTED}: {name} is not a copy of the {kind} as it is; delete one of the two"
+        raise StatusError(422, "UnexpectedRevision", message)
 
 
 def read_spec(revision: ControllerRevision, kind: str) -> Model:

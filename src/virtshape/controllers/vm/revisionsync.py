@@ -20,7 +20,7 @@ from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache, struct_of
-from virtshape.controllers.vm.canonicaljson import freeze
+from virtshape.controllers.vm.canonicaljson import canonicalize
 from virtshape.controllers.vm.revisions import (
     ROLES,
     build_revision,
@@ -43,33 +43,33 @@ from virtshape.resolve.matcher import Matcher, Role, find_matcher, find_status_r
 from virtshape.resolve.reference import NotFoundError, Reference
 
 Names = Mapping[Role, str]
-MOST_AT_HAND: Final = 2_000
+MAX_CACHED: Final = 2_000
 
 
-class Capturer:
+class RevisionSync:
     """Captures for VMs over one client; what a VM was given it does not ask for again until the VM is settled."""
 
     def __init__(self, client: Client, cache: Cache) -> None:
         self._client = client
         self._cache = cache
-        self._at_hand: OrderedDict[tuple[str, str], ControllerRevision] = OrderedDict()
+        self._cached: OrderedDict[tuple[str, str], ControllerRevision] = OrderedDict()
 
-    async def settle(
+    async def ensure_revisions(
         self, vm: VirtualMachine, configuration: KubeVirtConfiguration | None, finalizer: str
     ) -> tuple[VirtualMachine, Names]:
         """The VM with its references in order, and what it is pinned to; a VM in order is not written."""
         instancetype = configuration.instancetype if configuration else None
         if wants_expansion(vm, instancetype.reference_policy if instancetype else None):
             return await self._expand(vm, configuration, finalizer), {}
-        if is_settled(vm):
-            for name in pinned_names(vm).values():
-                self._at_hand.pop((_uid(vm), name), None)
-            return await self._write(vm, with_finalizer(vm, finalizer)), pinned_names(vm)
+        if has_current_revisions(vm):
+            for name in list_pinned_revisions(vm).values():
+                self._cached.pop((_uid(vm), name), None)
+            return await self._write(vm, with_finalizer(vm, finalizer)), list_pinned_revisions(vm)
         matchers = {role: matcher for role in ROLES if (matcher := find_matcher(vm, role)) is not None}
         obtained = await asyncio.gather(*(self._obtain(vm, role, matcher) for role, matcher in matchers.items()))
         revisions = dict(zip(matchers, obtained, strict=True))
         for revision in obtained:
-            self._keep_at_hand(vm, revision)
+            self._cache_revision(vm, revision)
         names: dict[Role, str] = {role: _name(revision) for role, revision in revisions.items()}
         vm = await self._write(vm, with_finalizer(pin(vm, names), finalizer))
         for revision in revisions.values():
@@ -85,7 +85,7 @@ class Capturer:
             matcher = find_matcher(vm, role)
             if matcher is None:
                 continue
-            name = pinned_names(vm).get(role)
+            name = list_pinned_revisions(vm).get(role)
             if name:
                 reference = Reference("apps", "ControllerRevision", namespace_of(vm), name)
                 found[reference] = await self._get_revision(vm, name, f"spec.{role}.revisionName")
@@ -94,14 +94,14 @@ class Capturer:
                 found[reference] = await self._get_source(vm, role, matcher)
         return find_shape(vm, found.get)
 
-    async def keep_start(self, vm: VirtualMachine) -> None:
+    async def store_start_revision(self, vm: VirtualMachine) -> None:
         """Store the spec that the VM is started from, in place of what it was started from before."""
         wanted = build_start_revision(vm)
         earlier = vm.status.observed_generation if vm.status else None
         if earlier is not None and (name := name_start_revision(vm, earlier)) != _name(wanted):
             await self._remove(vm, name)
         try:
-            await self._client.create(freeze(wanted))
+            await self._client.create(canonicalize(wanted))
         except StatusError as error:
             if error.reason != "AlreadyExists":  # its name says what it holds
                 raise
@@ -134,7 +134,7 @@ class Capturer:
 
     async def _store(self, wanted: ControllerRevision, kind: str) -> ControllerRevision:
         try:
-            return await self._client.create(freeze(wanted))
+            return await self._client.create(canonicalize(wanted))
         except StatusError as error:
             if error.reason != "AlreadyExists":
                 raise
@@ -158,13 +158,13 @@ class Capturer:
         names = [one.metadata.name or "" for one in self._cache.list(kind, reference.namespace)]  # type: ignore[attr-defined]
         raise NotFoundError(reference, f"spec.{role}.name").suggest(names)
 
-    def _keep_at_hand(self, vm: VirtualMachine, revision: ControllerRevision) -> None:
-        self._at_hand[_uid(vm), _name(revision)] = revision
-        if len(self._at_hand) > MOST_AT_HAND:
-            self._at_hand.popitem(last=False)
+    def _cache_revision(self, vm: VirtualMachine, revision: ControllerRevision) -> None:
+        self._cached[_uid(vm), _name(revision)] = revision
+        if len(self._cached) > MAX_CACHED:
+            self._cached.popitem(last=False)
 
     async def _get_revision(self, vm: VirtualMachine, name: str, field: str) -> ControllerRevision:
-        revision = self._at_hand.get((_uid(vm), name)) or await self.find_revision(vm, name)
+        revision = self._cached.get((_uid(vm), name)) or await self.find_revision(vm, name)
         if revision is None:
             raise NotFoundError(Reference("apps", "ControllerRevision", namespace_of(vm), name), field)
         return revision
@@ -176,15 +176,15 @@ class Capturer:
         expanded = duplicate(vm)
         conflicts = expand_vm(expanded, await self.find_shape(vm), configuration)
         if conflicts:
-            words = "; ".join(conflict.message for conflict in conflicts)
-            raise StatusError(422, "FailedExpand", words, causes(conflicts))
+            message = "; ".join(conflict.message for conflict in conflicts)
+            raise StatusError(422, "FailedExpand", message, causes(conflicts))
         written = await self._write(vm, with_finalizer(expanded, finalizer))
-        for name in pinned_names(vm).values():
+        for name in list_pinned_revisions(vm).values():
             await self._remove(written, name)
         return written
 
     async def _remove(self, vm: VirtualMachine, name: str) -> None:
-        self._at_hand.pop((_uid(vm), name), None)
+        self._cached.pop((_uid(vm), name), None)
         revision = await self.find_revision(vm, name)
         if revision is None or revision.metadata is None or not is_removable(revision, vm):
             return
@@ -194,7 +194,7 @@ class Capturer:
         return vm if wanted is vm else await self._client.update(wanted)
 
 
-def is_settled(vm: VirtualMachine) -> bool:
+def has_current_revisions(vm: VirtualMachine) -> bool:
     """Whether spec and status name the same revisions, and the spec is the one that they were written for."""
     generation = vm.metadata.generation if vm.metadata else None
     if vm.status is None or vm.status.desired_generation != generation or list_recaptured(vm):
@@ -210,7 +210,7 @@ def _agrees(vm: VirtualMachine, role: Role) -> bool:
     return bool(matcher.revision_name) and captured is not None and captured.name == matcher.revision_name
 
 
-def pinned_names(vm: VirtualMachine) -> dict[Role, str]:
+def list_pinned_revisions(vm: VirtualMachine) -> dict[Role, str]:
     """The revisions that the spec names, else the status."""
     names: dict[Role, str] = {}
     for role in ROLES:

@@ -50,7 +50,7 @@ def is_final(vmi: VirtualMachineInstance) -> bool:
     return vmi.status is not None and vmi.status.phase in FINAL_PHASES
 
 
-def is_going(vmi: VirtualMachineInstance) -> bool:
+def is_being_deleted(vmi: VirtualMachineInstance) -> bool:
     """Whether the instance has been deleted and is on its way out."""
     return vmi.metadata is not None and vmi.metadata.deletion_timestamp is not None
 
@@ -133,15 +133,15 @@ def _start(vm: VirtualMachine, reason: str, now: float) -> Decision:
 
 
 def _stop(vmi: VirtualMachineInstance | None, reason: str) -> Decision:
-    return NOTHING if vmi is None or is_going(vmi) else Decision("stop", reason)
+    return NOTHING if vmi is None or is_being_deleted(vmi) else Decision("stop", reason)
 
 
 def _explain_end(vmi: VirtualMachineInstance) -> str:
     """How the instance ended, in words that outlive it with those who look at its VM."""
     status = vmi.status or VirtualMachineInstanceStatus()
-    told = find_condition(status.conditions, "Ready")
+    reported = find_condition(status.conditions, "Ready")
     how = "the instance has failed" if status.phase == "Failed" else "the instance has ended"
-    return f"{how}: {told.message}" if told is not None and told.message else how
+    return f"{how}: {reported.message}" if reported is not None and reported.message else how
 
 
 def _last_strategy(vm: VirtualMachine) -> str | None:

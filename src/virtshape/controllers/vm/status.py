@@ -19,7 +19,7 @@ from virtshape.api.kubevirt.machine import (
     VirtualMachineStatus,
 )
 from virtshape.controllers.runtime.conditions import drop_condition, find_condition, is_condition_true, put_condition
-from virtshape.controllers.vm.runstrategy import ALWAYS, RERUN_ON_FAILURE, is_final, is_going, run_strategy
+from virtshape.controllers.vm.runstrategy import ALWAYS, RERUN_ON_FAILURE, is_being_deleted, is_final, run_strategy
 from virtshape.controllers.vm.startfailure import count_failure
 from virtshape.engine.topology import Topology
 
@@ -29,7 +29,7 @@ RESTART_REQUIRED: Final = "RestartRequired"
 VOLUMES_READY: Final = "DataVolumesReady"
 GENERATION_ANNOTATION: Final = "kubevirt.io/vm-generation"
 _LONGEST_NUMBER: Final = 20
-_RESTART_WORDS: Final = "the VM was changed since its instance was started; a restart applies the changes"
+_RESTART_MESSAGE: Final = "the VM was changed since its instance was started; a restart applies the changes"
 _OF_INSTANCES_ONLY: Final = frozenset({"Synchronized", "Provisioning"})
 _HELD: Final = {
     "ErrImagePull": "ErrImagePull",
@@ -41,7 +41,7 @@ _HELD: Final = {
 _DATA_VOLUME_WAITS: Final = frozenset({"WaitForFirstConsumer", "PendingPopulation"})
 
 
-class Trouble(Struct, frozen=True):
+class ConditionReason(Struct, frozen=True):
     """What kept the controller from doing what it should, as a condition tells it."""
 
     reason: str
@@ -55,11 +55,11 @@ class Observation(Struct, kw_only=True):
     """The VM's instance, if it has one."""
     requests: Sequence[VirtualMachineStateChangeRequest] = ()
     """Starts and stops not yet carried out."""
-    trouble: Trouble | None = None
+    failure: ConditionReason | None = None
     """What went wrong in this round."""
     volume_phases: Sequence[str] = ()
     """Phases of the VM's DataVolumes; `Missing` for one that is not there."""
-    waiting: Trouble | None = None
+    waiting: ConditionReason | None = None
     """Why the VM's DataVolumes and claims keep it from starting, if they do."""
     changed_since_start: bool = False
     """Whether the VM is no longer what its instance was started from."""
@@ -110,17 +110,19 @@ def make_conditions(
         if one.type not in _OF_INSTANCES_ONLY
     }
     if vmi is not None and READY not in theirs:
-        words = "Guest VM is not reported as running"
-        theirs[READY] = VirtualMachineCondition(READY, "False", "GuestNotRunning", words)
+        message = "Guest VM is not reported as running"
+        theirs[READY] = VirtualMachineCondition(READY, "False", "GuestNotRunning", message)
     if vmi is None:
         theirs[READY] = VirtualMachineCondition(READY, "False", "VMINotExists", "VMI does not exist")
     if vmi is None and seen.waiting is not None:
         waiting = seen.waiting
         theirs[VOLUMES_READY] = VirtualMachineCondition(VOLUMES_READY, "False", waiting.reason, waiting.message)
-    if seen.trouble is not None:
-        theirs[FAILURE] = VirtualMachineCondition(FAILURE, "True", seen.trouble.reason, seen.trouble.message)
+    if seen.failure is not None:
+        theirs[FAILURE] = VirtualMachineCondition(FAILURE, "True", seen.failure.reason, seen.failure.message)
     if vmi is not None and seen.changed_since_start:
-        theirs[RESTART_REQUIRED] = VirtualMachineCondition(RESTART_REQUIRED, "True", "RestartRequired", _RESTART_WORDS)
+        theirs[RESTART_REQUIRED] = VirtualMachineCondition(
+            RESTART_REQUIRED, "True", "RestartRequired", _RESTART_MESSAGE
+        )
     conditions = list(old or ())
     for one in old or ():
         if one.type not in theirs:
@@ -148,7 +150,7 @@ def print_status(vm: VirtualMachine, seen: Observation) -> str:
 
 def _print_instance(vmi: VirtualMachineInstance, seen: Observation) -> str:
     status = vmi.status
-    if is_going(vmi):
+    if is_being_deleted(vmi):
         return "Stopping"
     conditions = status.conditions if status else None
     if is_condition_true(conditions, "Paused"):

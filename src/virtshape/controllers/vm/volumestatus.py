@@ -11,7 +11,7 @@ from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.conditions import find_condition
 from virtshape.controllers.vm.datavolumes import MISSING, USABLE_PHASES, find_claim_phase, find_data_volume_phase
-from virtshape.controllers.vm.status import VOLUMES_READY, Trouble
+from virtshape.controllers.vm.status import VOLUMES_READY, ConditionReason
 from virtshape.resolve.find import namespace_of
 
 NOT_READY: Final = "NotAllDVsReady"
@@ -19,36 +19,38 @@ FAILED: Final = "DataVolumeError"
 NOT_FOUND: Final = "FailedPvcNotFound"
 
 
-def explain_wait(vm: VirtualMachine, cache: Cache) -> Trouble | None:
+def explain_wait(vm: VirtualMachine, cache: Cache) -> ConditionReason | None:
     """Why the VM cannot start for its DataVolumes and claims, all of them in words; None if they are no reason."""
-    template, troubles = vm.spec.template.spec, []
+    template, problems = vm.spec.template.spec, []
     for volume in (template.volumes if template else None) or ():
         if volume.data_volume is not None:
-            troubles.append(_explain_data_volume(volume.data_volume.name, namespace_of(vm), cache))
+            problems.append(_explain_data_volume(volume.data_volume.name, namespace_of(vm), cache))
         elif volume.persistent_volume_claim is not None:
-            troubles.append(_explain_claim(volume.persistent_volume_claim.claim_name, namespace_of(vm), cache))
-    found = sorted(filter(None, troubles), key=lambda one: one.reason == NOT_READY)  # what is wrong, then what waits
-    return Trouble(found[0].reason, "; ".join(one.message for one in found)) if found else None
+            problems.append(_explain_claim(volume.persistent_volume_claim.claim_name, namespace_of(vm), cache))
+    found = sorted(filter(None, problems), key=lambda one: one.reason == NOT_READY)  # what is wrong, then what waits
+    return ConditionReason(found[0].reason, "; ".join(one.message for one in found)) if found else None
 
 
-def is_news(vm: VirtualMachine, waiting: Trouble) -> bool:
+def is_unreported(vm: VirtualMachine, waiting: ConditionReason) -> bool:
     """Whether something is wrong with the disks that the VM's status does not say yet."""
-    told = find_condition(vm.status.conditions if vm.status else None, VOLUMES_READY)
-    return waiting.reason != NOT_READY and (told is None or told.message != waiting.message)
+    reported = find_condition(vm.status.conditions if vm.status else None, VOLUMES_READY)
+    return waiting.reason != NOT_READY and (reported is None or reported.message != waiting.message)
 
 
-def _explain_data_volume(name: str, namespace: str, cache: Cache) -> Trouble | None:
+def _explain_data_volume(name: str, namespace: str, cache: Cache) -> ConditionReason | None:
     volume = cache.find(DataVolume, name, namespace)
     if volume is None:
         return _explain_claim(name, namespace, cache, f"DataVolume {name} is not there, nor is a claim of its name")
     phase = find_data_volume_phase(name, namespace, cache)
     if phase in USABLE_PHASES:
         return None
-    words = _find_words(volume, phase)
-    return Trouble(FAILED if words else NOT_READY, f"DataVolume {name} is {phase}{words and f': {words}'}")
+    message = _find_failure_message(volume, phase)
+    return ConditionReason(
+        FAILED if message else NOT_READY, f"DataVolume {name} is {phase}{message and f': {message}'}"
+    )
 
 
-def _find_words(volume: DataVolume, phase: str) -> str:
+def _find_failure_message(volume: DataVolume, phase: str) -> str:
     """What went wrong with a volume that has failed, or is to be tried again; empty while it is tried."""
     status = volume.status
     if status is None or (phase != "Failed" and not status.restart_count):
@@ -56,7 +58,7 @@ def _find_words(volume: DataVolume, phase: str) -> str:
     return next((one.message for one in status.conditions or () if one.type == "Running" and one.message), "")
 
 
-def _explain_claim(name: str, namespace: str, cache: Cache, words: str = "") -> Trouble | None:
+def _explain_claim(name: str, namespace: str, cache: Cache, message: str = "") -> ConditionReason | None:
     if find_claim_phase(name, namespace, cache) != MISSING:
         return None
-    return Trouble(NOT_FOUND, words or f"PersistentVolumeClaim {name} is not there")
+    return ConditionReason(NOT_FOUND, message or f"PersistentVolumeClaim {name} is not there")

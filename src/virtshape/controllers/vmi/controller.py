@@ -16,17 +16,17 @@ from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
 from virtshape.controllers.runtime.conditions import find_condition
-from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.vm.newvmi import INSTANCE_FINALIZER, name_start_revision_of
-from virtshape.controllers.vm.runstrategy import is_final, is_going
-from virtshape.controllers.vmi.gueststate import Guest, GuestState
-from virtshape.controllers.vmi.phases import MISFIT_CONDITION, SCHEDULED_CONDITION, Phase, Progress, advance, phase_of
+from virtshape.controllers.vm.runstrategy import is_being_deleted, is_final
+from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
+from virtshape.controllers.vmi.phases import RESTART_CONDITION, SCHEDULED_CONDITION, Phase, Progress, advance, phase_of
 from virtshape.controllers.vmi.scheduling import Placement
 
 _WAITS: Final = frozenset({"PullingImage", "DataVolumeNotReady", "ClaimNotBound", "ClaimBeingCopied"})
 """What a guest may wait for without anything being wrong."""
-_TOLD_CONDITIONS: Final = {"Paused": "Paused", "Synchronized": "SyncFailed", MISFIT_CONDITION: "LiveChangeFailed"}
+_REPORTED_CONDITIONS: Final = {"Paused": "Paused", "Synchronized": "SyncFailed", RESTART_CONDITION: "LiveChangeFailed"}
 NODE_LABEL: Final = "kubevirt.io/nodeName"
 UNSCHEDULABLE: Final = "Unschedulable"
 LAUNCHER_STARTING: Final = "LauncherStarting"
@@ -49,7 +49,7 @@ class VmiReconciler:
         self,
         client: Client,
         cache: Cache,
-        recorder: Recorder,
+        recorder: EventRecorder,
         clock: Clock,
         placement: Placement,
         wake: Callable[[Name], None],
@@ -73,7 +73,7 @@ class VmiReconciler:
         if vmi.metadata.resource_version in self._replaced.get(name, ()):
             return DONE  # what was written here is still on its way back, and will be looked at then
         self._replaced.pop(name, None)
-        if is_going(vmi):
+        if is_being_deleted(vmi):
             return await self._finish(name, vmi)
         if is_final(vmi):
             self._release(name)
@@ -90,24 +90,24 @@ class VmiReconciler:
 
     async def _place(self, name: Name, vmi: VirtualMachineInstance) -> VirtualMachineInstance | None:
         """The instance on a node that takes it; None if none does, which its status then says."""
-        spot = self._placement.find_spot(name, vmi)
-        if spot.is_starting:
-            progress = Progress(phase="Scheduling", reason=LAUNCHER_STARTING, message=spot.lacks)
+        result = self._placement.place(name, vmi)
+        if result.is_starting:
+            progress = Progress(phase="Scheduling", reason=LAUNCHER_STARTING, message=result.message)
             await self._advance(vmi, progress)
             return None
-        if spot.lacks:
-            self._tell_unplaced(vmi, spot.lacks)
-            await self._advance(vmi, Progress(phase="Scheduling", reason=UNSCHEDULABLE, message=spot.lacks))
+        if result.message:
+            self._report_unschedulable(vmi, result.message)
+            await self._advance(vmi, Progress(phase="Scheduling", reason=UNSCHEDULABLE, message=result.message))
             return None
-        if not spot.node:
+        if not result.node:
             return vmi
-        self._recorder.tell(vmi, "Scheduled", f"assigned to node {spot.node}")
-        return await self._advance(vmi, Progress(phase="Scheduled", node=spot.node))
+        self._recorder.event(vmi, "Scheduled", f"assigned to node {result.node}")
+        return await self._advance(vmi, Progress(phase="Scheduled", node=result.node))
 
-    def _tell_unplaced(self, vmi: VirtualMachineInstance, words: str) -> None:
-        told = find_condition(vmi.status.conditions if vmi.status else None, SCHEDULED_CONDITION)
-        if told is None or told.message != words:
-            self._recorder.tell(vmi, "FailedScheduling", words, warning=True)
+    def _report_unschedulable(self, vmi: VirtualMachineInstance, message: str) -> None:
+        reported = find_condition(vmi.status.conditions if vmi.status else None, SCHEDULED_CONDITION)
+        if reported is None or reported.message != message:
+            self._recorder.event(vmi, "FailedScheduling", message, warning=True)
 
     async def _run(self, name: Name, vmi: VirtualMachineInstance) -> Result:
         """Have the guest run on its node, and say how it is doing."""
@@ -119,51 +119,51 @@ class VmiReconciler:
             return DONE
         guest = await launcher.launch(vmi)
         if guest.state == "placing" and guest.message:
-            self._tell_unplaced(vmi, guest.message)
+            self._report_unschedulable(vmi, guest.message)
         before = vmi
         vmi = await self._advance(vmi, read_guest(guest, guest.node or node))
         if phase_of(vmi) != phase_of(before):
-            self._tell_phase(vmi, guest)
+            self._report_phase(vmi, guest)
         elif vmi is not before:
-            self._tell_changes(before, vmi)
+            self._report_changes(before, vmi)
         if guest.state == "refused":
             self._release(name)
         is_expected = guest.state in ("placing", "waiting", "starting")
-        return Result(after=self._placement.patience) if is_expected else DONE
+        return Result(after=self._placement.recheck_seconds) if is_expected else DONE
 
-    def _tell_changes(self, before: VirtualMachineInstance, vmi: VirtualMachineInstance) -> None:
-        for name, reason in _TOLD_CONDITIONS.items():
+    def _report_changes(self, before: VirtualMachineInstance, vmi: VirtualMachineInstance) -> None:
+        for name, reason in _REPORTED_CONDITIONS.items():
             old = find_condition(before.status.conditions if before.status else None, name)
             new = find_condition(vmi.status.conditions if vmi.status else None, name)
             if new is not None and (old is None or old.reason != new.reason):
                 is_fine = name == "Paused" or new.reason in _WAITS
-                told = (new.reason or reason) if name == "Synchronized" else reason
-                self._recorder.tell(vmi, told, new.message or reason, warning=not is_fine)
+                reported = (new.reason or reason) if name == "Synchronized" else reason
+                self._recorder.event(vmi, reported, new.message or reason, warning=not is_fine)
             elif old is not None and new is None and name == "Paused":
-                self._recorder.tell(vmi, "Unpaused", "the guest goes on")
+                self._recorder.event(vmi, "Unpaused", "the guest goes on")
 
-    def _tell_phase(self, vmi: VirtualMachineInstance, guest: Guest) -> None:
+    def _report_phase(self, vmi: VirtualMachineInstance, guest: GuestStatus) -> None:
         match phase_of(vmi):
             case "Running":
-                self._recorder.tell(vmi, "Started", "VirtualMachineInstance started.")
+                self._recorder.event(vmi, "Started", "VirtualMachineInstance started.")
             case "Failed":
-                self._recorder.tell(vmi, "Failed", guest.message or "the guest has failed", warning=True)
+                self._recorder.event(vmi, "Failed", guest.message or "the guest has failed", warning=True)
             case "Succeeded":
-                self._recorder.tell(vmi, "Stopped", guest.message or "the guest has shut down")
+                self._recorder.event(vmi, "Stopped", guest.message or "the guest has shut down")
 
     async def _finish(self, name: Name, vmi: VirtualMachineInstance) -> Result:
         """Let go of an instance that is being deleted, once nothing of it runs."""
         metadata = vmi.metadata or ObjectMeta()
         if INSTANCE_FINALIZER not in (metadata.finalizers or ()):
             return DONE
-        if self._placement.is_unready(vmi):
+        if self._placement.is_node_not_ready(vmi):
             return DONE  # the guest may still run; reconciled again when the launcher is back
         launcher = self._placement.find_launcher(name, vmi)
         if launcher is not None and not await launcher.stop(vmi):
-            return Result(after=self._placement.patience)
+            return Result(after=self._placement.recheck_seconds)
         left = [one for one in metadata.finalizers or () if one != INSTANCE_FINALIZER]
         await self._write(vmi, replace(vmi, metadata=replace(metadata, finalizers=left or None)))
-        self._recorder.tell(vmi, "Deleted", "the instance is gone")
+        self._recorder.event(vmi, "Deleted", "the instance is gone")
         self._release(name)
         return DONE
 
@@ -194,10 +194,10 @@ class VmiReconciler:
             self._wake(waiting)
 
 
-def read_guest(guest: Guest, node: str) -> Progress:
+def read_guest(guest: GuestStatus, node: str) -> Progress:
     """How far an instance is whose guest is doing so."""
-    told = {"failed": guest.reason or "Failed", "placing": guest.reason or None}
-    reason = told.get(guest.state)
+    reported = {"failed": guest.reason or "Failed", "placing": guest.reason or None}
+    reason = reported.get(guest.state)
     return Progress(phase=_PHASES[guest.state], node=node, reason=reason, message=guest.message or None, guest=guest)
 
 

@@ -13,7 +13,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.api.quantity import Quantity
 from virtshape.controllers.runtime.conditions import is_condition_true
-from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.nodefit import CPU_MANAGER_LABEL
 from virtshape.engine.machine import DEFAULT_ARCHITECTURE
 
@@ -31,7 +31,7 @@ class Launcher(Protocol):
     def describe_node(self, now: str) -> Node | None:
         """The node as it is to be known, with all that it offers; None if it has none of its own."""
 
-    async def launch(self, vmi: VirtualMachineInstance) -> Guest:
+    async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
         """See to it that the guest runs as its instance says by now, unless it has ended; how it is doing."""
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
@@ -79,8 +79,8 @@ class SimulatedLauncher:
             "hugepages-2Mi": Quantity("256Ti"),
             "hugepages-1Gi": Quantity("256Ti"),
         }
-        words = "no guest runs here: phases are played"
-        ready = NodeCondition("Ready", "True", now, now, words, "Simulated")
+        message = "no guest runs here: phases are played"
+        ready = NodeCondition("Ready", "True", now, now, message, "Simulated")
         return Node(
             api_version="v1",
             kind="Node",
@@ -94,7 +94,7 @@ class SimulatedLauncher:
                     CPU_MANAGER_LABEL: "true",
                     SIMULATED_LABEL: "true",
                 },
-                annotations={"virtshape.io/description": words},
+                annotations={"virtshape.io/description": message},
             ),
             status=NodeStatus(
                 addresses=[NodeAddress("Hostname", SIMULATED_NODE)],
@@ -104,7 +104,7 @@ class SimulatedLauncher:
             ),
         )
 
-    async def launch(self, vmi: VirtualMachineInstance) -> Guest:
+    async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
         """Say that the guest runs with the size that its instance has, or is paused as it was or was to start."""
         status, cpu, memory = vmi.status, vmi.spec.domain.cpu, vmi.spec.domain.memory
         has_run = status is not None and status.phase == "Running"
@@ -113,7 +113,7 @@ class SimulatedLauncher:
             (vmi.metadata.uid if vmi.metadata else None) or "",
             was_paused if has_run else vmi.spec.start_strategy == "Paused",
         )
-        return Guest(
+        return GuestStatus(
             "paused" if paused else "running",
             reason="PausedByUser" if paused else "",
             topology=CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads) if cpu else None,

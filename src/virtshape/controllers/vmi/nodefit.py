@@ -135,16 +135,16 @@ def _show(name: str, amount: int) -> str:
     return str(amount)
 
 
-def explain_lacks(lacks: Mapping[str, list[str]], absence: str = "") -> str:
-    """Why no node can take the instance, node by node; `absence` says why there is none at all."""
-    if not lacks:
-        return f"no node runs instances: {absence or NO_LAUNCHER}"
-    return f"0/{len(lacks)} nodes are available: " + "; ".join(
-        f"{node} {', '.join(reasons)}" for node, reasons in lacks.items()
+def explain_unschedulable(reasons: Mapping[str, list[str]], no_launcher_reason: str = "") -> str:
+    """Why no node can take the instance, node by node; `no_launcher_reason` says why there is none at all."""
+    if not reasons:
+        return f"no node runs instances: {no_launcher_reason or NO_LAUNCHER}"
+    return f"0/{len(reasons)} nodes are available: " + "; ".join(
+        f"{node} {', '.join(found)}" for node, found in reasons.items()
     )
 
 
-class Ledger:
+class Allocations:
     """What placed instances take of each node; kept up to date one instance at a time."""
 
     def __init__(self) -> None:

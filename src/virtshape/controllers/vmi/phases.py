@@ -18,14 +18,14 @@ from virtshape.api.kubevirt.status import (
     VirtualMachineInstanceStatus,
 )
 from virtshape.controllers.runtime.conditions import drop_condition, find_condition, put_condition
-from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.vmi.gueststatus import GuestStatus
 
 Phase = Literal["Pending", "Scheduling", "Scheduled", "Running", "Succeeded", "Failed"]
 
 SCHEDULED_CONDITION: Final = "PodScheduled"
 STAND_IN_CONDITION: Final = "StandIn"
 """The guest has something in place of what is not to be had on its node."""
-MISFIT_CONDITION: Final = "RestartRequired"
+RESTART_CONDITION: Final = "RestartRequired"
 """The guest has another size than its instance, and cannot be given it while it runs."""
 PORTS_CONDITION: Final = "PortsOpen"
 """Ports of the guest can be reached on its node's loopback address."""
@@ -40,7 +40,7 @@ _GUEST_CONDITIONS: Final = (
     "AgentConnected",
     _SYNCHRONIZED,
     STAND_IN_CONDITION,
-    MISFIT_CONDITION,
+    RESTART_CONDITION,
     PORTS_CONDITION,
     LOGINS_CONDITION,
 )
@@ -54,7 +54,7 @@ class Progress(Struct, frozen=True, kw_only=True):
     node: str | None = None
     reason: str | None = None
     message: str | None = None
-    guest: Guest | None = None
+    guest: GuestStatus | None = None
 
     @property
     def paused(self) -> bool:
@@ -69,8 +69,8 @@ def phase_of(vmi: VirtualMachineInstance) -> str:
 
 def is_refused(vmi: VirtualMachineInstance) -> bool:
     """Whether the instance was refused where it was to run: it never will, and takes nothing from others."""
-    told = find_condition(vmi.status.conditions if vmi.status else None, _SYNCHRONIZED)
-    return told is not None and told.status == "False" and told.reason == NOT_POSSIBLE
+    reported = find_condition(vmi.status.conditions if vmi.status else None, _SYNCHRONIZED)
+    return reported is not None and reported.status == "False" and reported.reason == NOT_POSSIBLE
 
 
 def advance(vmi: VirtualMachineInstance, progress: Progress, stamp: str) -> VirtualMachineInstanceStatus:
@@ -94,7 +94,9 @@ def advance(vmi: VirtualMachineInstance, progress: Progress, stamp: str) -> Virt
     return status
 
 
-def _describe_size(status: VirtualMachineInstanceStatus, spec: VirtualMachineInstanceSpec, guest: Guest | None) -> None:
+def _describe_size(
+    status: VirtualMachineInstanceStatus, spec: VirtualMachineInstanceSpec, guest: GuestStatus | None
+) -> None:
     """Say what the guest was started with, and what it has by now."""
     cpu, memory = spec.domain.cpu, spec.domain.memory
     if guest is not None and guest.topology is not None:
@@ -109,7 +111,7 @@ def _describe_size(status: VirtualMachineInstanceStatus, spec: VirtualMachineIns
         status.machine = Machine(type=spec.domain.machine.type)
 
 
-def _describe_guest(status: VirtualMachineInstanceStatus, guest: Guest) -> None:
+def _describe_guest(status: VirtualMachineInstanceStatus, guest: GuestStatus) -> None:
     """Say of the guest what whatever runs it says; what it does not say stays as it was."""
     if guest.machine:
         status.machine = Machine(type=guest.machine)
@@ -134,31 +136,33 @@ def _conditions(
     return conditions
 
 
-def _guest_conditions(guest: Guest | None) -> dict[str, VirtualMachineInstanceCondition | None]:
+def _guest_conditions(guest: GuestStatus | None) -> dict[str, VirtualMachineInstanceCondition | None]:
     """The conditions that depend on the guest alone; None for those that it is not to have."""
-    told: dict[str, VirtualMachineInstanceCondition | None] = dict.fromkeys(_GUEST_CONDITIONS)
+    reported: dict[str, VirtualMachineInstanceCondition | None] = dict.fromkeys(_GUEST_CONDITIONS)
     if guest is None:
-        return told
+        return reported
     if guest.state == "paused":
         by_user = guest.reason in ("", "PausedByUser")
-        words = "VMI was paused by user" if by_user else guest.message
-        told["Paused"] = _condition("Paused", "True", "PausedByUser" if by_user else guest.reason, words)
+        message = "VMI was paused by user" if by_user else guest.message
+        reported["Paused"] = _condition("Paused", "True", "PausedByUser" if by_user else guest.reason, message)
     if guest.agent:
-        told["AgentConnected"] = _condition("AgentConnected", "True")
+        reported["AgentConnected"] = _condition("AgentConnected", "True")
     if guest.logins is not None:
         reason = "NotInGuest" if guest.logins else None
-        told[LOGINS_CONDITION] = _condition(
+        reported[LOGINS_CONDITION] = _condition(
             LOGINS_CONDITION, "False" if guest.logins else "True", reason, guest.logins or None
         )
     if guest.state in ("waiting", "refused"):
-        told[_SYNCHRONIZED] = _condition(_SYNCHRONIZED, "False", guest.reason or "NotReady", guest.message)
+        reported[_SYNCHRONIZED] = _condition(_SYNCHRONIZED, "False", guest.reason or "NotReady", guest.message)
     if guest.stand_ins:
-        told[STAND_IN_CONDITION] = _condition(STAND_IN_CONDITION, "True", "NotToBeHadHere", "; ".join(guest.stand_ins))
+        reported[STAND_IN_CONDITION] = _condition(
+            STAND_IN_CONDITION, "True", "NotToBeHadHere", "; ".join(guest.stand_ins)
+        )
     if guest.ports:
-        told[PORTS_CONDITION] = _condition(PORTS_CONDITION, "True", "OnLoopback", "; ".join(guest.ports))
+        reported[PORTS_CONDITION] = _condition(PORTS_CONDITION, "True", "OnLoopback", "; ".join(guest.ports))
     if guest.misfit:
-        told[MISFIT_CONDITION] = _condition(MISFIT_CONDITION, "True", "LiveChangeFailed", guest.misfit)
-    return told
+        reported[RESTART_CONDITION] = _condition(RESTART_CONDITION, "True", "LiveChangeFailed", guest.misfit)
+    return reported
 
 
 def _ready(progress: Progress) -> VirtualMachineInstanceCondition:
@@ -172,8 +176,8 @@ def _ready(progress: Progress) -> VirtualMachineInstanceCondition:
         case "Succeeded" | "Failed":
             return _condition(_READY, "False", "PodTerminating", progress.message or "the guest has ended")
         case _:
-            words = progress.guest.message if progress.guest is not None else ""
-            return _condition(_READY, "False", "GuestNotRunning", words or "Guest VM is not reported as running")
+            message = progress.guest.message if progress.guest is not None else ""
+            return _condition(_READY, "False", "GuestNotRunning", message or "Guest VM is not reported as running")
 
 
 def _condition(

@@ -17,28 +17,28 @@ from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.loop import Name
 from virtshape.controllers.vm.runstrategy import is_final
 from virtshape.controllers.vmi.launcher import SCHEDULABLE_LABEL, Launcher
-from virtshape.controllers.vmi.nodefit import Ledger, check_fit, explain_lacks, measure_demand
+from virtshape.controllers.vmi.nodefit import Allocations, check_fit, explain_unschedulable, measure_demand
 from virtshape.controllers.vmi.phases import is_refused
 
-NODE_PATIENCE_SECONDS: Final = 1.0
-ROAMING_PATIENCE_SECONDS: Final = 30.0
+NODE_RECHECK_SECONDS: Final = 1.0
+CLUSTER_RECHECK_SECONDS: Final = 30.0
 
 
-class Unready(Struct, frozen=True):
+class NodeNotReady(Struct, frozen=True):
     """Why a node takes no instances at the moment."""
 
     message: str
     is_failure: bool = False
 
 
-LAUNCHER_STARTING: Final = Unready("the launcher is starting")
+LAUNCHER_STARTING: Final = NodeNotReady("the launcher is starting")
 
 
-class Spot(Struct, frozen=True):
+class PlacementResult(Struct, frozen=True):
     """A node for an instance, or why there is none; neither where the launcher finds one itself."""
 
     node: str = ""
-    lacks: str = ""
+    message: str = ""
     is_starting: bool = False
     """Whether a node will be there soon, so that nothing is wrong yet."""
 
@@ -46,10 +46,10 @@ class Spot(Struct, frozen=True):
 class Placement(Protocol):
     """Knows where instances are to run, and what runs them there."""
 
-    patience: float
+    recheck_seconds: float
     """Seconds after which to look again at a guest of which something is expected."""
 
-    def find_spot(self, name: Name, vmi: VirtualMachineInstance) -> Spot:
+    def place(self, name: Name, vmi: VirtualMachineInstance) -> PlacementResult:
         """Where an instance is to run that runs nowhere yet; it is counted there from now on."""
 
     def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Launcher | None:
@@ -58,7 +58,7 @@ class Placement(Protocol):
     def is_lost(self, vmi: VirtualMachineInstance) -> bool:
         """Whether the node is gone that the instance was on."""
 
-    def is_unready(self, vmi: VirtualMachineInstance) -> bool:
+    def is_node_not_ready(self, vmi: VirtualMachineInstance) -> bool:
         """Return True if the launcher of the instance's node is not running, so that guests there cannot be stopped."""
 
     def release(self, name: Name) -> set[Name]:
@@ -66,76 +66,78 @@ class Placement(Protocol):
 
 
 class NodePlacement:
-    """Places instances on the nodes that launchers have; `absence` says why there are none, if there are none."""
+    """Places instances on the nodes of launchers; `no_launcher_reason` explains why there are none."""
 
-    patience = NODE_PATIENCE_SECONDS
+    recheck_seconds = NODE_RECHECK_SECONDS
 
     def __init__(
         self,
         cache: Cache,
         launchers: Mapping[str, Launcher],
-        absence: str = "",
+        no_launcher_reason: str = "",
         *,
-        unready: Mapping[str, Unready] | None = None,
+        not_ready: Mapping[str, NodeNotReady] | None = None,
     ) -> None:
-        """`unready` are nodes whose launcher is not running, with the reason; the caller may change it."""
+        """`not_ready` are nodes whose launcher is not running, with the reason; the caller may change it."""
         self._cache = cache
         self._launchers = launchers
-        self._absence = absence
-        self._unready = unready if unready is not None else {}
-        self._ledger: Ledger | None = None
+        self._no_launcher_reason = no_launcher_reason
+        self._not_ready = not_ready if not_ready is not None else {}
+        self._allocations: Allocations | None = None
         self._unplaced: set[Name] = set()
 
-    def find_spot(self, name: Name, vmi: VirtualMachineInstance) -> Spot:
+    def place(self, name: Name, vmi: VirtualMachineInstance) -> PlacementResult:
         """The first node that takes the instance."""
-        ledger = self._open_ledger()
+        allocations = self._get_allocations()
         demand = measure_demand(vmi.spec, self._configuration())
-        lacks = {node: [f"is not ready: {unready.message}"] for node, unready in self._unready.items()}
+        reasons = {node: [f"is not ready: {not_ready.message}"] for node, not_ready in self._not_ready.items()}
         for node in self._list_nodes():
             node_name = (node.metadata.name if node.metadata else None) or ""
-            if node_name in self._unready:
+            if node_name in self._not_ready:
                 continue
-            lacks[node_name] = check_fit(demand, node, ledger.used(node_name))
-            if not lacks[node_name]:
-                ledger.place(str(name), node_name, demand)
+            reasons[node_name] = check_fit(demand, node, allocations.used(node_name))
+            if not reasons[node_name]:
+                allocations.place(str(name), node_name, demand)
                 self._unplaced.discard(name)
-                return Spot(node_name)
+                return PlacementResult(node_name)
         self._unplaced.add(name)
-        is_starting = any(not unready.is_failure for unready in self._unready.values())
-        return Spot(lacks=explain_lacks(lacks, self._absence), is_starting=is_starting)
+        is_starting = any(not not_ready.is_failure for not_ready in self._not_ready.values())
+        return PlacementResult(
+            message=explain_unschedulable(reasons, self._no_launcher_reason), is_starting=is_starting
+        )
 
     def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Launcher | None:
         """The launcher of the instance's node."""
         node = (vmi.status.node_name if vmi.status else None) or ""
         if node and not is_refused(vmi):
-            self._open_ledger().place(str(name), node, measure_demand(vmi.spec, self._configuration()))
+            self._get_allocations().place(str(name), node, measure_demand(vmi.spec, self._configuration()))
         return self._launchers.get(node)
 
     def is_lost(self, vmi: VirtualMachineInstance) -> bool:
         """Whether the server knows the instance's node no more."""
         node = (vmi.status.node_name if vmi.status else None) or ""
-        return node not in self._unready and self._cache.find(Node, node) is None
+        return node not in self._not_ready and self._cache.find(Node, node) is None
 
-    def is_unready(self, vmi: VirtualMachineInstance) -> bool:
+    def is_node_not_ready(self, vmi: VirtualMachineInstance) -> bool:
         """Return True if the launcher of the instance's node is not running."""
-        return ((vmi.status.node_name if vmi.status else None) or "") in self._unready
+        return ((vmi.status.node_name if vmi.status else None) or "") in self._not_ready
 
     def release(self, name: Name) -> set[Name]:
         """Give the instance's share of its node back."""
-        self._open_ledger().release(str(name))
+        self._get_allocations().release(str(name))
         self._unplaced.discard(name)
         return set(self._unplaced)
 
-    def _open_ledger(self) -> Ledger:
+    def _get_allocations(self) -> Allocations:
         """What is taken of all nodes; on the first time, by all instances there are."""
-        if self._ledger is None:
-            self._ledger = Ledger()
+        if self._allocations is None:
+            self._allocations = Allocations()
             for vmi in self._cache.list(VirtualMachineInstance):
                 metadata, node = vmi.metadata or ObjectMeta(), vmi.status.node_name if vmi.status else None
                 if node and not is_final(vmi) and not is_refused(vmi):
                     key = Name(metadata.namespace or "", metadata.name or "")
-                    self._ledger.place(str(key), node, measure_demand(vmi.spec, self._configuration()))
-        return self._ledger
+                    self._allocations.place(str(key), node, measure_demand(vmi.spec, self._configuration()))
+        return self._allocations
 
     def _list_nodes(self) -> list[Node]:
         return [
@@ -149,19 +151,23 @@ class NodePlacement:
         return installed.spec.configuration if installed is not None and installed.spec is not None else None
 
 
-class Roaming:
-    """Leaves it to a launcher to find places; without one, instances wait, and `absence` says why."""
+class ClusterPlacement:
+    """Leaves it to a launcher to find places; without one, instances wait, and `no_launcher_reason` says why."""
 
-    patience = ROAMING_PATIENCE_SECONDS
+    recheck_seconds = CLUSTER_RECHECK_SECONDS
 
-    def __init__(self, launcher: Launcher | None, absence: str = "") -> None:
+    def __init__(self, launcher: Launcher | None, no_launcher_reason: str = "") -> None:
         self._launcher = launcher
-        self._absence = absence
+        self._no_launcher_reason = no_launcher_reason
 
-    def find_spot(self, name: Name, vmi: VirtualMachineInstance) -> Spot:
+    def place(self, name: Name, vmi: VirtualMachineInstance) -> PlacementResult:
         """Anywhere."""
         del name, vmi
-        return Spot() if self._launcher is not None else Spot(lacks=explain_lacks({}, self._absence))
+        return (
+            PlacementResult()
+            if self._launcher is not None
+            else PlacementResult(message=explain_unschedulable({}, self._no_launcher_reason))
+        )
 
     def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Launcher | None:
         """The one that there is."""
@@ -173,7 +179,7 @@ class Roaming:
         del vmi
         return False
 
-    def is_unready(self, vmi: VirtualMachineInstance) -> bool:
+    def is_node_not_ready(self, vmi: VirtualMachineInstance) -> bool:
         """Return False: the launcher is in this process."""
         del vmi
         return False

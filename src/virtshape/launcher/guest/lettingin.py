@@ -16,7 +16,7 @@ import libvirt
 from virtshape.launcher.guest.board import Board
 from virtshape.launcher.login import Login
 
-LOOK_AGAIN_SECONDS: Final = 30.0
+RECHECK_SECONDS: Final = 30.0
 _log = logging.getLogger(__name__)
 
 
@@ -42,7 +42,7 @@ class LettingIn:
 
     def _run(self) -> None:
         while not self._board.report.final:
-            if self._wanted.wait(LOOK_AGAIN_SECONDS):
+            if self._wanted.wait(RECHECK_SECONDS):
                 self._wanted.clear()
                 self._done.clear()
             if self._board.report.agent:

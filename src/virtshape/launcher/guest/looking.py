@@ -14,7 +14,7 @@ import libvirt
 from virtshape.launcher.guest.agent import Told, join_interfaces, read_interfaces, read_os
 from virtshape.launcher.guest.board import Board
 
-LOOK_AGAIN_SECONDS: Final = 30.0
+RECHECK_SECONDS: Final = 30.0
 _SYSTEM: Final = (
     libvirt.VIR_DOMAIN_GUEST_INFO_OS | libvirt.VIR_DOMAIN_GUEST_INFO_HOSTNAME | libvirt.VIR_DOMAIN_GUEST_INFO_TIMEZONE
 )
@@ -49,7 +49,7 @@ class Looking:
 
     def _run(self) -> None:
         while not self._board.report.final:
-            self._wanted.wait(LOOK_AGAIN_SECONDS)
+            self._wanted.wait(RECHECK_SECONDS)
             self._wanted.clear()
             if self._board.report.agent:
                 self._try(lambda: self._board.post(os=read_os(self.ask_system())))

@@ -65,7 +65,7 @@ class _Order(Struct):
     host: _Host = msgspec.field(default_factory=_Host)
 
 
-def read_order(text: bytes) -> tuple[str, list[PortKey]]:
+def build_fill_request(text: bytes) -> tuple[str, list[PortKey]]:
     """Return how an order's guest is isolated, and the ports that its interfaces name."""
     order = msgspec.json.decode(text, type=_Order)
     named: list[PortKey] = []

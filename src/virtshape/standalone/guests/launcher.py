@@ -14,7 +14,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.controllers.storage.files import NotReadyError
 from virtshape.controllers.storage.mounts import Mount
 from virtshape.controllers.vm.status import measure
-from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.launcher import Wake
 from virtshape.controllers.vmi.phases import phase_of
 from virtshape.launcher.host import Host
@@ -68,7 +68,7 @@ class QemuLauncher:
 
         self._guests.observe(tell)
 
-    async def launch(self, vmi: VirtualMachineInstance) -> Guest:
+    async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
         """See to it that the guest runs with the size that its instance has by now, unless it has ended."""
         metadata = vmi.metadata or ObjectMeta()
         uid = metadata.uid or ""
@@ -76,11 +76,11 @@ class QemuLauncher:
         report = self._guests.find(uid)
         if report is None:
             if phase_of(vmi) == "Running":
-                return Guest("failed", "nothing is left of the guest on this machine", "GuestLost")
+                return GuestStatus("failed", "nothing is left of the guest on this machine", "GuestLost")
             try:
                 await self._start(uid, vmi)
             except NotReadyError as error:
-                return Guest("waiting", error.message, error.reason)
+                return GuestStatus("waiting", error.message, error.reason)
             report = self._guests.find(uid) or Report()
         if report.state in ("running", "paused"):
             await self._resize(uid, vmi.spec)

@@ -11,16 +11,16 @@ from virtshape.api.kubevirt.status import (
     VirtualMachineInstanceNetworkInterface,
     VolumeStatus,
 )
-from virtshape.controllers.vmi.gueststate import Guest, GuestState
+from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
 from virtshape.launcher.report import GuestOs, Interface, OpenPort, Report, Volume
 
 
-def read_report(report: Report, vmi: VirtualMachineInstance, misfit: str = "") -> Guest:
+def read_report(report: Report, vmi: VirtualMachineInstance, misfit: str = "") -> GuestStatus:
     """How the guest of an instance is doing; `misfit` says why it does not have the size its instance has."""
     cpu, memory = vmi.spec.domain.cpu, vmi.spec.domain.memory
     fits = report.state in ("running", "paused") and not misfit
     sized = CPUTopology(sockets=cpu.sockets, cores=cpu.cores, threads=cpu.threads) if cpu is not None else None
-    return Guest(
+    return GuestStatus(
         _read_state(report),
         _explain(report),
         report.reason,

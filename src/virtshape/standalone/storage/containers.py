@@ -11,8 +11,8 @@ from typing import Final, cast
 
 from msgspec import Struct
 
+from virtshape.controllers.storage.datavolumestatus import retry_delay
 from virtshape.controllers.storage.files import NotReadyError
-from virtshape.controllers.storage.filling import back_off
 from virtshape.controllers.storage.mounts import PULLING, ContainerDisk
 from virtshape.launcher.images.containers import ContainerImages, Policy
 from virtshape.launcher.images.errors import TransferError
@@ -93,7 +93,7 @@ class FetchedDisks:
             await self._jobs.end(key)
             count = failure.count + 1 if failure is not None else 1
             words = f"the image {wanted.image} cannot be had: {work.message}"
-            self._failures[wanted] = _Failure(count, words, self._clock() + back_off(count))
+            self._failures[wanted] = _Failure(count, words, self._clock() + retry_delay(count))
             raise NotReadyError("ErrImagePull", words)
         shown = f", {work.progress:.0f}%" if work.progress is not None else ""
         raise NotReadyError(PULLING, f"the image {wanted.image} is on its way{shown}")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from threading import Event, Thread
 from typing import Final
 
-from virtshape.controllers.storage.protocol import Wake, Work
+from virtshape.controllers.storage.protocol import JobStatus, Wake
 from virtshape.launcher.images.errors import ImageError, RefusedImageError
 from virtshape.launcher.images.progress import Progress, until
 from virtshape.supervise.supervisor import SupervisedTask, Supervisor
@@ -35,32 +35,32 @@ class Job:
         self.attempt = attempt
         self.reads = reads
         self.writes = writes
-        self.work = Work(state="waiting")
+        self.work = JobStatus(state="waiting")
         self.stop = Event()
         self.running: SupervisedTask | None = None
 
     def report(self, done: int, total: int | None) -> None:
         """Take note of how far the work is."""
-        self.work = Work(state="running", progress=100.0 * done / total if total else None)
+        self.work = JobStatus(state="running", progress=100.0 * done / total if total else None)
 
     def do(self, task: Task) -> None:
         """Do the work, and take note of what came of it."""
         if self.stop.is_set():
             return
-        self.work = Work(state="running")
+        self.work = JobStatus(state="running")
         try:
             size = task(until(self.stop, self.report))
         except RefusedImageError as error:
-            self.work = Work(state="failed", message=str(error), final=True)
+            self.work = JobStatus(state="failed", message=str(error), final=True)
         except ImageError as error:
-            self.work = Work(state="failed", message=str(error), final=False)
+            self.work = JobStatus(state="failed", message=str(error), final=False)
         except OSError as error:
-            self.work = Work(state="failed", message=_describe(error))
+            self.work = JobStatus(state="failed", message=_describe(error))
         except Exception as error:  # noqa: BLE001 - told to whoever waits for the work, and logged
             _log.exception("%s failed", self.purpose)
-            self.work = Work(state="failed", message=f"{type(error).__name__}: {error}")
+            self.work = JobStatus(state="failed", message=f"{type(error).__name__}: {error}")
         else:
-            self.work = Work(state="done", progress=100.0, size=size)
+            self.work = JobStatus(state="done", progress=100.0, size=size)
 
 
 class Jobs:
@@ -78,7 +78,7 @@ class Jobs:
 
     async def begin(
         self, key: str, purpose: str, attempt: int, task: Task, wake: Wake, *, reads: str = "", writes: str = ""
-    ) -> Work:
+    ) -> JobStatus:
         """Begin work, after what else was done under its key has ended; how far it is a moment later."""
         await self.end(key)
         job = self._jobs[key] = Job(purpose, attempt, reads, writes)

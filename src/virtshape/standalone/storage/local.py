@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from virtshape.controllers.storage.protocol import Copy, Order, StorageError, Upload, Volume, Wake, Work
+from virtshape.controllers.storage.protocol import Copy, FillRequest, JobStatus, StorageError, Upload, Volume, Wake
 from virtshape.launcher.images.errors import ImageError, NoSpaceError
 from virtshape.launcher.images.placing import place_bytes, sweep
 from virtshape.launcher.images.progress import Progress
@@ -72,13 +72,13 @@ class LocalStorage:
         await self._jobs.end_of(name)
         await _try(partial(remove_directory, self._layout.volume(name)))
 
-    async def measure(self, key: str, order: Order, attempt: int, wake: Wake) -> Work:
+    async def measure(self, key: str, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
         """Find out how large a volume must be for the order."""
         job = self._jobs.find(key, "measure", attempt)
         if job is not None:
             return job.work
-        if self._waits_for_upload(key, order):
-            return Work(state="waiting", message="waiting for the upload")
+        if self._waits_for_upload(key, request):
+            return JobStatus(state="waiting", message="waiting for the upload")
         scratch = self._layout.work(key)
 
         def task(progress: Progress) -> int:
@@ -87,37 +87,37 @@ class LocalStorage:
             space.check()
             guarded = space.guard(progress)
             with _clearing(scratch):
-                return measure_source(order, scratch, self._layout.upload(key), self._fetcher, space, guarded)
+                return measure_source(request, scratch, self._layout.upload(key), self._fetcher, space, guarded)
 
         return await self._jobs.begin(key, "measure", attempt, task, wake)
 
-    async def fill(self, key: str, volume: Volume, order: Order, attempt: int, wake: Wake) -> Work:
+    async def fill(self, key: str, volume: Volume, request: FillRequest, attempt: int, wake: Wake) -> JobStatus:
         """Put into the volume what is ordered; nothing of it is seen there before all of it is."""
         scratch = self._layout.work(key)
         if (scratch / _FILLED).exists():
-            return Work(state="done", progress=100.0, size=volume.size)
+            return JobStatus(state="done", progress=100.0, size=volume.size)
         job = self._jobs.find(key, "fill", attempt)
         if job is not None:
             return job.work
-        if self._waits_for_upload(key, order):
-            return Work(state="waiting", message="waiting for the upload")
+        if self._waits_for_upload(key, request):
+            return JobStatus(state="waiting", message="waiting for the upload")
 
         def task(progress: Progress) -> int:
             space = read_disk_space(self._layout.directory)
-            space.check(volume.size if order.preallocated else 0)
+            space.check(volume.size if request.preallocated else 0)
             make_directory(scratch)
             make_directory(self._layout.volume(volume.name))
             sweep(self._layout.volume(volume.name))
             with _clearing(scratch):
-                populate_volume(self._layout, key, volume, order, self._fetcher, space.guard(progress))
+                populate_volume(self._layout, key, volume, request, self._fetcher, space.guard(progress))
             place_bytes(scratch / _FILLED, volume.name.encode())
             return volume.size
 
-        reads = order.origin.volume.name if isinstance(order.origin, Copy) else ""
+        reads = request.source.volume.name if isinstance(request.source, Copy) else ""
         return await self._jobs.begin(key, "fill", attempt, task, wake, reads=reads, writes=volume.name)
 
-    def _waits_for_upload(self, key: str, order: Order) -> bool:
-        return isinstance(order.origin, Upload) and not self._layout.upload(key).exists()
+    def _waits_for_upload(self, key: str, request: FillRequest) -> bool:
+        return isinstance(request.source, Upload) and not self._layout.upload(key).exists()
 
     async def forget(self, key: str) -> None:
         """End work that nobody wants any more, and leave nothing of it."""
@@ -136,11 +136,11 @@ class LocalStorage:
         """Whether work under way reads the volume of this name, so that nobody may write to it."""
         return self._jobs.is_reading(name)
 
-    async def take_snapshot(self, name: str, volume: Volume, wake: Wake) -> Work:
+    async def take_snapshot(self, name: str, volume: Volume, wake: Wake) -> JobStatus:
         """Keep a copy of the volume as it is now."""
         target = self._layout.snapshot(name)
         if (target / _FILLED).exists():
-            return Work(state="done", progress=100.0, size=volume.size)
+            return JobStatus(state="done", progress=100.0, size=volume.size)
         job = self._jobs.find(name, "snapshot", 0)
         if job is not None:
             return job.work

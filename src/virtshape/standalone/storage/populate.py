@@ -7,7 +7,17 @@ Every function may block. What is left half done lies in scratch, where the next
 from pathlib import Path
 from typing import Protocol
 
-from virtshape.controllers.storage.protocol import Blank, Container, Copy, Order, Origin, Restore, Upload, Volume, Web
+from virtshape.controllers.storage.protocol import (
+    Blank,
+    Container,
+    Copy,
+    FillRequest,
+    FillSource,
+    Restore,
+    Upload,
+    Volume,
+    Web,
+)
 from virtshape.launcher.images.compression import unpack
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.inspection import COMPRESSED, inspect_image, look_at
@@ -31,57 +41,64 @@ class Fetcher(Protocol):
 
 
 def populate_volume(
-    layout: Layout, key: str, volume: Volume, order: Order, fetcher: Fetcher, progress: Progress
+    layout: Layout, key: str, volume: Volume, request: FillRequest, fetcher: Fetcher, progress: Progress
 ) -> None:
     """Put into a volume what is ordered, as the work of this key."""
     target, scratch = layout.image(volume.name), layout.work(key)
-    match order.origin:
+    match request.source:
         case Blank():
-            make_blank(target, volume.size, preallocated=order.preallocated)
+            make_blank(target, volume.size, preallocated=request.preallocated)
         case Copy(volume=copied):
             directory = layout.volume(copied.name)
-            copy_volume(directory, target.parent, volume.size, progress, preallocated=order.preallocated)
+            copy_volume(directory, target.parent, volume.size, progress, preallocated=request.preallocated)
         case Restore(snapshot=name):
             directory = layout.snapshot_content(name)
-            copy_volume(directory, target.parent, volume.size, progress, preallocated=order.preallocated)
+            copy_volume(directory, target.parent, volume.size, progress, preallocated=request.preallocated)
         case Container() as origin:
             source = fetcher.fetch_container(origin, _share(progress, 0, 80))
-            write_image(source, target, volume.size, order, scratch, _share(progress, 80, 100), keeps_source=True)
+            write_image(source, target, volume.size, request, scratch, _share(progress, 80, 100), keeps_source=True)
         case Web() as origin:
             source = fetcher.fetch_web(origin, scratch, volume.size + MARGIN, _share(progress, 0, 80))
-            _write(source, target, volume, order, scratch, _share(progress, 80, 100))
+            _write(source, target, volume, request, scratch, _share(progress, 80, 100))
         case Upload():
-            _write(layout.upload(key), target, volume, order, scratch, progress)
+            _write(layout.upload(key), target, volume, request, scratch, progress)
 
 
-def _write(source: Path, target: Path, volume: Volume, order: Order, scratch: Path, progress: Progress) -> None:
-    if order.content == "archive":
+def _write(source: Path, target: Path, volume: Volume, request: FillRequest, scratch: Path, progress: Progress) -> None:
+    if request.content == "archive":
         if volume.mode == "Block":
             raise RefusedImageError("an archive needs a claim with a file system, and this one is a block device")
         unpack_archive(source, target.parent, volume.size, scratch, progress)
         source.unlink()
     else:
-        write_image(source, target, volume.size, order, scratch, progress, keeps_source=False)
+        write_image(source, target, volume.size, request, scratch, progress, keeps_source=False)
 
 
 def write_image(
-    source: Path, target: Path, size: int, order: Order, scratch: Path, progress: Progress, *, keeps_source: bool
+    source: Path,
+    target: Path,
+    size: int,
+    request: FillRequest,
+    scratch: Path,
+    progress: Progress,
+    *,
+    keeps_source: bool,
 ) -> None:
     """Make a disk image of a file that came from anywhere; a source that need not be kept becomes the image itself."""
     image = decompress_image(source, scratch, size + MARGIN, _share(progress, 0, 50))
     info = inspect_image(image, size)
     if info.format == "raw" and (image != source or not keeps_source):
-        resize(image, size, preallocated=order.preallocated)
+        resize(image, size, preallocated=request.preallocated)
         sync(image)
         image.chmod(0o600)
         image.replace(target)
         sync(target.parent)
     elif info.format == "raw":
-        copy_image(image, target, size, _share(progress, 50, 100), preallocated=order.preallocated)
+        copy_image(image, target, size, _share(progress, 50, 100), preallocated=request.preallocated)
     else:
         with place(target) as partial:
             convert(image, info.format, partial, "raw", _share(progress, 50, 100))
-            resize(partial, size, preallocated=order.preallocated)
+            resize(partial, size, preallocated=request.preallocated)
     if not keeps_source:
         source.unlink(missing_ok=True)
 
@@ -97,18 +114,18 @@ def decompress_image(source: Path, scratch: Path, limit: int | None, progress: P
 
 
 def measure_source(
-    order: Order, scratch: Path, upload: Path, fetcher: Fetcher, space: DiskSpace, progress: Progress
+    request: FillRequest, scratch: Path, upload: Path, fetcher: Fetcher, space: DiskSpace, progress: Progress
 ) -> int:
     """Return how large a volume must be for what is ordered; `upload` is where it is handed over, if it is."""
-    if order.content == "archive":
+    if request.content == "archive":
         raise RefusedImageError(UNSIZED_ARCHIVE)
-    is_upload = isinstance(order.origin, Upload)
-    source = upload if is_upload else _fetch(order.origin, scratch, fetcher, space, _share(progress, 0, 90))
+    is_upload = isinstance(request.source, Upload)
+    source = upload if is_upload else _fetch(request.source, scratch, fetcher, space, _share(progress, 0, 90))
     image = decompress_image(source, scratch, space.largest, _share(progress, 90, 100))
     return inspect_image(image, space.largest).size
 
 
-def _fetch(origin: Origin, scratch: Path, fetcher: Fetcher, space: DiskSpace, progress: Progress) -> Path:
+def _fetch(origin: FillSource, scratch: Path, fetcher: Fetcher, space: DiskSpace, progress: Progress) -> Path:
     match origin:
         case Web():
             return fetcher.fetch_web(origin, scratch, space.largest, progress)

@@ -8,14 +8,14 @@ from virtshape.controllers.garbage.decisions import (
     FOREGROUND,
     ORPHAN,
     Delete,
-    Disown,
     Graph,
+    GraphNode,
     Identity,
-    Member,
-    Release,
+    RemoveFinalizer,
+    RemoveOwners,
     Step,
     decide_steps,
-    read_member,
+    make_graph_node,
 )
 
 
@@ -23,15 +23,15 @@ def identity(uid: str) -> Identity:
     return Identity("v1", "ConfigMap", "ns", f"name-{uid}", uid)
 
 
-def owned(uid: str, *owners: str, blocking: bool = True) -> Member:
+def owned(uid: str, *owners: str, blocking: bool = True) -> GraphNode:
     references = tuple(
         OwnerReference(f"name-{owner}", "v1", "ConfigMap", owner, block_owner_deletion=blocking) for owner in owners
     )
-    return Member(identity(uid), references)
+    return GraphNode(identity(uid), references)
 
 
-def going(uid: str, *finalizers: str) -> Member:
-    return Member(identity(uid), (), finalizers, deleting=True)
+def going(uid: str, *finalizers: str) -> GraphNode:
+    return GraphNode(identity(uid), (), finalizers, deleting=True)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def going(uid: str, *finalizers: str) -> Member:
         ([owned("o"), owned("d", "o")], "d", [], []),
         ([owned("d", "o")], "d", ["o"], [Delete(identity("d"), "Background")]),
         ([owned("d", "o")], "d", [], []),
-        ([owned("p"), owned("d", "o", "p")], "d", ["o"], [Disown(identity("d"), frozenset({"o"}))]),
+        ([owned("p"), owned("d", "o", "p")], "d", ["o"], [RemoveOwners(identity("d"), frozenset({"o"}))]),
         ([owned("d", "o", "p")], "d", ["o", "p"], [Delete(identity("d"), "Background")]),
         ([going("o", FOREGROUND), owned("d", "o")], "d", [], [Delete(identity("d"), "Background")]),
         (
@@ -53,13 +53,18 @@ def going(uid: str, *finalizers: str) -> Member:
             [going("o", FOREGROUND), owned("p"), owned("d", "o", "p")],
             "d",
             [],
-            [Disown(identity("d"), frozenset({"o"}))],
+            [RemoveOwners(identity("d"), frozenset({"o"}))],
         ),
         ([going("o", FOREGROUND), owned("d", "o")], "o", [], []),
-        ([going("o", FOREGROUND), owned("d", "o", blocking=False)], "o", [], [Release(identity("o"), FOREGROUND)]),
-        ([going("o", FOREGROUND)], "o", [], [Release(identity("o"), FOREGROUND)]),
-        ([going("o", ORPHAN), owned("d", "o")], "o", [], [Disown(identity("d"), frozenset({"o"}))]),
-        ([going("o", ORPHAN)], "o", [], [Release(identity("o"), ORPHAN)]),
+        (
+            [going("o", FOREGROUND), owned("d", "o", blocking=False)],
+            "o",
+            [],
+            [RemoveFinalizer(identity("o"), FOREGROUND)],
+        ),
+        ([going("o", FOREGROUND)], "o", [], [RemoveFinalizer(identity("o"), FOREGROUND)]),
+        ([going("o", ORPHAN), owned("d", "o")], "o", [], [RemoveOwners(identity("d"), frozenset({"o"}))]),
+        ([going("o", ORPHAN)], "o", [], [RemoveFinalizer(identity("o"), ORPHAN)]),
         ([going("o", "other.io/own"), owned("d", "o")], "o", [], []),
     ],
     ids=[
@@ -79,10 +84,10 @@ def going(uid: str, *finalizers: str) -> Member:
         "somebody else's finalizer",
     ],
 )
-def test_steps(members: list[Member], about: str, absent: list[str], steps: list[Step]) -> None:
+def test_steps(members: list[GraphNode], about: str, absent: list[str], steps: list[Step]) -> None:
     graph = Graph()
-    for member in members:
-        graph.put(member)
+    for node in members:
+        graph.put(node)
     known = graph.find(about)
     assert known is not None
     assert decide_steps(known, graph, absent) == steps
@@ -91,7 +96,7 @@ def test_steps(members: list[Member], about: str, absent: list[str], steps: list
 def test_the_graph_follows_what_changes() -> None:
     graph = Graph()
     graph.put(owned("d", "o"))
-    assert [member.identity.uid for member in graph.dependents("o")] == ["d"]
+    assert [node.identity.uid for node in graph.dependents("o")] == ["d"]
     graph.put(owned("d", "p"))
     assert graph.dependents("o") == []
     graph.remove("d")
@@ -101,19 +106,19 @@ def test_the_graph_follows_what_changes() -> None:
 
 def test_what_matters_of_an_object_is_read_from_its_metadata() -> None:
     metadata = ObjectMeta(name="a", namespace="ns", uid="u", finalizers=[ORPHAN], deletion_timestamp="now")
-    member = read_member("v1", "Pod", metadata)
-    assert member == Member(Identity("v1", "Pod", "ns", "a", "u"), (), (ORPHAN,), deleting=True)
-    assert member.orphans_dependents
+    node = make_graph_node("v1", "Pod", metadata)
+    assert node == GraphNode(Identity("v1", "Pod", "ns", "a", "u"), (), (ORPHAN,), deleting=True)
+    assert node.orphans_dependents
 
 
-def foreground(uid: str, *owners: str, blocking: bool = True) -> Member:
+def foreground(uid: str, *owners: str, blocking: bool = True) -> GraphNode:
     return replace(owned(uid, *owners, blocking=blocking), finalizers=(FOREGROUND,), deleting=True)
 
 
-def decide(about: str, *members: Member, absent: tuple[str, ...] = ()) -> list[Step]:
+def decide(about: str, *members: GraphNode, absent: tuple[str, ...] = ()) -> list[Step]:
     graph = Graph()
-    for member in members:
-        graph.put(member)
+    for node in members:
+        graph.put(node)
     known = graph.find(about)
     assert known is not None
     return decide_steps(known, graph, absent)
@@ -127,8 +132,8 @@ RELEASED = {
 
 
 @pytest.mark.parametrize("members", RELEASED.values(), ids=RELEASED.keys())
-def test_a_cycle_of_foreground_deletions_is_broken(members: list[Member]) -> None:
-    assert decide("a", *members) == [Release(identity("a"), FOREGROUND)]
+def test_a_cycle_of_foreground_deletions_is_broken(members: list[GraphNode]) -> None:
+    assert decide("a", *members) == [RemoveFinalizer(identity("a"), FOREGROUND)]
 
 
 def test_a_cycle_does_not_release_an_owner_that_waits_for_another_dependent() -> None:
@@ -136,18 +141,18 @@ def test_a_cycle_does_not_release_an_owner_that_waits_for_another_dependent() ->
 
 
 def test_an_owner_in_another_namespace_is_not_an_owner() -> None:
-    elsewhere = Member(Identity("v1", "ConfigMap", "other", "name-x", "x"), owned("x", "o").owners)
-    assert decide("o", foreground("o"), elsewhere) == [Release(identity("o"), FOREGROUND)]
+    elsewhere = GraphNode(Identity("v1", "ConfigMap", "other", "name-x", "x"), owned("x", "o").owners)
+    assert decide("o", foreground("o"), elsewhere) == [RemoveFinalizer(identity("o"), FOREGROUND)]
     assert decide("x", foreground("o"), elsewhere) == []
-    assert decide("o", going("o", ORPHAN), elsewhere) == [Release(identity("o"), ORPHAN)]
+    assert decide("o", going("o", ORPHAN), elsewhere) == [RemoveFinalizer(identity("o"), ORPHAN)]
 
 
 def test_a_cluster_wide_owner_waits_for_its_dependents_in_any_namespace() -> None:
-    owner = Member(Identity("v1", "ConfigMap", "", "name-o", "o"), (), (FOREGROUND,), deleting=True)
+    owner = GraphNode(Identity("v1", "ConfigMap", "", "name-o", "o"), (), (FOREGROUND,), deleting=True)
     assert decide("o", owner, owned("d", "o")) == []
 
 
 @pytest.mark.parametrize("changed", [{"name": "other"}, {"kind": "Secret"}, {"api_version": "apps/v1"}])
 def test_a_uid_alone_does_not_make_an_owner(changed: dict[str, str]) -> None:
-    dependent = Member(identity("d"), tuple(replace(ref, **changed) for ref in owned("d", "o").owners))
-    assert decide("o", foreground("o"), dependent) == [Release(identity("o"), FOREGROUND)]
+    dependent = GraphNode(identity("d"), tuple(replace(ref, **changed) for ref in owned("d", "o").owners))
+    assert decide("o", foreground("o"), dependent) == [RemoveFinalizer(identity("o"), FOREGROUND)]

@@ -149,10 +149,10 @@ def test_the_launcher_is_told_the_whole_instance() -> None:
     pod = build_launcher_pod(vmi, None, "i")
     assert pod.spec is not None
     (variable,) = pod.spec.containers[0].env or []
-    told = decode((variable.value or "").encode(), VirtualMachineInstance)
-    assert (told.spec, told.status) == (vmi.spec, None)
-    assert told.metadata is not None
-    assert (told.metadata.uid, told.metadata.annotations) == ("i1", {"a": "b"})
+    reported = decode((variable.value or "").encode(), VirtualMachineInstance)
+    assert (reported.spec, reported.status) == (vmi.spec, None)
+    assert reported.metadata is not None
+    assert (reported.metadata.uid, reported.metadata.annotations) == ("i1", {"a": "b"})
 
 
 def test_what_kubectl_keeps_for_itself_is_not_the_pods() -> None:
@@ -222,6 +222,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("spec", "words"), REFUSED.values(), ids=REFUSED.keys())
-def test_a_pod_cannot_give(spec: dict[str, Any], words: str) -> None:
-    assert explain_refusal(build_vmi(**spec).spec, None) == words
+@pytest.mark.parametrize(("spec", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_pod_cannot_give(spec: dict[str, Any], message: str) -> None:
+    assert explain_refusal(build_vmi(**spec).spec, None) == message

@@ -111,8 +111,8 @@ CONFIGURED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("configuration", "asked"), CONFIGURED.values(), ids=CONFIGURED.keys())
 def test_the_administrator_has_a_say_in(configuration: dict[str, Any], asked: dict[str, Any]) -> None:
-    told = from_tree(configuration, KubeVirtConfiguration)
-    assert to_tree(build_resources(build_vmi(domain=GI).spec, told)) == asked
+    reported = from_tree(configuration, KubeVirtConfiguration)
+    assert to_tree(build_resources(build_vmi(domain=GI).spec, reported)) == asked
 
 
 def test_an_even_number_of_cpus_can_be_asked_for() -> None:

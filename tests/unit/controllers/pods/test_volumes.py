@@ -7,7 +7,7 @@ from tests.support.build import Tree
 from tests.support.instances import build_vmi
 
 from virtshape.api.codec import to_tree
-from virtshape.controllers.pods.volumes import furnish, list_pull_secrets
+from virtshape.controllers.pods.volumes import list_pod_volumes, list_pull_secrets
 
 AT = "/run/virtshape/mounts/v"
 TEMPORARY = "/tmp"  # noqa: S108 - a directory of the container's own
@@ -83,12 +83,12 @@ SOURCES: dict[str, tuple[Tree, list[Tree]]] = {
 }
 
 
-@pytest.mark.parametrize(("source", "furnished"), SOURCES.values(), ids=SOURCES.keys())
-def test_a_volume_becomes(source: Tree, furnished: list[Tree]) -> None:
+@pytest.mark.parametrize(("source", "volumes"), SOURCES.values(), ids=SOURCES.keys())
+def test_a_volume_becomes(source: Tree, volumes: list[Tree]) -> None:
     vmi = build_vmi(volumes=[{"name": "v", **source}])
-    found = [one for one in furnish(vmi, ["raw"]) if not one.volume.name.startswith("virtshape-")]
+    found = [one for one in list_pod_volumes(vmi, ["raw"]) if not one.volume.name.startswith("virtshape-")]
     assert [{key: to_tree(value) for key, value in one._asdict().items() if value is not None} for one in found] == (
-        furnished
+        volumes
     )
 
 
@@ -132,7 +132,7 @@ WORKPLACES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 
 @pytest.mark.parametrize(("spec", "mounts"), WORKPLACES.values(), ids=WORKPLACES.keys())
 def test_a_launcher_has_its_own_places(spec: dict[str, Any], mounts: dict[str, str]) -> None:
-    found = furnish(build_vmi(**spec))
+    found = list_pod_volumes(build_vmi(**spec))
     assert {one.volume.name: one.mount.mount_path for one in found if one.mount is not None} == mounts
 
 

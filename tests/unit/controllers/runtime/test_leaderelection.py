@@ -13,36 +13,42 @@ from virtshape.api.status import StatusError
 from virtshape.client.errors import UnreachableError
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.fencing import FencedClient
-from virtshape.controllers.runtime.leaderelection import Elector, Sight, Terms, format_micro_time, judge
+from virtshape.controllers.runtime.leaderelection import (
+    LeaderElectionConfig,
+    LeaderElector,
+    ObservedLease,
+    decide_action,
+    format_micro_time,
+)
 
 HELD = LeaseSpec(holder_identity="other", lease_duration_seconds=15)
 
-CASES: dict[str, tuple[Sight | None, float, str]] = {
+CASES: dict[str, tuple[ObservedLease | None, float, str]] = {
     "nobody's": (None, 0, "take"),
-    "given back": (Sight(LeaseSpec(holder_identity="", lease_duration_seconds=1), 100), 100, "take"),
-    "ours": (Sight(LeaseSpec(holder_identity="me", lease_duration_seconds=15), 0), 1000, "renew"),
-    "another's, renewed just now": (Sight(HELD, 100), 100, "wait"),
-    "another's, nearly run out": (Sight(HELD, 100), 114.9, "wait"),
-    "another's, run out": (Sight(HELD, 100), 115, "take"),
+    "given back": (ObservedLease(LeaseSpec(holder_identity="", lease_duration_seconds=1), 100), 100, "take"),
+    "ours": (ObservedLease(LeaseSpec(holder_identity="me", lease_duration_seconds=15), 0), 1000, "renew"),
+    "another's, renewed just now": (ObservedLease(HELD, 100), 100, "wait"),
+    "another's, nearly run out": (ObservedLease(HELD, 100), 114.9, "wait"),
+    "another's, run out": (ObservedLease(HELD, 100), 115, "take"),
 }
 
 
-@pytest.mark.parametrize(("sight", "now", "verdict"), CASES.values(), ids=CASES.keys())
-def test_a_lease_is(sight: Sight | None, now: float, verdict: str) -> None:
-    assert judge(sight, "me", now) == verdict
+@pytest.mark.parametrize(("observed", "now", "verdict"), CASES.values(), ids=CASES.keys())
+def test_a_lease_is(observed: ObservedLease | None, now: float, verdict: str) -> None:
+    assert decide_action(observed, "me", now) == verdict
 
 
-@pytest.mark.parametrize("terms", [(10, 10, 2), (15, 2, 2), (15, 10, 0)], ids=["no margin", "one try", "no pause"])
-def test_terms_that_could_make_two_leaders_are_refused(terms: tuple[float, float, float]) -> None:
+@pytest.mark.parametrize("config", [(10, 10, 2), (15, 2, 2), (15, 10, 0)], ids=["no margin", "one try", "no pause"])
+def test_terms_that_could_make_two_leaders_are_refused(config: tuple[float, float, float]) -> None:
     with pytest.raises(ValueError, match="outlast"):
-        Terms(*terms)
+        LeaderElectionConfig(*config)
 
 
 def test_moments_have_all_their_digits() -> None:
     assert format_micro_time(1_800_000_000) == "2027-01-15T08:00:00.000000Z"
 
 
-QUICK = Terms(duration=2.0, deadline=1.5, retry=0.05)
+QUICK = LeaderElectionConfig(duration=2.0, deadline=1.5, retry=0.05)
 
 
 class Hands:
@@ -78,7 +84,7 @@ class Candidate:
 
     def __init__(self, client: Client, name: str, at_work: set[str], clock: Hands) -> None:
         self.line = Cut(client)
-        self.elector = Elector(self.line, "leader", "default", name, QUICK, clock=clock)
+        self.elector = LeaderElector(self.line, "leader", "default", name, QUICK, clock=clock)
         self._name = name
         self._at_work = at_work
         self.began = asyncio.Event()
@@ -173,7 +179,7 @@ def test_work_that_fails_is_told_and_the_lease_given_back(tmp_path: Path) -> Non
             raise StatusError(403, "Forbidden", "no")
 
         with pytest.raises(StatusError, match="no"):
-            await Elector(client, "leader", "default", "a", QUICK).lead(fail)
+            await LeaderElector(client, "leader", "default", "a", QUICK).lead(fail)
         lease = await client.get(Lease, "leader", "default")
         assert lease.spec is not None
         assert not lease.spec.holder_identity

@@ -5,16 +5,16 @@ import asyncio
 import pytest
 from tests.support.systems import run
 
-from virtshape.controllers.runtime.workqueue import Queue
+from virtshape.controllers.runtime.workqueue import WorkQueue
 
 
 def test_a_name_added_twice_is_taken_once() -> None:
     async def scenario() -> None:
-        queue: Queue[str] = Queue()
+        queue: WorkQueue[str] = WorkQueue()
         for key in "aba":
             queue.add(key)
         assert len(queue) == 2
-        assert [await queue.take(), await queue.take()] == ["a", "b"]
+        assert [await queue.get(), await queue.get()] == ["a", "b"]
         assert not queue.is_idle
         queue.done("a")
         queue.done("b")
@@ -25,22 +25,22 @@ def test_a_name_added_twice_is_taken_once() -> None:
 
 def test_a_name_added_while_it_is_taken_comes_again_only_when_it_is_done() -> None:
     async def scenario() -> None:
-        queue: Queue[str] = Queue()
+        queue: WorkQueue[str] = WorkQueue()
         queue.add("a")
-        assert await queue.take() == "a"
+        assert await queue.get() == "a"
         queue.add("a")
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(queue.take(), 0.01)
+            await asyncio.wait_for(queue.get(), 0.01)
         queue.done("a")
-        assert await queue.take() == "a"
+        assert await queue.get() == "a"
 
     run(scenario())
 
 
 def test_whoever_waits_is_woken() -> None:
     async def scenario() -> None:
-        queue: Queue[str] = Queue()
-        waiting = asyncio.create_task(queue.take())
+        queue: WorkQueue[str] = WorkQueue()
+        waiting = asyncio.create_task(queue.get())
         await asyncio.sleep(0)
         queue.add("a")
         assert await waiting == "a"
@@ -50,7 +50,7 @@ def test_whoever_waits_is_woken() -> None:
 
 def test_delayed_names_come_in_time_and_at_the_earliest_of_several() -> None:
     async def scenario() -> None:
-        queue: Queue[str] = Queue()
+        queue: WorkQueue[str] = WorkQueue()
         loop = asyncio.get_running_loop()
         began = loop.time()
         queue.add_after("late", 0.05)
@@ -59,7 +59,7 @@ def test_delayed_names_come_in_time_and_at_the_earliest_of_several() -> None:
         queue.add_after("early", 300.0)
         queue.add_after("now", 0)
         assert queue.is_idle is False
-        assert [await queue.take() for _ in range(3)] == ["now", "early", "late"]
+        assert [await queue.get() for _ in range(3)] == ["now", "early", "late"]
         assert 0.045 < loop.time() - began < 200
         queue.close()
 
@@ -68,7 +68,7 @@ def test_delayed_names_come_in_time_and_at_the_earliest_of_several() -> None:
 
 def test_each_failure_waits_longer_until_it_is_forgotten() -> None:
     async def scenario() -> None:
-        queue: Queue[str] = Queue()
+        queue: WorkQueue[str] = WorkQueue()
         waits = [queue.retry("a") for _ in range(4)]
         assert waits == [0.005, 0.01, 0.02, 0.04]
         for _ in range(40):

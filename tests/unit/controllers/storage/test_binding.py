@@ -55,7 +55,7 @@ def test_a_claim_gets_a_volume(claim: PersistentVolumeClaim, volumes: list[Persi
 
 
 @pytest.mark.parametrize(
-    ("claim", "reason", "words"),
+    ("claim", "reason", "message"),
     [
         (build_claim(storageClassName="waiting"), "WaitForFirstConsumer", "waiting for first consumer"),
         (build_claim(storageClassName="no"), "ProvisioningFailed", 'storageclass.storage.k8s.io "no" not found'),
@@ -70,11 +70,11 @@ def test_a_claim_gets_a_volume(claim: PersistentVolumeClaim, volumes: list[Persi
     ],
     ids=["consumer", "class", "none", "no default", "other", "selector", "size", "mode", "missing", "taken"],
 )
-def test_a_claim_waits_and_says_why(claim: PersistentVolumeClaim, reason: str, words: str) -> None:
+def test_a_claim_waits_and_says_why(claim: PersistentVolumeClaim, reason: str, message: str) -> None:
     step = decide(claim, build_volume("taken", claim="c2", uid="u2"))
     assert isinstance(step, Wait)
     assert step.reason == reason
-    assert words in step.message
+    assert message in step.message
 
 
 def test_a_consumer_ends_the_waiting() -> None:

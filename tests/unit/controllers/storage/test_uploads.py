@@ -18,8 +18,8 @@ from virtshape.controllers.storage.uploads import (
     is_upload_target,
     mark_failed,
     mark_filled,
-    mark_played,
     mark_ready,
+    mark_simulated,
     mark_waiting,
 )
 
@@ -99,7 +99,7 @@ MARKED: dict[str, tuple[Any, dict[str, str]]] = {
     "ready": (mark_ready, {f"{CDI}.pod.phase": "Running", f"{CDI}.pod.ready": "true"}),
     "waiting": (mark_waiting, {f"{CDI}.pod.phase": "Pending", f"{CDI}.pod.ready": "false"}),
     "filled": (mark_filled, {f"{CDI}.pod.phase": "Succeeded", f"{CDI}.pod.ready": "false"}),
-    "played": (mark_played, {f"{CDI}.pod.phase": "Succeeded", f"{CDI}.pod.ready": "true"}),
+    "played": (mark_simulated, {f"{CDI}.pod.phase": "Succeeded", f"{CDI}.pod.ready": "true"}),
 }
 
 

@@ -131,7 +131,7 @@ def test_a_vm_without_instance_type_has_its_own_vcpus_laid_out(start: Any) -> No
 
 
 @pytest.mark.parametrize(
-    ("shape", "vm", "words", "fields"),
+    ("shape", "vm", "message", "fields"),
     [
         pytest.param(
             Shape(build_instancetype_spec()),
@@ -159,13 +159,13 @@ def test_a_vm_without_instance_type_has_its_own_vcpus_laid_out(start: Any) -> No
     ],
 )
 def test_what_cannot_be_shaped_is_refused_with_paths_of_the_instance(
-    shape: Shape, vm: Tree, words: str, fields: list[str]
+    shape: Shape, vm: Tree, message: str, fields: list[str]
 ) -> None:
     with pytest.raises(StatusError) as refused:
         shape_instance(build_vm(**vm), shape)
-    assert (refused.value.code, refused.value.message) == (422, words)
+    assert (refused.value.code, refused.value.message) == (422, message)
     assert [cause.field for cause in refused.value.causes] == fields
-    with pytest.raises(StatusError, match=re.escape(words)):
+    with pytest.raises(StatusError, match=re.escape(message)):
         make_instance(build_vm(**vm), shape, firmware_uuid=UUID)
 
 

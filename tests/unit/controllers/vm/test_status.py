@@ -9,8 +9,8 @@ from tests.support.instances import EARLIER, LATER, NOW, STAMP, build_vmi
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.controllers.vm.status import (
+    ConditionReason,
     Observation,
-    Trouble,
     make_status,
     measure,
     print_status,
@@ -111,7 +111,7 @@ def test_a_vm_that_runs() -> None:
 
 
 def test_trouble_is_a_condition_that_goes_with_it() -> None:
-    troubled = status_of(None, trouble=Trouble("FailedFindInstancetype", "not there"))
+    troubled = status_of(None, failure=ConditionReason("FailedFindInstancetype", "not there"))
     assert troubled["conditions"][1] == {
         "type": "Failure",
         "status": "True",
@@ -123,13 +123,13 @@ def test_trouble_is_a_condition_that_goes_with_it() -> None:
 
 
 def test_what_is_wrong_with_its_disks_is_said_until_it_has_an_instance() -> None:
-    waiting = Trouble("FailedPvcNotFound", "PersistentVolumeClaim c is not there")
-    told = [
+    waiting = ConditionReason("FailedPvcNotFound", "PersistentVolumeClaim c is not there")
+    reported = [
         {one["type"]: one.get("message") for one in status_of(vmi, waiting=waiting)["conditions"]}
         for vmi in (None, build_vmi("Running"))
     ]
-    assert told[0] == {"Ready": "VMI does not exist", "DataVolumesReady": "PersistentVolumeClaim c is not there"}
-    assert "DataVolumesReady" not in told[1]
+    assert reported[0] == {"Ready": "VMI does not exist", "DataVolumesReady": "PersistentVolumeClaim c is not there"}
+    assert "DataVolumesReady" not in reported[1]
 
 
 @pytest.mark.parametrize(

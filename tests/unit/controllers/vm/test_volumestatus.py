@@ -6,12 +6,12 @@ from tests.support.caches import FakeCache
 
 from virtshape.api.codec import object_from_tree
 from virtshape.api.model import Model
-from virtshape.controllers.vm.status import Trouble
-from virtshape.controllers.vm.volumestatus import explain_wait, is_news
+from virtshape.controllers.vm.status import ConditionReason
+from virtshape.controllers.vm.volumestatus import explain_wait, is_unreported
 
 
-def build_volume(phase: str, *, restarts: int = 0, words: str = "") -> Model:
-    conditions = [{"type": "Running", "status": "False", "message": words}]
+def build_volume(phase: str, *, restarts: int = 0, message: str = "") -> Model:
+    conditions = [{"type": "Running", "status": "False", "message": message}]
     return object_from_tree(
         {
             "apiVersion": "cdi.kubevirt.io/v1beta1",
@@ -34,59 +34,59 @@ CLAIM = object_from_tree(
 OF_VOLUME: Tree = {"name": "a", "dataVolume": {"name": "dv"}}
 OF_CLAIM: Tree = {"name": "b", "persistentVolumeClaim": {"claimName": "none"}}
 
-WAITS: dict[str, tuple[list[Tree], list[Model], Trouble | None]] = {
+WAITS: dict[str, tuple[list[Tree], list[Model], ConditionReason | None]] = {
     "no disks": ([], [], None),
     "a filled volume": ([OF_VOLUME], [build_volume("Succeeded")], None),
     "a claim whose volume is gone": ([OF_VOLUME], [CLAIM], None),
     "a volume on its way": (
         [OF_VOLUME],
-        [build_volume("ImportInProgress", words="downloading")],
-        Trouble("NotAllDVsReady", "DataVolume dv is ImportInProgress"),
+        [build_volume("ImportInProgress", message="downloading")],
+        ConditionReason("NotAllDVsReady", "DataVolume dv is ImportInProgress"),
     ),
     "a volume that is to be tried again": (
         [OF_VOLUME],
-        [build_volume("ImportInProgress", restarts=2, words="no such host")],
-        Trouble("DataVolumeError", "DataVolume dv is ImportInProgress: no such host"),
+        [build_volume("ImportInProgress", restarts=2, message="no such host")],
+        ConditionReason("DataVolumeError", "DataVolume dv is ImportInProgress: no such host"),
     ),
     "a volume that is being tried again": (
         [OF_VOLUME],
         [build_volume("ImportInProgress", restarts=2)],
-        Trouble("NotAllDVsReady", "DataVolume dv is ImportInProgress"),
+        ConditionReason("NotAllDVsReady", "DataVolume dv is ImportInProgress"),
     ),
     "a volume that has failed": (
         [OF_VOLUME],
-        [build_volume("Failed", words="no s3 here")],
-        Trouble("DataVolumeError", "DataVolume dv is Failed: no s3 here"),
+        [build_volume("Failed", message="no s3 here")],
+        ConditionReason("DataVolumeError", "DataVolume dv is Failed: no s3 here"),
     ),
     "a missing volume": (
         [OF_VOLUME],
         [],
-        Trouble("FailedPvcNotFound", "DataVolume dv is not there, nor is a claim of its name"),
+        ConditionReason("FailedPvcNotFound", "DataVolume dv is not there, nor is a claim of its name"),
     ),
     "what is missing, before what is on its way": (
         [OF_VOLUME, OF_CLAIM],
         [build_volume("Pending")],
-        Trouble("FailedPvcNotFound", "PersistentVolumeClaim none is not there; DataVolume dv is Pending"),
+        ConditionReason("FailedPvcNotFound", "PersistentVolumeClaim none is not there; DataVolume dv is Pending"),
     ),
 }
 
 
 @pytest.mark.parametrize(("volumes", "items", "wait"), WAITS.values(), ids=WAITS.keys())
-def test_all_that_is_waited_for_is_named(volumes: list[Tree], items: list[Model], wait: Trouble | None) -> None:
+def test_all_that_is_waited_for_is_named(volumes: list[Tree], items: list[Model], wait: ConditionReason | None) -> None:
     vm = build_vm(namespace="default", template={"volumes": volumes})
     assert explain_wait(vm, FakeCache(*items)) == wait
 
 
 @pytest.mark.parametrize(
-    ("told", "waiting", "news"),
+    ("reported", "waiting", "news"),
     [
-        ("", Trouble("FailedPvcNotFound", "a"), True),
-        ("b", Trouble("FailedPvcNotFound", "a"), True),
-        ("a", Trouble("FailedPvcNotFound", "a"), False),
-        ("", Trouble("NotAllDVsReady", "a"), False),
+        ("", ConditionReason("FailedPvcNotFound", "a"), True),
+        ("b", ConditionReason("FailedPvcNotFound", "a"), True),
+        ("a", ConditionReason("FailedPvcNotFound", "a"), False),
+        ("", ConditionReason("NotAllDVsReady", "a"), False),
     ],
     ids=["first", "another", "the same", "nothing wrong"],
 )
-def test_what_was_said_is_no_news(told: str, waiting: Trouble, news: bool) -> None:
-    conditions = [{"type": "DataVolumesReady", "status": "False", "message": told}] if told else []
-    assert is_news(build_vm(status={"conditions": conditions}), waiting) == news
+def test_what_was_said_is_no_news(reported: str, waiting: ConditionReason, news: bool) -> None:
+    conditions = [{"type": "DataVolumesReady", "status": "False", "message": reported}] if reported else []
+    assert is_unreported(build_vm(status={"conditions": conditions}), waiting) == news

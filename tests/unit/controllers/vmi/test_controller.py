@@ -9,12 +9,12 @@ from virtshape.api.kubevirt.devices import Devices
 from virtshape.api.kubevirt.domain import DomainSpec
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.meta import ObjectMeta
-from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import Name
 from virtshape.controllers.vm.newvmi import INSTANCE_FINALIZER
 from virtshape.controllers.vmi.controller import VmiReconciler
-from virtshape.controllers.vmi.gueststate import Guest
-from virtshape.controllers.vmi.scheduling import Roaming, Spot
+from virtshape.controllers.vmi.gueststatus import GuestStatus
+from virtshape.controllers.vmi.scheduling import ClusterPlacement, PlacementResult
 
 NAME = Name("default", "vm1")
 
@@ -47,8 +47,10 @@ def test_an_instance_that_was_just_written_is_left_alone_until_that_is_seen() ->
     stored: Any = Stored()
 
     async def scenario() -> None:
-        recorder = Recorder(stored, "test", lambda: 0.0)
-        vmis = VmiReconciler(stored, stored, recorder, lambda: 0.0, Roaming(None, "nothing runs"), lambda _: None)
+        recorder = EventRecorder(stored, "test", lambda: 0.0)
+        vmis = VmiReconciler(
+            stored, stored, recorder, lambda: 0.0, ClusterPlacement(None, "nothing runs"), lambda _: None
+        )
         await vmis.reconcile(NAME)
         written = stored.writes
         assert written > 0
@@ -64,24 +66,24 @@ def test_an_instance_that_was_just_written_is_left_alone_until_that_is_seen() ->
 class OneSpot:
     """A placement with one spot, on which everything is refused."""
 
-    patience = 1.0
+    recheck_seconds = 1.0
 
     def __init__(self) -> None:
         self.released: list[Name] = []
         self.unready = False
         self.stopped = 0
 
-    def find_spot(self, name: Name, vmi: VirtualMachineInstance) -> Spot:
+    def place(self, name: Name, vmi: VirtualMachineInstance) -> PlacementResult:
         del name, vmi
-        return Spot("node1")
+        return PlacementResult("node1")
 
     def find_launcher(self, name: Name, vmi: VirtualMachineInstance) -> Any:
         del name, vmi
         return self
 
-    async def launch(self, vmi: VirtualMachineInstance) -> Guest:
+    async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
         del vmi
-        return Guest("refused", "spec.architecture: it is another one", "NotPossibleHere")
+        return GuestStatus("refused", "spec.architecture: it is another one", "NotPossibleHere")
 
     async def stop(self, vmi: VirtualMachineInstance) -> bool:
         del vmi
@@ -92,7 +94,7 @@ class OneSpot:
         del vmi
         return False
 
-    def is_unready(self, vmi: VirtualMachineInstance) -> bool:
+    def is_node_not_ready(self, vmi: VirtualMachineInstance) -> bool:
         del vmi
         return self.unready
 
@@ -106,7 +108,7 @@ def test_an_instance_that_is_refused_makes_room_for_others() -> None:
     placement, woken = OneSpot(), list[Name]()
 
     async def scenario() -> None:
-        recorder = Recorder(stored, "test", lambda: 0.0)
+        recorder = EventRecorder(stored, "test", lambda: 0.0)
         await VmiReconciler(stored, stored, recorder, lambda: 0.0, placement, woken.append).reconcile(NAME)
 
     asyncio.run(scenario())
@@ -121,7 +123,7 @@ def test_deleted_instance_keeps_its_finalizer_until_the_launcher_can_stop_the_gu
     stored.kept = stored.seen = replace(stored.seen, metadata=metadata)
 
     async def scenario() -> None:
-        recorder = Recorder(stored, "test", lambda: 0.0)
+        recorder = EventRecorder(stored, "test", lambda: 0.0)
         vmis = VmiReconciler(stored, stored, recorder, lambda: 0.0, placement, lambda _: None)
         placement.unready = True
         await vmis.reconcile(NAME)

@@ -8,7 +8,7 @@ from tests.support.instances import build_node
 
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
-from virtshape.controllers.vmi.nodefit import Demand, Ledger, check_fit, explain_lacks, measure_demand
+from virtshape.controllers.vmi.nodefit import Allocations, Demand, check_fit, explain_unschedulable, measure_demand
 
 GI = 2**30
 
@@ -70,7 +70,7 @@ def test_how_many_vcpus_share_a_cpu_is_configured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("demand", "node", "used", "lacks"),
+    ("demand", "node", "used", "reasons"),
     [
         (Demand({"cpu": 4000, "memory": 8 * GI}), {}, {}, []),
         (Demand({"cpu": 1500}), {}, {"cpu": 3000}, ["has 1 of cpu left, 1500m needed"]),
@@ -101,25 +101,27 @@ def test_how_many_vcpus_share_a_cpu_is_configured() -> None:
         (Demand({}), {"spec": {"unschedulable": True}}, {}, ["takes no new instances (unschedulable)"]),
     ],
 )
-def test_why_a_node_cannot_take_an_instance(demand: Demand, node: Any, used: dict[str, int], lacks: list[str]) -> None:
-    assert check_fit(demand, build_node(**node), used) == lacks
+def test_why_a_node_cannot_take_an_instance(
+    demand: Demand, node: Any, used: dict[str, int], reasons: list[str]
+) -> None:
+    assert check_fit(demand, build_node(**node), used) == reasons
 
 
 def test_all_nodes_are_named_with_their_reasons() -> None:
-    assert explain_lacks({"a": ["is full"], "b": ["is slow", "is far"]}) == (
+    assert explain_unschedulable({"a": ["is full"], "b": ["is slow", "is far"]}) == (
         "0/2 nodes are available: a is full; b is slow, is far"
     )
-    assert explain_lacks({}) == "no node runs instances: no launcher is at work"
+    assert explain_unschedulable({}) == "no node runs instances: no launcher is at work"
 
 
 def test_the_ledger_counts_each_instance_once_and_where_it_is() -> None:
-    ledger, demand = Ledger(), Demand({"cpu": 100})
-    ledger.place("a", "n1", demand)
-    ledger.place("a", "n1", demand)
-    ledger.place("b", "n1", Demand({"cpu": 200}))
-    assert ledger.used("n1") == {"cpu": 300}
-    ledger.place("a", "n2", demand)
-    assert (ledger.used("n1"), ledger.used("n2")) == ({"cpu": 200}, {"cpu": 100})
-    ledger.release("b")
-    ledger.release("never placed")
-    assert ledger.used("n1") == {"cpu": 0}
+    allocations, demand = Allocations(), Demand({"cpu": 100})
+    allocations.place("a", "n1", demand)
+    allocations.place("a", "n1", demand)
+    allocations.place("b", "n1", Demand({"cpu": 200}))
+    assert allocations.used("n1") == {"cpu": 300}
+    allocations.place("a", "n2", demand)
+    assert (allocations.used("n1"), allocations.used("n2")) == ({"cpu": 200}, {"cpu": 100})
+    allocations.release("b")
+    allocations.release("never placed")
+    assert allocations.used("n1") == {"cpu": 0}

@@ -9,7 +9,7 @@ from tests.support.instances import EARLIER, STAMP, build_vmi
 from virtshape.api.codec import to_tree
 from virtshape.api.kubevirt.domain import CPUTopology
 from virtshape.api.quantity import Quantity
-from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.phases import Phase, Progress, advance, phase_of
 
 NOT_READY: Tree = {
@@ -61,7 +61,7 @@ def test_a_running_instance_says_what_it_was_started_with() -> None:
 
 
 def test_a_paused_instance_runs_and_is_not_ready() -> None:
-    status = advance(build_vmi("Running"), Progress(phase="Running", guest=Guest("paused")), STAMP)
+    status = advance(build_vmi("Running"), Progress(phase="Running", guest=GuestStatus("paused")), STAMP)
     assert {one.type: one.status for one in status.conditions or ()} == {"Ready": "False", "Paused": "True"}
 
 
@@ -86,49 +86,55 @@ def test_the_same_again_changes_nothing(phase: Phase) -> None:
     assert advance(vmi, Progress(phase=phase), STAMP) == vmi.status
 
 
-GUESTS: dict[str, tuple[Phase, Guest, Tree]] = {
-    "paused by its user": ("Running", Guest("paused"), {"Paused": ("True", "VMI was paused by user")}),
+GUESTS: dict[str, tuple[Phase, GuestStatus, Tree]] = {
+    "paused by its user": ("Running", GuestStatus("paused"), {"Paused": ("True", "VMI was paused by user")}),
     "paused by its disk": (
         "Running",
-        Guest("paused", "the disk is full", reason="IOError"),
+        GuestStatus("paused", "the disk is full", reason="IOError"),
         {"Paused": ("True", "the disk is full")},
     ),
-    "with an agent": ("Running", Guest("running", agent=True), {"AgentConnected": ("True", None)}),
+    "with an agent": ("Running", GuestStatus("running", agent=True), {"AgentConnected": ("True", None)}),
     "refused": (
         "Scheduled",
-        Guest("refused", "spec.domain.launchSecurity: no SEV here", reason="NotPossibleHere"),
+        GuestStatus("refused", "spec.domain.launchSecurity: no SEV here", reason="NotPossibleHere"),
         {"Synchronized": ("False", "spec.domain.launchSecurity: no SEV here")},
     ),
-    "waiting": ("Scheduled", Guest("waiting", "no claim c1"), {"Synchronized": ("False", "no claim c1")}),
-    "with stand-ins": ("Running", Guest("running", stand_ins=("a: b", "c: d")), {"StandIn": ("True", "a: b; c: d")}),
-    "with open ports": ("Running", Guest("running", ports=("a", "b")), {"PortsOpen": ("True", "a; b")}),
-    "with logins": ("Running", Guest("running", logins=""), {"AccessCredentialsSynchronized": ("True", None)}),
+    "waiting": ("Scheduled", GuestStatus("waiting", "no claim c1"), {"Synchronized": ("False", "no claim c1")}),
+    "with stand-ins": (
+        "Running",
+        GuestStatus("running", stand_ins=("a: b", "c: d")),
+        {"StandIn": ("True", "a: b; c: d")},
+    ),
+    "with open ports": ("Running", GuestStatus("running", ports=("a", "b")), {"PortsOpen": ("True", "a; b")}),
+    "with logins": ("Running", GuestStatus("running", logins=""), {"AccessCredentialsSynchronized": ("True", None)}),
     "without logins": (
         "Running",
-        Guest("running", logins="no user x"),
+        GuestStatus("running", logins="no user x"),
         {"AccessCredentialsSynchronized": ("False", "no user x")},
     ),
-    "of another size": ("Running", Guest("running", misfit="no room"), {"RestartRequired": ("True", "no room")}),
+    "of another size": ("Running", GuestStatus("running", misfit="no room"), {"RestartRequired": ("True", "no room")}),
 }
 
 
 @pytest.mark.parametrize(("phase", "guest", "conditions"), GUESTS.values(), ids=GUESTS.keys())
-def test_what_a_guest_says_becomes_conditions_and_goes_with_it(phase: Phase, guest: Guest, conditions: Tree) -> None:
+def test_what_a_guest_says_becomes_conditions_and_goes_with_it(
+    phase: Phase, guest: GuestStatus, conditions: Tree
+) -> None:
     vmi = build_vmi("Scheduled")
     vmi.status = advance(vmi, Progress(phase=phase, guest=guest), STAMP)
-    told = {one.type: (one.status, one.message) for one in vmi.status.conditions or () if one.type != "Ready"}
-    assert told == conditions
-    later = advance(vmi, Progress(phase="Running", guest=Guest("running")), STAMP)
+    reported = {one.type: (one.status, one.message) for one in vmi.status.conditions or () if one.type != "Ready"}
+    assert reported == conditions
+    later = advance(vmi, Progress(phase="Running", guest=GuestStatus("running")), STAMP)
     assert [one.type for one in later.conditions or ()] == ["Ready"]
 
 
 def test_an_instance_says_what_its_guest_has_by_now() -> None:
     domain = {"cpu": {"sockets": 2}, "memory": {"guest": "2Gi"}}
     vmi = build_vmi("Scheduled", domain={"cpu": {"sockets": 1}, "memory": {"guest": "1Gi"}})
-    vmi.status = advance(vmi, Progress(phase="Running", guest=Guest("running")), STAMP)
+    vmi.status = advance(vmi, Progress(phase="Running", guest=GuestStatus("running")), STAMP)
     grown = build_vmi("Running", domain=domain)
     grown.status = vmi.status
-    guest = Guest("running", topology=CPUTopology(sockets=2), memory=Quantity("1536Mi"), machine="pc-q35-7.2")
+    guest = GuestStatus("running", topology=CPUTopology(sockets=2), memory=Quantity("1536Mi"), machine="pc-q35-7.2")
     status = to_tree(advance(grown, Progress(phase="Running", guest=guest), STAMP))
     assert status["currentCPUTopology"] == {"sockets": 2}
     assert status["memory"] == {"guestAtBoot": "1Gi", "guestRequested": "2Gi", "guestCurrent": "1536Mi"}

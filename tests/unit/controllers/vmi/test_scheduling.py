@@ -11,7 +11,13 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.client.resources import metadata_of
 from virtshape.controllers.runtime.loop import Name
 from virtshape.controllers.vmi.launcher import SCHEDULABLE_LABEL, SimulatedLauncher
-from virtshape.controllers.vmi.scheduling import LAUNCHER_STARTING, NodePlacement, Roaming, Spot, Unready
+from virtshape.controllers.vmi.scheduling import (
+    LAUNCHER_STARTING,
+    ClusterPlacement,
+    NodeNotReady,
+    NodePlacement,
+    PlacementResult,
+)
 
 NAME = Name("default", "vm1")
 OTHER = Name("default", "vm2")
@@ -42,11 +48,11 @@ class Shelf:
 
 def test_a_node_takes_instances_until_it_is_full_and_again_when_one_has_gone() -> None:
     placement = NodePlacement(Shelf(build_node(labels=LABELS)), {"node1": SimulatedLauncher()})
-    assert placement.find_spot(NAME, build_vmi(**HALF)) == Spot("node1")
-    lacks = placement.find_spot(OTHER, build_vmi(name="vm2", **HALF)).lacks
-    assert lacks == "0/1 nodes are available: node1 has 3Gi of memory left, 5Gi needed"
+    assert placement.place(NAME, build_vmi(**HALF)) == PlacementResult("node1")
+    message = placement.place(OTHER, build_vmi(name="vm2", **HALF)).message
+    assert message == "0/1 nodes are available: node1 has 3Gi of memory left, 5Gi needed"
     assert placement.release(NAME) == {OTHER}
-    assert placement.find_spot(OTHER, build_vmi(name="vm2", **HALF)) == Spot("node1")
+    assert placement.place(OTHER, build_vmi(name="vm2", **HALF)) == PlacementResult("node1")
     assert placement.release(OTHER) == set()
 
 
@@ -55,7 +61,7 @@ def test_instances_that_were_there_before_count() -> None:
     assert there.status is not None
     there.status.node_name = "node1"
     placement = NodePlacement(Shelf(build_node(labels=LABELS), there), {})
-    assert placement.find_spot(NAME, build_vmi(**HALF)).lacks
+    assert placement.place(NAME, build_vmi(**HALF)).message
 
 
 def test_a_node_that_is_gone_is_lost() -> None:
@@ -68,16 +74,16 @@ def test_a_node_that_is_gone_is_lost() -> None:
 
 def test_a_launcher_that_roams_needs_no_node() -> None:
     launcher = SimulatedLauncher()
-    placement = Roaming(launcher)
-    assert placement.find_spot(NAME, build_vmi()) == Spot()
+    placement = ClusterPlacement(launcher)
+    assert placement.place(NAME, build_vmi()) == PlacementResult()
     assert placement.find_launcher(NAME, build_vmi()) is launcher
     assert not placement.is_lost(build_vmi("Running"))
     assert placement.release(NAME) == set()
 
 
 def test_without_a_launcher_instances_wait_and_are_told_why() -> None:
-    placement = Roaming(None, "nobody runs guests")
-    assert placement.find_spot(NAME, build_vmi()).lacks == "no node runs instances: nobody runs guests"
+    placement = ClusterPlacement(None, "nobody runs guests")
+    assert placement.place(NAME, build_vmi()).message == "no node runs instances: nobody runs guests"
     assert not placement.is_lost(build_vmi("Running"))
 
 
@@ -88,7 +94,7 @@ def test_an_instance_that_is_refused_takes_no_room() -> None:
     launcher = SimulatedLauncher()
     placement = NodePlacement(Shelf(build_node(labels=LABELS), refused), {"node1": launcher})
     assert placement.find_launcher(OTHER, refused) is launcher
-    assert placement.find_spot(NAME, build_vmi(**HALF)) == Spot("node1")
+    assert placement.place(NAME, build_vmi(**HALF)) == PlacementResult("node1")
 
 
 def test_the_simulated_node_has_the_labels_that_every_node_has() -> None:
@@ -102,27 +108,29 @@ def test_the_simulated_node_has_the_labels_that_every_node_has() -> None:
 
 
 def test_node_whose_launcher_fails_takes_no_instances_and_says_why() -> None:
-    unready = {"node1": LAUNCHER_STARTING}
+    not_ready = {"node1": LAUNCHER_STARTING}
     there = build_vmi("Running", name="vm2")
     assert there.status is not None
     there.status.node_name = "node1"
-    placement = NodePlacement(Shelf(build_node(labels=LABELS)), {}, unready=unready)
-    starting = placement.find_spot(NAME, build_vmi())
-    assert starting == Spot(
-        lacks="0/1 nodes are available: node1 is not ready: the launcher is starting", is_starting=True
+    placement = NodePlacement(Shelf(build_node(labels=LABELS)), {}, not_ready=not_ready)
+    starting = placement.place(NAME, build_vmi())
+    assert starting == PlacementResult(
+        message="0/1 nodes are available: node1 is not ready: the launcher is starting", is_starting=True
     )
-    unready["node1"] = Unready("no QEMU", is_failure=True)
-    assert placement.find_spot(NAME, build_vmi()) == Spot(lacks="0/1 nodes are available: node1 is not ready: no QEMU")
-    assert placement.is_unready(there)
-    assert not placement.is_unready(build_vmi())
-    del unready["node1"]
-    assert placement.find_spot(NAME, build_vmi()) == Spot("node1")
-    assert not placement.is_unready(there)
+    not_ready["node1"] = NodeNotReady("no QEMU", is_failure=True)
+    assert placement.place(NAME, build_vmi()) == PlacementResult(
+        message="0/1 nodes are available: node1 is not ready: no QEMU"
+    )
+    assert placement.is_node_not_ready(there)
+    assert not placement.is_node_not_ready(build_vmi())
+    del not_ready["node1"]
+    assert placement.place(NAME, build_vmi()) == PlacementResult("node1")
+    assert not placement.is_node_not_ready(there)
 
 
 def test_instance_is_not_lost_while_the_launcher_of_its_node_is_starting() -> None:
     there = build_vmi("Running")
     assert there.status is not None
     there.status.node_name = "node1"
-    assert not NodePlacement(Shelf(), {}, unready={"node1": LAUNCHER_STARTING}).is_lost(there)
+    assert not NodePlacement(Shelf(), {}, not_ready={"node1": LAUNCHER_STARTING}).is_lost(there)
     assert NodePlacement(Shelf(), {}).is_lost(there)

@@ -10,7 +10,7 @@ from virtshape.api.kubevirt.status import (
     VolumeStatus,
 )
 from virtshape.api.quantity import Quantity
-from virtshape.controllers.vmi.gueststate import Guest
+from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.launcher.note import Note
 from virtshape.launcher.refusal import Refusal
 from virtshape.launcher.report import GuestOs, Interface, OpenPort, Report, Volume
@@ -19,16 +19,19 @@ from virtshape.standalone.guests.reports import read_report
 SIZED = build_vmi("Running", domain={"cpu": {"sockets": 2, "cores": 1, "threads": 1}, "memory": {"guest": "1Gi"}})
 HAS = {"topology": CPUTopology(sockets=2, cores=1, threads=1), "memory": Quantity("1Gi")}
 
-REPORTS: dict[str, tuple[Report, Guest]] = {
-    "a beginning": (Report(), Guest("starting")),
-    "one that runs": (Report(state="running", machine="pc-q35-7.2"), Guest("running", machine="pc-q35-7.2", **HAS)),  # type: ignore[arg-type]
+REPORTS: dict[str, tuple[Report, GuestStatus]] = {
+    "a beginning": (Report(), GuestStatus("starting")),
+    "one that runs": (
+        Report(state="running", machine="pc-q35-7.2"),
+        GuestStatus("running", machine="pc-q35-7.2", **HAS),  # type: ignore[arg-type]
+    ),
     "one that its user paused": (
         Report(state="paused", reason="PausedByUser"),
-        Guest("paused", reason="PausedByUser", **HAS),  # type: ignore[arg-type]
+        GuestStatus("paused", reason="PausedByUser", **HAS),  # type: ignore[arg-type]
     ),
     "one that nobody can count on yet": (
         Report(state="running", unready="no answer"),
-        Guest("running", unready="no answer", **HAS),  # type: ignore[arg-type]
+        GuestStatus("running", unready="no answer", **HAS),  # type: ignore[arg-type]
     ),
     "one that cannot be had here": (
         Report(
@@ -36,38 +39,38 @@ REPORTS: dict[str, tuple[Report, Guest]] = {
             reason="NotPossibleHere",
             refusals=(Refusal("spec.a", "no such thing"), Refusal("spec.b", "nor this")),
         ),
-        Guest("refused", "spec.a: no such thing; spec.b: nor this", "NotPossibleHere"),
+        GuestStatus("refused", "spec.a: no such thing; spec.b: nor this", "NotPossibleHere"),
     ),
     "one that was killed": (
         Report(state="failed", reason="QemuKilled", message="QEMU was killed"),
-        Guest("failed", "QEMU was killed", "QemuKilled"),
+        GuestStatus("failed", "QEMU was killed", "QemuKilled"),
     ),
     "one that shut down": (
         Report(state="succeeded", reason="GuestShutDown"),
-        Guest("succeeded", reason="GuestShutDown"),
+        GuestStatus("succeeded", reason="GuestShutDown"),
     ),
     "stand-ins": (
         Report(notes=(Note("spec.domain.cpu.model", "Westmere in place of host-model"),)),
-        Guest("starting", stand_ins=("spec.domain.cpu.model: Westmere in place of host-model",)),
+        GuestStatus("starting", stand_ins=("spec.domain.cpu.model: Westmere in place of host-model",)),
     ),
     "open ports": (
         Report(ports=(OpenPort(interface="default", protocol="tcp", port=80, here=40080),)),
-        Guest("starting", ports=("tcp 80 of default is 127.0.0.1:40080",)),
+        GuestStatus("starting", ports=("tcp 80 of default is 127.0.0.1:40080",)),
     ),
     "ports that were open": (
         Report(state="succeeded", ports=(OpenPort(interface="default", protocol="tcp", port=80, here=40080),)),
-        Guest("succeeded"),
+        GuestStatus("succeeded"),
     ),
     "an agent": (
         Report(agent=True, os=GuestOs(id="debian", pretty_name="Debian 12")),
-        Guest("starting", agent=True, os=VirtualMachineInstanceGuestOSInfo(id="debian", pretty_name="Debian 12")),
+        GuestStatus("starting", agent=True, os=VirtualMachineInstanceGuestOSInfo(id="debian", pretty_name="Debian 12")),
     ),
     "interfaces and volumes": (
         Report(
             interfaces=(Interface(name="default", mac="02:00:00:00:00:01", addresses=("10.0.2.15",)),),
             volumes=(Volume(name="root", target="vda", size=1024),),
         ),
-        Guest(
+        GuestStatus(
             "starting",
             interfaces=(
                 VirtualMachineInstanceNetworkInterface(
@@ -87,9 +90,9 @@ REPORTS: dict[str, tuple[Report, Guest]] = {
 
 
 @pytest.mark.parametrize(("report", "guest"), REPORTS.values(), ids=REPORTS.keys())
-def test_a_report_is_read(report: Report, guest: Guest) -> None:
+def test_a_report_is_read(report: Report, guest: GuestStatus) -> None:
     assert read_report(report, SIZED) == guest
 
 
 def test_a_guest_that_could_not_grow_keeps_its_size_to_itself() -> None:
-    assert read_report(Report(state="running"), SIZED, "no room") == Guest("running", misfit="no room")
+    assert read_report(Report(state="running"), SIZED, "no room") == GuestStatus("running", misfit="no room")

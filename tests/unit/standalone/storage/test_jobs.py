@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from tests.support.systems import run
 
-from virtshape.controllers.storage.protocol import Work
+from virtshape.controllers.storage.protocol import JobStatus
 from virtshape.launcher.images.errors import RefusedImageError, TransferError
 from virtshape.launcher.images.progress import Progress
 from virtshape.standalone.storage.jobs import Jobs
@@ -29,7 +29,7 @@ def test_quick_work_is_done_at_once_and_wakes_whoever_waits() -> None:
     async def scenario() -> None:
         jobs, woken = Jobs(Supervisor()), asyncio.Event()
         work = await jobs.begin("a", "fill", 0, lambda _: 7, woken.set)
-        assert work == Work(state="done", progress=100.0, size=7)
+        assert work == JobStatus(state="done", progress=100.0, size=7)
         await woken.wait()
         found = jobs.find("a", "fill", 0)
         assert found is not None
@@ -45,14 +45,17 @@ def test_quick_work_is_done_at_once_and_wakes_whoever_waits() -> None:
 @pytest.mark.parametrize(
     ("error", "work"),
     [
-        (RefusedImageError("bad"), Work(state="failed", message="bad", final=True)),
-        (TransferError("gone"), Work(state="failed", message="gone")),
-        (OSError(28, "No space left on device", "/a"), Work(state="failed", message="No space left on device: /a")),
-        (ValueError("a bug"), Work(state="failed", message="ValueError: a bug")),
+        (RefusedImageError("bad"), JobStatus(state="failed", message="bad", final=True)),
+        (TransferError("gone"), JobStatus(state="failed", message="gone")),
+        (
+            OSError(28, "No space left on device", "/a"),
+            JobStatus(state="failed", message="No space left on device: /a"),
+        ),
+        (ValueError("a bug"), JobStatus(state="failed", message="ValueError: a bug")),
     ],
     ids=["refused", "not arrived", "no space", "bug"],
 )
-def test_failures_are_told(error: Exception, work: Work) -> None:
+def test_failures_are_told(error: Exception, work: JobStatus) -> None:
     def fail(_: Progress) -> int:
         raise error
 
@@ -77,7 +80,7 @@ def test_progress_is_told_and_work_can_be_stopped() -> None:
         await jobs.begin("a", "fill", 0, hold(gate), nobody, reads="v1")
         job = jobs.find("a", "fill", 0)
         assert job is not None
-        while job.work != Work(state="running", progress=25.0):
+        while job.work != JobStatus(state="running", progress=25.0):
             await asyncio.sleep(0.01)
         assert jobs.is_reading("v1")
         assert not jobs.is_reading("v2")
@@ -93,7 +96,7 @@ def test_only_some_work_goes_on_at_once() -> None:
         jobs, gate = Jobs(Supervisor(), most_at_once=1), threading.Event()
         await jobs.begin("a", "fill", 0, hold(gate), nobody)
         done = asyncio.Event()
-        assert await jobs.begin("b", "fill", 0, lambda _: 2, done.set) == Work(state="waiting")
+        assert await jobs.begin("b", "fill", 0, lambda _: 2, done.set) == JobStatus(state="waiting")
         gate.set()
         await done.wait()
         await jobs.close()

@@ -6,7 +6,7 @@ from tests.support.instances import build_vmi
 
 from virtshape.api.codec import from_tree
 from virtshape.api.core.pod import DownwardAPIVolumeFile
-from virtshape.controllers.storage.downward import read_fact
+from virtshape.controllers.storage.downwardapi import read_downward_file
 
 VMI = build_vmi(
     annotations={"note": 'a "b"', "z": "1"},
@@ -37,4 +37,4 @@ VMI = build_vmi(
     ],
 )
 def test_a_file_shows_a_fact(field: Tree, text: str | None) -> None:
-    assert read_fact(VMI, from_tree({"path": "file", **field}, DownwardAPIVolumeFile)) == text
+    assert read_downward_file(VMI, from_tree({"path": "file", **field}, DownwardAPIVolumeFile)) == text

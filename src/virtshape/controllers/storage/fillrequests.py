@@ -13,8 +13,8 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.api.model import Model
 from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
-from virtshape.controllers.storage.origins import NotYet
-from virtshape.controllers.storage.protocol import Blank, Container, Content, Order, Origin, Upload, Web
+from virtshape.controllers.storage.protocol import Blank, Container, Content, FillRequest, FillSource, Upload, Web
+from virtshape.controllers.storage.sources import SourceProblem
 
 USER_KEY: Final = "accessKeyId"
 PASSWORD_KEY: Final = "secretKey"  # noqa: S105 - the name of a key
@@ -32,41 +32,45 @@ class _MissingError(Exception):
     """Something that a source names is not there."""
 
 
-async def read_order(volume: DataVolume, source: DataVolumeSource, client: Client) -> Order | NotYet:
+async def build_fill_request(
+    volume: DataVolume, source: DataVolumeSource, client: Client
+) -> FillRequest | SourceProblem:
     """The order of a DataVolume whose source is no claim and no snapshot."""
-    refusal = refuse_source(volume, source)
+    refusal = find_unsupported_source(volume, source)
     if refusal is not None:
         return refusal
     namespace = (volume.metadata or ObjectMeta()).namespace or ""
     try:
-        return complete_order(volume, await _read_origin(source, namespace, client))
+        return make_fill_request(volume, await _read_origin(source, namespace, client))
     except _MissingError as missing:
-        return NotYet("NotFound", str(missing))
+        return SourceProblem("NotFound", str(missing))
 
 
-def complete_order(volume: DataVolume, origin: Origin) -> Order:
+def make_fill_request(volume: DataVolume, origin: FillSource) -> FillRequest:
     """The order of a DataVolume that is filled from this origin."""
     content: Content = "archive" if volume.spec.content_type == "archive" else "kubevirt"
-    return Order(origin=origin, content=content, preallocated=bool(volume.spec.preallocation))
+    return FillRequest(source=origin, content=content, preallocated=bool(volume.spec.preallocation))
 
 
-def refuse_source(volume: DataVolume, source: DataVolumeSource) -> NotYet | None:
+def find_unsupported_source(volume: DataVolume, source: DataVolumeSource) -> SourceProblem | None:
     """Why a DataVolume can never be filled here, if it cannot."""
     for name, what in _UNSUPPORTED.items():
         if getattr(source, name) is not None:
-            words = f"source {name} is not supported: nothing here reads from {what}; use http, registry, pvc or upload"
-            return NotYet("NotSupported", words, final=True)
+            message = (
+                f"source {name} is not supported: nothing here reads from {what}; use http, registry, pvc or upload"
+            )
+            return SourceProblem("NotSupported", message, final=True)
     if source.registry is not None and not source.registry.url:
-        words = "source registry needs a url, such as docker://registry.example/image:tag, and no image stream"
-        return NotYet("NotSupported", words, final=True)
+        message = "source registry needs a url, such as docker://registry.example/image:tag, and no image stream"
+        return SourceProblem("NotSupported", message, final=True)
     if volume.spec.checkpoints:
-        return NotYet("NotSupported", "checkpoints are not supported: a volume is filled in one go", final=True)
+        return SourceProblem("NotSupported", "checkpoints are not supported: a volume is filled in one go", final=True)
     if not any((source.blank, source.http, source.registry, source.upload)):
-        return NotYet("NoSource", "the source says nothing: name one, such as http or blank", final=True)
+        return SourceProblem("NoSource", "the source says nothing: name one, such as http or blank", final=True)
     return None
 
 
-async def _read_origin(source: DataVolumeSource, namespace: str, client: Client) -> Origin:
+async def _read_origin(source: DataVolumeSource, namespace: str, client: Client) -> FillSource:
     if source.http is not None:
         return await _read_web(source.http, namespace, client)
     if source.registry is not None:

@@ -21,7 +21,7 @@ GuestState = Literal["placing", "waiting", "refused", "starting", "running", "pa
 """Placing: it has no node yet. Waiting: something it needs is missing. Refused: what it asks for cannot be had here."""
 
 
-class Guest(Struct, frozen=True):
+class GuestStatus(Struct, frozen=True):
     """How a guest is doing, and why if it has ended or cannot begin."""
 
     state: GuestState

@@ -13,16 +13,16 @@ from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.controllers.storage.datasources import describe_data_source
-from virtshape.controllers.storage.orders import complete_order, parse_header, refuse_source
-from virtshape.controllers.storage.origins import (
-    Found,
-    NotYet,
-    find_claim_origin,
-    find_copied,
+from virtshape.controllers.storage.fillrequests import find_unsupported_source, make_fill_request, parse_header
+from virtshape.controllers.storage.protocol import Blank, Copy, FillRequest, Restore, Volume
+from virtshape.controllers.storage.sources import (
+    CopySource,
+    SourceProblem,
+    find_claim_data_source,
+    find_copy_source,
     find_writers,
-    follow_source,
+    resolve_source,
 )
-from virtshape.controllers.storage.protocol import Blank, Copy, Order, Restore, Volume
 
 GIB = 1 << 30
 FILLING = {"cdi.kubevirt.io/storage.pod.phase": "Pending"}
@@ -73,47 +73,47 @@ KNOWN = FakeCache(
     ids=["said", "named", "named twice"],
 )
 def test_a_source_is_followed(spec: Tree, found: Tree) -> None:
-    assert to_tree(follow_source(build_data_volume(**spec).spec, "default", KNOWN)) == found
+    assert to_tree(resolve_source(build_data_volume(**spec).spec, "default", KNOWN)) == found
 
 
 @pytest.mark.parametrize(
-    ("spec", "trouble"),
+    ("spec", "problem"),
     [
-        ({}, NotYet("NoSource", "the DataVolume says neither source nor sourceRef", final=True)),
+        ({}, SourceProblem("NoSource", "the DataVolume says neither source nor sourceRef", final=True)),
         (
             {"sourceRef": {"kind": "Other", "name": "a"}},
-            NotYet("NotSupported", "sourceRef is to a Other, and only a DataSource can be", final=True),
+            SourceProblem("NotSupported", "sourceRef is to a Other, and only a DataSource can be", final=True),
         ),
         (
             {"sourceRef": {"kind": "DataSource", "name": "lost"}},
-            NotYet("NotFound", "DataSource default/gone is not there"),
+            SourceProblem("NotFound", "DataSource default/gone is not there"),
         ),
         (
             {"sourceRef": {"kind": "DataSource", "name": "loop"}},
-            NotYet("MaxReferenceDepth", "DataSources refer to each other more than 8 times, up to loop"),
+            SourceProblem("MaxReferenceDepth", "DataSources refer to each other more than 8 times, up to loop"),
         ),
     ],
     ids=["nothing", "another kind", "missing", "endless"],
 )
-def test_a_source_that_leads_nowhere_is_told(spec: Tree, trouble: NotYet) -> None:
-    assert follow_source(build_data_volume(**spec).spec, "default", KNOWN) == trouble
+def test_a_source_that_leads_nowhere_is_told(spec: Tree, problem: SourceProblem) -> None:
+    assert resolve_source(build_data_volume(**spec).spec, "default", KNOWN) == problem
 
 
-def find(source: Tree, *items: Any) -> Found | NotYet | None:
-    return find_copied(from_tree(source, DataVolumeSource), "default", FakeCache(*items) if items else KNOWN)
+def find(source: Tree, *items: Any) -> CopySource | SourceProblem | None:
+    return find_copy_source(from_tree(source, DataVolumeSource), "default", FakeCache(*items) if items else KNOWN)
 
 
 def test_claims_and_snapshots_can_be_copied() -> None:
     claim = build_bound()
     assert claim.metadata is not None
     assert READY.metadata is not None
-    assert find(PVC) == Found(Copy(Volume("pv-c1", GIB)), GIB, claim.metadata)
-    assert find(SNAPSHOT) == Found(Restore("content"), GIB, READY.metadata)
+    assert find(PVC) == CopySource(Copy(Volume("pv-c1", GIB)), GIB, claim.metadata)
+    assert find(SNAPSHOT) == CopySource(Restore("content"), GIB, READY.metadata)
     assert find({"blank": {}}) is None
 
 
 @pytest.mark.parametrize(
-    ("source", "item", "words"),
+    ("source", "item", "message"),
     [
         (PVC, build_claim("other"), "is not there"),
         (PVC, build_claim(), "is not bound yet"),
@@ -124,11 +124,11 @@ def test_claims_and_snapshots_can_be_copied() -> None:
     ],
     ids=["no claim", "unbound", "unfilled", "no snapshot", "new snapshot", "failed snapshot"],
 )
-def test_what_is_not_there_yet_is_waited_for(source: Tree, item: Any, words: str) -> None:
-    trouble = find(source, item, build_volume(claim="c1", uid="u1"))
-    assert isinstance(trouble, NotYet)
-    assert words in trouble.message
-    assert not trouble.final
+def test_what_is_not_there_yet_is_waited_for(source: Tree, item: Any, message: str) -> None:
+    problem = find(source, item, build_volume(claim="c1", uid="u1"))
+    assert isinstance(problem, SourceProblem)
+    assert message in problem.message
+    assert not problem.final
 
 
 def test_those_who_may_write_to_a_source_are_named() -> None:
@@ -153,11 +153,11 @@ def test_those_who_may_write_to_a_source_are_named() -> None:
         ),
         (
             {"dataSource": {"kind": "PersistentVolumeClaim", "name": "no"}},
-            NotYet("ProvisioningFailed", "PersistentVolumeClaim default/no is not there"),
+            SourceProblem("ProvisioningFailed", "PersistentVolumeClaim default/no is not there"),
         ),
         (
             {"dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "c1", "namespace": "other"}},
-            NotYet(
+            SourceProblem(
                 "ProvisioningFailed",
                 "a claim cannot be filled from another namespace (other): use a DataVolume",
                 final=True,
@@ -165,7 +165,7 @@ def test_those_who_may_write_to_a_source_are_named() -> None:
         ),
         (
             {"dataSourceRef": {"kind": "VolumeImportSource", "apiGroup": "cdi.kubevirt.io", "name": "a"}},
-            NotYet(
+            SourceProblem(
                 "ProvisioningFailed", "nothing here fills claims from a VolumeImportSource.cdi.kubevirt.io", final=True
             ),
         ),
@@ -174,7 +174,7 @@ def test_those_who_may_write_to_a_source_are_named() -> None:
 )
 def test_a_claim_may_say_what_it_is_filled_from(spec: Tree, origin: Any) -> None:
     claim: PersistentVolumeClaim = build_claim("new", **spec)
-    assert find_claim_origin(claim, KNOWN) == origin
+    assert find_claim_data_source(claim, KNOWN) == origin
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_data_source_is_ready_when_what_it_stands_for_is(
 
 
 @pytest.mark.parametrize(
-    ("source", "words"),
+    ("source", "message"),
     [
         ({"blank": {}}, None),
         ({"http": {"url": "http://a"}}, None),
@@ -215,18 +215,18 @@ def test_a_data_source_is_ready_when_what_it_stands_for_is(
         ({}, "says nothing"),
     ],
 )
-def test_sources_that_nothing_here_reads_are_refused(source: Tree, words: str | None) -> None:
-    refusal = refuse_source(build_data_volume(), from_tree(source, DataVolumeSource))
-    assert (refusal is None) == (words is None)
+def test_sources_that_nothing_here_reads_are_refused(source: Tree, message: str | None) -> None:
+    refusal = find_unsupported_source(build_data_volume(), from_tree(source, DataVolumeSource))
+    assert (refusal is None) == (message is None)
     if refusal is not None:
-        assert words is not None
-        assert words in refusal.message
+        assert message is not None
+        assert message in refusal.message
         assert refusal.final
 
 
 def test_an_order_says_how_it_is_to_be_filled() -> None:
     volume = build_data_volume(contentType="archive", preallocation=True)
-    assert complete_order(volume, Blank()) == Order(origin=Blank(), content="archive", preallocated=True)
+    assert make_fill_request(volume, Blank()) == FillRequest(source=Blank(), content="archive", preallocated=True)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,14 @@ from tests.support.instances import build_vmi
 from tests.unit.controllers.storage.build import build_claim
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.controllers.storage.holds import Holds
-from virtshape.controllers.storage.uses import Use, list_claim_keys, list_users, list_uses, name_users
+from virtshape.controllers.storage.claimusage import (
+    ClaimLocks,
+    ClaimUse,
+    format_users,
+    list_claim_keys,
+    list_claim_users,
+    list_claim_uses,
+)
 
 CLAIM: Tree = {"name": "a", "persistentVolumeClaim": {"claimName": "c1"}}
 SHARED: Tree = {"devices": {"disks": [{"name": "a", "disk": {}, "shareable": True}]}}
@@ -28,13 +34,13 @@ def test_claims_stand_behind_several_kinds_of_volumes() -> None:
     ]
     utility = [{"name": "g", "claimName": "c6", "type": "Backup"}]
     vmi = build_vmi(domain=SHARED, volumes=volumes, utilityVolumes=utility)
-    assert list_uses(vmi) == [
-        Use("a", "c1", reads=False, shares=True),
-        Use("b", "c2", reads=False, shares=False),
-        Use("c", "c3", reads=True, shares=False),
-        Use("d", "c4", reads=False, shares=False),
-        Use("e", "c5", reads=True, shares=False),
-        Use("g", "c6", reads=False, shares=True),
+    assert list_claim_uses(vmi) == [
+        ClaimUse("a", "c1", read_only=False, shareable=True),
+        ClaimUse("b", "c2", read_only=False, shareable=False),
+        ClaimUse("c", "c3", read_only=True, shareable=False),
+        ClaimUse("d", "c4", read_only=False, shareable=False),
+        ClaimUse("e", "c5", read_only=True, shareable=False),
+        ClaimUse("g", "c6", read_only=False, shareable=True),
     ]
     assert list_claim_keys(vmi)[:2] == ["default/c1", "default/c2"]
 
@@ -42,11 +48,11 @@ def test_claims_stand_behind_several_kinds_of_volumes() -> None:
 def test_whoever_has_ended_or_was_refused_uses_nothing() -> None:
     running = build_vmi("Running", uid="1", name="running", volumes=[CLAIM])
     ended = build_vmi("Succeeded", uid="2", name="ended", volumes=[CLAIM])
-    words = {"type": "Synchronized", "status": "False", "reason": "NotPossibleHere"}
-    refused = build_vmi("Scheduled", uid="3", name="refused", volumes=[CLAIM], conditions=[words])
-    users = list_users(FakeCache(running, ended, refused), build_claim())
+    message = {"type": "Synchronized", "status": "False", "reason": "NotPossibleHere"}
+    refused = build_vmi("Scheduled", uid="3", name="refused", volumes=[CLAIM], conditions=[message])
+    users = list_claim_users(FakeCache(running, ended, refused), build_claim())
     assert users == [running]
-    assert name_users(users) == "VirtualMachineInstance running"
+    assert format_users(users) == "VirtualMachineInstance running"
 
 
 def build(uid: str, *phases: str, volume: Tree = CLAIM, **more: Any) -> VirtualMachineInstance:
@@ -70,20 +76,20 @@ def build(uid: str, *phases: str, volume: Tree = CLAIM, **more: Any) -> VirtualM
 def test_claims_are_held_as_their_modes_say(
     modes: list[str], first: VirtualMachineInstance, second: VirtualMachineInstance, together: bool
 ) -> None:
-    claim, holds, users = build_claim(accessModes=modes), Holds(), [first, second]
-    assert holds.take(claim, list_uses(first)[0], first, users) is None
-    assert holds.take(claim, list_uses(first)[0], first, users) is None
-    assert holds.take(claim, list_uses(second)[0], second, users) == (None if together else first)
+    claim, holds, users = build_claim(accessModes=modes), ClaimLocks(), [first, second]
+    assert holds.acquire(claim, list_claim_uses(first)[0], first, users) is None
+    assert holds.acquire(claim, list_claim_uses(first)[0], first, users) is None
+    assert holds.acquire(claim, list_claim_uses(second)[0], second, users) == (None if together else first)
 
 
 def test_what_runs_holds_its_claims_also_after_a_restart() -> None:
     running, new = build("1", "Running"), build("2")
-    assert Holds().take(build_claim(), list_uses(new)[0], new, [new, running]) == running
+    assert ClaimLocks().acquire(build_claim(), list_claim_uses(new)[0], new, [new, running]) == running
 
 
 def test_a_claim_is_free_again_when_its_holder_is_gone_or_gives_up() -> None:
-    claim, holds, first, second = build_claim(), Holds(), build("1"), build("2")
-    holds.take(claim, list_uses(first)[0], first, [first, second])
-    assert holds.take(claim, list_uses(second)[0], second, [second]) is None
+    claim, holds, first, second = build_claim(), ClaimLocks(), build("1"), build("2")
+    holds.acquire(claim, list_claim_uses(first)[0], first, [first, second])
+    assert holds.acquire(claim, list_claim_uses(second)[0], second, [second]) is None
     holds.release(second)
-    assert holds.take(claim, list_uses(first)[0], first, [first, second]) is None
+    assert holds.acquire(claim, list_claim_uses(first)[0], first, [first, second]) is None

@@ -13,10 +13,10 @@ from virtshape.api.cdi import DataVolume, DataVolumeCondition, DataVolumeSource,
 from virtshape.api.core.claim import PersistentVolumeClaim
 from virtshape.api.meta import ObjectMeta
 from virtshape.controllers.storage.claimstatus import is_bound
-from virtshape.controllers.storage.origins import NotYet
-from virtshape.controllers.storage.protocol import Work
+from virtshape.controllers.storage.protocol import JobStatus
+from virtshape.controllers.storage.sources import SourceProblem
 
-Way = Literal["Import", "Clone", "Upload"]
+TransferMethod = Literal["Import", "Clone", "Upload"]
 SUCCEEDED: Final = "Succeeded"
 FAILED: Final = "Failed"
 FINAL_PHASES: Final = frozenset({SUCCEEDED, FAILED})
@@ -25,23 +25,23 @@ FIRST_RETRY_SECONDS: Final = 1.0
 LONGEST_RETRY_SECONDS: Final = 300.0
 
 
-class Seen(Struct, kw_only=True):
+class DataVolumeObservation(Struct, kw_only=True):
     """All that the status of a DataVolume depends on besides itself."""
 
     claim: PersistentVolumeClaim | None = None
-    way: Way = "Import"
+    method: TransferMethod = "Import"
     """How it is filled."""
     waits_for_consumer: bool = False
     """Whether its claim is not bound because nobody uses it."""
     filled: bool = False
     """Whether all is there."""
-    work: Work | None = None
+    work: JobStatus | None = None
     """How far the filling is, once it has begun."""
-    trouble: NotYet | None = None
+    problem: SourceProblem | None = None
     """What keeps it from being filled."""
 
 
-def choose_way(source: DataVolumeSource | None) -> Way:
+def find_transfer_method(source: DataVolumeSource | None) -> TransferMethod:
     """How a volume is filled from a source."""
     if source is None or source.pvc is not None or source.snapshot is not None:
         return "Clone"
@@ -58,12 +58,12 @@ def count_attempts(volume: DataVolume) -> int:
     return (volume.status.restart_count if volume.status else None) or 0
 
 
-def back_off(attempts: int) -> float:
+def retry_delay(attempts: int) -> float:
     """How long to wait before filling is tried again, in seconds."""
     return float(min(FIRST_RETRY_SECONDS * 2.0 ** min(attempts, 16), LONGEST_RETRY_SECONDS))
 
 
-def describe_filling(volume: DataVolume, seen: Seen, stamp: str) -> DataVolumeStatus:
+def make_data_volume_status(volume: DataVolume, seen: DataVolumeObservation, stamp: str) -> DataVolumeStatus:
     """The status of a DataVolume; `stamp` is the present moment as text."""
     before = volume.status or DataVolumeStatus()
     phase = decide_phase(seen)
@@ -79,27 +79,27 @@ def describe_filling(volume: DataVolume, seen: Seen, stamp: str) -> DataVolumeSt
     )
 
 
-def decide_phase(seen: Seen) -> str:
+def decide_phase(seen: DataVolumeObservation) -> str:
     """The phase that a DataVolume is in."""
-    work, trouble = seen.work, seen.trouble
-    if _is_lost(seen.claim) or (trouble is not None and trouble.final) or (work is not None and work.final):
+    work, problem = seen.work, seen.problem
+    if _is_lost(seen.claim) or (problem is not None and problem.final) or (work is not None and work.final):
         return FAILED
     if work is None and (seen.claim is None or not is_bound(seen.claim)):
         return "WaitForFirstConsumer" if seen.waits_for_consumer else "Pending"
     if seen.filled:
         return SUCCEEDED
-    if seen.way == "Upload":
+    if seen.method == "Upload":
         return "UploadScheduled" if work is None else "UploadReady"
-    if work is None and trouble is None:
+    if work is None and problem is None:
         return "PVCBound"
-    return f"{seen.way}Scheduled" if work is None or work.state == "waiting" else f"{seen.way}InProgress"
+    return f"{seen.method}Scheduled" if work is None or work.state == "waiting" else f"{seen.method}InProgress"
 
 
 def _is_lost(claim: PersistentVolumeClaim | None) -> bool:
     return claim is not None and claim.status is not None and claim.status.phase == "Lost"
 
 
-def _show_progress(phase: str, seen: Seen) -> str:
+def _show_progress(phase: str, seen: DataVolumeObservation) -> str:
     if phase == SUCCEEDED:
         return "100.0%"
     if seen.work is None or seen.work.progress is None:
@@ -107,7 +107,7 @@ def _show_progress(phase: str, seen: Seen) -> str:
     return f"{min(seen.work.progress, 99.99):.2f}%"
 
 
-def _bound(seen: Seen) -> DataVolumeCondition:
+def _bound(seen: DataVolumeObservation) -> DataVolumeCondition:
     claim = seen.claim
     if claim is None:
         return DataVolumeCondition("Bound", "Unknown", reason="NotFound", message="No PVC found")
@@ -119,21 +119,21 @@ def _bound(seen: Seen) -> DataVolumeCondition:
     return DataVolumeCondition("Bound", "True" if bound else "False", reason=word, message=f"PVC {name} {word}")
 
 
-def _ready(phase: str, seen: Seen) -> DataVolumeCondition:
+def _ready(phase: str, seen: DataVolumeObservation) -> DataVolumeCondition:
     if phase == SUCCEEDED:
         return DataVolumeCondition("Ready", "True")
     running = seen.work is not None and seen.work.state == "running"
     return DataVolumeCondition("Ready", "False", reason="TransferRunning" if running else None)
 
 
-def _running(phase: str, seen: Seen) -> DataVolumeCondition:
-    work, trouble = seen.work, seen.trouble
+def _running(phase: str, seen: DataVolumeObservation) -> DataVolumeCondition:
+    work, problem = seen.work, seen.problem
     if phase == SUCCEEDED:
-        return DataVolumeCondition("Running", "False", reason="Completed", message=f"{seen.way} Complete")
+        return DataVolumeCondition("Running", "False", reason="Completed", message=f"{seen.method} Complete")
     if work is not None and work.state == "failed":
         return DataVolumeCondition("Running", "False", reason="Error", message=work.message)
-    if trouble is not None:
-        return DataVolumeCondition("Running", "False", reason=trouble.reason, message=trouble.message)
+    if problem is not None:
+        return DataVolumeCondition("Running", "False", reason=problem.reason, message=problem.message)
     if work is not None and work.state == "running":
         return DataVolumeCondition("Running", "True", reason="TransferRunning")
     return DataVolumeCondition("Running", "False", message=work.message or None if work is not None else None)

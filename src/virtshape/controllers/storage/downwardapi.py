@@ -18,7 +18,7 @@ from virtshape.api.quantity import Quantity
 _ENTRY: Final = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 
 
-def read_fact(vmi: VirtualMachineInstance, file: DownwardAPIVolumeFile) -> str | None:
+def read_downward_file(vmi: VirtualMachineInstance, file: DownwardAPIVolumeFile) -> str | None:
     """What a file shows; None if it asks for something that there is not."""
     if file.field_ref is not None:
         return read_field(vmi, file.field_ref.field_path)

@@ -5,7 +5,7 @@ from typing import Any
 
 from virtshape.api.core.namespace import Namespace
 from virtshape.api.meta import ObjectMeta
-from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.supervise.supervisor import Supervisor
 
 
@@ -13,14 +13,14 @@ class Slow:
     """A server that takes a moment for each event."""
 
     def __init__(self) -> None:
-        self.told = self.under_way = self.most = 0
+        self.reported = self.under_way = self.most = 0
 
     async def create(self, item: Any) -> Any:
         self.under_way += 1
         self.most = max(self.most, self.under_way)
         await asyncio.sleep(0)
         self.under_way -= 1
-        self.told += 1
+        self.reported += 1
         return item
 
 
@@ -29,10 +29,10 @@ def test_no_more_are_told_at_once_than_may_be() -> None:
     about = Namespace(api_version="v1", kind="Namespace", metadata=ObjectMeta(name="home"))
 
     async def scenario() -> None:
-        recorder = Recorder(server, "test", lambda: 0.0, at_once=3)
+        recorder = EventRecorder(server, "test", lambda: 0.0, parallel=3)
         async with recorder.running(Supervisor()):
             for number in range(10):
-                recorder.tell(about, "Tested", f"number {number}")
+                recorder.event(about, "Tested", f"number {number}")
 
     asyncio.run(scenario())
-    assert (server.told, server.most) == (10, 3)
+    assert (server.reported, server.most) == (10, 3)

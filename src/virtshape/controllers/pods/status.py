@@ -16,7 +16,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.status import VirtualMachineInstanceNetworkInterface
 from virtshape.api.meta import ObjectMeta
 from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION
-from virtshape.controllers.vmi.gueststate import Guest, GuestState
+from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
 from virtshape.controllers.vmi.phases import phase_of
 from virtshape.launcher.pod.farewell import Farewell, parse_farewell
 
@@ -27,12 +27,12 @@ _OUT_OF_MEMORY: Final = "OOMKilled"
 _USUAL_WAITS: Final = ("", "ContainerCreating", "PodInitializing")
 
 
-def read_pod(pod: Pod, vmi: VirtualMachineInstance) -> Guest:
+def read_pod(pod: Pod, vmi: VirtualMachineInstance) -> GuestStatus:
     """How the guest in a pod is doing."""
     status = pod.status or PodStatus()
-    state, reason, message, unready = _judge(pod, status, vmi)
+    state, reason, message, unready = _find_state(pod, status, vmi)
     metadata, node = pod.metadata or ObjectMeta(), (pod.spec.node_name if pod.spec else None) or ""
-    return Guest(
+    return GuestStatus(
         state,
         message,
         reason,
@@ -44,18 +44,18 @@ def read_pod(pod: Pod, vmi: VirtualMachineInstance) -> Guest:
     )
 
 
-def read_absence(vmi: VirtualMachineInstance, last: Pod | None) -> Guest:
+def read_missing_pod(vmi: VirtualMachineInstance, last: Pod | None) -> GuestStatus:
     """How a guest is whose pod was there and is gone; `last` is the pod as it was last seen, if anybody saw it."""
     if last is None:
-        return Guest("failed", "the guest's pod is gone", "PodLost", pods={})
+        return GuestStatus("failed", "the guest's pod is gone", "PodLost", pods={})
     guest = read_pod(last, vmi)
     if guest.state == "failed":
         return replace(guest, pods={})
     reason, message = _explain_removal(last, last.status or PodStatus()) or ("PodDeleted", _name_deleted(last))
-    return Guest("failed", message, reason, pods={})
+    return GuestStatus("failed", message, reason, pods={})
 
 
-def _judge(pod: Pod, status: PodStatus, vmi: VirtualMachineInstance) -> tuple[GuestState, str, str, str]:
+def _find_state(pod: Pod, status: PodStatus, vmi: VirtualMachineInstance) -> tuple[GuestState, str, str, str]:
     """The guest's state with a word and words for it, and why it cannot be reached although it runs."""
     container = _find_container(status)
     match status.phase:
@@ -67,12 +67,12 @@ def _judge(pod: Pod, status: PodStatus, vmi: VirtualMachineInstance) -> tuple[Gu
             reason, message = _explain_failure(pod, status, container)
             return "failed", reason, message, ""
         case "Running" | "Unknown" if container is not None and container.state and container.state.running:
-            return _judge_running(pod, status, container, vmi)
+            return _find_running_state(pod, status, container, vmi)
         case _:
-            return _judge_pending(pod, status, container)
+            return _find_pending_state(pod, status, container)
 
 
-def _judge_running(
+def _find_running_state(
     pod: Pod, status: PodStatus, container: ContainerStatus, vmi: VirtualMachineInstance
 ) -> tuple[GuestState, str, str, str]:
     if not container.ready and phase_of(vmi) != "Running":
@@ -100,7 +100,9 @@ def _explain_unready(pod: Pod, status: PodStatus, container: ContainerStatus) ->
     return "" if container.ready else "the guest's container is not ready"
 
 
-def _judge_pending(pod: Pod, status: PodStatus, container: ContainerStatus | None) -> tuple[GuestState, str, str, str]:
+def _find_pending_state(
+    pod: Pod, status: PodStatus, container: ContainerStatus | None
+) -> tuple[GuestState, str, str, str]:
     if pod.spec is None or not pod.spec.node_name:
         scheduled = _find_condition(status, "PodScheduled")
         if scheduled is not None and scheduled.status == "False":

@@ -1,7 +1,7 @@
 """
-Storage that is only played: claims are bound and DataVolumes filled at once, and no byte is kept.
+Simulated storage: claims are bound and DataVolumes filled at once, and no data is stored.
 
-Goes with guests that are only played. Where nothing plays them either, claims wait for something that provides storage.
+Used with simulated guests. Without a launcher, claims stay Pending until something provides storage.
 """
 
 from msgspec.structs import replace
@@ -12,24 +12,26 @@ from virtshape.api.status import StatusError
 from virtshape.client.protocol import Client
 from virtshape.controllers.runtime.cache import Cache
 from virtshape.controllers.runtime.clock import Clock, format_time
-from virtshape.controllers.runtime.events import Recorder
+from virtshape.controllers.runtime.events import EventRecorder
 from virtshape.controllers.runtime.loop import DONE, Name, Result
 from virtshape.controllers.runtime.ownerreferences import is_controlled_by
 from virtshape.controllers.storage.claimspec import build_claim
 from virtshape.controllers.storage.claimstatus import is_filled
-from virtshape.controllers.storage.filling import is_finished, stamp_condition
-from virtshape.controllers.storage.uploads import is_upload_target, mark_played
+from virtshape.controllers.storage.datavolumestatus import is_finished, stamp_condition
+from virtshape.controllers.storage.uploads import is_upload_target, mark_simulated
 
 
-class PlayedReconciler:
-    """Reconciles claims and DataVolumes over a client; `plays` if claims are taken to be bound."""
+class SimulatedStorageReconciler:
+    """Reconciles claims and DataVolumes over a client; `bind_claims` if claims are taken to be bound."""
 
-    def __init__(self, client: Client, cache: Cache, recorder: Recorder, clock: Clock, *, plays: bool) -> None:
+    def __init__(
+        self, client: Client, cache: Cache, recorder: EventRecorder, clock: Clock, *, bind_claims: bool
+    ) -> None:
         self._client = client
         self._cache = cache
         self._recorder = recorder
         self._clock = clock
-        self._plays = plays
+        self._bind_claims = bind_claims
 
     async def reconcile_data_volume(self, name: Name) -> Result:
         """See to it that a DataVolume has its claim, and say that it is filled once that is bound."""
@@ -40,8 +42,8 @@ class PlayedReconciler:
         if claim is None:
             claim = await self._make_claim(volume, name)
         if not is_controlled_by(claim.metadata, volume) and not is_finished(volume):
-            words = f"a claim {name.name} is there that is not this DataVolume's"
-            self._recorder.tell(volume, "ErrClaimNotValid", words, warning=True)
+            message = f"a claim {name.name} is there that is not this DataVolume's"
+            self._recorder.event(volume, "ErrClaimNotValid", message, warning=True)
             return DONE
         status = describe_data_volume(volume, claim, format_time(self._clock()))
         if status != volume.status:
@@ -54,25 +56,25 @@ class PlayedReconciler:
         if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
             return DONE
         if (
-            self._plays
+            self._bind_claims
             and is_upload_target(claim, self._cache.find(DataVolume, name.name, name.namespace))
             and not is_filled(claim)
         ):
-            claim = await self._client.update(replace(claim, metadata=mark_played(claim)))
-        status = describe_claim(claim, bound=self._plays)
+            claim = await self._client.update(replace(claim, metadata=mark_simulated(claim)))
+        status = describe_claim(claim, bound=self._bind_claims)
         if status != claim.status:
             await self._client.update_status(replace(claim, status=status))
         return DONE
 
     async def _make_claim(self, volume: DataVolume, name: Name) -> PersistentVolumeClaim:
-        wanted = build_claim(volume, is_played=True)
+        wanted = build_claim(volume, is_simulated=True)
         try:
             made = await self._client.create(wanted)
         except StatusError as error:
             if error.reason != "AlreadyExists":
                 raise
             return await self._client.get(PersistentVolumeClaim, name.name, name.namespace)
-        self._recorder.tell(volume, "Pending", f"created PersistentVolumeClaim {name.name}")
+        self._recorder.event(volume, "Pending", f"created PersistentVolumeClaim {name.name}")
         return made
 
 

@@ -9,7 +9,7 @@ from tests.unit.controllers.pods.build import READY, RUNNING, build_pod, ended, 
 
 from virtshape.api.core.podspec import Pod
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.controllers.pods.reading import read_absence, read_pod
+from virtshape.controllers.pods.status import read_missing_pod, read_pod
 
 EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "drained"}
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
@@ -106,10 +106,10 @@ STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("pod", "vmi", "told"), STATES.values(), ids=STATES.keys())
-def test_a_guest_is(pod: Pod, vmi: VirtualMachineInstance, told: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("pod", "vmi", "reported"), STATES.values(), ids=STATES.keys())
+def test_a_guest_is(pod: Pod, vmi: VirtualMachineInstance, reported: tuple[str, ...]) -> None:
     guest = read_pod(pod, vmi)
-    assert (guest.state, guest.reason, guest.message, guest.unready) == told
+    assert (guest.state, guest.reason, guest.message, guest.unready) == reported
     assert guest.pods == {"p1": (pod.spec.node_name if pod.spec else None) or ""}
 
 
@@ -134,10 +134,10 @@ GONE: dict[str, tuple[Pod | None, tuple[str, str, str]]] = {
 }
 
 
-@pytest.mark.parametrize(("last", "told"), GONE.values(), ids=GONE.keys())
-def test_a_guest_whose_pod_is_gone_has_failed(last: Pod | None, told: tuple[str, str, str]) -> None:
-    guest = read_absence(UP, last)
-    assert (guest.state, guest.reason, guest.message, guest.pods) == (*told, {})
+@pytest.mark.parametrize(("last", "reported"), GONE.values(), ids=GONE.keys())
+def test_a_guest_whose_pod_is_gone_has_failed(last: Pod | None, reported: tuple[str, str, str]) -> None:
+    guest = read_missing_pod(UP, last)
+    assert (guest.state, guest.reason, guest.message, guest.pods) == (*reported, {})
 
 
 ADDRESSES: dict[str, tuple[dict[str, Any], list[str] | None]] = {

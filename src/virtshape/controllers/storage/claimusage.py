@@ -1,0 +1,127 @@
+"""
+Who uses which claim: the claims behind an instance's volumes, and the instances that hold on to one.
+
+Reads what is at hand, and nothing else.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from virtshape.api.core.claim import PersistentVolumeClaim
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.volume import Volume
+from virtshape.api.meta import ObjectMeta
+from virtshape.controllers.runtime.cache import Cache
+from virtshape.controllers.vm.runstrategy import is_final
+from virtshape.controllers.vmi.phases import is_refused, phase_of
+
+ONE_NODE: Final = "ReadWriteOnce"
+ONE_INSTANCE: Final = "ReadWriteOncePod"
+BY_CLAIM: Final = "claim"
+"""The index of instances by the claims that they use."""
+
+
+class ClaimUse(NamedTuple):
+    """A claim in the hands of an instance."""
+
+    volume: str
+    claim: str
+    read_only: bool
+    """Whether the instance only reads it."""
+    shareable: bool
+    """Whether the instance expects others to write to it too."""
+
+
+def list_claim_uses(vmi: VirtualMachineInstance) -> list[ClaimUse]:
+    """The claims that an instance uses."""
+    return list(_find_claim_uses(vmi))
+
+
+def _find_claim_uses(vmi: VirtualMachineInstance) -> Iterator[ClaimUse]:
+    shareable = {disk.name for disk in vmi.spec.domain.devices.disks or () if disk.shareable}
+    for volume in vmi.spec.volumes or ():
+        claim = find_claim_name(volume)
+        if claim is not None:
+            yield ClaimUse(volume.name, claim, _is_read_only(volume), volume.name in shareable)
+    for utility in vmi.spec.utility_volumes or ():
+        yield ClaimUse(utility.name, utility.claim_name, bool(utility.read_only), shareable=True)
+
+
+def find_claim_name(volume: Volume) -> str | None:
+    """The claim behind a volume, if there is one."""
+    if volume.data_volume is not None:
+        return volume.data_volume.name
+    if volume.persistent_volume_claim is not None:
+        return volume.persistent_volume_claim.claim_name
+    if volume.ephemeral is not None and volume.ephemeral.persistent_volume_claim is not None:
+        return volume.ephemeral.persistent_volume_claim.claim_name
+    if volume.memory_dump is not None:
+        return volume.memory_dump.claim_name
+    return None
+
+
+def _is_read_only(volume: Volume) -> bool:
+    claim = volume.persistent_volume_claim
+    return volume.ephemeral is not None or bool(claim is not None and claim.read_only)
+
+
+def list_claim_keys(vmi: VirtualMachineInstance) -> list[str]:
+    """The claims that an instance uses, as the index has them: `namespace/name`."""
+    namespace = (vmi.metadata or ObjectMeta()).namespace or ""
+    return [f"{namespace}/{use.claim}" for use in list_claim_uses(vmi)]
+
+
+def list_claim_users(cache: Cache, claim: PersistentVolumeClaim) -> list[VirtualMachineInstance]:
+    """The instances that use a claim, or will as soon as they can: neither ended nor refused."""
+    metadata = claim.metadata or ObjectMeta()
+    found = cache.find_by(VirtualMachineInstance, BY_CLAIM, f"{metadata.namespace}/{metadata.name}")
+    return [vmi for vmi in found if not is_final(vmi) and not is_refused(vmi)]
+
+
+def format_users(users: Sequence[VirtualMachineInstance]) -> str:
+    """Name instances, for people."""
+    return ", ".join(f"VirtualMachineInstance {(user.metadata or ObjectMeta()).name}" for user in users)
+
+
+class ClaimLocks:
+    """Who holds which claim."""
+
+    def __init__(self) -> None:
+        self._holders: dict[str, set[str]] = {}
+
+    def acquire(
+        self,
+        claim: PersistentVolumeClaim,
+        use: ClaimUse,
+        vmi: VirtualMachineInstance,
+        users: Sequence[VirtualMachineInstance],
+    ) -> VirtualMachineInstance | None:
+        """Have the instance hold the claim, unless another one, which is returned, is in its way; `users` use it."""
+        key, own = _uid(claim.metadata), _uid(vmi.metadata)
+        holders = self._holders[key] = self._holders.get(key, set()) & {_uid(user.metadata) for user in users}
+        for user in users:
+            uid = _uid(user.metadata)
+            if uid != own and (uid in holders or phase_of(user) == "Running") and not can_share(claim, use, user):
+                return user
+        holders.add(own)
+        return None
+
+    def release(self, vmi: VirtualMachineInstance) -> None:
+        """Have an instance that does not run hold nothing any more."""
+        for holders in self._holders.values():
+            holders.discard(_uid(vmi.metadata))
+
+
+def can_share(claim: PersistentVolumeClaim, use: ClaimUse, other: VirtualMachineInstance) -> bool:
+    """Whether another instance may have the claim at the same time."""
+    modes = (claim.spec.access_modes if claim.spec else None) or ()
+    if ONE_INSTANCE in modes:
+        return False
+    if set(modes) != {ONE_NODE}:
+        return True
+    theirs = [one for one in list_claim_uses(other) if one.claim == use.claim]
+    return all((use.read_only and one.read_only) or (use.shareable and one.shareable) for one in theirs)
+
+
+def _uid(metadata: ObjectMeta | None) -> str:
+    return (metadata or ObjectMeta()).uid or ""
