@@ -7,7 +7,7 @@ from hypothesis import settings
 
 pytest_plugins = ["tests.support.parallel", "tests.support.progress", "tests.support.skipping"]
 
-_NEED_LIBVIRT = ("answering", "forwarding", "guest", "looking")
+_NEED_LIBVIRT = ("agentpoller", "credentials", "forwarding", "guest", "handler")
 
 collect_ignore = [] if find_spec("libvirt") else [f"src/virtshape/launcher/guest/{name}.py" for name in _NEED_LIBVIRT]
 

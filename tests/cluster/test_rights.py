@@ -134,9 +134,9 @@ LAUNCHER_POD = {
     "metadata": {"name": "virt-launcher-web-0"},
     "spec": {"containers": [{"name": "compute", "image": "a"}, {"name": "other", "image": "a"}]},
 }
-VISIT = ("python3", "-m", "virtshape.launcher.pod.visit", "console")
+EXEC_COMMAND = ("python3", "-m", "virtshape.launcher.pod.visit", "console")
 EXECS = {
-    "a visit": ("virt-launcher-web-0", "compute", VISIT, "does not have a host assigned"),
+    "a visit": ("virt-launcher-web-0", "compute", EXEC_COMMAND, "does not have a host assigned"),
     "another command": ("virt-launcher-web-0", "compute", ("cat", "/etc/shadow"), "may visit guests"),
     "a command that only mentions a visit": (
         "virt-launcher-web-0",
@@ -147,12 +147,12 @@ EXECS = {
     "a visit behind another interpreter": (
         "virt-launcher-web-0",
         "compute",
-        ("env", "PYTHONPATH=/tmp", *VISIT),
+        ("env", "PYTHONPATH=/tmp", *EXEC_COMMAND),
         "may visit guests",
     ),
-    "an unknown visit": ("virt-launcher-web-0", "compute", (*VISIT[:3], "shell"), "may visit guests"),
-    "another container": ("virt-launcher-web-0", "other", VISIT, "may visit guests"),
-    "another pod": ("other", "compute", VISIT, "may visit guests"),
+    "an unknown visit": ("virt-launcher-web-0", "compute", (*EXEC_COMMAND[:3], "shell"), "may visit guests"),
+    "another container": ("virt-launcher-web-0", "other", EXEC_COMMAND, "may visit guests"),
+    "another pod": ("other", "compute", EXEC_COMMAND, "may visit guests"),
 }
 
 

@@ -17,7 +17,7 @@ from tests.e2e.kubectl import drop_place_of_deletion, find_version, list_kubectl
 from tests.e2e.system import System
 from tests.support.documents import ROOT, list_documents, read_flags, read_sessions
 
-from virtshape.launcher.node.lacks import find_lacks
+from virtshape.launcher.node.requirements import find_missing_packages
 
 AGE = re.compile(r"\b(?:\d+[smhd])+\b")
 PATIENCE = 300.0
@@ -62,7 +62,7 @@ def _expect(line: str, output: str, version: tuple[int, int]) -> str:
 @pytest.mark.parametrize("kubectl", list_kubectls())
 @pytest.mark.parametrize("document", _find_documents(), ids=lambda path: path.name)
 def test_a_server_answers_as_its_document_shows(document: Path, kubectl: Path, tmp_path: Path) -> None:
-    if "virtctl console" in document.read_text() and (lacks := find_lacks()):
+    if "virtctl console" in document.read_text() and (lacks := find_missing_packages()):
         pytest.skip(f"no guest can run here without {', '.join(lacks)}")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "kubectl").symlink_to(kubectl)

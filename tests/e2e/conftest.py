@@ -12,7 +12,7 @@ from tests.e2e.system import System, wait_until
 from tests.support.demo import get_demo
 
 from virtshape.launcher.images.demo.build import DemoGuest
-from virtshape.launcher.node.lacks import find_lacks
+from virtshape.launcher.node.requirements import find_missing_packages
 
 _numbers = itertools.count(1)
 
@@ -29,7 +29,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
 @pytest.fixture(scope="session")
 def demo(request: pytest.FixtureRequest) -> DemoGuest:
     """The demo guest's files; skips where no guest can run."""
-    if lacks := find_lacks():
+    if lacks := find_missing_packages():
         pytest.skip(f"no guest can run here without {', '.join(lacks)}")
     return get_demo(request.config)
 

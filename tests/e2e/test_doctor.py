@@ -15,8 +15,8 @@ from tests.support.skipping import IMPOSSIBLE
 
 from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.node.account import choose_account
-from virtshape.launcher.node.lacks import find_lacks
-from virtshape.launcher.node.places import Places
+from virtshape.launcher.node.directories import GuestDirectories
+from virtshape.launcher.node.requirements import find_missing_packages
 
 
 def test_doctor_lists_every_check_and_its_exit_status_says_whether_guests_can_run(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_doctor_lists_every_check_and_its_exit_status_says_whether_guests_can_ru
         "TPM",
     ]
     assert tree["canRunGuests"] is (ran.returncode == 0)
-    if find_lacks():
+    if find_missing_packages():
         assert ran.returncode == 1
     table = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0")
     assert table.returncode == ran.returncode
@@ -102,7 +102,7 @@ def test_doctor_warns_where_mount_namespaces_are_not_allowed(tmp_path: Path) -> 
 
 def test_guests_that_run_are_counted_at_start_and_stop_and_by_down(data: Path) -> None:
     data.mkdir(mode=0o700)
-    places = Places(data, choose_account())
+    places = GuestDirectories(data, choose_account())
     with run_fake_launcher(places, "one") as first, run_fake_launcher(places, "two") as second:
         system = System(data, "--launcher", "none")
         found = system.greeting.partition("virtshape is ready")[0]

@@ -17,10 +17,10 @@ import pytest
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guests import Guests
-from virtshape.launcher.node.lacks import find_lacks
-from virtshape.launcher.node.places import Places
 from virtshape.launcher.node.probing import probe_host
+from virtshape.launcher.node.requirements import find_missing_packages
 from virtshape.launcher.report import Report
 from virtshape.supervise.supervisor import Supervisor
 
@@ -58,7 +58,7 @@ def build_guest(uid: str, domain: Tree | None = None, disk: str = "", **spec: An
 class GuestHarness:
     """Guests in one data directory, and the reports that came of them."""
 
-    def __init__(self, places: Places, guests: Guests) -> None:
+    def __init__(self, places: GuestDirectories, guests: Guests) -> None:
         self.places = places
         self.guests = guests
         self._consoles: dict[str, asyncio.StreamWriter] = {}
@@ -135,13 +135,13 @@ class GuestHarness:
 
 def require_qemu() -> None:
     """Skip on a machine that cannot run guests."""
-    if lacks := find_lacks():
+    if lacks := find_missing_packages():
         pytest.skip(f"guests need {', '.join(lacks)}")
 
 
 async def adopt_guests(data: Path) -> GuestHarness:
     """The guests in this data directory, those that run there already among them."""
-    places = Places(data, choose_account())
+    places = GuestDirectories(data, choose_account())
     guests = Guests(places, await probe_host(places), Supervisor())
     guests.adopt()
     return GuestHarness(places, guests)

@@ -9,8 +9,8 @@ import msgspec
 
 from virtshape.api.codec import encode, object_from_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
-from virtshape.launcher.node.places import Places
-from virtshape.launcher.order import Order
+from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.report import Report
 
 LAUNCHER = """
@@ -32,7 +32,7 @@ time.sleep(600)
 
 @contextmanager
 def run_fake_launcher(
-    places: Places, name: str, *, behaviour: str = "obeys", grace: int = 7
+    places: GuestDirectories, name: str, *, behaviour: str = "obeys", grace: int = 7
 ) -> Iterator[subprocess.Popen[str]]:
     """A process that answers as a launcher does, with the files that one leaves behind."""
     tree = {
@@ -44,7 +44,7 @@ def run_fake_launcher(
     vmi = object_from_tree(tree)
     assert isinstance(vmi, VirtualMachineInstance)
     layout = places.make(name)
-    layout.order.write_bytes(encode(Order(vmi=vmi)))
+    layout.launch_request.write_bytes(encode(LaunchRequest(vmi=vmi)))
     process = subprocess.Popen(
         [sys.executable, "-c", LAUNCHER, str(layout.directory), behaviour], stdout=subprocess.PIPE, text=True
     )

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from virtshape.launcher.guest.connection import open_connection, set_up
+from virtshape.launcher.guest.connection import configure_driver, open_connection
 
 SCHEMA = Path("/usr/share/libvirt/schemas/domain.rng")
 NOBODY = 65534
@@ -98,7 +98,7 @@ def _serve(root: Path) -> None:
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
-    set_up(root)  # the product's own settings: virtlogd may not be installed
+    configure_driver(root)  # the product's own settings: virtlogd may not be installed
     connection = open_connection(root)
     for line in sys.stdin:
         signal.alarm(TIMEOUT)

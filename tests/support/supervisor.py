@@ -12,15 +12,15 @@ from pathlib import Path
 from tests.support.guests import build_guest
 
 from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guests import Guests
-from virtshape.launcher.node.places import Places
 from virtshape.launcher.node.probing import probe_host
 from virtshape.supervise.supervisor import Supervisor
 
 
 async def supervise(data: Path) -> None:
     """Start a guest and wait to be killed."""
-    places = Places(data, choose_account())
+    places = GuestDirectories(data, choose_account())
     guests = Guests(places, await probe_host(places), Supervisor())
     uid = str(uuid.uuid4())
     running = asyncio.Event()

@@ -25,7 +25,7 @@ NAME = "registry.example/team/disk:1"
 
 
 def test_a_layer_with_too_many_entries_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(layers, "MAX_ENTRIES", 3)
     layer = build_layer({f"etc/{number}": b"x" for number in range(6)})
     source = write_tree(tmp_path / "layout", build_layout({"": [layer]}))
     images = ContainerImages(tmp_path / "cache", files={NAME: str(source)}, from_registries=False)
@@ -34,9 +34,9 @@ def test_a_layer_with_too_many_entries_is_refused(tmp_path: Path, monkeypatch: p
 
 
 IMAGE_LIMITS = {
-    "files": ("MOST_FILES", {f"disk/{number}": b"x" for number in range(4)}, "more than 3 files where one is wanted"),
+    "files": ("MAX_FILES", {f"disk/{number}": b"x" for number in range(4)}, "more than 3 files where one is wanted"),
     "hidden names": (
-        "MOST_HIDDEN_BYTES",
+        "MAX_HIDDEN_BYTES",
         {"etc/.wh.passwd": b"", "disk/one.img": b"x" * 512},
         "hides more than 3 bytes",
     ),
@@ -55,7 +55,7 @@ def test_an_image_with_too_many_files_or_hidden_names_is_refused(
 
 
 def test_a_disk_of_files_larger_than_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_BYTES", 8)
+    monkeypatch.setattr(files, "MAX_BYTES", 8)
     (tmp_path / "key").write_bytes(b"x" * 9)
     with pytest.raises(UnusableVolumeError, match="more than 8 bytes"):
         files.read_files(tmp_path)

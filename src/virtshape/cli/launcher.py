@@ -48,7 +48,7 @@ def command(directory: Path | None, pod: bool) -> NoReturn:
     from virtshape.launcher.guest.run import main
     from virtshape.launcher.layout import Layout
 
-    if not Layout(directory).order.exists():
+    if not Layout(directory).launch_request.exists():
         raise Refusal(
             f"there is no guest.json in {directory}", next_step="`virtshape up` writes one for each instance."
         )
@@ -61,7 +61,7 @@ def run_in_pod() -> NoReturn:
     import logging
     import os
 
-    from virtshape.launcher.pod.first import step_aside
+    from virtshape.launcher.pod.init_process import fork_from_init
     from virtshape.launcher.pod.paths import INSTANCE_VARIABLE
 
     if not os.environ.get(INSTANCE_VARIABLE):
@@ -69,7 +69,7 @@ def run_in_pod() -> NoReturn:
             f"${INSTANCE_VARIABLE} does not say what to run",
             next_step="`virtshape controller --runtime=pod` makes pods in which it does.",
         )
-    step_aside()
+    fork_from_init()
     # Imported now, since the first process of a container is small without it.
     from virtshape.launcher.pod.run import run
 

@@ -20,7 +20,7 @@ class Layout(Struct, frozen=True):
     directory: Path
 
     @property
-    def order(self) -> Path:
+    def launch_request(self) -> Path:
         """What is to run."""
         return self.directory / "guest.json"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 PATIENCE = 120.0
 DEVICES = ("null", "zero", "full", "random", "urandom", "kvm", "net/tun", "vhost-net")
-LAST_WORDS = "dev/termination-log"
+TERMINATION_LOG = "dev/termination-log"
 AS_OTHERS = () if os.geteuid() == 0 else ("--user", "--map-current-user", "--keep-caps")
 JOIN_OTHERS = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
 
@@ -50,7 +50,7 @@ class Sandbox:
     def _write_script(self) -> str:
         directory = shlex.quote(str(self.directory))
         present = [name for name in DEVICES if Path("/dev", name).exists()]
-        lines = [f"cd {directory}", "mkdir -p dev/net", f"touch {LAST_WORDS}", "ln -s /proc/self/fd dev/fd"]
+        lines = [f"cd {directory}", "mkdir -p dev/net", f"touch {TERMINATION_LOG}", "ln -s /proc/self/fd dev/fd"]
         for name in present:
             lines += [f"touch dev/{name}", f"mount --bind /dev/{name} dev/{name}"]
         lines += [f"mount --bind {shlex.quote(str(source))} {shlex.quote(place)}" for source, place in self._binds]
@@ -74,7 +74,7 @@ class Sandbox:
     @property
     def last_words(self) -> str:
         """What the command has left for whoever looks after it."""
-        path = self.directory / LAST_WORDS
+        path = self.directory / TERMINATION_LOG
         return path.read_text() if path.exists() else ""
 
     def stop(self) -> None:

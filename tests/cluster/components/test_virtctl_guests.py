@@ -24,7 +24,7 @@ from tests.support.demo import PROMPT, get_demo
 
 from virtshape.launcher.images.demo.build import DemoGuest
 from virtshape.launcher.images.errors import ImageError
-from virtshape.launcher.node.lacks import find_lacks
+from virtshape.launcher.node.requirements import find_missing_packages
 
 PLACE = "guests"
 NAME = "served"
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("aggregated", "webhook")
 @pytest.fixture(scope="module")
 def demo(request: pytest.FixtureRequest) -> DemoGuest:
     """The demo guest's files; skips where no guest can run."""
-    if lacks := find_lacks():
+    if lacks := find_missing_packages():
         pytest.skip(f"no guest can run here without {', '.join(lacks)}")
     return get_demo(request.config)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.guests import TIMEOUT, adopt_guests, require_qemu, run_guests
 
-from virtshape.launcher.node.remains import find_report
+from virtshape.launcher.node.guest_state import find_report
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import Pause, Unpause
 

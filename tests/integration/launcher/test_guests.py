@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support.guests import Tree, require_qemu, run_guests
 
-from virtshape.launcher.node.remains import is_alive
+from virtshape.launcher.node.guest_state import is_alive
 from virtshape.launcher.request import AskOs, Connect, Kill, Pause, Reset, SetMemory, SetVcpus, Status, Unpause
 
 MEBIBYTE = 1 << 20

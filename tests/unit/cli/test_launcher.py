@@ -9,8 +9,8 @@ from tests.support.guests import build_guest
 from virtshape.api.codec import encode
 from virtshape.cli.errors import run
 from virtshape.cli.virtshape import virtshape
+from virtshape.launcher.launch_request import LaunchRequest
 from virtshape.launcher.layout import Layout
-from virtshape.launcher.order import Order
 from virtshape.launcher.report import Report
 
 
@@ -25,7 +25,7 @@ def test_a_guest_that_cannot_start_is_reported_and_its_process_fails(tmp_path: P
     directory = tmp_path / ("long" * 25)
     directory.mkdir()
     layout = Layout(directory)
-    layout.order.write_bytes(encode(Order(vmi=build_guest("uid"))))
+    layout.launch_request.write_bytes(encode(LaunchRequest(vmi=build_guest("uid"))))
     code = "import sys; from virtshape.cli.virtshape import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "launcher", "--directory", str(directory)]
     assert subprocess.run(command, check=False, capture_output=True).returncode == 1

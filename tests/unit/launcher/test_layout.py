@@ -5,9 +5,9 @@ from virtshape.launcher.layout import LONGEST_SOCKET, Layout, is_short_enough
 
 def test_everything_of_a_guest_lies_in_its_directory() -> None:
     layout = Layout(Path("/run/guest"))
-    names = ("order", "plan", "report", "socket", "log", "libvirt", "cache", "tpm")
+    names = ("launch_request", "plan", "report", "socket", "log", "libvirt", "cache", "tpm")
     assert {name: str(getattr(layout, name)) for name in names} == {
-        "order": "/run/guest/guest.json",
+        "launch_request": "/run/guest/guest.json",
         "plan": "/run/guest/plan.json",
         "report": "/run/guest/report.json",
         "socket": "/run/guest/control.sock",

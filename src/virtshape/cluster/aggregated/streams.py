@@ -17,7 +17,7 @@ from virtshape.client.protocol import Client
 from virtshape.cluster.aggregated.exec import Command, run_command, start_command
 from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION, name_pod
 from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, format_agent_response
-from virtshape.launcher.pod.paths import VISIT
+from virtshape.launcher.pod.paths import EXEC_COMMAND
 from virtshape.launcher.request import Answer, Request, format_line, parse_answer
 from virtshape.stream.duplex import Duplex
 
@@ -72,10 +72,10 @@ class PodGuestStreams:
         return parse_answer(await self._run(vmi, "ask", format_line(request).decode().strip()))
 
     async def _run(self, vmi: VirtualMachineInstance, *words: str) -> bytes:
-        return await run_command(self._transport, _namespace(vmi), name_pod(vmi), CONTAINER, [*VISIT, *words])
+        return await run_command(self._transport, _namespace(vmi), name_pod(vmi), CONTAINER, [*EXEC_COMMAND, *words])
 
     async def _visit(self, vmi: VirtualMachineInstance, *words: str) -> Command:
-        return await start_command(self._transport, _namespace(vmi), name_pod(vmi), CONTAINER, [*VISIT, *words])
+        return await start_command(self._transport, _namespace(vmi), name_pod(vmi), CONTAINER, [*EXEC_COMMAND, *words])
 
 
 def _check(answer: Answer) -> Answer:

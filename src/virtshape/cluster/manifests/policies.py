@@ -10,7 +10,7 @@ from typing import Final
 from virtshape.cluster.manifests.naming import SYSTEM, Tree, begin, name_account
 from virtshape.cluster.manifests.options import Options
 from virtshape.controllers.pods.naming import CONTAINER, LAUNCHER
-from virtshape.launcher.pod.paths import VISIT, VISITS
+from virtshape.launcher.pod.paths import EXEC_ACTIONS, EXEC_COMMAND
 
 _VERSION: Final = "admissionregistration.k8s.io/v1"
 _VISITS: Final = f"{SYSTEM}-visits"
@@ -61,6 +61,8 @@ def _build_policy(name: str, account: str, operation: tuple[str, str], expressio
 
 def _match_command() -> str:
     """Return a CEL expression that is true for the visit command with one of its actions, and for nothing else."""
-    exact = " && ".join(f"object.command[{number}] == '{word}'" for number, word in enumerate(VISIT))
-    actions = ", ".join(f"'{action}'" for action in VISITS)
-    return f"object.command.size() > {len(VISIT)} && {exact} && object.command[{len(VISIT)}] in [{actions}]"
+    exact = " && ".join(f"object.command[{number}] == '{word}'" for number, word in enumerate(EXEC_COMMAND))
+    actions = ", ".join(f"'{action}'" for action in EXEC_ACTIONS)
+    return (
+        f"object.command.size() > {len(EXEC_COMMAND)} && {exact} && object.command[{len(EXEC_COMMAND)}] in [{actions}]"
+    )

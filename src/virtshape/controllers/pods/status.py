@@ -18,7 +18,7 @@ from virtshape.api.meta import ObjectMeta
 from virtshape.controllers.pods.naming import CONTAINER, PAUSED_ANNOTATION
 from virtshape.controllers.vmi.gueststatus import GuestState, GuestStatus
 from virtshape.controllers.vmi.phases import phase_of
-from virtshape.launcher.pod.farewell import Farewell, parse_farewell
+from virtshape.launcher.pod.termination import TerminationMessage, parse_termination_message
 
 UNSCHEDULABLE: Final = "Unschedulable"
 DISRUPTION: Final = "DisruptionTarget"
@@ -149,9 +149,9 @@ def _name_deleted(pod: Pod) -> str:
     return f"pod {(pod.metadata.name if pod.metadata else None) or ''} was deleted"
 
 
-def _read_farewell(container: ContainerStatus | None) -> Farewell:
+def _read_farewell(container: ContainerStatus | None) -> TerminationMessage:
     ended = _find_end(container)
-    return parse_farewell((ended.message if ended else None) or "")
+    return parse_termination_message((ended.message if ended else None) or "")
 
 
 def _find_end(container: ContainerStatus | None) -> ContainerStateTerminated | None:

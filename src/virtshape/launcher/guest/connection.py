@@ -22,28 +22,28 @@ max_core = 0
 user = "+{user}"
 group = "+{group}"
 """
-_HASTE: Final = """\
+_SKIP_CPU_PROBE: Final = """\
 capability_filters = [ "cpu-unavailable-features" ]
 """
-_ANY_CPU: Final = "<cpu><model>qemu64</model></cpu>"
+_MINIMAL_CPU: Final = "<cpu><model>qemu64</model></cpu>"
 """The least that libvirt has to look QEMU up for."""
 _log = logging.getLogger(__name__)
 
 
-class NoDriverError(Exception):
+class DriverError(Exception):
     """A driver that cannot be used, and why."""
 
 
-def set_up(root: Path, *, haste: bool = False) -> None:
+def configure_driver(root: Path, *, skip_cpu_probe: bool = False) -> None:
     """
     Write the driver's settings, before libvirt is imported: no daemon, no cgroups, no change of users.
 
-    In haste, CPU features are read in one piece and not one by one, which shows those of CPUID alone.
+    In skip_cpu_probe, CPU features are read in one piece and not one by one, which shows those of CPUID alone.
     """
     settings = root / "etc" / "qemu.conf"
     settings.parent.mkdir(parents=True, exist_ok=True)
     text = _SETTINGS.format(user=os.geteuid(), group=os.getegid())
-    settings.write_text(text + _HASTE if haste else text)
+    settings.write_text(text + _SKIP_CPU_PROBE if skip_cpu_probe else text)
     prepare_environment()
     os.environ["HOME"] = str(root)  # libvirt keeps a few things there, whatever its root is
 
@@ -60,17 +60,17 @@ def open_connection(root: Path) -> Any:
     try:
         import libvirt  # it reads the environment when it is loaded
     except ImportError as error:
-        words = f"libvirt's Python binding cannot be used ({error}); pip install virtshape[guests] brings it"
-        raise NoDriverError(words) from error
+        message = f"libvirt's Python binding cannot be used ({error}); pip install virtshape[guests] brings it"
+        raise DriverError(message) from error
     libvirt.registerErrorHandler(_ignore, None)  # errors are raised as well
     libvirt.virEventRegisterDefaultImpl()
     threading.Thread(target=_run_events, name="libvirt", daemon=True).start()
     try:
         connection = libvirt.open(f"qemu:///embed?root={root}")
     except libvirt.libvirtError as error:
-        raise NoDriverError(f"libvirt's QEMU driver does not start: {error}") from error
+        raise DriverError(f"libvirt's QEMU driver does not start: {error}") from error
     with contextlib.suppress(libvirt.libvirtError):  # what QEMU can do is read now, and not when a guest is to start
-        connection.compareHypervisorCPU(None, None, None, None, _ANY_CPU)
+        connection.compareHypervisorCPU(None, None, None, None, _MINIMAL_CPU)
     return connection
 
 

@@ -16,10 +16,10 @@ from virtshape.launcher.host import LOOPBACK
 from virtshape.launcher.netns.ports import FIRST_ORDINARY, PortKey
 from virtshape.launcher.report import OpenPort
 
-_TRIES: Final = 5
+_ATTEMPTS: Final = 5
 _log = logging.getLogger(__name__)
 
-Tell = Callable[[str], str]
+MonitorCommand = Callable[[str], str]
 """Tells QEMU's monitor something; what it says, which is nothing if all is well."""
 
 
@@ -27,17 +27,21 @@ class ForwardError(Exception):
     """A port that cannot be opened, and why."""
 
 
-class Forwarding:
+class PortForwarder:
     """The ports that are open; asking twice for the same gives the same."""
 
     def __init__(
-        self, plan: Plan, tell: Tell, ports: Iterable[OpenPort] = (), chosen: Mapping[PortKey, int] | None = None
+        self,
+        plan: Plan,
+        run_command: MonitorCommand,
+        ports: Iterable[OpenPort] = (),
+        chosen: Mapping[PortKey, int] | None = None,
     ) -> None:
         """`ports` are open already; `chosen` are the only ones that named ports may have."""
         self._netdevs = plan.netdevs
         self._forwards = plan.forwards
         self._address = plan.port_address
-        self._tell = tell
+        self._run_command = run_command
         self._open = {(one.interface, one.protocol, one.port): one.here for one in ports}
         self._chosen = chosen
 
@@ -85,12 +89,12 @@ class Forwarding:
             raise ForwardError(f"the interface {interface} lets in {listed} alone, not {protocol} {port}")
 
     def _add(self, where: str, port: int, candidates: Iterable[int]) -> int:
-        said = ""
+        output = ""
         for chosen in candidates:
-            said = self._tell(f"hostfwd_add {where}:{chosen}-:{port}")
-            if not said:
+            output = self._run_command(f"hostfwd_add {where}:{chosen}-:{port}")
+            if not output:
                 return chosen
-        raise ForwardError(f"port {port} could not be opened: {said}")
+        raise ForwardError(f"port {port} could not be opened: {output}")
 
 
 def _list_candidates(protocol: str, address: str, wanted: int) -> Iterator[int]:
@@ -98,7 +102,7 @@ def _list_candidates(protocol: str, address: str, wanted: int) -> Iterator[int]:
     is_ours = wanted >= FIRST_ORDINARY or (wanted > 0 and address != LOOPBACK)
     if is_ours and _find_free_port(protocol, address, wanted) is not None:
         yield wanted
-    for _ in range(_TRIES):
+    for _ in range(_ATTEMPTS):
         yield _find_free_port(protocol, address) or 0
 
 

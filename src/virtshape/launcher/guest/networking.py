@@ -7,7 +7,7 @@ from typing import Final
 
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.netns.namespace import GuestNetwork, enter_namespace, join_namespace
-from virtshape.launcher.netns.ports import PortKey, build_fill_request, choose_ports, list_forwards
+from virtshape.launcher.netns.ports import PortKey, choose_ports, list_forwards, parse_launch_request
 from virtshape.launcher.note import Note
 from virtshape.launcher.report import Report
 
@@ -43,7 +43,7 @@ class Networking:
 
 def set_up_network(layout: Layout, earlier: Report | None) -> Networking:
     """Make the guest's network namespace, or join it if the guest runs; NamespaceError if that cannot be."""
-    isolation, named = build_fill_request(layout.order.read_bytes())
+    isolation, named = parse_launch_request(layout.launch_request.read_bytes())
     running = earlier.qemu_pid if earlier is not None else None
     if running is not None:
         return Networking(join_namespace(layout.directory, running) if _is_elsewhere(running) else None)

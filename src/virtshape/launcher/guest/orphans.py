@@ -1,7 +1,7 @@
 """
 Processes that libvirt starts and leaves to whoever adopts orphans: this process does, and sees how they end.
 
-Nothing else would tell their exit codes, and libvirt takes a process that nobody has collected for a live one. What
+Nothing else would on_exit their exit codes, and libvirt takes a process that nobody has collected for a live one. What
 libvirt itself waits for is left to it.
 """
 
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
-_PAUSE_SECONDS: Final = 0.02
-UNWANTED_SECONDS: Final = 3.0
+_POLL_SECONDS: Final = 0.02
+UNCLAIMED_SECONDS: Final = 3.0
 """Libvirt collects at once what it waits for; what lies about for so long is nobody's."""
 
 
@@ -28,14 +28,14 @@ class Ended(NamedTuple):
     session: int
 
 
-def adopt_orphans(tell: Callable[[int, int], None]) -> None:
-    """Adopt orphans from now on; `tell` is given the process id and the exit code of each that ends, on a thread."""
+def adopt_orphans(on_exit: Callable[[int, int], None]) -> None:
+    """Adopt orphans from now on; `on_exit` is given the process id and the exit code of each that ends, on a thread."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "orphans cannot be adopted")
-    threading.Thread(target=_collect, args=(tell,), name="orphans", daemon=True).start()
+    threading.Thread(target=_collect, args=(on_exit,), name="orphans", daemon=True).start()
 
 
-def _collect(tell: Callable[[int, int], None]) -> None:
+def _collect(on_exit: Callable[[int, int], None]) -> None:
     seen: dict[int, float] = {}
     while True:
         with contextlib.suppress(ChildProcessError):  # no child yet
@@ -44,11 +44,11 @@ def _collect(tell: Callable[[int, int], None]) -> None:
         ended = list(list_ended(os.getpid()))
         seen = {one.pid: seen.get(one.pid, now) for one in ended}
         for one in ended:
-            if _is_orphan(one) or now - seen[one.pid] > UNWANTED_SECONDS:
+            if _is_orphan(one) or now - seen[one.pid] > UNCLAIMED_SECONDS:
                 with contextlib.suppress(ChildProcessError):  # libvirt was faster
                     _, status = os.waitpid(one.pid, os.WNOHANG)
-                    tell(one.pid, os.waitstatus_to_exitcode(status))
-        time.sleep(_PAUSE_SECONDS)
+                    on_exit(one.pid, os.waitstatus_to_exitcode(status))
+        time.sleep(_POLL_SECONDS)
 
 
 def list_ended(parent: int, proc: Path = Path("/proc")) -> Iterator[Ended]:
@@ -68,8 +68,8 @@ def _is_orphan(ended: Ended) -> bool:
     """Whether nobody waits for the child: it has left this session, and is not a fork of ours for libvirt."""
     if ended.session == os.getsid(0):
         return False
-    return ended.session != ended.pid or ended.name != _own_name()
+    return ended.session != ended.pid or ended.name != _get_own_name()
 
 
-def _own_name() -> str:
+def _get_own_name() -> str:
     return Path("/proc/self/comm").read_text().strip()

@@ -1,5 +1,5 @@
 """
-From an order to a plan: volumes are made ready, the domain is designed and written.
+From an launch_request to a plan: volumes are made ready, the domain is designed and written.
 
 What stands in the way becomes the report of a guest that cannot start. Runs in a process that ends with it.
 """
@@ -17,9 +17,9 @@ from virtshape.launcher.domain.devices.interface import Interface
 from virtshape.launcher.domain.domain import render_domain_xml
 from virtshape.launcher.guest.plan import DEFAULT_GRACE, Plan
 from virtshape.launcher.host import LOOPBACK
+from virtshape.launcher.launch_request import LaunchRequest
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.login import Login
-from virtshape.launcher.order import Order
 from virtshape.launcher.refusal import Refusal
 from virtshape.launcher.report import Report
 from virtshape.launcher.volumes.cloudinit import CREDENTIALS_SUFFIX
@@ -31,29 +31,31 @@ DEFAULT_ADDRESS: Final = "10.0.2.15"
 
 
 def make_plan(directory: Path) -> Plan | Report:
-    """Prepare everything that the order in this directory needs."""
-    order = decode(Layout(directory).order.read_bytes(), Order)
+    """Prepare everything that the launch_request in this directory needs."""
+    launch_request = decode(Layout(directory).launch_request.read_bytes(), LaunchRequest)
     try:
-        sources = prepare_volumes(order.vmi, order.mounts, str(directory), host_disk_roots=order.host_disk_roots)
+        sources = prepare_volumes(
+            launch_request.vmi, launch_request.mounts, str(directory), host_disk_roots=launch_request.host_disk_roots
+        )
     except VolumeError as error:
         return Report(state="failed", reason="VolumesNotReady", message=str(error), refusals=error.problems)
     design = design_domain(
-        order.vmi,
-        order.host,
+        launch_request.vmi,
+        launch_request.host,
         sources,
         str(directory),
-        assigned_cpus=order.assigned_cpus,
-        state_directory=order.state_directory,
+        assigned_cpus=launch_request.assigned_cpus,
+        state_directory=launch_request.state_directory,
     )
-    logins = find_logins(order)
+    logins = find_logins(launch_request)
     missing = tuple(one for one in logins if isinstance(one, Refusal))
     if design.refusals or missing:
         return refuse((*design.refusals, *missing))
     if design.domain.devices.tpm is not None and design.domain.devices.tpm.persistent:
-        _keep_tpm(Layout(directory), order)
+        _keep_tpm(Layout(directory), launch_request)
     for path, content in design.files.items():
         write_private_file(Path(path), content)
-    plan = plan_domain(order.vmi, design, order.host.port_address)
+    plan = plan_domain(launch_request.vmi, design, launch_request.host.port_address)
     return replace(plan, logins=tuple(one for one in logins if isinstance(one, Login)))
 
 
@@ -64,17 +66,17 @@ def write_private_file(path: Path, content: str) -> None:
         file.write(content)
 
 
-def find_logins(order: Order) -> list[Login | Refusal]:
+def find_logins(launch_request: LaunchRequest) -> list[Login | Refusal]:
     """What the guest's agent is to bring in, and what of it is not here."""
     found: list[Login | Refusal] = []
-    for index, credential in enumerate(order.vmi.spec.access_credentials or ()):
+    for index, credential in enumerate(launch_request.vmi.spec.access_credentials or ()):
         keys, passwords = credential.ssh_public_key, credential.user_password
         source = keys or passwords
         way = source.propagation_method.qemu_guest_agent if source is not None else None
         if source is None or way is None:
             continue
         name = source.source.secret.secret_name if source.source.secret is not None else ""
-        directory = order.mounts.get(f"{name}{CREDENTIALS_SUFFIX}")
+        directory = launch_request.mounts.get(f"{name}{CREDENTIALS_SUFFIX}")
         if directory is None:
             found.append(Refusal(f"spec.accessCredentials[{index}]", f"the secret {name} is not here"))
         else:
@@ -84,8 +86,8 @@ def find_logins(order: Order) -> list[Login | Refusal]:
 
 def refuse(refusals: tuple[Refusal, ...]) -> Report:
     """The report of a guest that this machine cannot run as it is."""
-    words = "; ".join(f"{refusal.field}: {refusal.reason}" for refusal in refusals)
-    return Report(state="failed", reason="NotPossibleHere", message=words, refusals=refusals)
+    message = "; ".join(f"{refusal.field}: {refusal.reason}" for refusal in refusals)
+    return Report(state="failed", reason="NotPossibleHere", message=message, refusals=refusals)
 
 
 def plan_domain(vmi: VirtualMachineInstance, design: Design, port_address: str = LOOPBACK) -> Plan:
@@ -107,11 +109,11 @@ def plan_domain(vmi: VirtualMachineInstance, design: Design, port_address: str =
     )
 
 
-def _keep_tpm(layout: Layout, order: Order) -> None:
+def _keep_tpm(layout: Layout, launch_request: LaunchRequest) -> None:
     """Have libvirt keep what the TPM holds where it outlives the instance."""
-    if order.state_directory is None or layout.tpm.is_symlink():
+    if launch_request.state_directory is None or layout.tpm.is_symlink():
         return
-    kept = Path(order.state_directory) / "tpm"
+    kept = Path(launch_request.state_directory) / "tpm"
     kept.mkdir(mode=0o700, exist_ok=True)
     layout.tpm.parent.mkdir(parents=True, exist_ok=True)
     layout.tpm.symlink_to(kept)

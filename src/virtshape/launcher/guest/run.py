@@ -14,15 +14,15 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from virtshape.launcher.guest.board import Board, find_report
-from virtshape.launcher.guest.connection import NoDriverError, open_connection, set_up
-from virtshape.launcher.guest.haste import is_in_haste
+from virtshape.launcher.guest.connection import DriverError, configure_driver, open_connection
+from virtshape.launcher.guest.cpuprobe import can_skip_cpu_probe
 from virtshape.launcher.guest.leaving import leave
 from virtshape.launcher.guest.networking import Networking, set_up_network
 from virtshape.launcher.guest.plan import DEFAULT_GRACE, Plan
-from virtshape.launcher.guest.preparing import Preparation, Prepare
-from virtshape.launcher.guest.serving import Serving
-from virtshape.launcher.guest.starting import Starting
+from virtshape.launcher.guest.preparation import Preparation, Prepare
+from virtshape.launcher.guest.reports import ReportPublisher, find_report
+from virtshape.launcher.guest.server import ControlServer
+from virtshape.launcher.guest.startup import StartupHandler
 from virtshape.launcher.layout import Layout, is_short_enough
 from virtshape.launcher.netns.namespace import NamespaceError
 from virtshape.launcher.report import Report
@@ -30,7 +30,7 @@ from virtshape.launcher.request import Stop
 
 SUCCEEDED: Final = 0
 FAILED: Final = 1
-NOT_ASKED: Final = "the guest has not passed its readiness probe yet"
+NOT_PROBED: Final = "the guest has not passed its readiness probe yet"
 _KILLED: Final = "the guest was stopped before it started"
 _log = logging.getLogger(__name__)
 
@@ -57,45 +57,45 @@ def run(directory: Path, prepare: Prepare) -> int:
     earlier = find_report(layout.report)
     if earlier is not None and earlier.final:
         return _status(earlier)
-    board = Board(layout.report, msgspec.structs.replace(earlier or Report(), launcher_pid=os.getpid()))
+    reports = ReportPublisher(layout.report, msgspec.structs.replace(earlier or Report(), launcher_pid=os.getpid()))
     if not is_short_enough(directory):
-        words = f"the path {directory} is too long for the sockets that QEMU needs there"
-        return _status(board.post(state="failed", reason="NotStarted", message=words))
+        message = f"the path {directory} is too long for the sockets that QEMU needs there"
+        return _status(reports.publish(state="failed", reason="NotStarted", message=message))
     try:
         networking = set_up_network(layout, earlier)  # now, since this process must have one thread for it
     except NamespaceError as error:
-        return _status(board.post(state="failed", reason="NotStarted", message=str(error)))
-    return _Process(layout, board, prepare, networking).run()
+        return _status(reports.publish(state="failed", reason="NotStarted", message=str(error)))
+    return _Process(layout, reports, prepare, networking).run()
 
 
 class _Process:
     """The parts of the process, in the order in which they come to be."""
 
-    def __init__(self, layout: Layout, board: Board, prepare: Prepare, networking: Networking) -> None:
+    def __init__(self, layout: Layout, reports: ReportPublisher, prepare: Prepare, networking: Networking) -> None:
         self._layout = layout
-        self._board = board
+        self._reports = reports
         self._networking = networking
-        self._anew = board.report.state == "starting"
-        set_up(layout.libvirt, haste=is_in_haste(layout.order.read_bytes()))
-        self._preparation = Preparation(prepare, layout.directory) if self._anew else None
-        self._starting = Starting(board, self._preparation)
-        self._serving = Serving(layout.socket, board, self._starting.answer)
+        self._is_new = reports.report.state == "starting"
+        configure_driver(layout.libvirt, skip_cpu_probe=can_skip_cpu_probe(layout.launch_request.read_bytes()))
+        self._preparation = Preparation(prepare, layout.directory) if self._is_new else None
+        self._startup = StartupHandler(reports, self._preparation)
+        self._server = ControlServer(layout.socket, reports, self._startup.answer)
         self._grace = DEFAULT_GRACE
-        _on_signal(lambda: self._serving.answer(Stop(grace=self._grace)))
+        _on_signal(lambda: self._server.answer(Stop(grace=self._grace)))
 
     def run(self) -> int:
         try:
             self._run()
         except Exception as error:  # noqa: BLE001 - the guest runs on, and another process can take over
             _log.exception("the launcher process fails")
-            if self._board.report.qemu_pid is None:
-                words = f"the launcher process failed: {error!r}"
-                self._board.post(state="failed", reason="LauncherLost", message=words)
-        if self._board.report.final:
+            if self._reports.report.qemu_pid is None:
+                message = f"the launcher process failed: {error!r}"
+                self._reports.publish(state="failed", reason="LauncherLost", message=message)
+        if self._reports.report.final:
             self._networking.close()
-        self._starting.finish()
-        self._serving.finish()
-        return _status(self._board.report)
+        self._startup.finish()
+        self._server.close()
+        return _status(self._reports.report)
 
     def _run(self) -> None:
         connection = self._connect()
@@ -104,34 +104,34 @@ class _Process:
             return
         notes = self._networking.start()
         if notes:
-            self._board.post(notes=(*self._board.report.notes, *notes))
+            self._reports.publish(notes=(*self._reports.report.notes, *notes))
         # Imported now, since libvirt reads its settings when it is loaded.
-        from virtshape.launcher.guest.answering import Answering
         from virtshape.launcher.guest.guest import Guest
-        from virtshape.launcher.guest.stopping import Stopping
+        from virtshape.launcher.guest.handler import RequestHandler
+        from virtshape.launcher.guest.shutdown import GracefulShutdown
 
         self._grace = plan.grace
-        guest = Guest(connection, plan, self._layout, self._board)
-        if not guest.begin(anew=self._anew):
+        guest = Guest(connection, plan, self._layout, self._reports)
+        if not guest.begin(is_new=self._is_new):
             return
-        stopping = Stopping(guest.shut_down, guest.expire)
-        answering = Answering(guest, self._board, stopping, self._networking.ports)
-        answering.open_ports()
-        answering.begin_asking()
-        self._serving.connect = answering.connect
-        self._serving.answer = answering.answer
-        self._starting.finish(answering.answer)
-        if self._starting.stop is not None:
-            stopping.ask(self._starting.stop)
+        shutdown = GracefulShutdown(guest.shut_down, guest.expire)
+        handler = RequestHandler(guest, self._reports, shutdown, self._networking.ports)
+        handler.open_ports()
+        handler.start_probes()
+        self._server.connect = handler.connect
+        self._server.answer = handler.answer
+        self._startup.finish(handler.answer)
+        if self._startup.stop is not None:
+            shutdown.request(self._startup.stop)
         guest.run()
-        stopping.finish()
+        shutdown.close()
 
     def _connect(self) -> Any:
         """Open libvirt; None if it cannot be, which the report then says."""
         try:
             return open_connection(self._layout.libvirt)
-        except NoDriverError as error:
-            self._board.post(state="failed", reason="NotStarted", message=str(error))
+        except DriverError as error:
+            self._reports.publish(state="failed", reason="NotStarted", message=str(error))
             return None
 
     def _find_plan(self) -> Plan | None:
@@ -139,15 +139,15 @@ class _Process:
         if self._preparation is None:
             return msgspec.json.decode(self._layout.plan.read_bytes(), type=Plan)
         outcome = self._preparation.wait()
-        if self._starting.stop is not None:
+        if self._startup.stop is not None:
             outcome = Report(state="failed", reason="Killed", message=_KILLED)
         if isinstance(outcome, Report):
             changes = {name: getattr(outcome, name) for name in ("state", "reason", "message", "refusals", "notes")}
-            self._board.post(**changes)
+            self._reports.publish(**changes)
             return None
         self._layout.plan.write_bytes(msgspec.json.encode(outcome))
-        unready = NOT_ASKED if outcome.checks.readiness is not None else ""
-        self._board.post(notes=outcome.notes, accelerator=outcome.accelerator, unready=unready)
+        unready = NOT_PROBED if outcome.checks.readiness is not None else ""
+        self._reports.publish(notes=outcome.notes, accelerator=outcome.accelerator, unready=unready)
         return outcome
 
 

@@ -18,8 +18,8 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
+from virtshape.launcher.images.atomic import sync, write_atomically
 from virtshape.launcher.images.layers import Found
-from virtshape.launcher.images.placing import place_bytes, sync
 from virtshape.launcher.images.progress import Progress
 
 KEPT_SECONDS: Final = 3600.0
@@ -37,7 +37,7 @@ class ContainerDisk(Struct, frozen=True):
     """That of the container image; empty for a local file."""
 
 
-class _Known(Struct):
+class _NameRecord(Struct):
     """What a name led to when it was last looked up."""
 
     name: str
@@ -50,16 +50,16 @@ class Cache:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def recall(self, name: str) -> str | None:
+    def find_digest(self, name: str) -> str | None:
         """Give the digest that a name led to last."""
         try:
-            return msgspec.json.decode(self._note(name).read_bytes(), type=_Known).digest
+            return msgspec.json.decode(self._note(name).read_bytes(), type=_NameRecord).digest
         except FileNotFoundError:
             return None
 
-    def remember(self, name: str, digest: str) -> None:
+    def set_digest(self, name: str, digest: str) -> None:
         """Note which digest a name leads to."""
-        place_bytes(self._note(name), msgspec.json.encode(_Known(name, digest)), 0o644)
+        write_atomically(self._note(name), msgspec.json.encode(_NameRecord(name, digest)), 0o644)
 
     def find_disk(self, digest: str, path: str) -> ContainerDisk | None:
         """Give the disk that was kept of a path in an image."""
@@ -75,7 +75,7 @@ class Cache:
         note = self._describe(digest, path)
         disk = ContainerDisk(str(note.with_suffix(".disk")), form, size, digest)
         _move(file, Path(disk.path))
-        place_bytes(note, msgspec.json.encode(disk), 0o444)
+        write_atomically(note, msgspec.json.encode(disk), 0o444)
         return disk
 
     def find_files(self, digest: str, paths: Iterable[str]) -> Path | None:
@@ -99,7 +99,7 @@ class Cache:
         return self._directory / "layers" / digest.replace(":", "-")
 
     @contextmanager
-    def work_on(self, digest: str, progress: Progress) -> Iterator[Path]:
+    def lock(self, digest: str, progress: Progress) -> Iterator[Path]:
         """Give a directory for what is half done, once nobody else works on the same image."""
         locks = self._directory / "locks"
         locks.mkdir(parents=True, exist_ok=True)
@@ -111,13 +111,13 @@ class Cache:
             prefix = f".work-{digest.replace(':', '-')}-"
             for leftover in self._directory.glob(f"{prefix}*"):  # of a process that was killed
                 shutil.rmtree(leftover, ignore_errors=True)
-            self._sweep_layers()
+            self._remove_stale_layers()
             with tempfile.TemporaryDirectory(prefix=prefix, dir=self._directory) as scratch:
                 yield Path(scratch)
         finally:
             os.close(descriptor)
 
-    def _sweep_layers(self) -> None:
+    def _remove_stale_layers(self) -> None:
         """Remove what is left of layers that were given up long ago, since nothing else would."""
         before = time.time() - KEPT_SECONDS
         for path in (self._directory / "layers").glob(".*"):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-from virtshape.launcher.images.placing import place
+from virtshape.launcher.images.atomic import replace_file
 from virtshape.launcher.images.progress import Progress, ignore
 
 Method = Literal["reflink", "copy"]
@@ -32,7 +32,7 @@ _NO_KERNEL_COPY: Final = {errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.ENO
 
 def clone_image(source: Path, target: Path, progress: Progress = ignore, size: int | None = None) -> Method:
     """Copy an image and say how; `size` makes the copy that large, with zeros at its end."""
-    with place(target) as partial:
+    with replace_file(target) as partial:
         return copy_file(source, partial, progress, size)
 
 

@@ -16,10 +16,10 @@ from typing import IO, Final
 
 from virtshape.launcher.images.errors import ToolError
 
-MOST_OUTPUT: Final = 1 << 20
+MAX_OUTPUT: Final = 1 << 20
 _LIMITED: Final = 'ulimit -v "$1" && ulimit -t "$2" && shift 2 && exec "$@"'
 _BEAT_MILLISECONDS: Final = 100
-_WORDS_OF_A_FAILURE: Final = 400
+_MAX_ERROR_LENGTH: Final = 400
 
 
 def run(
@@ -69,7 +69,7 @@ def _open_memory() -> IO[bytes]:
 def _open_bounded_memory() -> IO[bytes]:
     """Memory that does not grow: a damaged image can make a program complain without end."""
     file = os.fdopen(os.memfd_create("errors", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")
-    file.truncate(MOST_OUTPUT)
+    file.truncate(MAX_OUTPUT)
     fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
     return file
 
@@ -95,11 +95,11 @@ def _await(process: "subprocess.Popen[bytes]", name: str, seconds: float, beat: 
 
 def _read(file: IO[bytes]) -> bytes:
     file.seek(0)
-    return file.read(MOST_OUTPUT)
+    return file.read(MAX_OUTPUT)
 
 
 def _describe(name: str, code: int, errors: bytes) -> str:
     lines = errors.decode(errors="replace").strip().splitlines()
-    said = " ".join(line.strip() for line in lines[-3:])[-_WORDS_OF_A_FAILURE:]
+    said = " ".join(line.strip() for line in lines[-3:])[-_MAX_ERROR_LENGTH:]
     how = f"was ended by signal {-code}" if code < 0 else f"failed with exit code {code}"
     return f"{name} {how}{': ' + said if said else ''}"

@@ -24,7 +24,7 @@ from virtshape.launcher.images.web import Access
 
 Policy = Literal["Always", "IfNotPresent", "Never"]
 DISKS: Final = "/disk"
-_ANYBODY: Final = Access()
+_ANONYMOUS: Final = Access()
 
 
 class ContainerImages:
@@ -56,7 +56,7 @@ class ContainerImages:
 
     def find_disk(self, image: str, path: str = "", architecture: str = "amd64") -> ContainerDisk | None:
         """Give a disk that was fetched before; asks nobody."""
-        digest = self._cache.recall(_name(parse_reference(image), architecture))
+        digest = self._cache.find_digest(_name(parse_reference(image), architecture))
         return self._cache.find_disk(digest, path) if digest else None
 
     def fetch_disk(
@@ -65,7 +65,7 @@ class ContainerImages:
         path: str = "",
         *,
         policy: Policy | None = None,
-        access: Access = _ANYBODY,
+        access: Access = _ANONYMOUS,
         architecture: str = "amd64",
         progress: Progress = ignore,
     ) -> ContainerDisk:
@@ -85,7 +85,7 @@ class ContainerImages:
             disk = self._cache.find_disk(content.digest, path)
             if disk is None:
                 disk = self._take_disk(content, open_layer, path, progress)
-            self._cache.remember(_name(reference, architecture), content.digest)
+            self._cache.set_digest(_name(reference, architecture), content.digest)
         return disk
 
     def fetch_files(
@@ -93,14 +93,14 @@ class ContainerImages:
         image: str,
         paths: Collection[str],
         *,
-        access: Access = _ANYBODY,
+        access: Access = _ANONYMOUS,
         architecture: str = "amd64",
         progress: Progress = ignore,
     ) -> Path:
         """Give a directory with files of an image under the paths they have there, as a kernel and its initrd."""
         with (
             self._open(image, access, architecture) as (content, open_layer),
-            self._cache.work_on(content.digest, progress) as scratch,
+            self._cache.lock(content.digest, progress) as scratch,
         ):
             kept = self._cache.find_files(content.digest, paths)
             if kept is not None:
@@ -112,7 +112,7 @@ class ContainerImages:
             return self._cache.keep_files(content.digest, found, scratch)
 
     def _take_disk(self, content: ImageContent, open_layer: OpenLayer, path: str, progress: Progress) -> ContainerDisk:
-        with self._cache.work_on(content.digest, progress) as scratch:
+        with self._cache.lock(content.digest, progress) as scratch:
             disk = self._cache.find_disk(content.digest, path)  # somebody else may have been faster
             if disk is not None:
                 return disk

@@ -20,8 +20,8 @@ import msgspec
 from msgspec import Struct
 
 from virtshape.launcher.images.addresses import ForbiddenAddressError
+from virtshape.launcher.images.atomic import sync, write_atomically
 from virtshape.launcher.images.errors import NoSpaceError, RefusedImageError, TransferError
-from virtshape.launcher.images.placing import place_bytes, sync
 from virtshape.launcher.images.progress import Progress, ignore
 from virtshape.launcher.images.web import Access, describe_url, request
 
@@ -198,7 +198,7 @@ class _Partial:
         """Begin anew with a file that may be another."""
         os.ftruncate(self._descriptor, 0)
         self.size, self._validator = 0, validator
-        place_bytes(self._origin, msgspec.json.encode(_Origin(self._url, validator)))
+        write_atomically(self._origin, msgspec.json.encode(_Origin(self._url, validator)))
 
     def write(self, chunk: bytes) -> None:
         """Add what arrived."""

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from virtshape.launcher.images.command import run
+from virtshape.launcher.images.detection import HEAD, TAIL, detect_format, find_external_reference
 from virtshape.launcher.images.errors import RefusedImageError, ToolError
-from virtshape.launcher.images.signature import HEAD, TAIL, find_trick, recognise
 
 READABLE: Final = frozenset({"raw", "qcow2", "vmdk", "vdi", "vpc", "vhdx"})
 COMPRESSED: Final = frozenset({"gz", "xz"})
@@ -48,23 +48,23 @@ def inspect_image(path: Path, limit: int | None = None, *, thorough: bool = True
     if limit is not None and info.size > limit:
         raise RefusedImageError(f"the image holds a disk of {info.size} bytes; at most {limit} are allowed")
     if thorough and info.format != "raw":
-        _check_whole(path, info.format)
+        _check_integrity(path, info.format)
     return info
 
 
 def _inspect(path: Path) -> ImageInfo:
-    form, head, size = look_at(path)
+    form, head, size = read_format(path)
     if form not in READABLE:
         raise RefusedImageError(f"images of the format {form} cannot be used; raw and qcow2 images can")
-    trick = find_trick(form, head)
-    if trick is not None:
-        raise RefusedImageError(f"the image cannot be used: {trick}")
+    reference = find_external_reference(form, head)
+    if reference is not None:
+        raise RefusedImageError(f"the image cannot be used: {reference}")
     if form == "raw":
         return ImageInfo("raw", round_up(size, SECTOR))
     return _ask_qemu(path, form)
 
 
-def look_at(path: Path) -> tuple[str, bytes, int]:
+def read_format(path: Path) -> tuple[str, bytes, int]:
     """Give the format that a file's own bytes show, its first bytes, and its size."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -78,7 +78,7 @@ def look_at(path: Path) -> tuple[str, bytes, int]:
         tail = os.pread(descriptor, TAIL, max(0, size - TAIL))
     finally:
         os.close(descriptor)
-    return recognise(head, tail), head, size
+    return detect_format(head, tail), head, size
 
 
 def describe_source(path: Path, form: str) -> str:
@@ -101,7 +101,7 @@ def _ask_qemu(path: Path, form: str) -> ImageInfo:
     return ImageInfo(form, int(answer["virtual-size"]))
 
 
-def _check_whole(path: Path, form: str) -> None:
+def _check_integrity(path: Path, form: str) -> None:
     command = ["qemu-img", "check", "--output=json", "--image-opts", describe_source(path, form)]
     try:
         answer = msgspec.json.decode(
@@ -111,8 +111,8 @@ def _check_whole(path: Path, form: str) -> None:
         raise RefusedImageError(f"the image is damaged, or a part of it is missing: {error}") from error
     errors = answer.get("corruptions", 0)
     if errors:
-        words = f"`qemu-img check` finds {errors} errors in it"
-        raise RefusedImageError(f"the image is damaged, or a part of it is missing: {words}")
+        problem = f"`qemu-img check` finds {errors} errors in it"
+        raise RefusedImageError(f"the image is damaged, or a part of it is missing: {problem}")
 
 
 def _check_details(answer: dict[str, Any], path: Path) -> None:

@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from virtshape.launcher.images.compression import DAMAGED, ChunkReader, open_stream
+from virtshape.launcher.images.detection import detect_format
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.manifest import Layer
 from virtshape.launcher.images.progress import Progress
-from virtshape.launcher.images.signature import recognise
 from virtshape.launcher.images.sparse import SparseFile
 from virtshape.launcher.images.tar import TarEntry, TarError, TarReader
 
-MOST_ENTRIES: Final = 1_000_000
+MAX_ENTRIES: Final = 1_000_000
 """The most entries that a layer may have."""
-MOST_FILES: Final = 1000
+MAX_FILES: Final = 1000
 """The most files that are taken out of one image."""
-MOST_HIDDEN_BYTES: Final = 16 << 20
+MAX_HIDDEN_BYTES: Final = 16 << 20
 """The most bytes of names that the layers of an image may hide in the layers below."""
-MOST_OTHER_BYTES: Final = 1 << 30
+MAX_OTHER_BYTES: Final = 1 << 30
 _CHUNK: Final = 1 << 20
 _WHITEOUT: Final = ".wh."
 _OPAQUE: Final = ".wh..wh..opq"
@@ -52,7 +52,7 @@ def extract(
     """
     Take the wanted files as the image shows them, where upper layers hide lower ones, into a directory.
 
-    `limit` bounds the bytes of the files; each layer may unpack to as much again, and to MOST_OTHER_BYTES more.
+    `limit` bounds the bytes of the files; each layer may unpack to as much again, and to MAX_OTHER_BYTES more.
     """
     view = _View(wanted, target, limit)
     total = 2 * sum(layer.size for layer in layers) or None  # each is fetched, then read
@@ -106,8 +106,8 @@ class _View:
         if name not in hidden:
             self._hidden_bytes += len(name)
             hidden.add(name)
-        if self._hidden_bytes > MOST_HIDDEN_BYTES:
-            raise RefusedImageError(f"the container image hides more than {MOST_HIDDEN_BYTES} bytes of names")
+        if self._hidden_bytes > MAX_HIDDEN_BYTES:
+            raise RefusedImageError(f"the container image hides more than {MAX_HIDDEN_BYTES} bytes of names")
 
     def _is_hidden(self, name: str) -> bool:
         return any(part in self._hidden for part in _list_ancestors(name))
@@ -118,8 +118,8 @@ class _View:
         if entry.kind != "file":
             raise RefusedImageError(f"{name} in the container image is not a file but a link or a device")
         self._taken += 1
-        if self._taken > MOST_FILES:
-            raise RefusedImageError(f"the container image has more than {MOST_FILES} files where one is wanted")
+        if self._taken > MAX_FILES:
+            raise RefusedImageError(f"the container image has more than {MAX_FILES} files where one is wanted")
         self.found = [one for one in self.found if one.name != name]
         path = self._target / f"file-{self._taken}"
         with SparseFile(path, self._room) as file:
@@ -142,7 +142,7 @@ class _Stream:
 
     def __init__(self, packed: BinaryIO, limit: int | None, progress: Progress) -> None:
         self._packed = packed
-        self._limit = 2 * limit + MOST_OTHER_BYTES if limit is not None else None
+        self._limit = 2 * limit + MAX_OTHER_BYTES if limit is not None else None
         self._progress = progress
         self._digest = hashlib.sha256()
         self._read = 0
@@ -151,11 +151,11 @@ class _Stream:
         """Read the entries of the layer, one after the other."""
         head = self._packed.read(8)
         self._packed.seek(0)
-        form = recognise(head)
+        form = detect_format(head)
         reader: io.RawIOBase = _Counted(self._packed, self._count)
         if form != "raw":
             reader = ChunkReader(open_stream(io.BufferedReader(reader), form))
-        return TarReader(io.BufferedReader(reader, _CHUNK), most_entries=MOST_ENTRIES, limit=self._limit)
+        return TarReader(io.BufferedReader(reader, _CHUNK), most_entries=MAX_ENTRIES, limit=self._limit)
 
     def _count(self, chunk: bytes) -> None:
         self._digest.update(chunk)

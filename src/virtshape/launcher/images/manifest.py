@@ -14,7 +14,7 @@ from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.reference import DIGEST
 
 LARGEST: Final = 4 << 20
-MOST_LAYERS: Final = 500
+MAX_LAYERS: Final = 500
 """The most layers of a container image; container runtimes stop at 127."""
 INDEXES: Final = (
     "application/vnd.oci.image.index.v1+json",
@@ -89,8 +89,8 @@ def choose_image(index: Manifest, architecture: str) -> Descriptor:
 
 def list_layers(manifest: Manifest) -> list[Layer]:
     """Return the layers of an image, the lowest first."""
-    if len(manifest.layers or ()) > MOST_LAYERS:
-        raise RefusedImageError(f"the container image has more than {MOST_LAYERS} layers")
+    if len(manifest.layers or ()) > MAX_LAYERS:
+        raise RefusedImageError(f"the container image has more than {MAX_LAYERS} layers")
     return [Layer(one.digest, one.digest, one.size) for one in manifest.layers or ()]
 
 

@@ -7,10 +7,10 @@ New images appear whole or not at all. Sources must have been judged before: the
 from pathlib import Path
 from typing import Final, Literal
 
+from virtshape.launcher.images.atomic import write_atomically
+from virtshape.launcher.images.blank import render_qcow2
 from virtshape.launcher.images.command import run
-from virtshape.launcher.images.emptiness import render_empty
 from virtshape.launcher.images.inspection import describe_source
-from virtshape.launcher.images.placing import place_bytes
 from virtshape.launcher.images.progress import Progress, ignore
 
 _SECONDS: Final = 60.0
@@ -20,12 +20,12 @@ _CONVERT_MEMORY: Final = 2 << 30
 
 def make_blank(target: Path, size: int) -> None:
     """Make an image of so many bytes that takes hardly any space, and need not survive the machine."""
-    place_bytes(target, render_empty(size), durable=False)
+    write_atomically(target, render_qcow2(size), durable=False)
 
 
 def make_overlay(target: Path, base: Path, base_format: str, size: int) -> None:
     """Make an image that reads from a base, which it never opens for writing, and keeps changes to itself."""
-    place_bytes(target, render_empty(size, str(base.absolute()), base_format), durable=False)
+    write_atomically(target, render_qcow2(size, str(base.absolute()), base_format), durable=False)
 
 
 def convert(

@@ -73,27 +73,27 @@ class Registry:
         """Download a layer of at most `limit` bytes; a token that expires meanwhile is renewed."""
         url = f"{self._home}/blobs/{layer.digest}"
         limit = min((size for size in (layer.size or None, limit) if size is not None), default=None)
-        self._try(
+        self._request_with_login(
             lambda: download(url, target, access=self._access, checksum=layer.digest, limit=limit, progress=progress)
         )
 
     def _fetch_manifest(self, version: str) -> bytes:
         url = f"{self._home}/manifests/{version}"
         headers = {"Accept": ", ".join([*MANIFESTS, *INDEXES])}
-        return self._try(lambda: self._read(url, self._access, headers))
+        return self._request_with_login(lambda: self._read(url, self._access, headers))
 
-    def _try(self, ask: Callable[[], T]) -> T:
+    def _request_with_login(self, ask: Callable[[], T]) -> T:
         """Ask, and once more with what the server wants to see."""
         try:
             return ask()
         except RefusedRequestError as error:
-            self._let_in(error)
+            self._authenticate(error)
         try:
             return ask()
         except RefusedRequestError as error:
             raise self._explain(error) from error
 
-    def _let_in(self, error: RefusedRequestError) -> None:
+    def _authenticate(self, error: RefusedRequestError) -> None:
         """Get what a server that turned us away wants to see, or pass its refusal on."""
         if error.status != _UNAUTHORIZED:
             raise self._explain(error)

@@ -52,11 +52,11 @@ def request(
     where = describe_url(url)
     if urlsplit(url).scheme not in {"http", "https"}:
         raise TransferError(f"{where} is no HTTP or HTTPS address")
-    asking = urllib.request.Request(url, method=method, headers={"User-Agent": _AGENT, **(headers or {})})  # noqa: S310 - checked above
+    outgoing = urllib.request.Request(url, method=method, headers={"User-Agent": _AGENT, **(headers or {})})  # noqa: S310 - checked above
     for name, value in access.secrets.items():
-        asking.add_unredirected_header(name, value)
+        outgoing.add_unredirected_header(name, value)
     try:
-        response = _opener(access.authorities, access.networks).open(asking, timeout=SILENCE_SECONDS)
+        response = _opener(access.authorities, access.networks).open(outgoing, timeout=SILENCE_SECONDS)
     except urllib.error.HTTPError as error:
         with error:
             raise RefusedRequestError(where, error) from error

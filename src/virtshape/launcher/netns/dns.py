@@ -19,7 +19,7 @@ from virtshape.launcher.netns.kernel import Address
 
 RESOLVERS: Final = Path("/etc/resolv.conf")
 DNS_PORT: Final = 53
-MOST_PENDING: Final = 512
+MAX_PENDING: Final = 512
 """Queries that wait for an answer; older ones are forgotten."""
 _LARGEST_MESSAGE: Final = 65535
 _HEADER: Final = 12
@@ -33,10 +33,10 @@ def find_local_resolver(own: Collection[Address], path: Path = RESOLVERS) -> Add
     except OSError:
         return None
     for line in lines:
-        words = line.split()
-        if len(words) > 1 and words[0] == "nameserver":
+        fields = line.split()
+        if len(fields) > 1 and fields[0] == "nameserver":
             with contextlib.suppress(ValueError):
-                address = ipaddress.ip_address(words[1].partition("%")[0])
+                address = ipaddress.ip_address(fields[1].partition("%")[0])
                 return address if address.is_loopback or address in own else None
     return None
 
@@ -79,7 +79,7 @@ class Relay:
             with self._lock:
                 self._pending[number] = query[:2], client
                 self._pending.move_to_end(number)
-                while len(self._pending) > MOST_PENDING:
+                while len(self._pending) > MAX_PENDING:
                     self._pending.popitem(last=False)
             with contextlib.suppress(OSError):  # nobody listens there at the moment
                 self._upstream.send(number.to_bytes(2, "big") + query[2:])

@@ -98,10 +98,10 @@ def parse_fib_trie(text: str) -> Iterator[Address]:
     """Read the machine's own IPv4 addresses from the kernel's routing table."""
     address = ""
     for line in text.splitlines():
-        words = line.split()
-        if words[:1] == ["|--"]:
-            address = words[1]
-        elif words[:3] == ["/32", "host", "LOCAL"]:
+        fields = line.split()
+        if fields[:1] == ["|--"]:
+            address = fields[1]
+        elif fields[:3] == ["/32", "host", "LOCAL"]:
             yield ipaddress.IPv4Address(address)
 
 

@@ -75,8 +75,8 @@ def read_failure(directory: Path) -> str:
         lines = (directory / LOG).read_text(errors="replace").splitlines()
     except OSError:
         return ""
-    told = [line.strip() for line in lines if line.strip() and "syslog" not in line]
-    return told[-1][:200] if told else ""
+    lines_printed = [line.strip() for line in lines if line.strip() and "syslog" not in line]
+    return lines_printed[-1][:200] if lines_printed else ""
 
 
 def _run(program: str, command: Sequence[str], log: Path) -> int:

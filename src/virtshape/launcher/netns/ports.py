@@ -1,7 +1,7 @@
 """
 Ports that an instance names, each with a free port of the machine's loopback address.
 
-Chosen before the launcher process leaves the machine's network namespace. Only reads a few fields of an order.
+Chosen before the launcher process leaves the machine's network namespace. Only reads a few fields of an launch_request.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ PortKey = tuple[str, Protocol, int]
 """Interface, protocol and port of the guest."""
 FIRST_ORDINARY: Final = 1024
 """Ports below are for the machine's own services."""
-MOST_PORTS: Final = 256
+MAX_PORTS: Final = 256
 """Of one interface; an instance that names more is refused."""
 
 
@@ -60,22 +60,22 @@ class _Host(Struct):
     isolation: str = "none"
 
 
-class _Order(Struct):
+class _LaunchRequest(Struct):
     vmi: _Instance
     host: _Host = msgspec.field(default_factory=_Host)
 
 
-def build_fill_request(text: bytes) -> tuple[str, list[PortKey]]:
-    """Return how an order's guest is isolated, and the ports that its interfaces name."""
-    order = msgspec.json.decode(text, type=_Order)
+def parse_launch_request(text: bytes) -> tuple[str, list[PortKey]]:
+    """Return how an launch_request's guest is isolated, and the ports that its interfaces name."""
+    launch_request = msgspec.json.decode(text, type=_LaunchRequest)
     named: list[PortKey] = []
-    for interface in order.vmi.spec.domain.devices.interfaces or ():
+    for interface in launch_request.vmi.spec.domain.devices.interfaces or ():
         single = [(one.protocol, range(one.port, one.port + 1)) for one in interface.ports or ()]
         ranges = [(one.protocol, range(one.start, one.end + 1)) for one in interface.port_ranges or ()]
-        listed = [(protocol, port) for protocol, ports in (*single, *ranges) for port in ports[: MOST_PORTS + 1]]
-        if len(listed) <= MOST_PORTS:
+        listed = [(protocol, port) for protocol, ports in (*single, *ranges) for port in ports[: MAX_PORTS + 1]]
+        if len(listed) <= MAX_PORTS:
             named += [(interface.name, _read_protocol(protocol), port) for protocol, port in listed]
-    return order.host.isolation, list(dict.fromkeys(named))
+    return launch_request.host.isolation, list(dict.fromkeys(named))
 
 
 def choose_ports(named: Iterable[PortKey]) -> dict[PortKey, int]:

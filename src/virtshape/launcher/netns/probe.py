@@ -20,7 +20,7 @@ from virtshape.launcher.netns.kernel import has_default_route
 from virtshape.launcher.netns.namespace import NamespaceError, enter_namespace
 from virtshape.launcher.netns.pasta import find_pasta
 from virtshape.launcher.node.account import Account
-from virtshape.launcher.node.taps import lend_tun
+from virtshape.launcher.node.taps import open_tun_to_guests
 
 PATIENCE_SECONDS: Final = 20.0
 NO_PASTA: Final = "pasta is missing: install the package passt"
@@ -44,9 +44,9 @@ def check_isolation(account: Account) -> IsolationProbe:
     if find_pasta() is None:
         return IsolationProbe("restricted", NO_PASTA)
     with contextlib.suppress(OSError):  # pasta says what is missing
-        lend_tun(account)
-    words = [str(account.user), str(account.group), ",".join(map(str, account.groups))]
-    command = [sys.executable, "-P", "-m", __name__, *words]
+        open_tun_to_guests(account)
+    arguments = [str(account.user), str(account.group), ",".join(map(str, account.groups))]
+    command = [sys.executable, "-P", "-m", __name__, *arguments]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired) as error:

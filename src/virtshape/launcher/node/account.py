@@ -17,7 +17,7 @@ GUEST_USER: Final = 61107
 """User that QEMU is asked as what it can do; its group may open the device that tap devices are opened by."""
 DEFAULT_USERS: Final = range(60578, 61107)
 """Users for guests: a range that neither distributions nor systemd give out, and that containers map."""
-MOST_USERS: Final = len(DEFAULT_USERS)
+MAX_USERS: Final = len(DEFAULT_USERS)
 _NO_USER: Final = 2**32 - 1
 _DEVICES: Final = ("/dev/kvm", "/dev/vhost-net", "/dev/vhost-vsock", "/dev/sev", "/dev/net/tun")
 

@@ -1,5 +1,5 @@
 """
-What libvirt's answer about QEMU means for guests.
+What libvirt's found about QEMU means for guests.
 
 Pure: text in, plain facts out.
 """
@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from virtshape.launcher.node.asking import Answer
+from virtshape.launcher.node.capability_query import LibvirtCapabilities
 
 _ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64", "s390x": "s390x"}
 
@@ -33,16 +33,16 @@ class Capability(Struct, frozen=True, kw_only=True):
     sev_es: bool = False
 
 
-def read_answer(answer: Answer, architecture: str) -> Capability:
+def parse_capabilities(found: LibvirtCapabilities, architecture: str) -> Capability:
     """Read libvirt's words about guests of an architecture."""
-    usual = ET.fromstring(answer.domains[0])  # noqa: S314 - libvirt wrote it
-    machines = list(_list_machines(answer.capabilities, _ARCHITECTURES[architecture]))
+    usual = ET.fromstring(found.domains[0])  # noqa: S314 - libvirt wrote it
+    machines = list(_list_machines(found.capabilities, _ARCHITECTURES[architecture]))
     models = list(usual.iterfind("cpu/mode[@name='custom']/model"))
     sev = usual.find("features/sev[@supported='yes']")
     return Capability(
-        kvm=answer.kvm,
-        libvirt=answer.libvirt,
-        qemu=answer.qemu,
+        kvm=found.kvm,
+        libvirt=found.libvirt,
+        qemu=found.qemu,
         machine_types=frozenset(machine.text or "" for machine in machines),
         machine_aliases={
             machine.text or "": canonical for machine in machines if (canonical := machine.get("canonical"))
@@ -50,7 +50,7 @@ def read_answer(answer: Answer, architecture: str) -> Capability:
         most_vcpus={machine.text or "": int(most) for machine in machines if (most := machine.get("maxCpus"))},
         cpu_models=frozenset(model.text or "" for model in models if model.get("usable") == "yes"),
         partial_cpu_models=frozenset(model.text or "" for model in models if model.get("usable") != "yes"),
-        cpu_features=_list_features(answer.cpu),
+        cpu_features=_list_features(found.cpu),
         video_models=frozenset(_list_values(usual, "devices/video", "modelType")),
         usb_redirection="usb" in _list_values(usual, "devices/redirdev", "bus"),
         sev=sev is not None,

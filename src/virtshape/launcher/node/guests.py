@@ -20,30 +20,37 @@ from msgspec.structs import replace
 from virtshape.api.codec import encode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.host import Host
+from virtshape.launcher.launch_request import LaunchRequest
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.netns.kernel import has_default_route
 from virtshape.launcher.netns.probe import NO_ROUTE
-from virtshape.launcher.node import line
-from virtshape.launcher.node.births import Births
-from virtshape.launcher.node.handing import hand_over, list_reach, take_back
-from virtshape.launcher.node.places import Places
-from virtshape.launcher.node.remains import bury, find_order, find_pasta, find_qemu, find_report, is_alive
+from virtshape.launcher.node import control_client
+from virtshape.launcher.node.access import grant_access, list_external_paths, revoke_access
+from virtshape.launcher.node.directories import GuestDirectories
+from virtshape.launcher.node.forkserver import ForkServer
+from virtshape.launcher.node.guest_state import (
+    find_launch_request,
+    find_pasta,
+    find_qemu,
+    find_report,
+    is_alive,
+    mark_lost,
+)
 from virtshape.launcher.node.spawning import reap
 from virtshape.launcher.node.taps import list_taps, make_taps, remove_tap
-from virtshape.launcher.order import Order
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import Answer, Connect, Kill, Request, Stop
 from virtshape.supervise.supervisor import Run, SupervisedTask, Supervisor
 from virtshape.supervise.tasks import GUESTS
 
 LAUNCHER: Final = "virtshape.launcher.guest.__main__"
-MOST_TAKEOVERS: Final = 3
+MAX_TAKEOVERS: Final = 3
 """How often a launcher process is replaced whose guest runs on without it."""
-PLUGGED: Final = "other interfaces of the guest are plugged into bridges of the machine, which are outside of one"
-PAUSE_SECONDS: Final = 0.02
-PATIENCE_SECONDS: Final = 10.0
+BRIDGED: Final = "other interfaces of the guest are plugged into bridges of the machine, which are outside of one"
+POLL_SECONDS: Final = 0.02
+TIMEOUT_SECONDS: Final = 10.0
 Observer = Callable[[str, Report], None]
-_GONE: Final = Report(state="failed")
+_REMOVED: Final = Report(state="failed")
 _log = logging.getLogger(__name__)
 
 
@@ -55,9 +62,15 @@ class Guests:
     """
 
     def __init__(
-        self, places: Places, host: Host, supervisor: Supervisor, *, launcher: str = LAUNCHER, forking: bool = True
+        self,
+        directories: GuestDirectories,
+        host: Host,
+        supervisor: Supervisor,
+        *,
+        launcher: str = LAUNCHER,
+        use_forkserver: bool = True,
     ) -> None:
-        self._places = places
+        self._directories = directories
         self._host = host
         self._observers: list[Observer] = []
         self._reports: dict[str, Report] = {}
@@ -65,20 +78,20 @@ class Guests:
         self._tasks: dict[str, SupervisedTask] = {}
         self._pids: dict[str, int | None] = {}
         """The launcher process of each guest."""
-        self._births = Births(launcher, places.log if forking else None)
+        self._forkserver = ForkServer(launcher, directories.forkserver_log if use_forkserver else None)
 
     def adopt(self) -> None:
         """Take up the guests that an earlier supervisor has left, whether they still run or not."""
-        self._births.open()
-        self._places.sweep()
-        for uid in self._places.list_guests():
+        self._forkserver.open()
+        self._directories.remove_dangling_links()
+        for uid in self._directories.list_guests():
             if uid in self._reports:
                 continue
-            report = find_report(self._places.find(uid))
+            report = find_report(self._directories.find(uid))
             if report is None:  # it was about to start, and can do so anew
-                self._clear(uid)
+                self._clean_up(uid)
                 continue
-            self._places.make(uid)
+            self._directories.make(uid)
             self._reports[uid] = report
             self._pids[uid] = report.launcher_pid
             self._watch(uid, partial(self._follow, uid))
@@ -91,9 +104,9 @@ class Guests:
         """How a guest is doing; None if it was never started."""
         return self._reports.get(uid)
 
-    def find_order(self, uid: str) -> Order | None:
+    def find_launch_request(self, uid: str) -> LaunchRequest | None:
         """What a guest was started with; None if it was never started."""
-        return find_order(self._places.find(uid))
+        return find_launch_request(self._directories.find(uid))
 
     async def start(
         self,
@@ -114,7 +127,7 @@ class Guests:
         """
         if uid in self._reports:
             return
-        order = Order(
+        launch_request = LaunchRequest(
             vmi=vmi,
             mounts=mounts,
             host=self._describe_host(vmi, bridges or {}, isolated=isolated),
@@ -122,13 +135,13 @@ class Guests:
             state_directory=state_directory,
             host_disk_roots=host_disk_roots,
         )
-        layout = self._places.make(uid)
-        account = self._places.find_account(uid)
-        hand_over(order, self._places.data, account, self._places.list_users() - {account.user})
-        self._places.write(layout.order, encode(order))
-        make_taps(list_taps(vmi, order.host), account)
+        layout = self._directories.make(uid)
+        account = self._directories.find_account(uid)
+        grant_access(launch_request, self._directories.data, account, self._directories.list_users() - {account.user})
+        self._directories.write(layout.launch_request, encode(launch_request))
+        make_taps(list_taps(vmi, launch_request.host), account)
         self._reports[uid] = Report()
-        self._watch(uid, partial(self._begin, uid, layout, order))
+        self._watch(uid, partial(self._run_new, uid, layout, launch_request))
 
     async def ask(self, uid: str, request: Request) -> Answer:
         """Ask something of a guest; an answer with an error if that cannot be."""
@@ -136,7 +149,7 @@ class Guests:
         if report is None or report.final:
             return Answer(error="the guest does not run", report=report)
         try:
-            return await self._ask(uid, request)
+            return await self._send(uid, request)
         except (OSError, ValueError) as error:
             return Answer(error=f"the guest's launcher process does not answer: {error}", report=self.find(uid))
 
@@ -145,7 +158,7 @@ class Guests:
         report = self._reports.get(uid)
         if report is None or report.final:
             raise ConnectionError("the guest does not run")
-        return await asyncio.to_thread(line.connect, self._places.find(uid).socket, request)
+        return await asyncio.to_thread(control_client.open_connection, self._directories.find(uid).socket, request)
 
     async def stop(self, uid: str, grace: float) -> None:
         """Have a guest shut down, and end it after so many seconds."""
@@ -156,20 +169,20 @@ class Guests:
         if uid in self._tasks:
             await self.ask(uid, Kill())
             watch = self._tasks.pop(uid)
-            await asyncio.wait({watch.task}, timeout=PATIENCE_SECONDS)
+            await asyncio.wait({watch.task}, timeout=TIMEOUT_SECONDS)
             await watch.stop()
         self._pids.pop(uid, None)
-        layout = self._places.find(uid)
+        layout = self._directories.find(uid)
         _kill(self._reports.pop(uid, Report()).launcher_pid, layout)
         _kill(find_qemu(layout), layout)
         _kill(find_pasta(layout), layout)
-        self._clear(uid)
+        self._clean_up(uid)
 
     async def close(self) -> None:
         """Follow the guests no more; they go on."""
         await asyncio.gather(*(watch.stop() for watch in self._tasks.values()))
         self._tasks.clear()
-        await self._births.close()
+        await self._forkserver.close()
 
     def _watch(self, uid: str, run: Run) -> None:
         self._tasks[uid] = self._supervisor.start(GUESTS, run, item=uid, finishes=True)
@@ -182,76 +195,76 @@ class Guests:
         if host.isolation != "namespace":
             return host
         if list_taps(vmi, host):
-            return replace(host, isolation="restricted", isolation_reason=PLUGGED)
+            return replace(host, isolation="restricted", isolation_reason=BRIDGED)
         if not has_default_route():
             return replace(host, isolation="restricted", isolation_reason=NO_ROUTE)
         return host
 
-    def _clear(self, uid: str) -> None:
+    def _clean_up(self, uid: str) -> None:
         """Leave nothing of what a guest had that does not run any more."""
-        order = self.find_order(uid)
-        for interface in list_taps(order.vmi, order.host) if order is not None else ():
+        launch_request = self.find_launch_request(uid)
+        for interface in list_taps(launch_request.vmi, launch_request.host) if launch_request is not None else ():
             remove_tap(interface.device or "")
-        if order is not None:
-            take_back(order, self._places.data, self._places.find_account(uid))
-        self._places.remove(uid)
+        if launch_request is not None:
+            revoke_access(launch_request, self._directories.data, self._directories.find_account(uid))
+        self._directories.remove(uid)
 
-    async def _spawn(self, uid: str, layout: Layout, order: Order) -> int:
-        reach = (str(layout.directory), str(self._places.cache), *list_reach(order))
-        return await self._births.start(layout.directory, layout.log, self._places.find_account(uid), reach)
+    async def _spawn(self, uid: str, layout: Layout, launch_request: LaunchRequest) -> int:
+        reach = (str(layout.directory), str(self._directories.libvirt_cache), *list_external_paths(launch_request))
+        return await self._forkserver.start(layout.directory, layout.log, self._directories.find_account(uid), reach)
 
-    async def _begin(self, uid: str, layout: Layout, order: Order) -> None:
+    async def _run_new(self, uid: str, layout: Layout, launch_request: LaunchRequest) -> None:
         """Start a guest unless that was done before, and watch it to its end."""
         if uid not in self._pids:
             try:
-                self._pids[uid] = await self._spawn(uid, layout, order)
+                self._pids[uid] = await self._spawn(uid, layout, launch_request)
             except OSError as error:
                 message = f"the guest's launcher process cannot be started: {error}"
-                self._tell(uid, Report(state="failed", reason="NotStarted", message=message))
+                self._publish(uid, Report(state="failed", reason="NotStarted", message=message))
                 return
         await self._follow(uid)
 
     async def _follow(self, uid: str) -> None:
         """Watch a guest to its end; replace a launcher process that is lost while its guest runs."""
-        layout = self._places.find(uid)
-        for _ in range(MOST_TAKEOVERS + 1):
+        layout = self._directories.find(uid)
+        for _ in range(MAX_TAKEOVERS + 1):
             await self._listen(uid, layout, self._pids[uid])
             report = find_report(layout) or self._reports[uid]
             if report.state not in ("running", "paused") or find_qemu(layout) is None:
                 break
             _log.warning("the launcher process of guest %s was lost; another one takes over", uid)
-            order = self.find_order(uid)
-            self._pids[uid] = await self._spawn(uid, layout, order) if order is not None else None
+            launch_request = self.find_launch_request(uid)
+            self._pids[uid] = await self._spawn(uid, layout, launch_request) if launch_request is not None else None
         _kill(find_pasta(layout), layout)
         if not report.final:
             _kill(find_qemu(layout), layout)
-            report = bury(report, layout)
-            self._places.write(layout.report, encode(report))
-        self._tell(uid, report)
+            report = mark_lost(report, layout)
+            self._directories.write(layout.report, encode(report))
+        self._publish(uid, report)
 
     async def _listen(self, uid: str, layout: Layout, pid: int | None) -> None:
         """Tell what the launcher process reports, for as long as it lives."""
         while True:
             with contextlib.suppress(OSError, ValueError):  # it does not listen yet, or no more, or talks nonsense
-                async for report in line.follow(layout.socket):
-                    self._tell(uid, report)
+                async for report in control_client.watch_reports(layout.socket):
+                    self._publish(uid, report)
             if not is_alive(pid, layout):
                 reap(pid)
                 return
-            await asyncio.sleep(PAUSE_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
 
-    async def _ask(self, uid: str, request: Request) -> Answer:
+    async def _send(self, uid: str, request: Request) -> Answer:
         """Ask a launcher process, which may have been started just now."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while True:
             try:
-                return await line.ask(self._places.find(uid).socket, request)
+                return await control_client.send_request(self._directories.find(uid).socket, request)
             except (FileNotFoundError, ConnectionRefusedError):
-                if self._reports.get(uid, _GONE).final or time.monotonic() > deadline:
+                if self._reports.get(uid, _REMOVED).final or time.monotonic() > deadline:
                     raise
-            await asyncio.sleep(PAUSE_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
 
-    def _tell(self, uid: str, report: Report) -> None:
+    def _publish(self, uid: str, report: Report) -> None:
         if self._reports.get(uid) == report:
             return
         self._reports[uid] = report

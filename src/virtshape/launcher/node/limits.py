@@ -11,7 +11,7 @@ from typing import Final
 
 REALTIME_PRIORITY: Final = 1
 """The most urgent that guests may be, of those that are more urgent than everything else."""
-_MOST_FILES: Final = 16384
+_MAX_FILES: Final = 16384
 _CAP_SYS_RESOURCE: Final = 1 << 24
 
 
@@ -19,11 +19,11 @@ def limit_process() -> None:
     """Set the limits of this process, which is still root's."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = _MOST_FILES if most == resource.RLIM_INFINITY else min(most, _MOST_FILES)
+    files = _MAX_FILES if most == resource.RLIM_INFINITY else min(most, _MAX_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     if may_lock_memory():
         resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    if may_be_urgent():
+    if may_use_realtime():
         resource.setrlimit(resource.RLIMIT_RTPRIO, (REALTIME_PRIORITY, REALTIME_PRIORITY))
 
 
@@ -32,7 +32,7 @@ def may_lock_memory() -> bool:
     return _may_raise() or resource.getrlimit(resource.RLIMIT_MEMLOCK)[1] == resource.RLIM_INFINITY
 
 
-def may_be_urgent() -> bool:
+def may_use_realtime() -> bool:
     """Whether launcher processes of this one can give their guests realtime priority."""
     most = resource.getrlimit(resource.RLIMIT_RTPRIO)[1]
     return _may_raise() or most == resource.RLIM_INFINITY or most >= REALTIME_PRIORITY

@@ -17,10 +17,12 @@ import msgspec
 from msgspec import Struct
 
 from virtshape.launcher.host import Host
-from virtshape.launcher.node.asking import ANSWER, Answer
-from virtshape.launcher.node.capability import Capability, read_answer
-from virtshape.launcher.node.confining import find_mount_obstacle
+from virtshape.launcher.node.capability import Capability, parse_capabilities
+from virtshape.launcher.node.capability_query import RESULT_FILE, LibvirtCapabilities
+from virtshape.launcher.node.confinement import find_mount_obstacle
+from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.firmwares import find_firmwares
+from virtshape.launcher.node.guest_state import find_last_line
 from virtshape.launcher.node.hardware import (
     count_hugepages,
     find_architecture,
@@ -29,15 +31,13 @@ from virtshape.launcher.node.hardware import (
     measure_memory,
 )
 from virtshape.launcher.node.kvm import DEVICE
-from virtshape.launcher.node.lacks import find_emulator
-from virtshape.launcher.node.limits import may_be_urgent, may_lock_memory
-from virtshape.launcher.node.places import Places
-from virtshape.launcher.node.remains import find_last_line
+from virtshape.launcher.node.limits import may_lock_memory, may_use_realtime
+from virtshape.launcher.node.requirements import find_emulator
 from virtshape.launcher.node.spawning import confine_to, spawn
 from virtshape.launcher.node.taps import may_make_taps
 
-PATIENCE_SECONDS: Final = 120.0
-_PAUSE_SECONDS: Final = 0.02
+TIMEOUT_SECONDS: Final = 120.0
+_POLL_SECONDS: Final = 0.02
 _FORMAT: Final = "1"
 """To be raised when what is remembered changes its meaning."""
 
@@ -46,24 +46,24 @@ class ProbeError(Exception):
     """A machine whose QEMU says nothing, and why."""
 
 
-class _Memory(Struct):
+class _CachedProbe(Struct):
     fingerprint: list[str]
     capability: Capability
 
 
-async def probe_host(places: Places) -> Host:
+async def probe_host(directories: GuestDirectories) -> Host:
     """Find out what guests can have here."""
     architecture = find_architecture()
     emulator = find_emulator(architecture)
-    capability = await _recall(places, emulator)
-    account, cpus = places.account, list_cpus()
+    capability = await _find_capability(directories, emulator)
+    account, cpus = directories.account, list_cpus()
     return Host(
         architecture=architecture,
         kvm=capability.kvm,
         emulator=emulator,
         cpus=cpus,
         numa_cells=list_numa_cells(cpus),
-        realtime=may_be_urgent(),
+        realtime=may_use_realtime(),
         locked_memory=may_lock_memory(),
         memory=measure_memory(),
         hugepages=count_hugepages(),
@@ -88,43 +88,43 @@ async def probe_host(places: Places) -> Host:
     )
 
 
-async def _recall(places: Places, emulator: str) -> Capability:
+async def _find_capability(directories: GuestDirectories, emulator: str) -> Capability:
     """What QEMU can do: as it is remembered, or asked again if anything it depends on is another."""
-    fingerprint = _take_fingerprint(places, emulator)
+    fingerprint = _compute_fingerprint(directories, emulator)
     try:
-        memory = msgspec.json.decode(places.memory.read_bytes(), type=_Memory)
+        cached = msgspec.json.decode(directories.probe_cache.read_bytes(), type=_CachedProbe)
     except (OSError, msgspec.DecodeError):
-        memory = None
-    if memory is not None and memory.fingerprint == fingerprint and (places.cache / "qemu").exists():
-        return memory.capability
-    capability = read_answer(await _ask(places), find_architecture())
-    places.memory.write_bytes(msgspec.json.encode(_Memory(fingerprint, capability)))
+        cached = None
+    if cached is not None and cached.fingerprint == fingerprint and (directories.libvirt_cache / "qemu").exists():
+        return cached.capability
+    capability = parse_capabilities(await _query(directories), find_architecture())
+    directories.probe_cache.write_bytes(msgspec.json.encode(_CachedProbe(fingerprint, capability)))
     return capability
 
 
-async def _ask(places: Places) -> Answer:
+async def _query(directories: GuestDirectories) -> LibvirtCapabilities:
     """Have libvirt asked in another process."""
-    layout = places.make_for_probe()
-    answer = layout.directory / ANSWER
-    confinement = confine_to(places.account, (str(layout.directory),))
-    pid = spawn("virtshape.launcher.node.asking", layout.directory, layout.log, confinement)
+    layout = directories.make_for_probe()
+    result = layout.directory / RESULT_FILE
+    confinement = confine_to(directories.account, (str(layout.directory),))
+    pid = spawn("virtshape.launcher.node.capability_query", layout.directory, layout.log, confinement)
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while os.waitpid(pid, os.WNOHANG)[0] == 0:
-                await asyncio.sleep(_PAUSE_SECONDS)
-        found = msgspec.json.decode(answer.read_bytes(), type=Answer)
+                await asyncio.sleep(_POLL_SECONDS)
+        found = msgspec.json.decode(result.read_bytes(), type=LibvirtCapabilities)
     except (OSError, msgspec.DecodeError) as error:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
         reason = find_last_line(layout) or error
         raise ProbeError(f"asking QEMU what it can do failed: {reason}; see {layout.log}") from None
-    places.keep_probed()
-    places.remove_for_probe()
+    directories.keep_probed()
+    directories.remove_for_probe()
     return found
 
 
-def _take_fingerprint(places: Places, emulator: str) -> list[str]:
-    """What the answer depends on: QEMU, libvirt, the kernel, the CPU, and whether guests may use KVM."""
+def _compute_fingerprint(directories: GuestDirectories, emulator: str) -> list[str]:
+    """What the result depends on: QEMU, libvirt, the kernel, the CPU, and whether guests may use KVM."""
     models = {
         line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith(("model name", "flags"))
     }
@@ -133,8 +133,8 @@ def _take_fingerprint(places: Places, emulator: str) -> list[str]:
         *(_describe_file(Path(path)) for path in (emulator, "/usr/share/libvirt/cpu_map/index.xml")),
         platform.release(),
         *sorted(models),
-        str(places.account.may(DEVICE, 6)),
-        str(places.account.user),
+        str(directories.account.may(DEVICE, 6)),
+        str(directories.account.user),
     ]
 
 

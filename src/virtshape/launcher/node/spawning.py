@@ -14,12 +14,20 @@ from typing import Final
 import msgspec
 
 from virtshape.launcher.node.account import Account
-from virtshape.launcher.node.confining import Confinement, find_mount_obstacle
+from virtshape.launcher.node.confinement import Confinement, find_mount_obstacle
 from virtshape.launcher.node.logs import open_log
 
-_KEPT: Final = ("PATH", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
+_KEPT_VARIABLES: Final = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "PYTHONPATH",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONPYCACHEPREFIX",
+)
 _FLAGS: Final = ("-P",)  # the directory that this process happens to be in has no say in what is imported
-_ADDED: Final = {"MALLOC_ARENA_MAX": "2", "PYTHONUNBUFFERED": "1"}
+_ADDED_VARIABLES: Final = {"MALLOC_ARENA_MAX": "2", "PYTHONUNBUFFERED": "1"}
 
 
 def spawn(module: str, directory: Path, log: Path, confinement: Confinement | None) -> int:
@@ -27,7 +35,7 @@ def spawn(module: str, directory: Path, log: Path, confinement: Confinement | No
     if confinement is None:
         return start_python([module, str(directory)], log)
     text = msgspec.json.encode(confinement).decode()
-    return start_python(["virtshape.launcher.node.confined", text, module, str(directory)], log)
+    return start_python(["virtshape.launcher.node.confined_process", text, module, str(directory)], log)
 
 
 def confine_to(account: Account, reach: tuple[str, ...]) -> Confinement | None:
@@ -37,27 +45,27 @@ def confine_to(account: Account, reach: tuple[str, ...]) -> Confinement | None:
     return Confinement(account=account, reach=reach, mounts=not find_mount_obstacle())
 
 
-def start_python(words: Sequence[str], log: Path, handle: int | None = None) -> int:
-    """Start a module of Python, with words for it; a handle that it is given is its number 3."""
-    writing = open_log(log)
+def start_python(arguments: Sequence[str], log: Path, handle: int | None = None) -> int:
+    """Start a module of Python, with arguments for it; a handle that it is given is its number 3."""
+    log_descriptor = open_log(log)
     actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_DUP2, writing, 1),
-        (os.POSIX_SPAWN_DUP2, writing, 2),
+        (os.POSIX_SPAWN_DUP2, log_descriptor, 1),
+        (os.POSIX_SPAWN_DUP2, log_descriptor, 2),
     ]
     if handle is not None:
         actions.append((os.POSIX_SPAWN_DUP2, handle, 3))
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     try:
         return os.posix_spawn(
             sys.executable,
-            [sys.executable, *_FLAGS, "-m", *words],
-            {**environment, **_ADDED},
+            [sys.executable, *_FLAGS, "-m", *arguments],
+            {**environment, **_ADDED_VARIABLES},
             file_actions=actions,
             setsid=True,
         )
     finally:
-        os.close(writing)
+        os.close(log_descriptor)
 
 
 def reap(pid: int | None) -> None:

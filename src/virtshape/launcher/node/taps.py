@@ -55,13 +55,13 @@ def make_taps(interfaces: Iterable[Interface], account: Account) -> None:
             raise TapError(f"the network of the interface {interface.name}: this machine has no bridge {bridge}")
         remove_tap(device)
         try:
-            lend_tun(account)
-            _make(device, account, several=interface.queues is not None)
+            open_tun_to_guests(account)
+            _make(device, account, multi_queue=interface.queues is not None)
             _plug(device, bridge)
         except OSError as error:
             remove_tap(device)
-            words = f"no tap device can be plugged into {bridge}: {error.strerror}"
-            raise TapError(f"the network of the interface {interface.name}: {words}") from error
+            reason = f"no tap device can be plugged into {bridge}: {error.strerror}"
+            raise TapError(f"the network of the interface {interface.name}: {reason}") from error
 
 
 def remove_tap(device: str) -> None:
@@ -84,15 +84,15 @@ def _check_acknowledgement(message: bytes) -> None:
         raise OSError(-code, os.strerror(-code))
 
 
-def lend_tun(account: Account) -> None:
+def open_tun_to_guests(account: Account) -> None:
     """Let guests open what all tap devices are opened by; which of them they get is the kernel's decision."""
     if os.geteuid() == 0 and DEVICE.exists() and not account.may(DEVICE, 6):
         os.chown(DEVICE, -1, GUEST_USER)
         DEVICE.chmod(stat.S_IMODE(DEVICE.stat().st_mode) | stat.S_IRGRP | stat.S_IWGRP)
 
 
-def _make(device: str, account: Account, *, several: bool) -> None:
-    flags = _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR | (_IFF_MULTI_QUEUE if several else 0)
+def _make(device: str, account: Account, *, multi_queue: bool) -> None:
+    flags = _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR | (_IFF_MULTI_QUEUE if multi_queue else 0)
     with DEVICE.open("r+b", buffering=0) as handle:
         fcntl.ioctl(handle, _TUNSETIFF, _name(device, flags))
         fcntl.ioctl(handle, _TUNSETOWNER, account.user)

@@ -18,11 +18,11 @@ STATE: Final = f"{ROOT}/state"
 """What a VM keeps from pod to pod, if it keeps anything."""
 INSTANCE_VARIABLE: Final = "VIRTSHAPE_INSTANCE"
 """The instance, as JSON."""
-LAST_WORDS: Final = "/dev/termination-log"
+TERMINATION_LOG: Final = "/dev/termination-log"
 """Where Kubernetes reads a container's last words."""
-VISIT: Final = ("python3", "-m", "virtshape.launcher.pod.visit")
+EXEC_COMMAND: Final = ("python3", "-m", "virtshape.launcher.pod.visit")
 """The command that reaches the guest from outside; what to do there follows it."""
-VISITS: Final = ("ask", "console", "vnc", "port", "log")
+EXEC_ACTIONS: Final = ("ask", "console", "vnc", "port", "log")
 """What can follow that command."""
 KERNEL: Final = "kernelBoot"
 """The mount that no volume stands for: the image that a guest's kernel comes in."""

@@ -18,12 +18,12 @@ from virtshape.api.codec import decode
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.launcher.host import Host
 from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guests import Guests
-from virtshape.launcher.node.places import Places
 from virtshape.launcher.node.probing import ProbeError, probe_host
-from virtshape.launcher.pod.farewell import Farewell, format_farewell
-from virtshape.launcher.pod.gathering import gather_mounts, list_host_disk_roots, read_devices
-from virtshape.launcher.pod.paths import INSTANCE_VARIABLE, LAST_WORDS, ROOT, RUNNING, STATE
+from virtshape.launcher.pod.mounts import find_mounts, list_host_disk_roots, read_devices
+from virtshape.launcher.pod.paths import INSTANCE_VARIABLE, ROOT, RUNNING, STATE, TERMINATION_LOG
+from virtshape.launcher.pod.termination import TerminationMessage, format_termination_message
 from virtshape.launcher.report import Report
 from virtshape.supervise.supervisor import Supervisor, log_failure
 
@@ -38,13 +38,13 @@ _log = logging.getLogger(__name__)
 async def run() -> int:
     """Run the guest that the environment describes; the exit status."""
     vmi = decode(os.environ[INSTANCE_VARIABLE].encode(), VirtualMachineInstance)
-    places = Places(Path(ROOT), choose_account())
+    directories = GuestDirectories(Path(ROOT), choose_account())
     try:
-        host = await probe_host(places)
+        host = await probe_host(directories)
     except ProbeError as error:
         return finish(Report(state="failed", reason="NotStarted", message=str(error)))
     host = replace(host, devices=read_devices(vmi, os.environ), port_address=POD_ADDRESS, cluster=True)
-    return finish(await follow(Guests(places, host, Supervisor()), vmi, host))
+    return finish(await follow(Guests(directories, host, Supervisor()), vmi, host))
 
 
 async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Report:
@@ -63,7 +63,7 @@ async def follow(guests: Guests, vmi: VirtualMachineInstance, host: Host) -> Rep
     await guests.start(
         uid,
         vmi,
-        await asyncio.to_thread(gather_mounts, vmi),
+        await asyncio.to_thread(find_mounts, vmi),
         assigned_cpus=choose_cpus(vmi, host),
         state_directory=STATE if Path(STATE).is_dir() else None,
         host_disk_roots=list_host_disk_roots(vmi),
@@ -89,11 +89,11 @@ def mark(report: Report, path: Path = Path(RUNNING)) -> None:
         path.unlink(missing_ok=True)
 
 
-def finish(report: Report, path: Path = Path(LAST_WORDS)) -> int:
+def finish(report: Report, path: Path = Path(TERMINATION_LOG)) -> int:
     """Leave behind why the guest has ended; the exit status that says whether it ended well."""
     _log.info("the guest has %s: %s %s", report.state, report.reason, report.message)
     with contextlib.suppress(OSError):  # there is none where no pod is
-        path.write_bytes(format_farewell(Farewell(report.reason, report.message)))
+        path.write_bytes(format_termination_message(TerminationMessage(report.reason, report.message)))
     return SUCCEEDED if report.state == "succeeded" else FAILED
 
 

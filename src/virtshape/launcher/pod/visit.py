@@ -16,8 +16,8 @@ from typing import Final
 
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.node.account import choose_account
-from virtshape.launcher.node.line import connect as open_port
-from virtshape.launcher.node.places import Places
+from virtshape.launcher.node.control_client import open_connection
+from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.pod.paths import ROOT
 from virtshape.launcher.request import Answer, Connect, format_line, parse_request
 
@@ -26,34 +26,34 @@ _SOCKETS: Final = {"console": "serial0.sock", "vnc": "vnc.sock"}
 _LOG: Final = "serial0.log"
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Make one visit; the exit status."""
     layout = find_guest()
-    match words:
+    match arguments:
         case ["ask", text]:
             sys.stdout.buffer.write(ask(layout, text.encode()))
         case ["console" | "vnc" as name]:
             splice(connect(layout.directory / _SOCKETS[name]))
         case ["port", number]:
             try:
-                splice(open_port(layout.socket, Connect(port=int(number))))
+                splice(open_connection(layout.socket, Connect(port=int(number))))
             except OSError as error:
                 sys.exit(str(error))
         case ["log"]:
             sys.stdout.buffer.write((layout.directory / _LOG).read_bytes())
         case _:
-            sys.exit(f"no such visit: {' '.join(words)}")
+            sys.exit(f"no such visit: {' '.join(arguments)}")
     sys.stdout.buffer.flush()
     return 0
 
 
 def find_guest(root: Path = Path(ROOT)) -> Layout:
     """The directory of the only guest."""
-    places = Places(root, choose_account())
-    found = places.list_guests()
+    directories = GuestDirectories(root, choose_account())
+    found = directories.list_guests()
     if not found:
         sys.exit("the guest has not started yet")
-    return places.find(found[0])
+    return directories.find(found[0])
 
 
 def ask(layout: Layout, line: bytes) -> bytes:

@@ -18,7 +18,7 @@ from virtshape.api.kubevirt.volume import CloudInitConfigDriveSource, CloudInitN
 from virtshape.api.meta import ObjectMeta
 from virtshape.launcher.source import Source
 from virtshape.launcher.volumes.errors import UnusableVolumeError
-from virtshape.launcher.volumes.files import burn, read_files
+from virtshape.launcher.volumes.files import read_files, write_iso
 from virtshape.launcher.volumes.task import Task
 
 NO_CLOUD_LABEL: Final = "cidata"
@@ -36,7 +36,7 @@ def prepare_no_cloud(task: Task) -> Source:
     files = {"meta-data": msgspec.json.encode(describe_no_cloud(task.vmi, keys)), "user-data": user_data or b""}
     if network_data is not None:
         files["network-config"] = network_data
-    return burn(task, files, NO_CLOUD_LABEL)
+    return write_iso(task, files, NO_CLOUD_LABEL)
 
 
 def prepare_config_drive(task: Task) -> Source:
@@ -48,7 +48,9 @@ def prepare_config_drive(task: Task) -> Source:
         latest["user_data"] = user_data
     if network_data is not None:
         latest["network_data.json"] = network_data
-    return burn(task, {f"openstack/latest/{name}": content for name, content in latest.items()}, CONFIG_DRIVE_LABEL)
+    return write_iso(
+        task, {f"openstack/latest/{name}": content for name, content in latest.items()}, CONFIG_DRIVE_LABEL
+    )
 
 
 def describe_no_cloud(vmi: VirtualMachineInstance, keys: list[str]) -> dict[str, Any]:

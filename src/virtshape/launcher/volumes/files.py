@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from virtshape.launcher.images.placing import place_bytes
+from virtshape.launcher.images.atomic import write_atomically
 from virtshape.launcher.source import Source
 from virtshape.launcher.volumes.errors import UnusableVolumeError
 from virtshape.launcher.volumes.iso import render_iso
@@ -13,7 +13,7 @@ from virtshape.launcher.volumes.task import Task
 LABEL: Final = "cfgdata"
 SYSPREP_LABEL: Final = "unattendCD"
 LONGEST_LABEL: Final = 32
-MOST_BYTES: Final = 32 << 20
+MAX_BYTES: Final = 32 << 20
 _ANSWERS: Final = frozenset({"autounattend.xml", "unattend.xml"})
 _TABLES: Final = {"slic_name_ref": "slic.bin", "msdm_name_ref": "msdm.bin"}
 
@@ -21,7 +21,9 @@ _TABLES: Final = {"slic_name_ref": "slic.bin", "msdm_name_ref": "msdm.bin"}
 def prepare_config_map(task: Task) -> Source:
     """Show a ConfigMap's keys as files."""
     source = task.volume.config_map
-    return _burn(task, source.volume_label if source else None, optional=bool(source and source.optional))
+    return _write_mounted_files(
+        task, source.volume_label if source else None, optional=bool(source and source.optional)
+    )
 
 
 def prepare_secret(task: Task) -> Source:
@@ -30,18 +32,20 @@ def prepare_secret(task: Task) -> Source:
     if table is not None:
         return Source(path=str(table), read_only=True)
     source = task.volume.secret
-    return _burn(task, source.volume_label if source else None, optional=bool(source and source.optional))
+    return _write_mounted_files(
+        task, source.volume_label if source else None, optional=bool(source and source.optional)
+    )
 
 
 def prepare_service_account(task: Task) -> Source:
     """Show a service account's token as a file."""
-    return _burn(task)
+    return _write_mounted_files(task)
 
 
 def prepare_downward_api(task: Task) -> Source:
     """Show facts about the instance as files."""
     source = task.volume.downward_api
-    return _burn(task, source.volume_label if source else None)
+    return _write_mounted_files(task, source.volume_label if source else None)
 
 
 def prepare_sysprep(task: Task) -> Source:
@@ -49,19 +53,19 @@ def prepare_sysprep(task: Task) -> Source:
     files = read_files(task.require_mount())
     if not any(name.lower() in _ANSWERS for name in files):
         raise UnusableVolumeError("it holds neither autounattend.xml nor unattend.xml")
-    return burn(task, files, SYSPREP_LABEL)
+    return write_iso(task, files, SYSPREP_LABEL)
 
 
-def burn(task: Task, files: dict[str, bytes], label: str) -> Source:
+def write_iso(task: Task, files: dict[str, bytes], label: str) -> Source:
     """Write files to the volume's CD."""
     image = task.name_image("iso")
-    place_bytes(image, render_iso(files, label), durable=False)
+    write_atomically(image, render_iso(files, label), durable=False)
     return Source(path=str(image))
 
 
 def read_files(directory: Path) -> dict[str, bytes]:
     """Read all files below a directory, by their relative names; names that begin with two dots are not meant."""
-    root, files, room = directory.resolve(), {}, MOST_BYTES
+    root, files, room = directory.resolve(), {}, MAX_BYTES
     for place, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith("..")]
         for name in names:
@@ -71,19 +75,19 @@ def read_files(directory: Path) -> dict[str, bytes]:
             content = path.read_bytes()
             room -= len(content)
             if room < 0:
-                raise UnusableVolumeError(f"its files have more than {MOST_BYTES} bytes")
+                raise UnusableVolumeError(f"its files have more than {MAX_BYTES} bytes")
             files[str(path.relative_to(root))] = content
     return dict(sorted(files.items()))
 
 
-def _burn(task: Task, label: str | None = None, *, optional: bool = False) -> Source:
+def _write_mounted_files(task: Task, label: str | None = None, *, optional: bool = False) -> Source:
     label = label or LABEL
     if len(label) > LONGEST_LABEL or not label.isascii():
         raise UnusableVolumeError(f"a label has at most {LONGEST_LABEL} letters without accents", "volumeLabel")
     mount = task.find_mount()
     if optional and (mount is None or not mount.exists()):
-        return burn(task, {}, label)
-    return burn(task, read_files(task.require_mount()), label)
+        return write_iso(task, {}, label)
+    return write_iso(task, read_files(task.require_mount()), label)
 
 
 def _find_table(task: Task) -> Path | None:

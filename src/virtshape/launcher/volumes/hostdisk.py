@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from virtshape.api.kubevirt.volume import HostDisk
+from virtshape.launcher.images.atomic import replace_file
 from virtshape.launcher.images.inspection import round_up
-from virtshape.launcher.images.placing import place
 from virtshape.launcher.source import Source
 from virtshape.launcher.volumes.errors import UnusableVolumeError
 from virtshape.launcher.volumes.storage import BLOCK, describe_image
@@ -57,6 +57,6 @@ def _create(path: Path, capacity: int) -> None:
     free = os.statvfs(path.parent)
     if size > free.f_bavail * free.f_frsize:
         raise UnusableVolumeError(f"{path.parent} has no room for {size} bytes", "capacity")
-    with place(path) as partial:
+    with replace_file(path) as partial:
         partial.touch(0o600)
         os.truncate(partial, size)

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from virtshape.launcher.images.inspection import look_at, round_up
+from virtshape.launcher.images.detection import parse_qcow2
+from virtshape.launcher.images.inspection import read_format, round_up
 from virtshape.launcher.images.qcow2 import make_blank, make_overlay
-from virtshape.launcher.images.signature import parse_qcow2
 from virtshape.launcher.source import Source
 from virtshape.launcher.volumes.errors import UnusableVolumeError
-from virtshape.launcher.volumes.storage import BLOCK, describe_image, judge_base, measure
+from virtshape.launcher.volumes.storage import BLOCK, check_base_image, describe_image, measure
 from virtshape.launcher.volumes.task import Task
 
 IMAGE = "disk.img"
@@ -17,7 +17,7 @@ IMAGE = "disk.img"
 def prepare_container_disk(task: Task) -> Source:
     """Let the guest write over the image of a container disk, which stays as it is."""
     base = task.require_mount()
-    form, size = judge_base(base)
+    form, size = check_base_image(base)
     return _cover(task.name_image("qcow2"), base, form, size)
 
 
@@ -70,6 +70,6 @@ def _find_header(image: Path) -> str | None:
     """Tell what an image of ours rests on; the empty text if on nothing, None if there is no such image."""
     if not image.exists() or image.stat().st_size == 0:
         return None
-    form, head, _ = look_at(image)
+    form, head, _ = read_format(image)
     header = parse_qcow2(head) if form == "qcow2" else None
     return (header.backing or "") if header is not None else None

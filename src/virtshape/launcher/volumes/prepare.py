@@ -12,8 +12,8 @@ from typing import Final
 
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.kubevirt.volume import Volume
+from virtshape.launcher.images.atomic import remove_leftovers
 from virtshape.launcher.images.errors import ImageError
-from virtshape.launcher.images.placing import sweep
 from virtshape.launcher.refusal import Refusal
 from virtshape.launcher.source import Source
 from virtshape.launcher.volumes.cloudinit import prepare_config_drive, prepare_no_cloud
@@ -69,7 +69,7 @@ def prepare_volumes(
     """
     place = Path(directory) / DIRECTORY
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    sweep(place)
+    remove_leftovers(place)
     sources: dict[str, Source] = {}
     problems: list[Refusal] = []
     needed = _list_needed(vmi)

@@ -5,8 +5,8 @@ import stat
 from pathlib import Path
 from typing import Final, Literal
 
-from virtshape.launcher.images.inspection import SECTOR, look_at, round_up
-from virtshape.launcher.images.signature import find_trick, parse_qcow2
+from virtshape.launcher.images.detection import find_external_reference, parse_qcow2
+from virtshape.launcher.images.inspection import SECTOR, read_format, round_up
 from virtshape.launcher.source import Source
 from virtshape.launcher.volumes.errors import UnusableVolumeError
 
@@ -53,15 +53,17 @@ def measure(path: Path) -> int:
         os.close(descriptor)
 
 
-def judge_base(path: Path) -> tuple[Literal["raw", "qcow2"], int]:
+def check_base_image(path: Path) -> tuple[Literal["raw", "qcow2"], int]:
     """Give format and size of an image that others will rest on, by its own bytes; it must be self-contained."""
-    form, head, size = look_at(path)
+    form, head, size = read_format(path)
     if form == "raw":
         return "raw", round_up(size, SECTOR)
     header = parse_qcow2(head) if form == "qcow2" else None
-    trick = find_trick(form, head)
-    if header is None or trick is not None:
-        raise UnusableVolumeError(f"its image cannot be used: {trick or f'the format {form} is neither raw nor qcow2'}")
+    reference = find_external_reference(form, head)
+    if header is None or reference is not None:
+        raise UnusableVolumeError(
+            f"its image cannot be used: {reference or f'the format {form} is neither raw nor qcow2'}"
+        )
     return "qcow2", header.size
 
 

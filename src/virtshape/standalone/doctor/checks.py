@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from virtshape.launcher.host import Host
 from virtshape.launcher.netns.probe import NO_PASTA
-from virtshape.launcher.node.lacks import BINDING
+from virtshape.launcher.node.requirements import BINDING
 from virtshape.standalone.doctor.facts import Facts
 from virtshape.standalone.guests.node import describe_missing_isolation
 

@@ -20,11 +20,11 @@ from msgspec import Struct
 
 from virtshape.launcher.netns.probe import check_isolation
 from virtshape.launcher.node.account import Account, choose_account
-from virtshape.launcher.node.confining import find_mount_obstacle
+from virtshape.launcher.node.confinement import find_mount_obstacle
 from virtshape.launcher.node.firmwares import find_firmwares
 from virtshape.launcher.node.hardware import find_architecture
 from virtshape.launcher.node.kvm import DEVICE, has_virtualization
-from virtshape.launcher.node.lacks import BINDING, find_emulator, find_lacks, name_emulator_package
+from virtshape.launcher.node.requirements import BINDING, find_emulator, find_missing_packages, get_emulator_package
 from virtshape.store.lock import find_holder
 
 Kvm = Literal["works", "no device", "no CPU support", "denied"]
@@ -81,7 +81,7 @@ class Facts(Struct, frozen=True, kw_only=True):
 def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool) -> Facts:
     """Look at this machine; `versions` also starts the programs to ask for their versions."""
     account, user = choose_account(), os.geteuid()
-    lacks = tuple(find_lacks())
+    lacks = tuple(find_missing_packages())
     emulator = find_emulator(find_architecture())
     found = directory.stat() if directory.exists() else None
     holder = find_holder(directory) if found is not None and os.access(directory, os.X_OK) else None
@@ -101,7 +101,7 @@ def gather_facts(directory: Path, host: str, port: int | None, *, versions: bool
         server_pid=holder,
         kubectl=_find_kubectl(versions=versions),
         lacks=lacks,
-        qemu_package=name_emulator_package(find_architecture()),
+        qemu_package=get_emulator_package(find_architecture()),
         qemu_version=_ask_version([emulator, "--version"]) if versions else None,
         libvirt_version=_read_libvirt_version(),
         binding_version=None if binding_missing else _find_binding_version(),

@@ -18,8 +18,8 @@ from virtshape.controllers.vmi.gueststatus import GuestStatus
 from virtshape.controllers.vmi.launcher import Wake
 from virtshape.controllers.vmi.phases import phase_of
 from virtshape.launcher.host import Host
+from virtshape.launcher.node.directories import DirectoryError, GuestDirectories
 from virtshape.launcher.node.guests import Guests
-from virtshape.launcher.node.places import PlaceError, Places
 from virtshape.launcher.node.taps import TapError
 from virtshape.launcher.report import Report
 from virtshape.launcher.request import SetMemory, SetVcpus
@@ -43,7 +43,9 @@ FindVm = Callable[[str, str], str | None]
 class QemuLauncher:
     """Runs instances on this machine, which is the node of this name."""
 
-    def __init__(self, guests: Guests, places: Places, host: Host, node: str, gather: Gather, find_vm: FindVm) -> None:
+    def __init__(
+        self, guests: Guests, places: GuestDirectories, host: Host, node: str, gather: Gather, find_vm: FindVm
+    ) -> None:
         self._guests = guests
         self._places = places
         self._host = host
@@ -118,7 +120,7 @@ class QemuLauncher:
         isolated, users = await asyncio.to_thread(read_guest_settings, self._places.data)
         try:
             layout = self._places.make(uid, users)
-        except PlaceError as error:
+        except DirectoryError as error:
             raise NotReadyError("NoFreeUsers", str(error)) from error
         try:
             written = await asyncio.to_thread(write_mounts, layout.directory / "mounts", {**mounts, **hosted})
@@ -139,7 +141,7 @@ class QemuLauncher:
 
     def _list_states(self) -> list[str]:
         """Where the guests that there are keep what outlives them."""
-        orders = [self._guests.find_order(uid) for uid in self._places.list_guests()]
+        orders = [self._guests.find_launch_request(uid) for uid in self._places.list_guests()]
         return [order.state_directory for order in orders if order is not None and order.state_directory]
 
     def _assign_cpus(self, uid: str, spec: VirtualMachineInstanceSpec) -> tuple[int, ...]:
@@ -157,7 +159,7 @@ class QemuLauncher:
         """The CPUs that guests have for themselves, also those of guests that were started before this process."""
         for uid in self._places.list_guests():
             if uid not in self._cpus:
-                order = self._guests.find_order(uid)
+                order = self._guests.find_launch_request(uid)
                 self._cpus[uid] = order.assigned_cpus if order is not None else ()
         return {uid: cpus for uid, cpus in self._cpus.items() if not self._has_ended(uid)}
 
@@ -169,7 +171,7 @@ class QemuLauncher:
         """Give the guest the size of its instance, once for each size."""
         wanted = _measure(spec)
         if uid not in self._sizes:
-            order = self._guests.find_order(uid)
+            order = self._guests.find_launch_request(uid)
             self._sizes[uid] = _measure(order.vmi.spec) if order is not None else wanted
         vcpus, memory = self._sizes[uid]
         if wanted == (vcpus, memory):

@@ -12,7 +12,7 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.meta import ObjectMeta
 from virtshape.controllers.pods.state import has_state
 from virtshape.controllers.runtime.ownerreferences import find_controller
-from virtshape.launcher.node.places import check_uid
+from virtshape.launcher.node.directories import check_uid
 
 
 class PersistentStates:

@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from virtshape.api.meta import ObjectMeta
 from virtshape.launcher.layout import Layout
-from virtshape.launcher.node import line
+from virtshape.launcher.node import control_client
 from virtshape.launcher.node.account import choose_account
-from virtshape.launcher.node.places import Places
-from virtshape.launcher.node.remains import find_order, find_qemu, find_report, is_alive
+from virtshape.launcher.node.directories import GuestDirectories
+from virtshape.launcher.node.guest_state import find_launch_request, find_qemu, find_report, is_alive
 from virtshape.launcher.request import Stop
 from virtshape.standalone.guests.launcher import DEFAULT_GRACE_SECONDS
 
@@ -47,7 +47,7 @@ def list_running_guests(directory: Path) -> list[RunningGuest]:
     """Return the guests of a data directory that run, by namespace and name."""
     if not os.access(directory, os.R_OK | os.X_OK):
         return []
-    places = Places(directory.absolute(), choose_account())
+    places = GuestDirectories(directory.absolute(), choose_account())
     found = (_find_running(places.find(uid)) for uid in places.list_guests())
     return sorted((guest for guest in found if guest is not None), key=str)
 
@@ -70,7 +70,7 @@ async def stop_guests(guests: Iterable[RunningGuest]) -> list[RunningGuest]:
 
 
 def _find_running(layout: Layout) -> RunningGuest | None:
-    report, order = find_report(layout), find_order(layout)
+    report, order = find_report(layout), find_launch_request(layout)
     pids = _list_pids(layout, report.launcher_pid if report is not None else None)
     if not pids or order is None:
         return None
@@ -92,7 +92,7 @@ async def _stop(guest: RunningGuest) -> RunningGuest | None:
     """Stop a guest; return it if its processes had to be killed."""
     patience = guest.grace_seconds + MARGIN_SECONDS
     try:
-        await line.ask(guest.layout.socket, Stop(grace=guest.grace_seconds))
+        await control_client.send_request(guest.layout.socket, Stop(grace=guest.grace_seconds))
     except (OSError, ValueError):  # its launcher process is lost or does not listen
         patience = 0.0
     if await _wait_until_ended(guest, patience):

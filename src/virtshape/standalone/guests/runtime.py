@@ -21,8 +21,8 @@ from virtshape.controllers.storage.mounts import Mounts
 from virtshape.controllers.storage.protocol import Storage
 from virtshape.launcher.netns.probe import probe_isolation
 from virtshape.launcher.node.account import choose_account
+from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guests import Guests
-from virtshape.launcher.node.places import Places
 from virtshape.launcher.node.probing import probe_host
 from virtshape.standalone.guests.launcher import QemuLauncher
 from virtshape.standalone.guests.node import describe_missing_isolation
@@ -44,7 +44,7 @@ class QemuRuntime:
     def __init__(self, directory: Path, supervisor: Supervisor) -> None:
         self._directory = directory
         self._supervisor = supervisor
-        self._places = Places(directory, choose_account())
+        self._places = GuestDirectories(directory, choose_account())
         self._disks = FetchedDisks(directory, supervisor)
         self.node = platform.node().lower() or "localhost"
         self._guests: Guests | None = None

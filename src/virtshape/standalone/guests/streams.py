@@ -13,10 +13,10 @@ from virtshape.api.kubevirt.instance import VirtualMachineInstance
 from virtshape.api.status import StatusError
 from virtshape.apiserver.subresources.gueststreams import AgentQuery, GuestAction, PortProtocol
 from virtshape.daemon.guestrequests import ACTIONS, QUESTIONS, format_agent_response
+from virtshape.launcher.node.control_client import pin_socket
+from virtshape.launcher.node.directories import GuestDirectories
+from virtshape.launcher.node.guest_state import read_tail
 from virtshape.launcher.node.guests import Guests
-from virtshape.launcher.node.line import hold_socket
-from virtshape.launcher.node.places import Places
-from virtshape.launcher.node.remains import read_tail
 from virtshape.launcher.request import Answer, Connect, Request
 from virtshape.stream.datagrams import wrap_datagrams
 from virtshape.stream.duplex import Duplex, open_unix, wrap_socket
@@ -27,7 +27,7 @@ class QemuGuestStreams:
 
     reports_agents: Final = True
 
-    def __init__(self, guests: Callable[[], Guests], places: Places) -> None:
+    def __init__(self, guests: Callable[[], Guests], places: GuestDirectories) -> None:
         self._find_guests = guests
         self._places = places
 
@@ -37,12 +37,12 @@ class QemuGuestStreams:
 
     async def open_console(self, vmi: VirtualMachineInstance) -> Duplex:
         """The socket that QEMU has for the first serial console."""
-        with hold_socket(self._find(vmi) / "serial0.sock") as path:
+        with pin_socket(self._find(vmi) / "serial0.sock") as path:
             return await open_unix(path)
 
     async def open_vnc(self, vmi: VirtualMachineInstance) -> Duplex:
         """The socket that QEMU has for VNC."""
-        with hold_socket(self._find(vmi) / "vnc.sock") as path:
+        with pin_socket(self._find(vmi) / "vnc.sock") as path:
             return await open_unix(path)
 
     async def open_port(self, vmi: VirtualMachineInstance, port: int, protocol: PortProtocol) -> Duplex:

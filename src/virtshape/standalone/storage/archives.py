@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from virtshape.launcher.images.compression import DAMAGED, ChunkReader, open_stream
+from virtshape.launcher.images.detection import HEAD, detect_format
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.progress import Progress
-from virtshape.launcher.images.signature import HEAD, recognise
 from virtshape.launcher.images.tar import TarEntry, TarError, TarReader
 from virtshape.standalone.storage.diskspace import MARGIN
 from virtshape.standalone.storage.files import make_directory
@@ -78,7 +78,7 @@ def _unpack(packed: BinaryIO, tree: Path, size: int, progress: Progress) -> None
 
 
 def _open(packed: BinaryIO) -> io.BufferedReader:
-    form = recognise(packed.read(HEAD))
+    form = detect_format(packed.read(HEAD))
     packed.seek(0)
     chunks = open_stream(packed, form) if form != "raw" else iter(lambda: packed.read(_CHUNK), b"")
     return io.BufferedReader(ChunkReader(chunks), _CHUNK)

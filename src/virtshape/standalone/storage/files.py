@@ -10,10 +10,10 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from virtshape.launcher.images.atomic import replace_file
 from virtshape.launcher.images.clone import copy_file
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.inspection import round_up
-from virtshape.launcher.images.placing import place
 from virtshape.launcher.images.progress import Progress
 from virtshape.standalone.storage.layout import IMAGE
 
@@ -28,7 +28,7 @@ def make_directory(path: Path) -> None:
 
 def make_blank(target: Path, size: int, *, preallocated: bool = False) -> None:
     """Make an empty image of so many bytes, which takes no space unless it is to."""
-    with place(target) as partial:
+    with replace_file(target) as partial:
         partial.touch(mode=0o600)
         resize(partial, size, preallocated=preallocated)
 
@@ -69,7 +69,7 @@ def copy_image(source: Path, target: Path, size: int, progress: Progress, *, pre
     needed = source.stat().st_size
     if needed > round_up(size, BLOCK):
         raise RefusedImageError(f"the source holds a disk of {needed} bytes, and the claim has {size}: make it larger")
-    with place(target) as partial:
+    with replace_file(target) as partial:
         copy_file(source, partial, progress, size)
         resize(partial, size, preallocated=preallocated)
 

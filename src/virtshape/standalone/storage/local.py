@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from virtshape.controllers.storage.protocol import Copy, FillRequest, JobStatus, StorageError, Upload, Volume, Wake
+from virtshape.launcher.images.atomic import remove_leftovers, write_atomically
 from virtshape.launcher.images.errors import ImageError, NoSpaceError
-from virtshape.launcher.images.placing import place_bytes, sweep
 from virtshape.launcher.images.progress import Progress
 from virtshape.standalone.storage.diskspace import read_disk_space
 from virtshape.standalone.storage.fetcher import ImageFetcher
@@ -107,10 +107,10 @@ class LocalStorage:
             space.check(volume.size if request.preallocated else 0)
             make_directory(scratch)
             make_directory(self._layout.volume(volume.name))
-            sweep(self._layout.volume(volume.name))
+            remove_leftovers(self._layout.volume(volume.name))
             with _clearing(scratch):
                 populate_volume(self._layout, key, volume, request, self._fetcher, space.guard(progress))
-            place_bytes(scratch / _FILLED, volume.name.encode())
+            write_atomically(scratch / _FILLED, volume.name.encode())
             return volume.size
 
         reads = request.source.volume.name if isinstance(request.source, Copy) else ""
@@ -152,7 +152,7 @@ class LocalStorage:
             content = self._layout.snapshot_content(name)
             make_directory(content)
             copy_volume(self._layout.volume(volume.name), content, volume.size, space.guard(progress))
-            place_bytes(target / _FILLED, volume.name.encode())
+            write_atomically(target / _FILLED, volume.name.encode())
             return volume.size
 
         return await self._jobs.begin(name, "snapshot", 0, task, wake, reads=volume.name)

@@ -18,10 +18,10 @@ from virtshape.controllers.storage.protocol import (
     Volume,
     Web,
 )
+from virtshape.launcher.images.atomic import replace_file, sync
 from virtshape.launcher.images.compression import unpack
 from virtshape.launcher.images.errors import RefusedImageError
-from virtshape.launcher.images.inspection import COMPRESSED, inspect_image, look_at
-from virtshape.launcher.images.placing import place, sync
+from virtshape.launcher.images.inspection import COMPRESSED, inspect_image, read_format
 from virtshape.launcher.images.progress import Progress
 from virtshape.launcher.images.qcow2 import convert
 from virtshape.standalone.storage.archives import unpack_archive
@@ -96,7 +96,7 @@ def write_image(
     elif info.format == "raw":
         copy_image(image, target, size, _share(progress, 50, 100), preallocated=request.preallocated)
     else:
-        with place(target) as partial:
+        with replace_file(target) as partial:
             convert(image, info.format, partial, "raw", _share(progress, 50, 100))
             resize(partial, size, preallocated=request.preallocated)
     if not keeps_source:
@@ -105,7 +105,7 @@ def write_image(
 
 def decompress_image(source: Path, scratch: Path, limit: int | None, progress: Progress) -> Path:
     """The image that a file holds: the file itself, or what it is a compressed form of."""
-    form, _, _ = look_at(source)
+    form, _, _ = read_format(source)
     if form not in COMPRESSED:
         return source
     unpacked = scratch / "unpacked"

@@ -15,9 +15,9 @@ from typing import Final
 
 from virtshape.apiserver.uploads.sink import IncomingUpload, UploadSinkError
 from virtshape.controllers.storage.protocol import StorageError
+from virtshape.launcher.images.atomic import sync
 from virtshape.launcher.images.errors import ImageError, NoSpaceError
-from virtshape.launcher.images.inspection import COMPRESSED, inspect_image, look_at
-from virtshape.launcher.images.placing import sync
+from virtshape.launcher.images.inspection import COMPRESSED, inspect_image, read_format
 from virtshape.standalone.storage.diskspace import MARGIN, UNSIZED_ARCHIVE, DiskSpace, read_disk_space
 from virtshape.standalone.storage.files import make_directory
 from virtshape.standalone.storage.layout import Layout
@@ -111,7 +111,7 @@ def find_limit(delivery: IncomingUpload, space: DiskSpace) -> int:
 def check_upload(path: Path, delivery: IncomingUpload, space: DiskSpace) -> None:
     """Refuse what cannot be used, as far as a look at it shows; what passes is on the disk."""
     try:
-        form, _, size = look_at(path)
+        form, _, size = read_format(path)
         if size == 0:
             raise UploadSinkError("it is empty")
         if delivery.content != "archive" and form not in COMPRESSED:

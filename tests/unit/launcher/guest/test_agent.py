@@ -1,6 +1,6 @@
 from virtshape.launcher.guest.agent import (
-    LONGEST_TEXT,
-    MOST_ITEMS,
+    MAX_ITEMS,
+    MAX_TEXT_LENGTH,
     join_interfaces,
     read_filesystems,
     read_interfaces,
@@ -12,7 +12,7 @@ from virtshape.launcher.request import Filesystem, User
 
 
 def test_what_the_agent_says_of_its_system_is_read() -> None:
-    told = {
+    info = {
         "os.id": "debian",
         "os.name": "Debian GNU/Linux",
         "os.pretty-name": "Debian GNU/Linux 12 (bookworm)",
@@ -25,7 +25,7 @@ def test_what_the_agent_says_of_its_system_is_read() -> None:
         "timezone.name": "UTC",
         "timezone.offset": 0,
     }
-    assert read_os(told) == GuestOs(
+    assert read_os(info) == GuestOs(
         id="debian",
         name="Debian GNU/Linux",
         pretty_name="Debian GNU/Linux 12 (bookworm)",
@@ -42,14 +42,14 @@ def test_what_the_agent_says_of_its_system_is_read() -> None:
 def test_what_a_guest_makes_up_is_nothing() -> None:
     assert read_os({"os.id": 7, "hostname": None}) == GuestOs()
     assert read_users({"user.count": "many"}) == ()
-    assert len(read_filesystems({"fs.count": 10**9})) == MOST_ITEMS
+    assert len(read_filesystems({"fs.count": 10**9})) == MAX_ITEMS
 
 
 def test_users_and_filesystems_are_read() -> None:
     assert read_users({"user.count": 1, "user.0.name": "eva", "user.0.login-time": 1500}) == (
         User(name="eva", login_time=1.5),
     )
-    told = {
+    info = {
         "fs.count": 1,
         "fs.0.name": "vda1",
         "fs.0.mountpoint": "/",
@@ -60,7 +60,7 @@ def test_users_and_filesystems_are_read() -> None:
         "fs.0.disk.0.alias": "vda",
         "fs.0.disk.0.device": "/dev/vda1",
     }
-    assert read_filesystems(told) == (
+    assert read_filesystems(info) == (
         Filesystem(
             name="vda1",
             mount_point="/",
@@ -73,7 +73,7 @@ def test_users_and_filesystems_are_read() -> None:
 
 
 def test_interfaces_are_matched_by_their_mac_addresses() -> None:
-    told = read_interfaces(
+    info = read_interfaces(
         {
             "if.count": 3,
             "if.0.name": "lo",
@@ -88,7 +88,7 @@ def test_interfaces_are_matched_by_their_mac_addresses() -> None:
         }
     )
     known = [Interface(name="default", mac="52:54:00:aa:bb:cc", addresses=("10.0.2.15",)), Interface(name="other")]
-    assert join_interfaces(known, told) == (
+    assert join_interfaces(known, info) == (
         Interface(
             name="default",
             guest_name="eth0",
@@ -102,6 +102,6 @@ def test_interfaces_are_matched_by_their_mac_addresses() -> None:
 
 
 def test_texts_and_lists_without_end_are_cut() -> None:
-    told = {"user.count": 10_000_000} | {f"user.{number}.name": "x" * 5000 for number in range(300)}
-    users = read_users(told)
-    assert (len(users), len(users[0].name)) == (MOST_ITEMS, LONGEST_TEXT)
+    info = {"user.count": 10_000_000} | {f"user.{number}.name": "x" * 5000 for number in range(300)}
+    users = read_users(info)
+    assert (len(users), len(users[0].name)) == (MAX_ITEMS, MAX_TEXT_LENGTH)

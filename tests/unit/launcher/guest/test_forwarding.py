@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from virtshape.launcher.domain.devices.interface import Forward
-from virtshape.launcher.guest.forwarding import ForwardError, Forwarding
+from virtshape.launcher.guest.forwarding import ForwardError, PortForwarder
 from virtshape.launcher.guest.plan import Plan
 from virtshape.launcher.report import OpenPort
 
@@ -43,7 +43,7 @@ def free() -> Iterator[int]:
 
 def test_a_port_is_opened_once_on_any_port_of_the_loopback_address(free: int) -> None:
     monitor = Monitor()
-    forwarding = Forwarding(plan(), monitor)
+    forwarding = PortForwarder(plan(), monitor)
     here = forwarding.open(free, "tcp")
     assert (forwarding.open(free, "tcp"), here == free) == (here, False)
     assert monitor.told == [f"hostfwd_add hostua-default tcp:127.0.0.1:{here}-:{free}"]
@@ -60,7 +60,7 @@ def test_ports_that_are_named_can_be_opened_to_others(free: int) -> None:
         forwards={"default": (Forward("tcp", free, free),)},
         port_address="0.0.0.0",  # noqa: S104 - as in a pod
     )
-    forwarding = Forwarding(named, monitor)
+    forwarding = PortForwarder(named, monitor)
     assert [one.here for one in forwarding.open_named()] == [free]
     forwarding.open(free + 1, "tcp", "other")
     assert monitor.told[0] == f"hostfwd_add hostua-default tcp:0.0.0.0:{free}-:{free}"
@@ -69,25 +69,25 @@ def test_ports_that_are_named_can_be_opened_to_others(free: int) -> None:
 
 def test_ports_that_are_named_are_opened_under_their_own_numbers_where_they_can_be(free: int) -> None:
     monitor = Monitor()
-    forwarding = Forwarding(plan(default=(Forward("tcp", 80, 80), Forward("tcp", free, free))), monitor)
+    forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 80), Forward("tcp", free, free))), monitor)
     low, ordinary = forwarding.open_named()
     assert ordinary == OpenPort(interface="default", protocol="tcp", port=free, here=free)
     assert (low.port, low.here > 1023) == (80, True)
     with socket.socket() as other:
         other.bind(("127.0.0.1", free))
-        (elsewhere,) = Forwarding(plan(default=(Forward("tcp", free, free),)), monitor).open_named()
+        (elsewhere,) = PortForwarder(plan(default=(Forward("tcp", free, free),)), monitor).open_named()
     assert (elsewhere.port, elsewhere.here == free) == (free, False)
 
 
 def test_a_process_that_takes_over_opens_nothing_twice() -> None:
     monitor = Monitor()
     known = OpenPort(interface="default", protocol="tcp", port=80, here=40080)
-    forwarding = Forwarding(plan(default=(Forward("tcp", 80, 80),)), monitor, (known,))
+    forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 80),)), monitor, (known,))
     assert (list(forwarding.open_named()), monitor.told) == ([known], [])
 
 
 def test_beside_ports_that_are_named_no_others_are_opened(free: int) -> None:
-    forwarding = Forwarding(plan(default=(Forward("tcp", 80, 82), Forward("udp", 53, 53))), Monitor())
+    forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 82), Forward("udp", 53, 53))), Monitor())
     assert forwarding.open(81, "tcp")
     assert forwarding.open(free, "tcp", "other")
     with pytest.raises(ForwardError, match="default lets in tcp 80-82, udp 53 alone, not tcp 53"):
@@ -100,13 +100,13 @@ def test_beside_ports_that_are_named_no_others_are_opened(free: int) -> None:
     ids=["no interface", "another interface"],
 )
 def test_what_has_no_ports_to_open_is_said(netdevs: dict[str, str], interface: str, words: str) -> None:
-    forwarding = Forwarding(Plan(name="guest", xml="", netdevs=netdevs), Monitor())
+    forwarding = PortForwarder(Plan(name="guest", xml="", netdevs=netdevs), Monitor())
     with pytest.raises(ForwardError, match=words):
         forwarding.open(80, "tcp", interface)
 
 
 def test_a_port_that_cannot_be_opened_keeps_no_other_from_it() -> None:
-    forwarding = Forwarding(plan(default=(Forward("tcp", 80, 80), Forward("tcp", 81, 81))), Monitor("-:80"))
+    forwarding = PortForwarder(plan(default=(Forward("tcp", 80, 80), Forward("tcp", 81, 81))), Monitor("-:80"))
     assert [one.port for one in forwarding.open_named()] == [81]
     with pytest.raises(ForwardError, match="port 80 could not be opened: could not set up"):
         forwarding.open(80, "tcp")

@@ -8,17 +8,17 @@ from tests.support.guests import Tree, build_guest
 from virtshape.api.codec import encode
 from virtshape.launcher.guest.plan import Plan
 from virtshape.launcher.guest.planning import find_logins, make_plan
+from virtshape.launcher.launch_request import LaunchRequest
 from virtshape.launcher.layout import Layout
 from virtshape.launcher.login import Login
-from virtshape.launcher.order import Order
 from virtshape.launcher.refusal import Refusal
 from virtshape.launcher.report import Report
 
 
 def plan(directory: Path, domain: Tree | None = None, *, state: str | None = None, **spec: Any) -> Plan | Report:
     vmi = build_guest("b7f1a0de-0000-4000-8000-000000000001", domain, **spec)
-    order = Order(vmi=vmi, host=EMULATING, state_directory=state)
-    Layout(directory).order.write_bytes(encode(order))
+    launch_request = LaunchRequest(vmi=vmi, host=EMULATING, state_directory=state)
+    Layout(directory).launch_request.write_bytes(encode(launch_request))
     return make_plan(directory)
 
 
@@ -77,8 +77,8 @@ BY_DISK: Tree = {"propagationMethod": {"noCloud": {}}, "source": {"secret": {"se
 def test_logins_that_an_agent_brings_in_are_found_and_those_that_are_not_here_refused(tmp_path: Path) -> None:
     credentials = [{"userPassword": BY_AGENT}, {"sshPublicKey": KEYS}, {"sshPublicKey": BY_DISK}]
     vmi = build_guest("b7f1a0de-0000-4000-8000-000000000001", accessCredentials=credentials)
-    order = Order(vmi=vmi, host=EMULATING, mounts={"s-access-cred": "/s", "k-access-cred": "/k"})
-    assert find_logins(order) == [Login(directory="/s"), Login(directory="/k", users=("u",))]
+    launch_request = LaunchRequest(vmi=vmi, host=EMULATING, mounts={"s-access-cred": "/s", "k-access-cred": "/k"})
+    assert find_logins(launch_request) == [Login(directory="/s"), Login(directory="/k", users=("u",))]
     report = plan(tmp_path, accessCredentials=credentials[:1])
     assert isinstance(report, Report)
     assert report.message == "spec.accessCredentials[0]: the secret s is not here"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from virtshape.launcher.images.command import MOST_OUTPUT, run
+from virtshape.launcher.images.command import MAX_OUTPUT, run
 from virtshape.launcher.images.errors import StoppedError, ToolError
 
 
@@ -20,11 +20,11 @@ def test_arguments_are_never_read_by_a_shell() -> None:
 
 
 def test_endless_output_is_cut() -> None:
-    assert len(run(["head", "-c", str(MOST_OUTPUT * 2), "/dev/zero"], seconds=10)) == MOST_OUTPUT
+    assert len(run(["head", "-c", str(MAX_OUTPUT * 2), "/dev/zero"], seconds=10)) == MAX_OUTPUT
 
 
 def test_endless_complaints_take_no_more_memory_than_output() -> None:
-    complain = f"head -c {MOST_OUTPUT * 4} /dev/zero | tr '\\0' x >&2; exit 7"
+    complain = f"head -c {MAX_OUTPUT * 4} /dev/zero | tr '\\0' x >&2; exit 7"
     with pytest.raises(ToolError, match=r"sh failed with exit code 7: x+$"):
         run(["sh", "-c", complain], seconds=10)
     assert run(["sh", "-c", "echo fine; exit 3"], seconds=10, successes=(0, 3)) == b"fine\n"

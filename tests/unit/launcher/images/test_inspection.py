@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from virtshape.launcher.images.detection import detect_format, parse_qcow2
 from virtshape.launcher.images.errors import RefusedImageError
 from virtshape.launcher.images.inspection import ImageInfo, inspect_image
 from virtshape.launcher.images.qcow2 import convert
-from virtshape.launcher.images.signature import parse_qcow2, recognise
 
 MIB = 1 << 20
 
@@ -154,4 +154,4 @@ def test_only_files_are_judged(tmp_path: Path) -> None:
     ],
 )
 def test_a_format_is_recognised_by_its_bytes(head: bytes, tail: bytes, form: str) -> None:
-    assert recognise(head, tail) == form
+    assert detect_format(head, tail) == form

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from virtshape.launcher.netns import dns
-from virtshape.launcher.netns.dns import MOST_PENDING, Relay, find_local_resolver
+from virtshape.launcher.netns.dns import MAX_PENDING, Relay, find_local_resolver
 
 OWN = [ipaddress.ip_address("198.51.100.2")]
 QUERY = b"\x12\x34\x01\x00" + bytes(8) + b"\x04name\x04test\x00\x00\x01\x00\x01"
@@ -76,7 +76,7 @@ def test_queries_without_an_answer_are_forgotten(
 ) -> None:
     relay, port = open_relay(resolver, tmp_path, monkeypatch)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-        for _ in range(MOST_PENDING * 2):
+        for _ in range(MAX_PENDING * 2):
             client.sendto(QUERY, ("127.0.0.1", port))
             resolver.recv(512)
-    assert relay.pending <= MOST_PENDING
+    assert relay.pending <= MAX_PENDING

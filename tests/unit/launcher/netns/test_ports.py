@@ -7,7 +7,7 @@ from pathlib import Path
 
 from virtshape.launcher.netns.kernel import parse_fib_trie
 from virtshape.launcher.netns.pasta import PortForward, build_command
-from virtshape.launcher.netns.ports import build_fill_request, choose_ports, list_forwards
+from virtshape.launcher.netns.ports import choose_ports, list_forwards, parse_launch_request
 
 ORDER = {
     "host": {"isolation": "namespace"},
@@ -42,14 +42,14 @@ Main:
 
 
 def test_named_ports_are_read_from_an_order() -> None:
-    assert build_fill_request(json.dumps(ORDER).encode()) == (
+    assert parse_launch_request(json.dumps(ORDER).encode()) == (
         "namespace",
         [("default", "tcp", 80), ("default", "udp", 53), ("other", "tcp", 8000), ("other", "tcp", 8001)],
     )
 
 
 def test_an_order_that_says_nothing_is_not_isolated() -> None:
-    assert build_fill_request(b'{"vmi": {"spec": {"domain": {}}}}') == ("none", [])
+    assert parse_launch_request(b'{"vmi": {"spec": {"domain": {}}}}') == ("none", [])
 
 
 def test_a_port_gets_its_own_number_if_that_is_free_and_not_a_service_of_the_machine() -> None:

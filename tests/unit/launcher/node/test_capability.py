@@ -1,5 +1,5 @@
-from virtshape.launcher.node.asking import Answer, write_cpu
-from virtshape.launcher.node.capability import Capability, read_answer
+from virtshape.launcher.node.capability import Capability, parse_capabilities
+from virtshape.launcher.node.capability_query import LibvirtCapabilities, render_host_model
 
 CAPABILITIES = """
 <capabilities>
@@ -35,8 +35,10 @@ CPU = '<cpu><model>EPYC</model><feature policy="require" name="aes"/><feature po
 
 
 def test_libvirts_words_are_read() -> None:
-    answer = Answer(kvm=True, libvirt=9_000_000, qemu=7_002_000, capabilities=CAPABILITIES, domains=(DOMAIN,), cpu=CPU)
-    assert read_answer(answer, "amd64") == Capability(
+    found = LibvirtCapabilities(
+        kvm=True, libvirt=9_000_000, qemu=7_002_000, capabilities=CAPABILITIES, domains=(DOMAIN,), cpu=CPU
+    )
+    assert parse_capabilities(found, "amd64") == Capability(
         kvm=True,
         libvirt=9_000_000,
         qemu=7_002_000,
@@ -55,12 +57,12 @@ def test_libvirts_words_are_read() -> None:
 
 def test_what_libvirt_does_not_say_is_not_there() -> None:
     bare = "<domainCapabilities><features><sev supported='no'/></features></domainCapabilities>"
-    answer = Answer(kvm=False, libvirt=1, qemu=2, capabilities="<capabilities/>", domains=(bare,))
-    assert read_answer(answer, "amd64") == Capability(libvirt=1, qemu=2)
+    found = LibvirtCapabilities(kvm=False, libvirt=1, qemu=2, capabilities="<capabilities/>", domains=(bare,))
+    assert parse_capabilities(found, "amd64") == Capability(libvirt=1, qemu=2)
 
 
 def test_the_most_capable_cpu_is_asked_about_in_libvirts_form() -> None:
-    assert "".join(write_cpu(DOMAIN).split()) == (
+    assert "".join(render_host_model(DOMAIN).split()) == (
         '<cpu><modelfallback="forbid">EPYC</model><featurepolicy="require"name="aes"/></cpu>'
     )
-    assert write_cpu("<domainCapabilities/>") == ""
+    assert render_host_model("<domainCapabilities/>") == ""

@@ -5,7 +5,7 @@ import sys
 
 FLAGS = """
 import json, os, resource
-from virtshape.launcher.node.limits import limit_process, may_be_urgent, may_lock_memory
+from virtshape.launcher.node.limits import limit_process, may_use_realtime, may_lock_memory
 """
 AS_ORDINARY_USER = f"""{FLAGS}
 resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
@@ -14,7 +14,7 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (256, 512))
 if os.geteuid() == 0:
     os.setuid(65534)
 assert not may_lock_memory()
-assert not may_be_urgent()
+assert not may_use_realtime()
 limit_process()
 assert resource.getrlimit(resource.RLIMIT_CORE) == (0, 0)
 assert resource.getrlimit(resource.RLIMIT_NOFILE) == (512, 512)
@@ -22,7 +22,7 @@ assert resource.getrlimit(resource.RLIMIT_MEMLOCK) == (65536, 65536)
 assert resource.getrlimit(resource.RLIMIT_RTPRIO) == (0, 0)
 """
 AS_THIS_USER = f"""{FLAGS}
-may = may_lock_memory(), may_be_urgent()
+may = may_lock_memory(), may_use_realtime()
 limit_process()
 assert resource.getrlimit(resource.RLIMIT_CORE) == (0, 0)
 assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] <= 16384

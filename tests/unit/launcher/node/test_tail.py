@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from virtshape.launcher.node import remains
-from virtshape.launcher.node.remains import read_tail
+from virtshape.launcher.node import guest_state
+from virtshape.launcher.node.guest_state import read_tail
 
 
 def test_a_log_that_a_guest_has_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_a_log_that_a_guest_has_replaced_by_a_link_is_not_followed(tmp_path: Pat
 def test_of_a_log_that_a_guest_has_flooded_only_the_end_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remains, "LARGEST_LOG", 4)
+    monkeypatch.setattr(guest_state, "MAX_LOG_BYTES", 4)
     (tmp_path / "serial0.log").write_text("0123456789")
     assert read_tail(tmp_path / "serial0.log") == b"6789"
 

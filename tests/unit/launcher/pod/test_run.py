@@ -11,8 +11,8 @@ from tests.support.instances import build_vmi
 
 from virtshape.launcher.host import Host
 from virtshape.launcher.node.guests import Guests
-from virtshape.launcher.pod.farewell import Farewell, parse_farewell
 from virtshape.launcher.pod.run import choose_cpus, finish, follow, mark
+from virtshape.launcher.pod.termination import TerminationMessage, parse_termination_message
 from virtshape.launcher.report import Report
 
 
@@ -73,7 +73,7 @@ def test_a_signal_before_the_guest_is_started_is_heeded_after_that(monkeypatch: 
         os.kill(os.getpid(), signal.SIGTERM)
         return {}
 
-    monkeypatch.setattr("virtshape.launcher.pod.run.gather_mounts", tell_to_end)
+    monkeypatch.setattr("virtshape.launcher.pod.run.find_mounts", tell_to_end)
     guests = PlayedGuests(Report(state="running"))
     report = run(guests, monkeypatch=monkeypatch, terminationGracePeriodSeconds=7)
     assert (report.state, guests.stopped) == ("succeeded", [7.0])
@@ -106,7 +106,7 @@ ENDS = {
 def test_a_guest_that_ended(report: Report, status: int, tmp_path: Path) -> None:
     path = tmp_path / "log"
     assert finish(report, path) == status
-    assert parse_farewell(path.read_text()) == Farewell(report.reason, report.message)
+    assert parse_termination_message(path.read_text()) == TerminationMessage(report.reason, report.message)
 
 
 def test_nobody_to_read_last_words_is_no_trouble(tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ import pytest
 from tests.support.launchers import run_fake_launcher
 
 from virtshape.launcher.node.account import choose_account
-from virtshape.launcher.node.places import Places
+from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.standalone.guests import running
 from virtshape.standalone.guests.running import count_guests, list_running_guests, name_guests, stop_guests
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places(tmp_path / "data", choose_account())
+def places(tmp_path: Path) -> GuestDirectories:
+    return GuestDirectories(tmp_path / "data", choose_account())
 
 
 def test_a_directory_without_guests_has_none_running(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_a_directory_without_guests_has_none_running(tmp_path: Path) -> None:
     assert list_running_guests(tmp_path / "missing") == []
 
 
-def test_only_guests_with_living_processes_run(places: Places) -> None:
+def test_only_guests_with_living_processes_run(places: GuestDirectories) -> None:
     with run_fake_launcher(places, "b"), run_fake_launcher(places, "a"):
         guests = list_running_guests(places.data)
         assert name_guests(guests) == "default/a, default/b"
@@ -32,7 +32,7 @@ def test_only_guests_with_living_processes_run(places: Places) -> None:
     assert list_running_guests(places.data) == []
 
 
-def test_a_guest_is_asked_to_shut_down_within_its_grace_period(places: Places) -> None:
+def test_a_guest_is_asked_to_shut_down_within_its_grace_period(places: GuestDirectories) -> None:
     with run_fake_launcher(places, "a", grace=9) as process:
         assert asyncio.run(stop_guests(list_running_guests(places.data))) == []
         assert process.wait(10) == 0
@@ -40,7 +40,7 @@ def test_a_guest_is_asked_to_shut_down_within_its_grace_period(places: Places) -
         assert msgspec.json.decode(process.stdout.readline()) == {"ask": "stop", "grace": 9.0}
 
 
-def test_a_guest_that_does_not_shut_down_is_killed(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guest_that_does_not_shut_down_is_killed(places: GuestDirectories, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "MARGIN_SECONDS", 0.5)
     with run_fake_launcher(places, "stubborn", behaviour="ignores", grace=0) as process:
         killed = asyncio.run(stop_guests(list_running_guests(places.data)))
@@ -48,7 +48,7 @@ def test_a_guest_that_does_not_shut_down_is_killed(places: Places, monkeypatch: 
         assert process.wait(10) == -9
 
 
-def test_of_many_guests_the_first_are_named(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_guests_the_first_are_named(places: GuestDirectories, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "_MOST_NAMED", 1)
     with run_fake_launcher(places, "a"), run_fake_launcher(places, "b"), run_fake_launcher(places, "c"):
         assert name_guests(list_running_guests(places.data)) == "default/a and 2 more"

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from virtshape.launcher.images.atomic import replace_file, write_atomically
 from virtshape.launcher.images.demo.disk import ARGUMENTS, Loaders, build_disk
 from virtshape.launcher.images.demo.initramfs import build_initramfs, read_scripts
 from virtshape.launcher.images.demo.modules import EMULATED, VIRTIO, is_candidate, pick_modules
 from virtshape.launcher.images.demo.packages import Packages, unpack
 from virtshape.launcher.images.errors import ToolError
-from virtshape.launcher.images.placing import place, place_bytes
 from virtshape.launcher.images.progress import Progress, ignore
 
 Flavour = Literal["cloud", "full"]
@@ -101,9 +101,9 @@ def _build(guest: DemoGuest, flavour: Flavour, progress: Progress) -> None:
         modules = pick_modules(root, [*VIRTIO, *(EMULATED if flavour == "full" else [])])
         busybox = next(root.glob("**/bin/busybox"))
         initramfs = build_initramfs(busybox, modules, version, scratch / "index")
-        place_bytes(guest.kernel, kernel.read_bytes(), 0o644)
-        place_bytes(guest.initramfs, initramfs, 0o644)
-        with place(guest.disk, 0o644) as partial:
+        write_atomically(guest.kernel, kernel.read_bytes(), 0o644)
+        write_atomically(guest.initramfs, initramfs, 0o644)
+        with replace_file(guest.disk, 0o644) as partial:
             build_disk(partial, kernel, initramfs, _find_loaders(root), scratch)
 
 

@@ -1,0 +1,225 @@
+"""
+What a launcher process does when it is asked to.
+
+One short method a request; a request that cannot be met is answered with message, never with silence.
+"""
+
+import logging
+import socket
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import libvirt
+import libvirt_qemu
+
+from virtshape.launcher.guest.agent import read_filesystems, read_interfaces, read_os, read_users
+from virtshape.launcher.guest.agentpoller import AgentPoller
+from virtshape.launcher.guest.credentials import CredentialSync
+from virtshape.launcher.guest.forwarding import ForwardError, PortForwarder
+from virtshape.launcher.guest.guest import Guest
+from virtshape.launcher.guest.memory import find_memory_range, render_memory_device
+from virtshape.launcher.guest.prober import Prober
+from virtshape.launcher.guest.probes import ProbeWorkers
+from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.shutdown import GracefulShutdown
+from virtshape.launcher.host import LOOPBACK
+from virtshape.launcher.netns.ports import PortKey
+from virtshape.launcher.report import Report
+from virtshape.launcher.request import (
+    Answer,
+    AskFilesystems,
+    AskInterfaces,
+    AskOs,
+    AskUsers,
+    Connect,
+    Kill,
+    Pause,
+    Request,
+    Reset,
+    SetMemory,
+    SetVcpus,
+    SoftReboot,
+    Status,
+    Stop,
+    Unpause,
+    Watch,
+)
+
+PATIENCE_SECONDS: Final = 10.0
+_KIB: Final = 1024
+_log = logging.getLogger(__name__)
+
+
+class RequestHandler:
+    """Answers requests about a guest that has started; safe to use from any thread."""
+
+    def __init__(
+        self,
+        guest: Guest,
+        reports: ReportPublisher,
+        shutdown: GracefulShutdown,
+        chosen: Mapping[PortKey, int] | None = None,
+    ) -> None:
+        """`chosen` are the only ports that named ports of the guest may have."""
+        self._guest = guest
+        self._domain = guest.domain
+        self._reports = reports
+        self._shutdown = shutdown
+        self._forwarding = PortForwarder(guest.plan, self._run_monitor_command, reports.report.ports, chosen)
+        self._agent = AgentPoller(guest.domain, reports)
+        self._credentials = CredentialSync(guest.plan.logins, guest.domain, reports)
+        guest.on_agent = self._on_agent_connected
+
+    def open_ports(self) -> None:
+        """Open the ports that the instance names, and tell where they are."""
+        try:
+            self._reports.publish(ports=tuple(self._forwarding.open_named()))
+        except libvirt.libvirtError as error:  # it has ended already
+            _log.info("no ports are opened: %s", error)
+
+    def start_probes(self) -> None:
+        """Find out from now on how the guest is: by its probes, and by its agent, which may be there already."""
+        prober = Prober(self._find_address, self._list_connections, self._run_agent_command)
+        ProbeWorkers(self._guest.plan.checks, self._reports, prober.check, self._stop_unhealthy_guest).start()
+        if self._reports.report.agent:
+            self._on_agent_connected()
+
+    def _on_agent_connected(self) -> None:
+        self._agent.start()
+        self._credentials.start()
+
+    def answer(self, request: Request) -> Answer:
+        """Do what is asked."""
+        if self._reports.report.final and not isinstance(request, Status | Stop | Kill):
+            return Answer(error="the guest has ended", report=self._reports.report)
+        try:
+            return self._execute(request)
+        except ForwardError as error:
+            return Answer(error=str(error), report=self._reports.report)
+        except libvirt.libvirtError as error:
+            _log.info("%s: %s", type(request).__name__, error)
+            return Answer(error=error.get_error_message() or str(error), report=self._reports.report)
+
+    def connect(self, request: Connect) -> socket.socket:
+        """Connect to a port of the guest; ConnectionError if that cannot be."""
+        if self._reports.report.final:
+            raise ConnectionError("the guest has ended")
+        try:
+            here = self._forwarding.open(request.port, request.protocol, request.interface)
+        except ForwardError as error:
+            raise ConnectionError(str(error)) from error
+        except libvirt.libvirtError as error:
+            raise ConnectionError(error.get_error_message() or str(error)) from error
+        kind = socket.SOCK_STREAM if request.protocol == "tcp" else socket.SOCK_DGRAM
+        connection = socket.socket(socket.AF_INET, kind)
+        connection.settimeout(PATIENCE_SECONDS)
+        try:
+            connection.connect((LOOPBACK, here))
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+    def _execute(self, request: Request) -> Answer:
+        match request:
+            case Status() | Watch():
+                return self._report()
+            case Stop(grace=grace):
+                self._shutdown.request(grace)
+                return self._report()
+            case Kill():
+                return self._kill()
+            case Pause():
+                return self._wait(self._guest.pause, lambda report: report.state == "paused")
+            case Unpause():
+                return self._wait(self._domain.resume, lambda report: report.state == "running")
+            case Reset():
+                self._domain.reset()
+                return self._report()
+            case SoftReboot():
+                self._domain.reboot()
+                return self._report()
+            case Connect():
+                return Answer(error="a connection needs a socket that it can be sent over")
+            case SetVcpus(count=count):
+                self._domain.setVcpusFlags(count, libvirt.VIR_DOMAIN_AFFECT_LIVE)
+                return self._report()
+            case SetMemory(size=size):
+                return self._set_memory(size)
+            case AskOs():
+                return Answer(os=read_os(self._agent.query_system()))
+            case AskUsers():
+                return Answer(users=read_users(self._agent.query(libvirt.VIR_DOMAIN_GUEST_INFO_USERS)))
+            case AskFilesystems():
+                info = self._agent.query(libvirt.VIR_DOMAIN_GUEST_INFO_FILESYSTEM)
+                return Answer(filesystems=read_filesystems(info))
+            case AskInterfaces():
+                info = self._agent.query(libvirt.VIR_DOMAIN_GUEST_INFO_INTERFACES)
+                return Answer(interfaces=read_interfaces(info))
+
+    def _report(self) -> Answer:
+        return Answer(report=self._reports.report)
+
+    def _kill(self) -> Answer:
+        self._guest.kill("kill")
+        self._reports.wait_for(lambda report: report.final, PATIENCE_SECONDS)
+        return self._report()
+
+    def _wait(self, act: Callable[[], object], holds: Callable[[Report], bool]) -> Answer:
+        """Act, and answer once the report shows it."""
+        if holds(self._reports.report):
+            return self._report()
+        act()
+        if not self._reports.wait_for(lambda report: holds(report) or report.final, PATIENCE_SECONDS):
+            return Answer(error="the guest does not react", report=self._reports.report)
+        return self._report()
+
+    def _run_monitor_command(self, command: str) -> str:
+        flags = libvirt_qemu.VIR_DOMAIN_QEMU_MONITOR_COMMAND_HMP
+        output: str = libvirt_qemu.qemuMonitorCommand(self._domain, command, flags)
+        return output.strip()
+
+    def _run_agent_command(self, message: str, seconds: float) -> str:
+        if not self._reports.report.agent:
+            raise ConnectionError("the guest has no agent, or it has not begun to answer yet")
+        try:
+            output: str = libvirt_qemu.qemuAgentCommand(self._domain, message, max(1, round(seconds)), 0)
+        except libvirt.libvirtError as error:
+            raise ConnectionError(error.get_error_message() or str(error)) from error
+        return output
+
+    def _find_address(self, port: int) -> tuple[str, int]:
+        """Where a port of the guest is: behind the machine's loopback address, or in a network of the guest's own."""
+        if self._guest.plan.netdevs:
+            try:
+                return LOOPBACK, self._forwarding.open(port, "tcp")
+            except (ForwardError, libvirt.libvirtError) as error:
+                raise ConnectionError(str(error)) from error
+        known = [address for one in self._reports.report.interfaces for address in one.addresses]
+        if not known:
+            raise ConnectionError("nobody knows the guest's address: an agent in it could tell")
+        return known[0], port
+
+    def _list_connections(self) -> str:
+        try:
+            return self._run_monitor_command("info usernet") if self._guest.plan.netdevs else ""
+        except libvirt.libvirtError as error:
+            raise ConnectionError(str(error)) from error
+
+    def _stop_unhealthy_guest(self, message: str) -> None:
+        self._guest.evidence.liveness_failure = message
+        self._shutdown.request(self._guest.plan.grace)
+
+    def _set_memory(self, size: int) -> Answer:
+        memory_range, wanted = find_memory_range(self._domain.XMLDesc(0)), size // _KIB
+        if memory_range is None:
+            return Answer(
+                error="the guest was started with no memory_range for more memory", report=self._reports.report
+            )
+        if not memory_range.minimum <= wanted <= memory_range.maximum:
+            least, most = memory_range.minimum // _KIB, memory_range.maximum // _KIB
+            message = f"the guest can have between {least} and {most} MiB of memory"
+            return Answer(error=message, report=self._reports.report)
+        change = self._domain.updateDeviceFlags if memory_range.alias else self._domain.attachDeviceFlags
+        change(render_memory_device(memory_range, wanted), libvirt.VIR_DOMAIN_AFFECT_LIVE)
+        return self._report()

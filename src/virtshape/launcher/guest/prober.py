@@ -1,0 +1,146 @@
+"""
+One question to a guest: whether a port, a web server, a command or its agent answers.
+
+Each is answered with words for people that say what is wrong, or with none. What goes wrong is never raised.
+"""
+
+import json
+import socket
+import time
+from base64 import b64decode
+from collections.abc import Callable
+from typing import Any, Final
+
+from virtshape.launcher.check import Check
+
+POLL_SECONDS: Final = 0.05
+_MAX_MESSAGE_LENGTH: Final = 200
+_ESTABLISHED: Final = "TCP[ESTABLISHED]"
+_FORWARD: Final = "TCP[HOST_FORWARD]"
+
+FindAddress = Callable[[int], tuple[str, int]]
+"""Where a port of the guest can be reached; ConnectionError with words if it cannot."""
+ListConnections = Callable[[], str]
+"""What QEMU tells of its user-mode connections; nothing if the guest has a network of its own."""
+AgentCommand = Callable[[str, float], str]
+"""Tells the guest's agent something, and waits so many seconds for what it says; OSError if it says nothing."""
+
+
+class Prober:
+    """Asks a guest."""
+
+    def __init__(
+        self, find_address: FindAddress, list_connections: ListConnections, run_agent_command: AgentCommand
+    ) -> None:
+        self._find_address = find_address
+        self._list_connections = list_connections
+        self._run_agent_command = run_agent_command
+
+    def check(self, check: Check) -> str:
+        """What is wrong; nothing if all is well."""
+        try:
+            match check.way:
+                case "tcp":
+                    return self._connect(check)
+                case "http":
+                    return self._request(check)
+                case "exec":
+                    return self._execute(check)
+                case "ping":
+                    self._run_command("guest-ping", {}, check.timeout)
+                    return ""
+        except TimeoutError:
+            return f"no answer within {check.timeout:g} seconds"
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            return str(error)[:_MAX_MESSAGE_LENGTH] or type(error).__name__
+
+    def _locate(self, check: Check) -> tuple[str, int]:
+        return (check.host, check.port) if check.host else self._find_address(check.port)
+
+    def _connect(self, check: Check) -> str:
+        host, port = self._locate(check)
+        deadline = time.monotonic() + check.timeout
+        with socket.create_connection((host, port), check.timeout) as connection:
+            if check.host:
+                return ""
+            connection.settimeout(POLL_SECONDS)
+            while not self._is_guest_connected(port):
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+                if _is_closed(connection):
+                    return f"the guest does not listen on port {check.port}"
+            return ""
+
+    def _is_guest_connected(self, here: int) -> bool:
+        """Whether a connection got as far as the guest: QEMU takes it before the guest does."""
+        connections = self._list_connections()
+        if not connections:
+            return True
+        for line in connections.splitlines():
+            state, *facts = line.split()
+            if state.startswith("TCP[") and state != _FORWARD and facts[2:3] == [str(here)]:
+                return state == _ESTABLISHED  # the latest comes first
+        return False
+
+    def _request(self, check: Check) -> str:
+        # Imported now, since few guests are asked so and all launcher processes are to be small.
+        from http.client import HTTPConnection, HTTPException, HTTPSConnection
+
+        host, port = self._locate(check)
+        connection = HTTPConnection(host, port, timeout=check.timeout)
+        if check.secure:
+            connection = HTTPSConnection(host, port, timeout=check.timeout, context=_build_unverified_context())
+        try:
+            connection.putrequest("GET", check.path)
+            for name, value in check.headers:
+                connection.putheader(name, value)
+            connection.endheaders()
+            status = connection.getresponse().status
+        except HTTPException as error:
+            return f"it does not answer as a web server does: {error!r}"[:_MAX_MESSAGE_LENGTH]
+        finally:
+            connection.close()
+        return "" if 200 <= status < 400 else f"the answer has the status {status}"
+
+    def _execute(self, check: Check) -> str:
+        program, *arguments = check.command
+        deadline = time.monotonic() + check.timeout
+        started = self._run_command(
+            "guest-exec", {"path": program, "arg": arguments, "capture-output": True}, check.timeout
+        )
+        while True:
+            state = self._run_command("guest-exec-status", {"pid": started["pid"]}, check.timeout)
+            if state["exited"]:
+                break
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            time.sleep(POLL_SECONDS)
+        if state.get("exitcode") == 0:
+            return ""
+        output = b64decode(state.get("err-data") or state.get("out-data") or "").decode(errors="replace").strip()
+        result = f"ended by signal {state['signal']}" if "signal" in state else f"exit code {state.get('exitcode')}"
+        return f"{program}: {result}{': ' + output if output else ''}"[:_MAX_MESSAGE_LENGTH]
+
+    def _run_command(self, command: str, arguments: dict[str, Any], seconds: float) -> Any:
+        words: dict[str, Any] = {"execute": command, "arguments": arguments} if arguments else {"execute": command}
+        return json.loads(self._run_agent_command(json.dumps(words), seconds))["return"]
+
+
+def _build_unverified_context() -> Any:
+    """What nodes check guests with: an answer is all that they want to know."""
+    import ssl
+
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    """Whether the other side has hung up; waits a moment for that."""
+    try:
+        return connection.recv(1, socket.MSG_PEEK) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True

@@ -1,0 +1,61 @@
+"""
+A graceful end: the guest is asked to shut down until its time is over, then it is ended.
+
+Only the patience; what is done to the guest is given from outside.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+RETRY_SECONDS: Final = 5.0
+"""A guest that is still booting overlooks the power button."""
+
+
+class GracefulShutdown:
+    """Ends a guest, once asked; a later request can only shorten the time that is left."""
+
+    def __init__(self, shut_down: Callable[[], None], expire: Callable[[float], None]) -> None:
+        self._shut_down = shut_down
+        self._expire = expire
+        self._changed = threading.Condition()
+        self._deadline = float("inf")
+        self._grace = 0.0
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def request(self, grace: float) -> None:
+        """Give the guest so many seconds from now."""
+        with self._changed:
+            deadline = time.monotonic() + grace
+            if deadline >= self._deadline or self._closed:
+                return
+            self._deadline, self._grace = deadline, grace
+            self._changed.notify_all()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="stopping", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Let go of a guest that has ended."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        next_attempt = time.monotonic()
+        while True:
+            with self._changed:
+                now = time.monotonic()
+                if self._closed:
+                    return
+                if now < min(self._deadline, next_attempt):
+                    self._changed.wait(min(self._deadline, next_attempt) - now)
+                    continue
+                expired = now >= self._deadline
+            if expired:
+                self._expire(self._grace)
+                return
+            next_attempt += RETRY_SECONDS
+            self._shut_down()

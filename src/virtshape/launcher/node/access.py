@@ -1,0 +1,159 @@
+"""
+Giving a guest access to what its volumes are made of: to write where they are its own, to read where others share them.
+
+What lies in the data directory changes its owner. A claim that another guest uses at the same time, and disks of the
+machine, keep theirs: an ACL lets the guest in, for as long as it is there.
+"""
+
+import contextlib
+import os
+import stat
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Final
+
+from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.node import useracl as acl
+from virtshape.launcher.node.account import Account
+
+_OWN: Final = ("persistent_volume_claim", "data_volume")
+_READ_WRITE, _ENTER = 6, 7
+
+
+def grant_access(launch_request: LaunchRequest, data: Path, account: Account, others: Collection[int] = ()) -> None:
+    """Let the account use what its guest is made of; `others` are the users of other guests that there are."""
+    if account.user == os.geteuid():
+        return
+    for path in _list_host_disks(launch_request):
+        _grant_file(path, account)
+    for path in _list_owned(launch_request, data):
+        _transfer(path, account, others)
+    for path in _list_shared(launch_request, data):
+        _grant_read(path, account, private=path.is_relative_to(data.resolve() / "guests"))
+
+
+def revoke_access(launch_request: LaunchRequest, data: Path, account: Account) -> None:
+    """Let the account, whose guest is gone, use none of what its guest was made of any more."""
+    if account.user == os.geteuid():
+        return
+    for path in (*_list_host_disks(launch_request), *_list_owned(launch_request, data)):
+        with contextlib.suppress(OSError):  # it is gone
+            for handle, found in _walk_open(path):
+                if found.st_uid == account.user:
+                    os.fchown(handle, 0, 0)
+                acl.revoke(handle, account.user)
+
+
+def list_external_paths(launch_request: LaunchRequest) -> list[str]:
+    """Everything outside its directory that the guest is made of."""
+    return [
+        *launch_request.mounts.values(),
+        *([launch_request.state_directory] if launch_request.state_directory is not None else []),
+    ]
+
+
+def _list_host_disks(launch_request: LaunchRequest) -> list[Path]:
+    names = {volume.name for volume in launch_request.vmi.spec.volumes or () if volume.host_disk is not None}
+    return [Path(launch_request.mounts[name]) for name in sorted(names & launch_request.mounts.keys())]
+
+
+def _list_owned(launch_request: LaunchRequest, data: Path) -> list[Path]:
+    """Claims, and what outlives the instance, as far as they lie in the data directory."""
+    volumes = launch_request.vmi.spec.volumes or ()
+    names = {volume.name for volume in volumes if any(getattr(volume, kind) for kind in _OWN)}
+    state = [launch_request.state_directory] if launch_request.state_directory is not None else []
+    return _list_inside(
+        [*(launch_request.mounts[name] for name in sorted(names & launch_request.mounts.keys())), *state], data
+    )
+
+
+def _list_shared(launch_request: LaunchRequest, data: Path) -> list[Path]:
+    taken = {str(path) for path in (*_list_host_disks(launch_request), *_list_owned(launch_request, data))}
+    mounts = [
+        mount
+        for mount in launch_request.mounts.values()
+        if mount not in taken and str(Path(mount).resolve()) not in taken
+    ]
+    return _list_inside(mounts, data)
+
+
+def _list_inside(mounts: list[str], data: Path) -> list[Path]:
+    found = (Path(mount).resolve() for mount in mounts)
+    return [path for path in found if path.is_relative_to(data.resolve()) and path != data.resolve()]
+
+
+def _grant_file(path: Path, account: Account) -> None:
+    """Let the account read and write a file of the machine, which stays as it is for everyone else."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(handle)
+        is_plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+        if is_plain and not account.may(path, _READ_WRITE):
+            acl.grant(handle, account.user, _READ_WRITE)
+    finally:
+        os.close(handle)
+
+
+def _transfer(path: Path, account: Account, others: Collection[int]) -> None:
+    """Make everything under a path the account's, or let it in where another guest has it."""
+    for handle, found in _walk_open(path):
+        if found.st_mode & stat.S_IRWXO:
+            os.fchmod(handle, stat.S_IMODE(found.st_mode) & ~stat.S_IRWXO)
+        if found.st_uid in others:
+            acl.grant(handle, account.user, _ENTER if stat.S_ISDIR(found.st_mode) else _READ_WRITE)
+        elif found.st_uid != account.user:
+            os.fchown(handle, account.user, account.group)
+
+
+def _grant_read(path: Path, account: Account, *, private: bool) -> None:
+    """Let the account read everything under a path: alone if it is private, else like every other guest."""
+    for handle, found in _walk_open(path):
+        if found.st_uid == account.user:
+            continue
+        is_directory, mode = stat.S_ISDIR(found.st_mode), stat.S_IMODE(found.st_mode)
+        if private:
+            wanted = mode & ~stat.S_IWGRP | stat.S_IRGRP | (stat.S_IXGRP if is_directory else 0)
+            os.fchown(handle, -1, account.group)
+        else:
+            wanted = mode & ~(stat.S_IWGRP | stat.S_IWOTH) | stat.S_IROTH | (stat.S_IXOTH if is_directory else 0)
+        if wanted != mode or private:
+            os.fchmod(handle, wanted)
+
+
+def _walk_open(path: Path) -> Iterator[tuple[int, os.stat_result]]:
+    """Every directory and ordinary file under a path, open; others are passed over, as are those that go meanwhile."""
+    for name, parent in _walk(path):
+        with contextlib.suppress(FileNotFoundError):
+            if not _is_movable(os.stat(name, dir_fd=parent, follow_symlinks=False)):
+                continue
+            with _opened(name, parent) as handle:
+                found = os.fstat(handle)
+                if _is_movable(found):  # what was looked at before may have been replaced
+                    yield handle, found
+
+
+@contextlib.contextmanager
+def _opened(name: str, parent: int) -> Iterator[int]:
+    handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _is_movable(found: os.stat_result) -> bool:
+    """Whether it is a directory or an ordinary file; a link could lead to a file that was never meant."""
+    return stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink == 1)
+
+
+def _walk(path: Path) -> Iterator[tuple[str, int]]:
+    """Everything under a path and the path itself, each by its name and a handle of its directory."""
+    parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield path.name, parent
+        if path.is_dir():
+            for _, directories, files, handle in os.fwalk(path.name, dir_fd=parent):
+                for name in (*directories, *files):
+                    yield name, handle
+    finally:
+        os.close(parent)

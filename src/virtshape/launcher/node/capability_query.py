@@ -1,0 +1,98 @@
+"""
+Libvirt is asked what QEMU can do here, in a process of its own, since libvirt stays in one for good.
+
+The capabilities is raw; what it means is read elsewhere. Asking also fills the cache that launcher processes share.
+"""
+
+import logging
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from virtshape.launcher.guest.connection import configure_driver, open_connection
+from virtshape.launcher.guest.leaving import leave
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.node.kvm import does_kvm_work
+
+RESULT_FILE: Final = "capabilities.json"
+_MACHINES: Final = ("q35", "pc")
+_log = logging.getLogger(__name__)
+
+
+class LibvirtCapabilities(Struct, frozen=True, kw_only=True):
+    """Libvirt's own words."""
+
+    kvm: bool
+    libvirt: int
+    qemu: int
+    capabilities: str
+    domains: tuple[str, ...]
+    """What guests can have, for each of the usual machine types."""
+    cpu: str = ""
+    """The most capable CPU that a guest can have, with all its features."""
+
+
+def main(directory: Path) -> None:
+    """Ask, and leave the capabilities in the directory."""
+    root = Layout(directory).libvirt
+    configure_driver(root)
+    found = query(open_connection(root), kvm=does_kvm_work())
+    draft = directory / f"{RESULT_FILE}.new"
+    draft.write_bytes(msgspec.json.encode(found))
+    draft.replace(directory / RESULT_FILE)
+    leave(0)
+
+
+def query(connection: Any, *, kvm: bool) -> LibvirtCapabilities:
+    """Ask about guests that run by KVM, or by emulation."""
+    import libvirt  # it reads its settings when it is loaded
+
+    kind = "kvm" if kvm else "qemu"
+    domains = []
+    for machine in _MACHINES:
+        try:
+            domains.append(connection.getDomainCapabilities(None, None, machine, kind))
+        except libvirt.libvirtError as error:  # other architectures have other machines
+            _log.info("%s: %s", machine, error)
+    if not domains:
+        domains.append(connection.getDomainCapabilities(None, None, None, kind))
+    return LibvirtCapabilities(
+        kvm=kvm,
+        libvirt=connection.getLibVersion(),
+        qemu=connection.getVersion(),
+        capabilities=connection.getCapabilities(),
+        domains=tuple(domains),
+        cpu=_expand(connection, render_host_model(domains[0]), kind),
+    )
+
+
+def render_host_model(domain_capabilities: str) -> str:
+    """The CPU of the mode `host-model`, written as libvirt wants to be asked about it; empty if there is none."""
+    mode = ET.fromstring(domain_capabilities).find("cpu/mode[@name='host-model'][@supported='yes']")  # noqa: S314
+    if mode is None:
+        return ""
+    mode.tag = "cpu"
+    mode.attrib.clear()
+    return ET.tostring(mode, encoding="unicode")
+
+
+def _expand(connection: Any, cpu: str, kind: str) -> str:
+    import libvirt  # as above
+
+    if not cpu:
+        return ""
+    flags = libvirt.VIR_CONNECT_BASELINE_CPU_EXPAND_FEATURES
+    try:
+        expanded: str = connection.baselineHypervisorCPU(None, None, None, kind, [cpu], flags)
+    except libvirt.libvirtError as error:
+        _log.info("the features of guests' CPUs stay unknown: %s", error)
+        return ""
+    return expanded
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,172 @@
+"""
+Drop root's privileges for good: another user, resource limits, and a restricted view of the file system.
+
+Directories that the user may not enter are covered, in a mount namespace of the process, by ones that lead only to the
+paths it needs. Where mounting is not permitted, the group of all guests may pass through those directories instead.
+"""
+
+import ctypes
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from virtshape.launcher.node.account import GUEST_USER, Account
+from virtshape.launcher.node.acl import grant_search
+from virtshape.launcher.node.limits import limit_process
+
+_CLONE_NEWNS: Final = 0x00020000
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_SLAVE = 0x2, 0x4, 0x8, 0x1000, 0x4000, 0x80000
+_PR_SET_NO_NEW_PRIVS: Final = 38
+_INNER_MOUNT: Final = "/proc"
+"""A mount point that every machine has."""
+
+
+class ConfinementError(Exception):
+    """Privileges cannot be dropped without losing access to files that the process needs."""
+
+
+class Confinement(Struct, frozen=True, kw_only=True):
+    """What a process keeps."""
+
+    account: Account
+    reach: tuple[str, ...] = ()
+    """Files and directories that it needs in addition to those that every user can reach."""
+    mounts: bool = True
+    """Hide everything else behind closed directories; if False, only file modes protect it."""
+
+
+def confine(confinement: Confinement) -> None:
+    """Confine this process, which runs as root and has one thread."""
+    account = confinement.account
+    needed = dict.fromkeys(candidate for path in confinement.reach for candidate in (Path(path), Path(path).resolve()))
+    closed = {
+        directory: paths
+        for directory, paths in _group_by_closed_directory(needed, account).items()
+        if directory is not None
+    }
+    if closed and confinement.mounts:
+        _enter_namespace()
+        for directory, paths in closed.items():
+            _cover(directory, paths)
+    elif closed:
+        _grant_passage(closed, account)
+    limit_process()
+    os.setgroups(account.groups)
+    os.setresgid(account.group, account.group, account.group)
+    os.setresuid(account.user, account.user, account.user)
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+
+
+@cache
+def find_mount_obstacle() -> str:
+    """Return why processes of this one cannot have mounts of their own, or an empty string if they can."""
+    found = []
+
+    def attempt() -> None:
+        try:
+            _enter_namespace()
+            _mount("tmpfs", "/", "tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, "mode=0755,size=1m")
+        except ConfinementError as error:
+            found.append(str(error))
+
+    thread = threading.Thread(target=attempt)  # its namespace ends with it
+    thread.start()
+    thread.join()
+    return "".join(found)
+
+
+def find_closed_directory(path: Path, account: Account) -> Path | None:
+    """Return the first parent directory of a path that the account may not enter, or None if it may enter all."""
+    return next(_find_closed_directories(path, account), None)
+
+
+def _find_closed_directories(path: Path, account: Account) -> Iterator[Path]:
+    return (parent for parent in reversed(path.parents) if not account.may(parent, 1))
+
+
+def _group_by_closed_directory(needed: Iterable[Path], account: Account) -> dict[Path | None, list[Path]]:
+    grouped: dict[Path | None, list[Path]] = {}
+    for path in needed:
+        if path.exists():
+            grouped.setdefault(find_closed_directory(path, account), []).append(path)
+    return grouped
+
+
+def _grant_passage(closed: dict[Path, list[Path]], account: Account) -> None:
+    """
+    Let guests pass through closed directories, without the right to list them.
+
+    By the group that all guests have, since an access control list has no room for the groups of all of them.
+    """
+    for directory in sorted(
+        {
+            directory
+            for paths in closed.values()
+            for path in paths
+            for directory in _find_closed_directories(path, account)
+        }
+    ):
+        try:
+            grant_search(directory, GUEST_USER if GUEST_USER in account.groups else account.group)
+        except OSError as error:
+            raise ConfinementError(
+                f"guests run as user {account.user}, which may not enter {directory}, and an access control entry"
+                f" for it cannot be added ({error.strerror}): run `chmod o+x {directory}`"
+                " or choose another data directory"
+            ) from error
+
+
+def _enter_namespace() -> None:
+    """Give this thread mounts of its own: changes outside still arrive, its own changes stay inside."""
+    _check(_libc.unshare(_CLONE_NEWNS), "unshare the mount namespace")
+    try:
+        _mount(None, "/", None, _MS_REC | _MS_SLAVE)
+    except ConfinementError:  # in a chroot, / is not a mount point
+        _make_root_a_mount()
+
+
+def _make_root_a_mount() -> None:
+    """Enter a copy of / that is a mount point, placed where its mounting stays invisible to the outside."""
+    _mount(None, _INNER_MOUNT, None, _MS_SLAVE)
+    _mount("/", _INNER_MOUNT, None, _MS_BIND | _MS_REC)
+    _mount(None, _INNER_MOUNT, None, _MS_REC | _MS_SLAVE)
+    here = Path.cwd()
+    os.chroot(_INNER_MOUNT)
+    os.chdir(here)
+
+
+def _cover(directory: Path, paths: list[Path]) -> None:
+    """Mount a directory over the directory that leads to these paths only."""
+    outermost = [path for path in paths if not any(other in path.parents for other in paths)]
+    handles = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in dict.fromkeys(outermost)]
+    _mount("tmpfs", str(directory), "tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, "mode=0755,size=1m")
+    for path, handle in handles:
+        source = f"/proc/self/fd/{handle}"
+        if os.path.isdir(source):  # noqa: PTH112 - the path of a descriptor is not a path of the machine
+            path.mkdir(mode=0o755, parents=True, exist_ok=True)
+        else:
+            path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            path.touch()
+        _mount(source, str(path), None, _MS_BIND | _MS_REC)
+        os.close(handle)
+
+
+def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    arguments = [text.encode() if text is not None else None for text in (source, target, kind, data)]
+    _check(
+        _libc.mount(arguments[0], arguments[1], arguments[2], ctypes.c_ulong(flags), arguments[3]),
+        f"mount over {target}",
+    )
+
+
+def _check(status: int, what: str) -> None:
+    if status != 0:
+        raise ConfinementError(f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+_libc = ctypes.CDLL(None, use_errno=True)

@@ -1,0 +1,192 @@
+"""
+The directories of guests in the data directory, their owners, and short paths to them.
+
+A guest's user may add to its directory and replace what is its own, but not what its supervisor put there. Where root
+runs the server, the group of a guest's directory is the guest's user: that is the record of which users are taken.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from virtshape.launcher.layout import Layout, is_short_enough
+from virtshape.launcher.node.account import DEFAULT_USERS, Account, choose_user, make_guest_account
+
+_UID: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,127}")
+_SHARED: Final = 0o1770
+_PRIVATE: Final = 0o700
+
+
+class DirectoryError(Exception):
+    """A directory that cannot be used, and why."""
+
+
+def check_uid(uid: str) -> str:
+    """Return a uid that can be the name of a directory; DirectoryError for one that leads elsewhere."""
+    if _UID.fullmatch(uid) is None:
+        raise DirectoryError(f"invalid uid {uid!r}: it cannot be the name of a directory")
+    return uid
+
+
+class GuestDirectories:
+    """The directories of all guests of one system."""
+
+    def __init__(self, data: Path, account: Account) -> None:
+        self.data = data
+        self.account = account
+        """Who QEMU is asked as; also who all guests run as, unless that is root's to choose."""
+        self.probe_cache = data / "cache" / "machine.json"
+        """What is remembered of the machine."""
+        self.libvirt_cache = data / "cache" / "libvirt"
+        """What libvirt found out about QEMU; each guest has a copy."""
+        self.forkserver_log = data / "cache" / "nursery.log"
+        """What the process had to say that launcher processes are forks of."""
+        self._guests = data / "guests"
+        self._last_user: int | None = None
+
+    def list_guests(self) -> list[str]:
+        """The uids of the instances that have directories."""
+        if not self._guests.exists():
+            return []
+        return sorted(path.name for path in self._guests.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+    def remove_dangling_links(self) -> None:
+        """Remove short ways that lead nowhere, as data directories leave them that were deleted."""
+        root = find_short_root()
+        for short in root.iterdir() if root.is_dir() else ():
+            if short.is_symlink() and not short.exists():
+                short.unlink(missing_ok=True)
+
+    def find(self, uid: str) -> Layout:
+        """Where the guest of this instance is, or would be."""
+        return Layout(_shorten(self._locate(uid)))
+
+    def find_account(self, uid: str) -> Account:
+        """Who the guest of this instance runs as; the common account if it has no directory yet."""
+        user = self._find_user(self._locate(uid)) if self._is_other() else None
+        return make_guest_account(user, self.account) if user is not None else self.account
+
+    def _locate(self, uid: str) -> Path:
+        return self._guests / check_uid(uid)
+
+    def list_users(self) -> set[int]:
+        """The users of all guests that have directories."""
+        found = (self._find_user(self._locate(uid)) for uid in self.list_guests())
+        return {user for user in found if user is not None} if self._is_other() else set()
+
+    def make(self, uid: str, users: Sequence[int] = DEFAULT_USERS) -> Layout:
+        """Make the directory of a guest; DirectoryError if none of these users is free."""
+        directory = self._locate(uid)
+        if self._is_other() and self._find_user(directory) is None:
+            user = choose_user(users, self.list_users(), self._last_user)
+            if user is None:
+                raise DirectoryError(
+                    f"all users for guests are taken ({users[0]}-{users[-1]}): set a larger range as guests.users in"
+                    " config.yaml"
+                )
+            self._last_user = user
+            return self._make(directory, make_guest_account(user, self.account))
+        return self._make(directory, self.find_account(uid))
+
+    def make_for_probe(self) -> Layout:
+        """Make a directory in which QEMU can be asked what it can do."""
+        self.remove_for_probe()
+        shutil.rmtree(self.libvirt_cache, ignore_errors=True)
+        return self._make(self.data / "cache" / "probe", self.account)
+
+    def keep_probed(self) -> None:
+        """Keep what libvirt found out about QEMU, for guests to have copies of."""
+        probed = self.data / "cache" / "probe" / "libvirt" / "cache"
+        shutil.copytree(probed, self.libvirt_cache, symlinks=True, dirs_exist_ok=True)
+        self.libvirt_cache.chmod(_PRIVATE)
+
+    def remove(self, uid: str) -> None:
+        """Remove the directory of a guest, and all that is in it."""
+        self._remove(self._locate(uid))
+
+    def remove_for_probe(self) -> None:
+        """Remove the directory that QEMU was asked in."""
+        self._remove(self.data / "cache" / "probe")
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Put a file into a guest's directory that its user may read and not change."""
+        group = path.parent.stat().st_gid
+        draft = path.with_suffix(".draft")
+        draft.unlink(missing_ok=True)
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o640)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        if self._is_other():
+            os.chown(draft, -1, group)
+        draft.chmod(0o640)
+        draft.replace(path)
+
+    def _make(self, directory: Path, account: Account) -> Layout:
+        for parent in (self.data, directory.parent, self.libvirt_cache.parent):
+            parent.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+        layout = Layout(_shorten(directory))
+        if not directory.exists():
+            self._fill(directory, account)
+        _link(layout.directory, directory)
+        return layout
+
+    def _fill(self, directory: Path, account: Account) -> None:
+        """Make a directory with a copy of what is known about QEMU, whole or not at all."""
+        draft = directory.with_name(f".{directory.name}.new")
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(mode=_PRIVATE)
+        libvirt = draft / "libvirt"
+        libvirt.mkdir(mode=_PRIVATE)
+        if self.libvirt_cache.is_dir():
+            shutil.copytree(self.libvirt_cache, libvirt / "cache", symlinks=True)
+        if self._is_other():
+            for path in (libvirt, *libvirt.rglob("*")):
+                os.chown(path, account.user, account.group, follow_symlinks=False)
+            os.chown(draft, -1, account.group)
+        draft.chmod(_SHARED if self._is_other() else _PRIVATE)
+        draft.replace(directory)
+
+    def _remove(self, directory: Path) -> None:
+        short = _shorten(directory)
+        if short != directory:
+            short.unlink(missing_ok=True)
+        shutil.rmtree(directory, ignore_errors=True)
+
+    def _find_user(self, directory: Path) -> int | None:
+        """The user of the guest that a directory is for; None if there is none."""
+        try:
+            return directory.stat().st_gid or None
+        except OSError:
+            return None
+
+    def _is_other(self) -> bool:
+        return self.account.user != os.geteuid()
+
+
+def _shorten(directory: Path) -> Path:
+    """The way to a directory that is short enough for sockets; always the same for the same directory."""
+    if is_short_enough(directory):
+        return directory
+    return find_short_root() / hashlib.sha256(str(directory).encode()).hexdigest()[:12]
+
+
+def find_short_root() -> Path:
+    """Where the short ways begin: a directory that only this user can add to."""
+    return Path("/run/virtshape-guests") if os.geteuid() == 0 else Path(f"/tmp/virtshape-{os.geteuid()}")  # noqa: S108
+
+
+def _link(short: Path, directory: Path) -> None:
+    """Have the short way lead to the directory."""
+    if short == directory or (short.is_symlink() and short.readlink() == directory):
+        return
+    root = short.parent
+    root.mkdir(mode=0o755, parents=True, exist_ok=True)
+    found = root.lstat()
+    if found.st_uid != os.geteuid() or found.st_mode & 0o022 or root.is_symlink():
+        raise DirectoryError(f"{root} belongs to somebody else, or others may write to it")
+    short.unlink(missing_ok=True)
+    short.symlink_to(directory)

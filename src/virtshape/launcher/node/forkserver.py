@@ -1,0 +1,84 @@
+"""
+Launcher processes as forks of one that waits with everything loaded, or started by themselves where that one fails.
+
+Only starts them; what becomes of them is somebody else's business.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from virtshape.launcher.node.account import Account
+from virtshape.launcher.node.forkserver_process import MAX_MESSAGE_BYTES, SpawnRequest
+from virtshape.launcher.node.spawning import confine_to, spawn, start_python
+
+PROCESS_MODULE: Final = "virtshape.launcher.node.forkserver_process"
+_log = logging.getLogger(__name__)
+
+
+class ForkServer:
+    """Starts launcher processes, in which the module's `main` runs; no forks without a log for them."""
+
+    def __init__(self, module: str, log: Path | None) -> None:
+        self._module = module
+        self._log = log
+        self._socket: socket.socket | None = None
+        self._pid: int | None = None
+        self._lock = asyncio.Lock()
+
+    def open(self) -> None:
+        """Have a process load what launcher processes need, so that the first one starts as fast as all others."""
+        if self._socket is not None or self._log is None:
+            return
+        own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with other:
+            self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._pid = start_python([PROCESS_MODULE, "3"], self._log, other.fileno())
+        self._socket = own
+
+    async def start(self, directory: Path, log: Path, account: Account, reach: tuple[str, ...]) -> int:
+        """Start a launcher process of an account for a directory, able to reach these paths; its process id."""
+        confinement = confine_to(account, reach)
+        request = SpawnRequest(module=self._module, directory=str(directory), log=str(log), confinement=confinement)
+        async with self._lock:
+            pid = await asyncio.to_thread(self._request_fork, msgspec.json.encode(request))
+        return pid or spawn(self._module, directory, log, confinement)
+
+    async def close(self) -> None:
+        """End the process that waits."""
+        async with self._lock:
+            self._stop()
+
+    def _request_fork(self, message: bytes) -> int | None:
+        """Ask for a fork; its process id, or None if there is none to be had."""
+        try:
+            self.open()
+            if self._socket is None or len(message) > MAX_MESSAGE_BYTES:
+                return None
+            self._socket.send(message)
+            response = self._socket.recv(MAX_MESSAGE_BYTES)
+        except OSError as error:
+            response = b""
+            _log.warning("launcher processes start by themselves: %s", error)
+        if not response:
+            self._stop()
+            return None
+        return int(response)
+
+    def _stop(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        if self._pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._pid, 0)
+            self._pid = None

@@ -1,0 +1,116 @@
+"""
+What is left of a launcher process that may be gone: its last report, its log, whether it or its QEMU still runs.
+
+Only reads. The directory is the guest's to write to, so nothing in it is trusted to be what it should be.
+"""
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from virtshape.api.codec import decode
+from virtshape.api.problems import DecodeError
+from virtshape.launcher.launch_request import LaunchRequest
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.netns.pasta import PID_FILE
+from virtshape.launcher.node.naming import get_process_name
+from virtshape.launcher.report import Report
+
+_MAX_BYTES: Final = 4 * 1024 * 1024
+_TAIL_BYTES: Final = 4096
+MAX_LOG_BYTES: Final = 16 * 1024 * 1024
+"""What is read of a console's log: its end."""
+_DEAD: Final = ("Z", "X")
+
+
+def find_report(layout: Layout) -> Report | None:
+    """The last report; None if there is none that can be read."""
+    try:
+        return msgspec.json.decode(_read(layout.report), type=Report)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def find_launch_request(layout: Layout) -> LaunchRequest | None:
+    """What was to run; None if there is nothing that can be read."""
+    try:
+        return decode(_read(layout.launch_request), LaunchRequest)
+    except (OSError, DecodeError):
+        return None
+
+
+def mark_lost(report: Report, layout: Layout) -> Report:
+    """The final report of a guest whose launcher process has ended without one."""
+    last_line = find_last_line(layout)
+    message = f"the guest's launcher process has ended{f': {last_line}' if last_line else ''}"
+    return replace(report, state="failed", reason="LauncherLost", message=message, agent=False)
+
+
+def find_last_line(layout: Layout) -> str:
+    """The last line of the launcher's log, which often says what went wrong."""
+    try:
+        lines = _read(layout.log)[-_TAIL_BYTES:].decode(errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return lines[-1] if lines else ""
+
+
+def find_qemu(layout: Layout) -> int | None:
+    """The process id of the guest's QEMU; None if it does not run."""
+    for path in layout.find_pid_file("").parent.glob("*.pid"):
+        with contextlib.suppress(OSError, ValueError):
+            pid = int(_read(path))
+            if is_alive(pid, layout):
+                return pid
+    return None
+
+
+def find_pasta(layout: Layout) -> int | None:
+    """The process id of the guest's pasta; None if it does not run."""
+    try:
+        pid = int(_read(layout.directory / PID_FILE))
+    except (OSError, ValueError):
+        return None
+    return pid if is_alive(pid, layout) else None
+
+
+def is_alive(pid: int | None, layout: Layout) -> bool:
+    """Return True if this process, a launcher or QEMU, still runs the guest of this directory."""
+    if not pid:
+        return False
+    process = Path(f"/proc/{pid}")
+    try:
+        name, _, fields = (process / "stat").read_text().partition("(")[2].rpartition(")")
+        command = (process / "cmdline").read_bytes()
+        if fields.split()[0] in _DEAD:
+            return False
+        # A forked launcher has the guest's name, others the directory in their command; a new one has no command yet.
+        if name == get_process_name(layout.directory) or not command or str(layout.directory).encode() in command:
+            return True
+        return layout.directory.samefile(process / "cwd")  # launchers of earlier releases; needs CAP_SYS_PTRACE
+    except OSError:
+        return False
+
+
+def read_tail(path: Path) -> bytes:
+    """Return the end of a file that a guest may have written or replaced; nothing for what is not an ordinary file."""
+    try:
+        return _read(path, tail=True)
+    except OSError:
+        return b""
+
+
+def _read(path: Path, *, tail: bool = False) -> bytes:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(f"{path} is no file")
+        if tail:
+            file.seek(max(0, found.st_size - MAX_LOG_BYTES))
+        return file.read(MAX_LOG_BYTES if tail else _MAX_BYTES)

@@ -1,0 +1,87 @@
+"""
+What a pod is furnished with, as the launcher wants it values: where volumes lie, which devices were handed in.
+
+Reads directories and variables; makes nothing but the image in a claim that is empty.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from virtshape.api.kubevirt.instance import VirtualMachineInstance
+from virtshape.api.kubevirt.volume import Volume
+from virtshape.launcher.pod.paths import CREDENTIALS_SUFFIX, DEVICES, KERNEL, MOUNTS
+
+ACCOUNT_DIRECTORY: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+DISKS: Final = "disk"
+IMAGE: Final = "disk.img"
+FILE_SYSTEM_OVERHEAD: Final = 0.055
+"""What of a claim's room its file system keeps for itself, as CDI reckons."""
+BLOCK: Final = 4096
+_CLAIMS: Final = ("persistent_volume_claim", "data_volume")
+_PREFIXES: Final = ("PCI_RESOURCE_", "MDEV_PCI_RESOURCE_", "USB_RESOURCE_")
+
+
+def find_mounts(
+    vmi: VirtualMachineInstance, root: Path = Path(MOUNTS), devices: str = DEVICES, account: Path = ACCOUNT_DIRECTORY
+) -> dict[str, str]:
+    """Where the raw material of each volume lies that has any, by the volume's name."""
+    mounts = {}
+    for volume in vmi.spec.volumes or ():
+        found = account if volume.service_account is not None else _find(volume, root, devices)
+        if found is not None and found.exists():
+            mounts[volume.name] = str(found)
+    for extra in root.iterdir() if root.exists() else ():
+        if extra.name == KERNEL or extra.name.endswith(CREDENTIALS_SUFFIX):
+            mounts[extra.name] = str(extra)
+    return mounts
+
+
+def list_host_disk_roots(vmi: VirtualMachineInstance) -> tuple[str, ...]:
+    """The directories of the node that the pod has been given for disks."""
+    paths = [volume.host_disk.path for volume in vmi.spec.volumes or () if volume.host_disk is not None]
+    return tuple(dict.fromkeys(str(Path(path).parent) for path in paths))
+
+
+def read_devices(vmi: VirtualMachineInstance, environment: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The devices that were handed in, by the resources they were asked for as: addresses that variables tell."""
+    asked = [*(vmi.spec.domain.devices.gpus or ()), *(vmi.spec.domain.devices.host_devices or ())]
+    found: dict[str, tuple[str, ...]] = {}
+    for resource in dict.fromkeys(device.device_name for device in asked if device.device_name):
+        suffix = re.sub(r"[^A-Z0-9]", "_", resource.upper())
+        values = [environment.get(f"{prefix}{suffix}", "") for prefix in _PREFIXES]
+        found[resource] = tuple(one for text in values for one in text.split(",") if one)
+    return found
+
+
+def _find(volume: Volume, root: Path, devices: str) -> Path | None:
+    device = Path(f"{devices}{volume.name}")
+    if device.exists():
+        return device
+    directory = root / volume.name
+    if volume.container_disk is not None:
+        return _find_in_image(directory, volume.container_disk.path or "")
+    if any(getattr(volume, kind) is not None for kind in _CLAIMS) and directory.is_dir():
+        _ensure_image(directory)
+    return directory
+
+
+def _find_in_image(directory: Path, path: str) -> Path | None:
+    """The disk in a container image: the file that is named, or the only one where disks are kept."""
+    if path:
+        found = (directory / path.lstrip("/")).resolve()
+        return found if found.is_relative_to(directory.resolve()) else None
+    files = [one for one in sorted((directory / DISKS).glob("*")) if one.is_file() and not one.is_symlink()]
+    return files[0] if len(files) == 1 else None
+
+
+def _ensure_image(directory: Path) -> None:
+    """Make the disk in a claim that nobody has written to, as large as the claim has room for."""
+    if any(one.name != "lost+found" for one in directory.iterdir()) or not os.access(directory, os.W_OK):
+        return
+    room = os.statvfs(directory)
+    size = int(room.f_bavail * room.f_frsize * (1 - FILE_SYSTEM_OVERHEAD)) // BLOCK * BLOCK
+    with (directory / IMAGE).open("xb") as file:
+        file.truncate(size)

@@ -1,0 +1,24 @@
+import pytest
+from tests.support.guests import Tree, build_guest
+
+from virtshape.api.codec import encode
+from virtshape.launcher.guest.cpuprobe import can_skip_cpu_probe
+from virtshape.launcher.host import Host
+from virtshape.launcher.launch_request import LaunchRequest
+
+
+@pytest.mark.parametrize(
+    ("domain", "host", "skip_cpu_probe"),
+    [
+        pytest.param({}, Host(), True, id="a plain guest"),
+        pytest.param({"features": {"acpi": {}}, "cpu": {"cores": 2}}, Host(), True, id="other features"),
+        pytest.param({}, Host(kvm=True), False, id="KVM"),
+        pytest.param({"features": {"hyperv": {"relaxed": {}}}}, Host(), False, id="Hyper-V"),
+        pytest.param({"features": {"hypervPassthrough": {"enabled": True}}}, Host(), False, id="all of Hyper-V"),
+        pytest.param({"cpu": {"features": [{"name": "avx2"}]}}, Host(), False, id="a CPU feature"),
+    ],
+)
+def test_only_plain_emulated_guests_skip_the_look_at_each_feature(
+    domain: Tree, host: Host, skip_cpu_probe: bool
+) -> None:
+    assert can_skip_cpu_probe(encode(LaunchRequest(vmi=build_guest("uid", domain), host=host))) == skip_cpu_probe

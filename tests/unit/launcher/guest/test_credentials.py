@@ -1,0 +1,115 @@
+"""Keys and passwords are brought into the guest once, and again when they have changed."""
+
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.login import Login
+from virtshape.launcher.report import Report
+
+SOON = 60.0
+APPEND = 1
+
+
+@pytest.fixture(autouse=True)
+def _needs_libvirt() -> None:
+    if find_spec("libvirt") is None:
+        pytest.skip("libvirt's binding is not installed: see the extra guests")
+
+
+class Domain:
+    """A guest whose agent does as it is told, or complains."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+        self.complaint = ""
+
+    def authorizedSSHKeysSet(self, user: str, keys: list[str], flags: int) -> None:  # noqa: N802 - libvirt's name
+        self._hear((user, keys, flags))
+
+    def setUserPassword(self, user: str, password: str, flags: int) -> None:  # noqa: N802 - libvirt's name
+        self._hear((user, password, flags))
+
+    def _hear(self, problem: Any) -> None:
+        if self.complaint:
+            import libvirt
+
+            raise libvirt.libvirtError(self.complaint)
+        self.told.append(problem)
+
+
+def write(directory: Path, **files: str) -> Login:
+    directory.mkdir(exist_ok=True)
+    (directory / "..data").mkdir(exist_ok=True)
+    for name, content in files.items():
+        (directory / name).write_text(content)
+    return Login(directory=str(directory))
+
+
+def build(tmp_path: Path, *logins: Login) -> tuple[Any, Domain, ReportPublisher]:
+    from virtshape.launcher.guest.credentials import CredentialSync
+
+    domain, reports = Domain(), ReportPublisher(tmp_path / "report.json", Report(state="running", agent=True))
+    return CredentialSync(logins, domain, reports), domain, reports
+
+
+def test_files_become_passwords_and_keys(tmp_path: Path) -> None:
+    passwords = write(tmp_path / "passwords", root="hunter2", admin="correct horse")
+    keys = Login(directory=write(tmp_path / "keys", one="# mine\nssh-a A\n", two="ssh-b B").directory, users=("u", "v"))
+    sync, domain, reports = build(tmp_path, passwords, keys)
+    sync.sync()
+    assert domain.told == [
+        ("admin", "correct horse", 0),
+        ("root", "hunter2", 0),
+        ("u", ["ssh-a A", "ssh-b B"], APPEND),
+        ("v", ["ssh-a A", "ssh-b B"], APPEND),
+    ]
+    assert reports.report.logins == ""
+    assert "hunter2" not in (tmp_path / "report.json").read_text()
+
+
+def test_only_what_has_changed_is_told_again(tmp_path: Path) -> None:
+    sync, domain, _ = build(tmp_path, write(tmp_path / "a", x="1"), write(tmp_path / "b", y="1"))
+    sync.sync()
+    write(tmp_path / "b", y="2")
+    sync.sync()
+    assert domain.told == [("x", "1", 0), ("y", "1", 0), ("y", "2", 0)]
+
+
+def test_what_the_agent_cannot_do_is_told_and_tried_again(tmp_path: Path) -> None:
+    sync, domain, reports = build(tmp_path, write(tmp_path / "a", x="1"))
+    domain.complaint = "there is no user x"
+    sync.sync()
+    assert reports.report.logins == "there is no user x"
+    domain.complaint = ""
+    sync.sync()
+    assert (reports.report.logins, domain.told) == ("", [("x", "1", 0)])
+
+
+def test_a_secret_that_is_gone_is_told(tmp_path: Path) -> None:
+    sync, _, reports = build(tmp_path, Login(directory=str(tmp_path / "gone")))
+    sync.sync()
+    assert "a secret cannot be read: " in (reports.report.logins or "")
+
+
+def test_it_begins_when_an_agent_connects_and_ends_with_the_guest(tmp_path: Path) -> None:
+    sync, domain, reports = build(tmp_path, write(tmp_path / "a", x="1"))
+    sync.start()
+    assert reports.wait_for(lambda report: report.logins == "", SOON)
+    assert domain.told == [("x", "1", 0)]
+    reports.publish(state="succeeded")
+    sync.start()
+    for thread in threading.enumerate():
+        if thread.name == "logins":
+            thread.join(SOON)
+    assert all(thread.name != "logins" for thread in threading.enumerate())
+
+
+def test_a_guest_that_nobody_is_let_into_is_left_alone(tmp_path: Path) -> None:
+    sync, _, reports = build(tmp_path)
+    sync.start()
+    assert reports.report.logins is None

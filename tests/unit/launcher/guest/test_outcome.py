@@ -1,0 +1,90 @@
+import pytest
+
+from virtshape.launcher.guest.outcome import ExitEvidence, Outcome, decide_outcome, is_conclusive
+
+SHUT_DOWN = Outcome("succeeded", "GuestShutDown", "the guest has shut down")
+
+
+@pytest.mark.parametrize(
+    ("evidence", "outcome"),
+    [
+        pytest.param(ExitEvidence(shut_down="guest", exit_code=0), SHUT_DOWN, id="the guest powered off"),
+        pytest.param(
+            ExitEvidence(shut_down="guest", exit_code=-9), SHUT_DOWN, id="libvirt lost patience with QEMU afterwards"
+        ),
+        pytest.param(ExitEvidence(shut_down="guest", stopped=True), SHUT_DOWN, id="nobody saw QEMU's exit"),
+        pytest.param(
+            ExitEvidence(panicked=True, exit_code=0),
+            Outcome("failed", "GuestPanicked", "the guest's system has panicked"),
+            id="a panic",
+        ),
+        pytest.param(
+            ExitEvidence(liveness_failure="no answer", ended_by_us="expired", shut_down="guest", exit_code=0),
+            Outcome("failed", "NotAlive", "the guest was ended because its liveness probe failed: no answer"),
+            id="given up",
+        ),
+        pytest.param(
+            ExitEvidence(ended_by_us="kill", shut_down="host", exit_code=0),
+            Outcome("failed", "Killed", "the guest was ended without a shutdown, as ended_by_us"),
+            id="killed on request",
+        ),
+        pytest.param(
+            ExitEvidence(ended_by_us="expired", grace=30, exit_code=0),
+            Outcome("failed", "GracePeriodExpired", "the guest did not shut down within 30 seconds and was ended"),
+            id="too slow to shut down",
+        ),
+        pytest.param(
+            ExitEvidence(exit_code=-9),
+            Outcome("failed", "QemuKilled", "QEMU was killed by SIGKILL"),
+            id="QEMU was killed",
+        ),
+        pytest.param(
+            ExitEvidence(exit_code=-64),
+            Outcome("failed", "QemuKilled", "QEMU was killed by SIGRTMAX"),
+            id="by another signal",
+        ),
+        pytest.param(
+            ExitEvidence(shut_down="host", exit_code=0),
+            Outcome("failed", "QemuKilled", "QEMU was told to end by another program"),
+            id="QEMU was told to end",
+        ),
+        pytest.param(
+            ExitEvidence(exit_code=1, last_message="out of memory"),
+            Outcome("failed", "QemuFailed", "QEMU has ended with exit status 1: out of memory"),
+            id="QEMU failed with words",
+        ),
+        pytest.param(
+            ExitEvidence(exit_code=1),
+            Outcome("failed", "QemuFailed", "QEMU has ended with exit status 1"),
+            id="without words",
+        ),
+        pytest.param(
+            ExitEvidence(stopped=True, crashed=True),
+            Outcome("failed", "QemuFailed", "QEMU has ended before its guest shut down"),
+            id="libvirt lost QEMU",
+        ),
+        pytest.param(
+            ExitEvidence(stopped=True),
+            Outcome("failed", "LauncherLost", "the guest ended while nobody watched it"),
+            id="nothing is known",
+        ),
+    ],
+)
+def test_an_end_is_judged_by_what_was_seen(evidence: ExitEvidence, outcome: Outcome) -> None:
+    assert decide_outcome(evidence) == outcome
+
+
+@pytest.mark.parametrize(
+    ("evidence", "clear"),
+    [
+        pytest.param(ExitEvidence(), False, id="nothing happened"),
+        pytest.param(ExitEvidence(stopped=True), False, id="QEMU's exit may still be seen"),
+        pytest.param(ExitEvidence(exit_code=0), False, id="libvirt may still say why"),
+        pytest.param(ExitEvidence(exit_code=0, stopped=True), True, id="both are known"),
+        pytest.param(ExitEvidence(exit_code=-9), True, id="a signal needs no explanation"),
+        pytest.param(ExitEvidence(exit_code=0, shut_down="guest"), True, id="the guest has said why"),
+        pytest.param(ExitEvidence(exit_code=0, ended_by_us="kill"), True, id="we know why"),
+    ],
+)
+def test_an_end_is_judged_once_it_is_clear(evidence: ExitEvidence, clear: bool) -> None:
+    assert is_conclusive(evidence) == clear

@@ -1,0 +1,40 @@
+import os
+import threading
+import time
+from pathlib import Path
+
+from virtshape.launcher.guest.plan import Plan
+from virtshape.launcher.guest.preparation import Preparation
+from virtshape.launcher.report import Report
+
+NOTHING = "the guest could not be prepared; the launcher's log says why"
+
+
+def test_a_plan_comes_back_from_another_process(tmp_path: Path) -> None:
+    preparation = Preparation(lambda directory: Plan(name=str(os.getpid()), xml=str(directory)), tmp_path)
+    plan = preparation.wait()
+    assert isinstance(plan, Plan)
+    assert plan.xml == str(tmp_path)
+    assert plan.name != str(os.getpid())
+
+
+def test_the_report_of_a_guest_that_cannot_start_comes_back_too(tmp_path: Path) -> None:
+    refused = Report(state="failed", reason="NotPossibleHere", message="no")
+    assert Preparation(lambda _: refused, tmp_path).wait() == refused
+
+
+def test_a_mistake_becomes_a_report(tmp_path: Path) -> None:
+    def fail(_: Path) -> Plan:
+        raise KeyError("a mistake")
+
+    assert Preparation(fail, tmp_path).wait() == Report(state="failed", reason="NotStarted", message=NOTHING)
+
+
+def test_a_preparation_can_be_cancelled(tmp_path: Path) -> None:
+    def take_long(_: Path) -> Plan:
+        time.sleep(600)
+        raise AssertionError
+
+    preparation = Preparation(take_long, tmp_path)
+    threading.Timer(0.05, preparation.cancel).start()
+    assert preparation.wait() == Report(state="failed", reason="NotStarted", message=NOTHING)

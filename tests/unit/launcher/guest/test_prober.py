@@ -1,0 +1,132 @@
+"""How a guest is asked whether it is well, and what its answers mean."""
+
+import json
+import socket
+from base64 import b64encode
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.support.webserver import Response, serve
+
+from virtshape.launcher.check import Check
+from virtshape.launcher.guest.prober import Prober
+
+FORWARD = "  TCP[HOST_FORWARD]   9       127.0.0.1 {0}       10.0.2.15    80     0     0"
+ESTABLISHED = "  TCP[ESTABLISHED]   12       127.0.0.1 {0}       10.0.2.15    80     0     0"
+SENT = "  TCP[SYN_SENT]      12       127.0.0.1 {0}       10.0.2.15    80     0     0"
+OTHER = "  TCP[ESTABLISHED]   12       127.0.0.1 1       10.0.2.15    80     0     0"
+HEADING = "  Protocol[State]    FD  Source Address  Port   Dest. Address  Port RecvQ SendQ"
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port that takes connections and says nothing, as QEMU's do."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
+
+
+def ask_port(port: int, check: Check, *lines: str) -> str:
+    connections = "\n".join((HEADING, *lines)).format(port) if lines else ""
+    return Prober(lambda _: ("127.0.0.1", port), lambda: connections, refuse_agent).check(check)
+
+
+def refuse_agent(words: str, seconds: float) -> str:
+    raise ConnectionError(f"no agent for {words} within {seconds}")
+
+
+CONNECTIONS = {
+    "a network of its own": ((), ""),
+    "taken by the guest": ((ESTABLISHED, FORWARD), ""),
+    "taken by QEMU alone": ((SENT, FORWARD), "no answer within 0.2 seconds"),
+    "an earlier one was taken": ((SENT, ESTABLISHED, FORWARD), "no answer within 0.2 seconds"),
+    "an earlier one was not": ((ESTABLISHED, SENT, FORWARD), ""),
+    "another port": ((OTHER, FORWARD), "no answer within 0.2 seconds"),
+}
+
+
+@pytest.mark.parametrize(("connections", "words"), CONNECTIONS.values(), ids=CONNECTIONS)
+def test_a_connection_counts_once_the_guest_has_it(port: int, connections: tuple[str, ...], words: str) -> None:
+    assert ask_port(port, Check(way="tcp", port=80, timeout=0.2), *connections) == words
+
+
+def test_a_connection_that_the_guest_refuses_is_closed() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def tell() -> str:
+            listening.accept()[0].close()
+            return FORWARD.format(port)
+
+        questions = Prober(lambda _: ("127.0.0.1", port), tell, refuse_agent)
+        assert questions.check(Check(way="tcp", port=80, timeout=30)) == "the guest does not listen on port 80"
+
+
+def test_a_connection_to_another_host_needs_no_more_than_that_host(port: int) -> None:
+    check = Check(way="tcp", port=port, host="127.0.0.1")
+    assert Prober(refuse_port, lambda: SENT, refuse_agent).check(check) == ""
+
+
+def refuse_port(port: int) -> tuple[str, int]:
+    raise ConnectionError(f"no way to port {port}")
+
+
+def test_a_port_that_cannot_be_reached_is_named() -> None:
+    assert Prober(refuse_port, str, refuse_agent).check(Check(way="tcp", port=80)) == "no way to port 80"
+
+
+STATUSES = {200: "", 399: "", 404: "the answer has the status 404", 500: "the answer has the status 500"}
+
+
+@pytest.mark.parametrize(("status", "words"), STATUSES.items(), ids=map(str, STATUSES))
+def test_a_web_server_answers_well_or_not(status: int, words: str) -> None:
+    with serve(lambda _: Response(b"", status)) as server:
+        check = Check(way="http", port=80, path="/healthy?", headers=(("X-Who", "me"),), timeout=30)
+        port = int(server.address.rpartition(":")[2])
+        assert ask_port(port, check) == words
+    assert [request.path for request in server.requests] == ["/healthy?"]
+    assert server.list_headers("X-Who") == ["me"]
+
+
+def test_a_port_without_a_web_server_does_not_answer_as_one(port: int) -> None:
+    assert ask_port(port, Check(way="http", port=80, timeout=0.1)) == "no answer within 0.1 seconds"
+
+
+def ask_agent(check: Check, *answers: Any) -> tuple[str, list[Any]]:
+    asked: list[Any] = []
+    left = list(answers)
+
+    def tell(words: str, seconds: float) -> str:
+        assert seconds == check.timeout
+        asked.append(json.loads(words))
+        return json.dumps(left.pop(0))
+
+    return Prober(refuse_port, str, tell).check(check), asked
+
+
+def test_an_agent_that_answers_is_well() -> None:
+    assert ask_agent(Check(way="ping"), {"return": {}}) == ("", [{"execute": "guest-ping"}])
+    silent = Prober(refuse_port, str, refuse_agent).check(Check(way="ping"))
+    assert silent == 'no agent for {"execute": "guest-ping"} within 1.0'
+    assert ask_agent(Check(way="ping"), {"error": {}})[0] != ""
+
+
+COMPLAINT = b64encode(b"it is broken\n").decode()
+OUTCOMES: dict[str, tuple[dict[str, Any], str]] = {
+    "well": ({"exited": True, "exitcode": 0}, ""),
+    "badly": ({"exited": True, "exitcode": 2, "err-data": COMPLAINT}, "test: exit code 2: it is broken"),
+    "killed": ({"exited": True, "signal": 9}, "test: ended by signal 9"),
+}
+
+
+@pytest.mark.parametrize(("outcome", "words"), OUTCOMES.values(), ids=OUTCOMES)
+def test_a_command_in_the_guest_ends(outcome: dict[str, Any], words: str) -> None:
+    output, asked = ask_agent(
+        Check(way="exec", command=("test", "-e", "/x"), timeout=5),
+        {"return": {"pid": 7}},
+        {"return": {"exited": False}},
+        {"return": outcome},
+    )
+    begin = {"path": "test", "arg": ["-e", "/x"], "capture-output": True}
+    status = {"execute": "guest-exec-status", "arguments": {"pid": 7}}
+    assert (output, asked) == (words, [{"execute": "guest-exec", "arguments": begin}, status, status])

@@ -1,0 +1,87 @@
+import socket
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.server import ControlServer
+from virtshape.launcher.report import Report
+from virtshape.launcher.request import Answer, Request, Status, Watch, format_line, parse_answer
+
+
+class Client:
+    def __init__(self, path: Path) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(10)
+        self._socket.connect(str(path))
+        self._stream = self._socket.makefile("rwb")
+
+    def send(self, line: bytes) -> None:
+        self._stream.write(line)
+        self._stream.flush()
+
+    def read(self) -> Answer | None:
+        line = self._stream.readline()
+        return parse_answer(line) if line else None
+
+    def close(self) -> None:
+        self._stream.close()
+        self._socket.close()
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="serving-") as name:  # a short path, as sockets need
+        yield Path(name)
+
+
+def answer(request: Request) -> Answer:
+    if isinstance(request, Status):
+        return Answer(report=Report(state="running"))
+    raise RuntimeError("no way")
+
+
+def test_each_line_is_answered_and_nonsense_with_words(directory: Path) -> None:
+    serving = ControlServer(directory / "control.sock", ReportPublisher(directory / "report.json", Report()), answer)
+    client = Client(directory / "control.sock")
+    client.send(format_line(Status()))
+    assert client.read() == Answer(report=Report(state="running"))
+    for line, words in (
+        (b"what?\n", "not understood: "),
+        (b'{"ask":"dance"}\n', "not understood: Invalid value 'dance'"),
+        (b'{"ask":"pause"}\n', "the launcher process failed: RuntimeError('no way')"),
+    ):
+        client.send(line)
+        answered = client.read()
+        assert answered is not None
+        assert answered.error.startswith(words)
+    serving.close()
+    assert client.read() is None
+    client.close()
+    assert not (directory / "control.sock").exists()
+
+
+def test_those_who_watch_hear_of_everything_to_the_end(directory: Path) -> None:
+    reports = ReportPublisher(directory / "report.json", Report())
+    serving = ControlServer(directory / "control.sock", reports, answer)
+    client = Client(directory / "control.sock")
+    client.send(format_line(Watch()))
+    assert client.read() == Answer(report=Report())
+    reports.publish(state="running")
+    assert client.read() == Answer(report=Report(state="running"))
+    reports.publish(state="succeeded")
+    serving.close()
+    assert client.read() == Answer(report=Report(state="succeeded"))
+    assert client.read() is None
+    client.close()
+
+
+def test_only_its_own_user_can_open_the_socket(directory: Path) -> None:
+    path = directory / "control.sock"
+    path.touch()
+    serving = ControlServer(path, ReportPublisher(directory / "report.json", Report()), answer)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    serving.close()

@@ -1,0 +1,43 @@
+import queue
+import time
+
+from virtshape.launcher.guest.shutdown import GracefulShutdown
+
+SOON = 60.0
+
+
+def test_a_guest_that_does_not_shut_down_is_ended_when_its_time_is_over() -> None:
+    happened: queue.Queue[str] = queue.Queue()
+    stopping = GracefulShutdown(lambda: happened.put("asked"), lambda grace: happened.put(f"ended after {grace:g}"))
+    began = time.monotonic()
+    stopping.request(0.1)
+    assert [happened.get(timeout=SOON), happened.get(timeout=SOON)] == ["asked", "ended after 0.1"]
+    assert time.monotonic() - began >= 0.1
+
+
+def test_a_later_request_shortens_the_time_and_never_lengthens_it() -> None:
+    happened: queue.Queue[str] = queue.Queue()
+    stopping = GracefulShutdown(lambda: happened.put("asked"), lambda grace: happened.put(f"ended after {grace:g}"))
+    stopping.request(600)
+    assert happened.get(timeout=SOON) == "asked"
+    stopping.request(0.05)
+    stopping.request(900)
+    assert happened.get(timeout=SOON) == "ended after 0.05"
+
+
+def test_a_guest_that_has_shut_down_is_not_ended() -> None:
+    happened: queue.Queue[str] = queue.Queue()
+    stopping = GracefulShutdown(lambda: happened.put("asked"), lambda _: happened.put("ended"))
+    stopping.request(1)
+    assert happened.get(timeout=SOON) == "asked"
+    stopping.close()
+    stopping.request(0)
+    time.sleep(1.2)
+    assert happened.empty()
+
+
+def test_no_time_at_all_means_no_question() -> None:
+    happened: queue.Queue[str] = queue.Queue()
+    stopping = GracefulShutdown(lambda: happened.put("asked"), lambda _: happened.put("ended"))
+    stopping.request(0)
+    assert happened.get(timeout=SOON) == "ended"

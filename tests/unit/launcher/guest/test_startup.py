@@ -1,0 +1,46 @@
+import threading
+from pathlib import Path
+
+import pytest
+
+from virtshape.launcher.guest.reports import ReportPublisher
+from virtshape.launcher.guest.startup import StartupHandler
+from virtshape.launcher.report import Report
+from virtshape.launcher.request import Answer, Kill, Pause, Request, Status, Stop
+
+
+@pytest.fixture
+def starting(tmp_path: Path) -> StartupHandler:
+    return StartupHandler(ReportPublisher(tmp_path / "report.json", Report()), None)
+
+
+def test_a_guest_that_is_being_prepared_can_be_asked_about(starting: StartupHandler) -> None:
+    assert starting.answer(Status()) == Answer(report=Report())
+    assert starting.stop is None
+
+
+@pytest.mark.parametrize(
+    ("requests", "grace"),
+    [
+        pytest.param([Stop(grace=30)], 30, id="a stop"),
+        pytest.param([Stop(grace=30), Kill(), Stop(grace=10)], 0, id="the shortest grace counts"),
+    ],
+)
+def test_a_stop_before_the_start_is_remembered(starting: StartupHandler, requests: list[Request], grace: float) -> None:
+    for request in requests:
+        assert starting.answer(request) == Answer(report=Report())
+    assert starting.stop == grace
+
+
+def test_other_requests_wait_until_the_guest_has_started(starting: StartupHandler) -> None:
+    threading.Timer(
+        0.02, starting.finish, [lambda request: Answer(error=f"{type(request).__name__} was passed on")]
+    ).start()
+    assert starting.answer(Pause()) == Answer(error="Pause was passed on")
+    assert starting.answer(Stop(grace=1)) == Answer(error="Stop was passed on")
+    assert starting.stop is None
+
+
+def test_requests_for_a_guest_that_never_started_come_too_late(starting: StartupHandler) -> None:
+    starting.finish()
+    assert starting.answer(Pause()) == Answer(error="the guest has ended", report=Report())

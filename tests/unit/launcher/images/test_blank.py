@@ -1,0 +1,61 @@
+"""Empty images, as QEMU's own tools see them."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from virtshape.launcher.images.blank import render_qcow2
+from virtshape.launcher.images.detection import parse_qcow2
+from virtshape.launcher.images.errors import RefusedImageError
+
+MIB, TIB = 1 << 20, 1 << 40
+
+
+@pytest.mark.parametrize("size", [512, 8 * MIB, 512 * MIB, 512 * MIB + 512, 5 * TIB])
+@pytest.mark.parametrize("backing", ["", "/images/base.img"], ids=["blank", "overlay"])
+def test_an_image_has_its_size_and_names_what_it_rests_on(size: int, backing: str) -> None:
+    header = parse_qcow2(render_qcow2(size, backing, "raw" if backing else ""))
+    assert header is not None
+    assert (header.size, header.backing, header.corrupt) == (size, backing or None, False)
+
+
+def test_a_path_that_no_image_can_hold_is_refused() -> None:
+    with pytest.raises(RefusedImageError, match="too long"):
+        render_qcow2(MIB, "/" + "x" * 1023, "raw")
+
+
+def call(*words: str | Path) -> str:
+    try:
+        return subprocess.run(
+            ["qemu-img", *words],  # noqa: S607 - whichever there is
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    except FileNotFoundError:
+        pytest.skip("no qemu-img here")
+        raise
+
+
+@pytest.mark.parametrize("size", [8 * MIB, 5 * TIB], ids=["small", "large"])
+def test_qemu_finds_no_fault_with_it(tmp_path: Path, size: int) -> None:
+    base, image = tmp_path / "base.img", tmp_path / "image.qcow2"
+    base.write_bytes(b"base" * MIB)
+    image.write_bytes(render_qcow2(size, str(base), "raw"))
+    assert "No errors were found" in call("check", image)
+    found = json.loads(call("info", "--output=json", image))
+    assert (found["virtual-size"], found["backing-filename"], found["backing-filename-format"]) == (
+        size,
+        str(base),
+        "raw",
+    )
+
+
+def test_it_shows_what_it_rests_on(tmp_path: Path) -> None:
+    base, image, copy = tmp_path / "base.img", tmp_path / "image.qcow2", tmp_path / "copy.img"
+    base.write_bytes(b"base" * (MIB // 4))
+    image.write_bytes(render_qcow2(2 * MIB, str(base), "raw"))
+    call("convert", "-O", "raw", image, copy)
+    assert copy.read_bytes() == base.read_bytes().ljust(2 * MIB, b"\0")

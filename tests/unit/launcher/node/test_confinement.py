@@ -1,0 +1,179 @@
+"""Confinement: what it needs to open, and, for root, what a process can do that went through it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.support.skipping import IMPOSSIBLE
+
+from virtshape.launcher.node.account import GUEST_USER, Account
+from virtshape.launcher.node.confinement import Confinement, find_closed_directory
+
+LOOK = """
+import json, os, sys
+from pathlib import Path
+from virtshape.launcher.node import confinement
+import msgspec
+try:
+    confinement.confine(msgspec.json.decode(sys.argv[1], type=confinement.Confinement))
+except confinement.ConfinementError as error:
+    print(json.dumps({"error": str(error)}))
+    sys.exit()
+seen = {}
+for name in sys.argv[2:]:
+    path = Path(name)
+    try:
+        seen[path.name] = sorted(os.listdir(path)) if path.is_dir() else path.read_text()
+    except OSError as error:
+        seen[path.name] = error.strerror
+status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+keys = {"user": os.getresuid(), "groups": os.getgroups(), "privileges": status["NoNewPrivs"].strip()}
+print(json.dumps({"seen": seen, **keys}))
+"""
+
+OBSTACLE = """
+import json
+from virtshape.launcher.node.confinement import find_mount_obstacle
+print(json.dumps(find_mount_obstacle()))
+"""
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
+CAN_MOUNT = subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True).returncode == 0  # noqa: S607
+needs_mounts = pytest.mark.skipif(not CAN_MOUNT, reason=f"{IMPOSSIBLE}mounting needs CAP_SYS_ADMIN")
+
+
+def look(confinement: Confinement, *paths: Path, without: str = "") -> dict[str, Any]:
+    """Return what a process sees of these paths once it is confined; it may lack a capability."""
+    text = msgspec.json.encode(confinement).decode()
+    dropped = ["setpriv", f"--bounding-set=-{without}", f"--inh-caps=-{without}"] if without else []
+    command = [*dropped, sys.executable, "-c", LOOK, text, *map(str, paths)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    seen: dict[str, Any] = json.loads(printed)
+    return seen
+
+
+def find_obstacle(*, without: str = "") -> str:
+    """Return what a process finds that may lack a capability."""
+    dropped = ["setpriv", f"--bounding-set=-{without}", f"--inh-caps=-{without}"] if without else []
+    command = [*dropped, sys.executable, "-c", OBSTACLE]
+    found: str = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return found
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Path:
+    """A directory that only its owner may enter, with things in it."""
+    place = tmp_path / "closed" / "deeper"
+    place.mkdir(parents=True)
+    place.parent.chmod(0o700)
+    for name in ("needed", "private"):
+        (place / name).mkdir()
+        (place / name / "file").write_text(name)
+    (place / "image").write_text("image")
+    return place
+
+
+def test_the_gate_is_the_first_directory_that_is_closed(closed: Path) -> None:
+    other = Account(os.geteuid() + 1, 1)
+    directory = find_closed_directory(closed / "needed" / "file", other)
+    assert directory is not None
+    assert closed.is_relative_to(directory)
+    assert find_closed_directory(Path("/usr/bin"), other) is None
+
+
+@needs_root
+@needs_mounts
+def test_a_process_reaches_what_it_needs_behind_a_closed_door_and_nothing_else(closed: Path) -> None:
+    account = Account(GUEST_USER, GUEST_USER)
+    reach = (str(closed / "needed"), str(closed / "image"), str(closed / "nothing"))
+    seen = look(
+        Confinement(account=account, reach=reach), closed / "needed" / "file", closed, closed / "image", Path("/root")
+    )
+    assert seen == {
+        "seen": {
+            "file": "needed",
+            "deeper": ["image", "needed"],
+            "image": "image",
+            "root": "Permission denied",
+        },
+        "user": [GUEST_USER] * 3,
+        "groups": [],
+        "privileges": "1",
+    }
+    assert sorted(one.name for one in closed.iterdir()) == ["image", "needed", "private"]
+
+
+@needs_root
+def test_nothing_is_covered_where_every_door_is_open() -> None:
+    account = Account(GUEST_USER, GUEST_USER)
+    seen = look(Confinement(account=account, reach=("/usr/share",)), Path("/root"), without="sys_admin")
+    assert seen["seen"] == {"root": "Permission denied"}
+
+
+@needs_root
+def test_without_cap_sys_admin_mounts_are_not_possible(closed: Path) -> None:
+    account = Account(GUEST_USER, GUEST_USER)
+    seen = look(Confinement(account=account, reach=(str(closed / "needed"),)), without="sys_admin")
+    assert seen == {"error": "unshare the mount namespace: Operation not permitted"}
+
+
+@needs_root
+def test_without_mounts_a_process_passes_through_closed_directories_and_cannot_list_them(closed: Path) -> None:
+    account = Account(GUEST_USER, GUEST_USER)
+    (closed / "private").chmod(0o700)
+    confinement = Confinement(account=account, reach=(str(closed / "needed"),), mounts=False)
+    seen = look(
+        confinement, closed / "needed" / "file", closed.parent, closed / "private" / "file", without="sys_admin"
+    )
+    assert seen["seen"] == {"file": "Permission denied", "closed": "Permission denied"}
+    assert look(confinement, closed / "needed" / "file", without="sys_admin")["seen"] == {"file": "needed"}
+    assert seen["user"] == [GUEST_USER] * 3
+    stranger = Confinement(account=Account(GUEST_USER + 1, GUEST_USER + 1), mounts=False)
+    assert look(stranger, closed / "needed" / "file")["seen"] == {"file": "Permission denied"}
+
+
+@needs_root
+@needs_mounts
+@pytest.mark.parametrize(("without", "expected"), [("", ""), ("sys_admin", "Operation not permitted")])
+def test_the_obstacle_to_mounts_is_found_without_changing_the_machine(without: str, expected: str) -> None:
+    before = Path("/proc/self/mountinfo").read_text()
+    assert expected in find_obstacle(without=without)
+    assert bool(find_obstacle(without=without)) == bool(expected)
+    assert Path("/proc/self/mountinfo").read_text() == before
+
+
+@needs_root
+@needs_mounts
+def test_a_chroot_is_no_obstacle(tmp_path: Path) -> None:
+    """There / is not a mount point; it is given a root with the system's directories in it."""
+    root = tmp_path / "root"
+    for name in ("usr", "lib", "lib64", "bin", "proc", "dev", "etc", "root", "tmp"):
+        if Path("/", name).is_symlink():
+            (root / name).parent.mkdir(exist_ok=True)
+            (root / name).symlink_to(Path("/", name).readlink())
+        else:
+            (root / name).mkdir(parents=True)
+    program = {sys.prefix, sys.base_prefix, str(Path(__file__).parents[4])}
+    script = [f"mount --rbind /{name} {root}/{name}" for name in ("usr", "lib", "lib64", "bin", "proc", "dev", "etc")]
+    script = [line for line in script if not (root / line.rsplit("/", 1)[1]).is_symlink()]
+    script += [f"mkdir -p {root}{path} && mount --rbind {path} {root}{path}" for path in sorted(program)]
+    command = [
+        "unshare",
+        "--mount",
+        "--propagation",
+        "slave",
+        "sh",
+        "-ec",
+        "\n".join([*script, 'exec chroot "$@"']),
+        "sh",
+    ]
+    printed = subprocess.run(
+        [*command, str(root), sys.executable, "-c", OBSTACLE], check=True, capture_output=True, text=True
+    ).stdout
+    assert json.loads(printed) == ""

@@ -1,0 +1,122 @@
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from virtshape.launcher.layout import is_short_enough
+from virtshape.launcher.node.account import DEFAULT_USERS, Account, choose_account
+from virtshape.launcher.node.directories import DirectoryError, GuestDirectories
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+UID = "b7f1a0de-0000-4000-8000-000000000001"
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where short ways begin, of these tests alone."""
+    with tempfile.TemporaryDirectory(prefix="short-") as name:
+        monkeypatch.setattr("virtshape.launcher.node.directories.find_short_root", lambda: Path(name))
+        yield Path(name)
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> GuestDirectories:
+    return GuestDirectories(tmp_path / "data", Account(os.geteuid(), os.getegid()))
+
+
+def test_a_guests_directory_is_made_found_listed_and_removed(places: GuestDirectories) -> None:
+    assert places.list_guests() == []
+    layout = places.make(UID)
+    assert places.make(UID) == places.find(UID) == layout
+    assert places.list_guests() == [UID]
+    assert stat.S_IMODE((places.data / "guests" / UID).stat().st_mode) == 0o700
+    places.remove(UID)
+    assert places.list_guests() == []
+    assert not layout.directory.is_symlink()
+
+
+def test_the_way_to_a_guest_is_always_short_enough_for_sockets(tmp_path: Path) -> None:
+    places = GuestDirectories(tmp_path / ("long" * 20), Account(os.geteuid(), os.getegid()))
+    layout = places.make(UID)
+    assert is_short_enough(layout.directory)
+    assert layout.directory.resolve() == (places.data / "guests" / UID).resolve()
+    assert GuestDirectories(places.data, places.account).find(UID) == layout
+
+
+def test_a_short_way_that_leads_elsewhere_is_set_right(tmp_path: Path) -> None:
+    places = GuestDirectories(tmp_path / ("long" * 20), Account(os.geteuid(), os.getegid()))
+    layout = places.make(UID)
+    layout.directory.unlink()
+    layout.directory.symlink_to(tmp_path)
+    assert places.make(UID).directory.resolve() == (places.data / "guests" / UID).resolve()
+
+
+def test_a_file_is_written_whole(places: GuestDirectories) -> None:
+    layout = places.make(UID)
+    for content in (b"one", b"two"):
+        places.write(layout.launch_request, content)
+    assert layout.launch_request.read_bytes() == b"two"
+    assert stat.S_IMODE(layout.launch_request.stat().st_mode) == 0o640
+
+
+@needs_root
+def test_a_guest_may_add_to_its_directory_and_not_replace_what_its_supervisor_wrote(tmp_path: Path) -> None:
+    places = GuestDirectories(tmp_path, choose_account())
+    layout = places.make(UID)
+    places.write(layout.launch_request, b"{}")
+    directory, user = layout.directory.stat(), places.find_account(UID).user
+    assert user in DEFAULT_USERS
+    assert (directory.st_uid, directory.st_gid, stat.S_IMODE(directory.st_mode)) == (0, user, 0o1770)
+    assert (layout.launch_request.stat().st_uid, layout.launch_request.stat().st_gid) == (0, user)
+    assert layout.libvirt.stat().st_uid == user
+
+
+@needs_root
+def test_each_guest_has_a_user_which_is_free_again_when_it_is_gone(tmp_path: Path) -> None:
+    places, users = GuestDirectories(tmp_path, choose_account()), range(60600, 60602)
+    for name in ("one", "two"):
+        places.make(name, users)
+    assert {places.find_account(name).user for name in ("one", "two")} == set(users)
+    with pytest.raises(DirectoryError, match="all users for guests are taken"):
+        places.make("three", users)
+    again = GuestDirectories(tmp_path, choose_account())  # as after a restart of the server
+    assert again.find_account("one") == places.find_account("one")
+    freed = places.find_account("one").user
+    again.remove("one")
+    again.make("three", users)
+    assert again.find_account("three").user == freed
+
+
+@needs_root
+def test_a_guest_gets_a_copy_of_what_is_known_about_qemu(tmp_path: Path) -> None:
+    places = GuestDirectories(tmp_path, choose_account())
+    known = places.libvirt_cache / "qemu" / "capabilities" / "one.xml"
+    known.parent.mkdir(parents=True)
+    known.write_text("<qemuCaps/>")
+    layout = places.make(UID)
+    copy = layout.cache / "qemu" / "capabilities" / "one.xml"
+    assert (copy.read_text(), copy.stat().st_uid) == ("<qemuCaps/>", places.find_account(UID).user)
+    assert known.stat().st_uid == 0
+
+
+@pytest.mark.parametrize("uid", ["", ".", "..", "../state", "/etc", "a/b"])
+def test_a_uid_that_leads_elsewhere_is_refused(places: GuestDirectories, uid: str) -> None:
+    with pytest.raises(DirectoryError, match="it cannot be the name of a directory"):
+        places.make(uid)
+
+
+def test_short_ways_that_lead_nowhere_are_swept_away(places: GuestDirectories, short: Path) -> None:
+    layout = places.make(UID)
+    (short / "gone").symlink_to(short / "nowhere")
+    places.remove_dangling_links()
+    assert [one.name for one in short.iterdir()] == [layout.directory.name]
+
+
+def test_a_place_for_short_ways_that_is_somebody_elses_is_not_used(tmp_path: Path, short: Path) -> None:
+    short.chmod(0o777)
+    places = GuestDirectories(tmp_path / ("long" * 20), Account(os.geteuid(), os.getegid()))
+    with pytest.raises(DirectoryError, match="belongs to somebody else, or others may write to it"):
+        places.make(UID)

@@ -1,0 +1,89 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.node.guest_state import find_launch_request, find_report, is_alive, mark_lost
+from virtshape.launcher.report import Report
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return Layout(tmp_path)
+
+
+def test_a_report_is_read_and_nothing_else_is(layout: Layout, tmp_path: Path) -> None:
+    assert find_report(layout) is None
+    layout.report.write_bytes(msgspec.json.encode(Report(state="running")))
+    assert find_report(layout) == Report(state="running")
+    elsewhere = layout.report.rename(tmp_path / "elsewhere")
+    layout.report.symlink_to(elsewhere)
+    assert find_report(layout) is None
+    layout.report.unlink()
+    os.mkfifo(layout.report)
+    assert find_report(layout) is None
+    layout.report.unlink()
+    layout.report.write_bytes(b"{")
+    assert find_report(layout) is None
+
+
+def test_an_order_that_cannot_be_read_is_none(layout: Layout) -> None:
+    assert find_launch_request(layout) is None
+    layout.launch_request.write_bytes(b'{"vmi": {}}')
+    assert find_launch_request(layout) is None
+
+
+def test_a_guest_whose_launcher_is_gone_is_buried_with_its_last_line(layout: Layout) -> None:
+    report = Report(state="running", agent=True, machine="pc-q35-7.2", qemu_pid=7)
+    last_line = "the guest's launcher process has ended"
+    assert mark_lost(report, layout).message == last_line
+    layout.log.write_text("one\nMemoryError\n\n")
+    assert mark_lost(report, layout) == Report(
+        state="failed", reason="LauncherLost", message=f"{last_line}: MemoryError", machine="pc-q35-7.2", qemu_pid=7
+    )
+
+
+def test_a_process_is_alive_only_if_it_is_of_this_guest(tmp_path: Path) -> None:
+    command = Path("/proc/self/cmdline").read_bytes().split(b"\0")
+    assert is_alive(os.getpid(), Layout(Path(command[0].decode())))
+    assert not is_alive(os.getpid(), Layout(tmp_path / "another"))
+    assert not is_alive(None, Layout(tmp_path))
+    ended = os.posix_spawn("/bin/true", ["/bin/true", str(tmp_path)], {})
+    os.waitid(os.P_PID, ended, os.WEXITED | os.WNOWAIT)
+    assert not is_alive(ended, Layout(tmp_path))
+    os.waitpid(ended, 0)
+    assert not is_alive(ended, Layout(tmp_path))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root starts processes of other users")
+def test_a_forked_launcher_of_another_user_is_known_without_the_right_to_trace_it(tmp_path: Path) -> None:
+    """In a container root may not read another user's working directory."""
+    script = """
+import os, sys, time
+from pathlib import Path
+from virtshape.launcher.layout import Layout
+from virtshape.launcher.node.naming import get_process_name, set_process_name
+from virtshape.launcher.node.guest_state import is_alive
+directory = Path(os.environ["GUEST"])
+set_process_name(get_process_name(directory))
+pid = os.fork()
+if pid == 0:
+    os.setresuid(61107, 61107, 61107)
+    time.sleep(60)
+set_process_name("other")
+while "61107" not in Path(f"/proc/{pid}/status").read_text():
+    time.sleep(0.01)
+asked = [(pid, directory), (pid, directory / "another"), (os.getpid(), directory)]
+print(*(is_alive(process, Layout(place)) for process, place in asked))
+os.kill(pid, 9)
+"""
+    dropped = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
+    command = [*dropped, sys.executable, "-c", script]
+    printed = subprocess.run(
+        command, env={**os.environ, "GUEST": str(tmp_path)}, cwd="/", check=True, capture_output=True, text=True
+    )
+    assert printed.stdout.split() == ["True", "False", "False"]

@@ -1,0 +1,39 @@
+import subprocess
+import sys
+
+import pytest
+
+from virtshape.launcher.node.hardware import find_architecture
+from virtshape.launcher.node.requirements import find_missing_packages
+
+EMULATORS = {"amd64": "qemu-system-x86", "arm64": "qemu-system-arm", "s390x": "qemu-system-misc"}
+
+
+@pytest.mark.parametrize(
+    ("programs", "driver", "binding", "missing"),
+    [
+        pytest.param(True, True, True, [], id="nothing"),
+        pytest.param(False, True, True, ["QEMU", "qemu-utils"], id="QEMU"),
+        pytest.param(True, False, True, ["libvirt-daemon-driver-qemu"], id="libvirt's driver"),
+        pytest.param(True, True, False, ["virtshape[guests]"], id="the binding"),
+    ],
+)
+def test_what_is_missing_is_named_by_its_package(
+    programs: bool, driver: bool, binding: bool, missing: list[str]
+) -> None:
+    found = find_missing_packages(lambda name: name if programs else None, lambda: driver, lambda: binding)
+    assert found == [EMULATORS[find_architecture()] if name == "QEMU" else name for name in missing]
+
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys, virtshape
+sys.modules["libvirt"] = None
+for module in pkgutil.walk_packages(virtshape.__path__, "virtshape."):
+    if not module.name.startswith("virtshape.launcher.guest.") and not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+"""
+
+
+def test_only_launcher_processes_need_the_binding() -> None:
+    ran = subprocess.run([sys.executable, "-c", IMPORT_ALL], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")

@@ -1,0 +1,92 @@
+"""What the launcher in a pod finds there."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.build import Tree
+from tests.support.instances import build_vmi
+
+from virtshape.launcher.pod.mounts import find_mounts, list_host_disk_roots, read_devices
+
+VOLUMES: dict[str, tuple[Tree, str | None]] = {
+    "a claim with a file system": ({"persistentVolumeClaim": {"claimName": "c"}}, "mounts/filled"),
+    "a secret": ({"secret": {"secretName": "s"}}, "mounts/filled"),
+    "the only disk of an image": ({"containerDisk": {"image": "i"}}, "mounts/filled/disk/only.qcow2"),
+    "a disk of an image by its path": (
+        {"containerDisk": {"image": "i", "path": "/other/a.img"}},
+        "mounts/filled/other/a.img",
+    ),
+    "nothing outside an image": ({"containerDisk": {"image": "i", "path": "/../../secret"}}, None),
+    "a token": ({"serviceAccount": {"serviceAccountName": "a"}}, "token"),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    for name in ("mounts/filled/disk", "mounts/filled/other", "token", "mounts/k-access-cred", "mounts/kernelBoot"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("mounts/filled/disk/only.qcow2", "mounts/filled/other/a.img", "mounts/filled/disk.img", "secret"):
+        (tmp_path / name).write_bytes(b"x")
+    return tmp_path
+
+
+def gather(place: Path, name: str, source: Tree) -> dict[str, str]:
+    vmi = build_vmi(volumes=[{"name": name, **source}])
+    found = find_mounts(vmi, place / "mounts", f"{place}/device-", place / "token")
+    return {name: str(Path(path).relative_to(place)) for name, path in found.items()}
+
+
+@pytest.mark.parametrize(("source", "path"), VOLUMES.values(), ids=VOLUMES.keys())
+def test_a_volume_lies(place: Path, source: Tree, path: str | None) -> None:
+    assert gather(place, "filled", source).get("filled") == path
+
+
+def test_a_device_comes_before_a_directory(place: Path) -> None:
+    (place / "device-raw").touch()
+    assert gather(place, "raw", {"persistentVolumeClaim": {"claimName": "c"}})["raw"] == "device-raw"
+
+
+def test_credentials_and_kernels_are_found_under_names_of_their_own(place: Path) -> None:
+    found = gather(place, "v", {"emptyDisk": {"capacity": "1Gi"}})
+    assert found == {"k-access-cred": "mounts/k-access-cred", "kernelBoot": "mounts/kernelBoot"}
+
+
+def test_a_claim_that_is_empty_gets_a_disk_with_nearly_all_its_room(place: Path) -> None:
+    (place / "mounts/new/lost+found").mkdir(parents=True)
+    gather(place, "new", {"dataVolume": {"name": "d"}})
+    size = (place / "mounts/new/disk.img").stat().st_size
+    assert size > 0
+    assert size % 4096 == 0
+    gather(place, "new", {"dataVolume": {"name": "d"}})
+    assert (place / "mounts/new/disk.img").stat().st_size == size
+
+
+def test_a_claim_with_something_else_in_it_is_left_alone(place: Path) -> None:
+    (place / "mounts/mine").mkdir()
+    (place / "mounts/mine/notes.txt").touch()
+    gather(place, "mine", {"dataVolume": {"name": "d"}})
+    assert not (place / "mounts/mine/disk.img").exists()
+
+
+def test_devices_are_told_by_variables() -> None:
+    vmi = build_vmi(
+        domain={
+            "devices": {
+                "gpus": [{"name": "a", "deviceName": "nvidia.com/GP102GL_Titan"}],
+                "hostDevices": [{"name": "b", "deviceName": "example.com/card"}],
+            }
+        }
+    )
+    environment = {
+        "PCI_RESOURCE_NVIDIA_COM_GP102GL_TITAN": "0000:65:00.0,0000:66:00.0",
+        "USB_RESOURCE_EXAMPLE_COM_CARD": "1:4",
+    }
+    assert read_devices(vmi, environment) == {
+        "nvidia.com/GP102GL_Titan": ("0000:65:00.0", "0000:66:00.0"),
+        "example.com/card": ("1:4",),
+    }
+
+
+def test_disks_of_the_node_may_be_where_the_pod_was_given_a_directory() -> None:
+    disks = [{"name": n, "hostDisk": {"path": f"/data/{n}.img", "type": "Disk"}} for n in ("a", "b")]
+    assert list_host_disk_roots(build_vmi(volumes=disks)) == ("/data",)

@@ -1,0 +1,28 @@
+"""Termination messages within the size that Kubernetes keeps."""
+
+import pytest
+
+from virtshape.launcher.pod.termination import (
+    MAX_BYTES,
+    TerminationMessage,
+    format_termination_message,
+    parse_termination_message,
+)
+
+TEXTS = {
+    "short": (TerminationMessage("GuestPanicked", "the guest has panicked"), "the guest has panicked"),
+    "empty": (TerminationMessage(), ""),
+    "too long": (TerminationMessage("Failed", "x" * 9000), "x" * 2250),
+    "too long, multi-byte characters": (TerminationMessage("Failed", "é" * 5000), "é" * 1250),
+}
+
+
+@pytest.mark.parametrize(("message", "kept"), TEXTS.values(), ids=TEXTS.keys())
+def test_message_is_parsed_as_far_as_it_fits(message: TerminationMessage, kept: str) -> None:
+    text = format_termination_message(message)
+    assert len(text) <= MAX_BYTES
+    assert parse_termination_message(text.decode()) == TerminationMessage(message.reason, kept)
+
+
+def test_other_text_becomes_the_message() -> None:
+    assert parse_termination_message("exec format error\n") == TerminationMessage(message="exec format error")
