@@ -12,7 +12,7 @@ from typing import Any
 
 from virtshape.admission.instancetype import check_instancetype, check_preference
 from virtshape.admission.mutate import mutate_vm
-from virtshape.admission.violation import Verdict
+from virtshape.admission.violation import CheckResult
 from virtshape.admission.vm import check_vm, find_present_shape
 from virtshape.api.codec import from_tree, object_from_tree, to_tree
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
@@ -72,7 +72,7 @@ def answer_spread_check(question: Tree) -> Tree:
 
 
 def answer_validate_instancetype(question: Tree) -> Tree:
-    def judge(found: Any) -> Verdict:
+    def judge(found: Any) -> CheckResult:
         return check_instancetype(found.spec, found.api_version.partition("/")[2])
 
     return _validate(question, judge)
@@ -119,7 +119,7 @@ def answer_annotations(question: Tree) -> Tree:
     return {"vmiMetadata": to_tree(metadata)}
 
 
-def _validate(question: Tree, judge: Callable[[Any], Verdict]) -> Tree:
+def _validate(question: Tree, judge: Callable[[Any], CheckResult]) -> Tree:
     if question["operation"] not in ("CREATE", "UPDATE"):
         return {"allowed": True}
     try:

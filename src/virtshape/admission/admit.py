@@ -6,13 +6,13 @@ Kinds that are none of KubeVirt's pass as they are.
 
 from typing import Any, Final
 
+from virtshape.admission.clusterstate import Admitted, ClusterState, Tree
 from virtshape.admission.configuration import admit_configuration
 from virtshape.admission.datavolume import check_data_volume
 from virtshape.admission.instance import admit_vmi, complete_vmi
 from virtshape.admission.machine import admit_vm, complete_vm, refuse
 from virtshape.admission.sizing import check_sizing
-from virtshape.admission.violation import split
-from virtshape.admission.world import Admitted, Tree, World
+from virtshape.admission.violation import split_violations
 from virtshape.api.cdi import DataVolume
 from virtshape.api.codec import from_tree
 from virtshape.api.kinds import Kind
@@ -27,30 +27,30 @@ def has_rules(kind: Kind) -> bool:
     return kind.group in _GROUPS
 
 
-def admit(kind: Kind, new: Tree, old: Tree | None, world: World, *, trusted: bool = False) -> Admitted:
+def admit(kind: Kind, new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bool = False) -> Admitted:
     """The object to store; `old` is what it replaces. StatusError with a cause for each violation to refuse it."""
     match kind.group, kind.kind:
         case "kubevirt.io", "VirtualMachine":
-            return admit_vm(new, old, world)
+            return admit_vm(new, old, cluster)
         case "kubevirt.io", "VirtualMachineInstance":
-            return admit_vmi(new, old, world, trusted=trusted)
+            return admit_vmi(new, old, cluster, trusted=trusted)
         case "kubevirt.io", "KubeVirt":
             return admit_configuration(new, old)
         case "cdi.kubevirt.io", "DataVolume":
             return _admit_data_volume(new, old)
         case group, _ if group in (INSTANCETYPE_GROUP, FLAVOR_GROUP):
-            return _admit_sizing(kind, new, old, world)
+            return _admit_sizing(kind, new, old, cluster)
         case _:
             return Admitted(new, [])
 
 
-def complete(kind: Kind, new: Tree, old: Tree | None, world: World, *, trusted: bool = False) -> Admitted:
+def complete(kind: Kind, new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bool = False) -> Admitted:
     """Return the object with what admission adds to it, without checking it any further."""
     match kind.group, kind.kind:
         case "kubevirt.io", "VirtualMachine":
-            return complete_vm(new, old, world)
+            return complete_vm(new, old, cluster)
         case "kubevirt.io", "VirtualMachineInstance":
-            return complete_vmi(new, old, world, trusted=trusted)
+            return complete_vmi(new, old, cluster, trusted=trusted)
         case _:
             return Admitted(new, [])
 
@@ -58,25 +58,25 @@ def complete(kind: Kind, new: Tree, old: Tree | None, world: World, *, trusted: 
 def _admit_data_volume(new: Tree, old: Tree | None) -> Admitted:
     if old is not None and new.get("spec") == old.get("spec"):
         return Admitted(new, [])
-    verdict = split(check_data_volume(from_tree(new, DataVolume).spec, "spec"))
-    if verdict.causes:
-        refuse(verdict.causes, verdict.warnings)
-    return Admitted(new, verdict.warnings)
+    result = split_violations(check_data_volume(from_tree(new, DataVolume).spec, "spec"))
+    if result.causes:
+        refuse(result.causes, result.warnings)
+    return Admitted(new, result.warnings)
 
 
-def _admit_sizing(kind: Kind, new: Tree, old: Tree | None, world: World) -> Admitted:
+def _admit_sizing(kind: Kind, new: Tree, old: Tree | None, cluster: ClusterState) -> Admitted:
     if old is not None and new.get("spec") == old.get("spec"):
         return Admitted(new, [])
     found: Any = from_tree(new, kind.struct)
-    verdict = split(check_sizing(found))
-    if verdict.causes:
-        refuse(verdict.causes, verdict.warnings)
-    return Admitted(new, verdict.warnings + (_warn_of_users(kind, new, world) if old is not None else []))
+    result = split_violations(check_sizing(found))
+    if result.causes:
+        refuse(result.causes, result.warnings)
+    return Admitted(new, result.warnings + (_warn_of_users(kind, new, cluster) if old is not None else []))
 
 
-def _warn_of_users(kind: Kind, new: Tree, world: World) -> list[str]:
+def _warn_of_users(kind: Kind, new: Tree, cluster: ClusterState) -> list[str]:
     metadata = new["metadata"]
-    users = world.count_machines(
+    users = cluster.count_machines(
         Reference(kind.group, kind.kind, metadata.get("namespace") or "", metadata.get("name") or "")
     )
     if not users:

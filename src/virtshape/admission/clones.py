@@ -7,7 +7,7 @@ Only finds out; whether somebody may is decided where it is known who asks.
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from virtshape.admission.world import Tree
+from virtshape.admission.clusterstate import Tree
 from virtshape.api.cdi import DataSource, DataSourceSource, DataVolume, DataVolumeSource, DataVolumeSpec
 from virtshape.api.codec import from_tree
 from virtshape.api.kinds import Kind
@@ -19,38 +19,38 @@ GROUP: Final = "cdi.kubevirt.io"
 _LONGEST_CHAIN: Final = 8
 
 
-class Copying(NamedTuple):
+class CloneSources(NamedTuple):
     """What an object's author must be allowed to copy from, or the account that the object acts as."""
 
     namespaces: tuple[str, ...] = ()
     account: str = ""
 
 
-def find_copying(kind: Kind, new: Tree, old: Tree | None, namespace: str, lookup: Lookup) -> Copying:
+def find_clone_sources(kind: Kind, new: Tree, old: Tree | None, namespace: str, lookup: Lookup) -> CloneSources:
     """The namespaces that an object takes content from, unless it did so before."""
     if old is not None and new.get("spec") == old.get("spec"):
-        return Copying()
+        return CloneSources()
     match kind.group, kind.kind:
         case "cdi.kubevirt.io", "DataVolume":
-            return _copy(list_foreign_origins(from_tree(new, DataVolume).spec, namespace, lookup))
+            return _clone_from(list_foreign_origins(from_tree(new, DataVolume).spec, namespace, lookup))
         case "cdi.kubevirt.io", "DataSource":
-            return _copy(list_foreign_targets(from_tree(new, DataSource).spec.source, namespace))
+            return _clone_from(list_foreign_targets(from_tree(new, DataSource).spec.source, namespace))
         case "kubevirt.io", "VirtualMachine" if (new.get("spec") or {}).get("dataVolumeTemplates"):
             vm = from_tree(new, VirtualMachine)
-            return _copy(list_template_origins(vm, lookup), find_service_account(vm))
+            return _clone_from(list_template_origins(vm, lookup), find_service_account(vm))
         case _:
-            return Copying()
+            return CloneSources()
 
 
-def explain_forbidden_copy(users: Iterable[str], namespace: str) -> str:
+def explain_forbidden_clone(users: Iterable[str], namespace: str) -> str:
     """Say that none of these users may copy from a namespace, and what it would take."""
     names = " and ".join(f'"{user}"' for user in users)
-    words = f"User {names} has insufficient permissions in clone source namespace {namespace}"
-    return f"{words}: needs to create datavolumes/source in API group {GROUP} there"
+    reason = f"User {names} has insufficient permissions in clone source namespace {namespace}"
+    return f"{reason}: needs to create datavolumes/source in API group {GROUP} there"
 
 
-def _copy(namespaces: Iterable[str], account: str = "") -> Copying:
-    return Copying(tuple(sorted(namespaces)), account)
+def _clone_from(namespaces: Iterable[str], account: str = "") -> CloneSources:
+    return CloneSources(tuple(sorted(namespaces)), account)
 
 
 def list_foreign_origins(spec: DataVolumeSpec, namespace: str, lookup: Lookup) -> set[str]:

@@ -4,10 +4,10 @@ Admits the object that holds the configuration: unknown settings stay, and are w
 A change that leaves the configuration alone always passes.
 """
 
+from virtshape.admission.clusterstate import Admitted, Tree
 from virtshape.admission.machine import refuse
 from virtshape.admission.rules.settings import check_settings
-from virtshape.admission.violation import split
-from virtshape.admission.world import Admitted, Tree
+from virtshape.admission.violation import split_violations
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 
@@ -17,7 +17,7 @@ def admit_configuration(new: Tree, old: Tree | None) -> Admitted:
     settings = (new.get("spec") or {}).get("configuration")
     if not settings or (old is not None and settings == (old.get("spec") or {}).get("configuration")):
         return Admitted(new, [])
-    verdict = split(check_settings(from_tree(settings, KubeVirtConfiguration), settings))
-    if verdict.causes:
-        refuse(verdict.causes, verdict.warnings)
-    return Admitted(new, verdict.warnings)
+    result = split_violations(check_settings(from_tree(settings, KubeVirtConfiguration), settings))
+    if result.causes:
+        refuse(result.causes, result.warnings)
+    return Admitted(new, result.warnings)

@@ -55,8 +55,8 @@ def _convert(item: bytes, desired: str) -> bytes:
     head = _head_decoder.decode(item)
     group, _, version = desired.partition("/")
     if head.api_version.partition("/")[0] != group or version not in VERSIONS.get(group, ()):
-        words = f"{head.api_version} {head.kind} cannot be had as {desired}: there is no such version"
-        raise StatusError(400, "BadRequest", words)
+        reason = f"{head.api_version} {head.kind} cannot be had as {desired}: there is no such version"
+        raise StatusError(400, "BadRequest", reason)
     return convert_bytes(item, desired)
 
 

@@ -69,7 +69,7 @@ class Fit(NamedTuple):
         return predicted
 
     def advise(self, candidates: Iterable[Candidate], near_to: str) -> str:
-        """Name the instance types that would do in place of the one there is."""
+        """Name the instance types that would do in with_default_field of the one there is."""
         present = {conflict.fields for conflict in self.check_sizes()}
 
         def would_do(candidate: VirtualMachineInstancetypeSpec) -> bool:

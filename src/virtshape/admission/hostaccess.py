@@ -22,10 +22,10 @@ def check_vm_host_access(
 ) -> list[Conflict]:
     """Return all that the guest of a VM may not use of its host; `spec` is what the VM would start."""
     found = check_host_access(spec, TEMPLATE_ROOT, configuration, explain_host_disk)
-    return [_place(conflict, vm, shape) for conflict in found]
+    return [_attribute_to_instancetype(conflict, vm, shape) for conflict in found]
 
 
-def _place(conflict: Conflict, vm: VirtualMachine, shape: Shape) -> Conflict:
+def _attribute_to_instancetype(conflict: Conflict, vm: VirtualMachine, shape: Shape) -> Conflict:
     """Name the instance type as the field if it gives what is refused: the VM has no field for that."""
     given = shape.instancetype
     if given is None:

@@ -7,15 +7,15 @@ A VMI that a VM controller created has most of it already; existing values are k
 from collections.abc import Iterator
 from typing import Any, Final
 
-from virtshape.admission.lasting import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNOTATION
+from virtshape.admission.clusterstate import Admitted, ClusterState, Tree
 from virtshape.admission.machine import refuse
 from virtshape.admission.overlay import overlay
+from virtshape.admission.persistentfields import PCI_TOPOLOGY, PCI_TOPOLOGY_ANNOTATION
 from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest
-from virtshape.admission.rules.labels import check_labels, check_relabelled
-from virtshape.admission.violation import Violation, split
-from virtshape.admission.vm import place
-from virtshape.admission.world import Admitted, Tree, World
+from virtshape.admission.rules.labels import check_label_changes, check_labels
+from virtshape.admission.violation import Violation, split_violations
+from virtshape.admission.vm import with_default_field
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.instance import VirtualMachineInstance, VirtualMachineInstanceSpec
 from virtshape.api.meta import ObjectMeta
@@ -35,7 +35,7 @@ _GUEST_USER: Final = 107
 _RESTRICTED: Final = Cause("FieldValueNotSupported", "update of VMI object is restricted", "")
 
 
-def admit_vmi(new: Tree, old: Tree | None, world: World, *, trusted: bool) -> Admitted:
+def admit_vmi(new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bool) -> Admitted:
     """The VMI to store; `trusted` says that the system itself writes it."""
     if old is not None:
         if not trusted:
@@ -43,24 +43,24 @@ def admit_vmi(new: Tree, old: Tree | None, world: World, *, trusted: bool) -> Ad
         return Admitted(_keep_status(new, old, trusted=trusted), [])
     vmi = from_tree(new, VirtualMachineInstance)
     given = to_tree(vmi)
-    conflicts = _complete(vmi, world)
-    verdict = split(_check_new(vmi, world, trusted=trusted))
-    unpermitted = causes(check_host_access(vmi.spec, _ROOT, world.configuration, world.explain_host_disk))
-    if conflicts or unpermitted or verdict.causes:
-        refuse([*conflicts, *unpermitted, *verdict.causes], verdict.warnings)
-    return Admitted(_write(new, given, vmi, world, trusted=trusted), verdict.warnings)
+    conflicts = _complete(vmi, cluster)
+    result = split_violations(_check_new(vmi, cluster, trusted=trusted))
+    unpermitted = causes(check_host_access(vmi.spec, _ROOT, cluster.configuration, cluster.explain_host_disk))
+    if conflicts or unpermitted or result.causes:
+        refuse([*conflicts, *unpermitted, *result.causes], result.warnings)
+    return Admitted(_write(new, given, vmi, cluster, trusted=trusted), result.warnings)
 
 
-def complete_vmi(new: Tree, old: Tree | None, world: World, *, trusted: bool) -> Admitted:
+def complete_vmi(new: Tree, old: Tree | None, cluster: ClusterState, *, trusted: bool) -> Admitted:
     """Return the completed VMI, before other webhooks change it; StatusError if it cannot be completed."""
     if old is not None:
         return Admitted(_keep_status(new, old, trusted=trusted), [])
     vmi = from_tree(new, VirtualMachineInstance)
     given = to_tree(vmi)
-    conflicts = _complete(vmi, world)
+    conflicts = _complete(vmi, cluster)
     if conflicts:
         refuse(conflicts)
-    return Admitted(_write(new, given, vmi, world, trusted=trusted), [])
+    return Admitted(_write(new, given, vmi, cluster, trusted=trusted), [])
 
 
 def _keep_status(new: Tree, old: Tree, *, trusted: bool) -> Tree:
@@ -71,9 +71,9 @@ def _keep_status(new: Tree, old: Tree, *, trusted: bool) -> Tree:
     return {**kept, "status": old["status"]} if "status" in old else kept
 
 
-def _write(new: Tree, given: Tree, vmi: VirtualMachineInstance, world: World, *, trusted: bool) -> Tree:
+def _write(new: Tree, given: Tree, vmi: VirtualMachineInstance, cluster: ClusterState, *, trusted: bool) -> Tree:
     stated = (new.get("status") or {}) if trusted else {}
-    status = {**_begin_status(vmi.spec, world.now()), **stated}
+    status = {**_begin_status(vmi.spec, cluster.now()), **stated}
     return {**overlay(new, given, to_tree(vmi)), "status": status}
 
 
@@ -81,30 +81,30 @@ def _check_changed(new: Tree, old: Tree) -> None:
     if new["spec"] != old["spec"]:
         refuse([_RESTRICTED])
     labels, before = (tree["metadata"].get("labels") or {} for tree in (new, old))
-    causes = split(check_relabelled(labels, before, _LABELS)).causes
+    causes = split_violations(check_label_changes(labels, before, _LABELS)).causes
     if causes:
         refuse(causes)
 
 
-def _check_new(vmi: VirtualMachineInstance, world: World, *, trusted: bool) -> Iterator[Violation]:
+def _check_new(vmi: VirtualMachineInstance, cluster: ClusterState, *, trusted: bool) -> Iterator[Violation]:
     labels = vmi.metadata.labels if vmi.metadata is not None else None
     if labels and not trusted:
         yield from check_labels(labels, _LABELS)
     yield from check_guest(vmi.spec, _ROOT)
-    yield from check_configured(vmi.spec, _ROOT, world.configuration)
+    yield from check_configured(vmi.spec, _ROOT, cluster.configuration)
 
 
-def _complete(vmi: VirtualMachineInstance, world: World) -> list[Cause]:
+def _complete(vmi: VirtualMachineInstance, cluster: ClusterState) -> list[Cause]:
     metadata = vmi.metadata = vmi.metadata or ObjectMeta()
-    spec, configuration = vmi.spec, world.configuration
+    spec, configuration = vmi.spec, cluster.configuration
     conflicts = shape_draft(Draft(metadata, spec), Shape(), configuration, _ROOT)
     no_memory = check_memory_given(spec.domain, _ROOT, None)
     if conflicts or no_memory:
-        return causes([*(place(one, _ROOT) for one in conflicts), *([no_memory] if no_memory else ())])
-    apply_defaults(spec, configuration, world.architecture)
+        return causes([*(with_default_field(one, _ROOT) for one in conflicts), *([no_memory] if no_memory else ())])
+    apply_defaults(spec, configuration, cluster.architecture)
     firmware = spec.domain.firmware
     uuid = firmware.uuid if firmware is not None else None
-    apply_instance_defaults(spec, configuration, firmware_uuid=uuid or world.make_uid())
+    apply_instance_defaults(spec, configuration, firmware_uuid=uuid or cluster.make_uid())
     metadata.annotations = {PCI_TOPOLOGY_ANNOTATION: PCI_TOPOLOGY, **(metadata.annotations or {})}
     if FINALIZER not in (metadata.finalizers or ()):
         metadata.finalizers = [*(metadata.finalizers or ()), FINALIZER]

@@ -6,7 +6,7 @@ Pure: returns every violation and every warning.
 
 from collections.abc import Iterator
 
-from virtshape.admission.violation import Verdict
+from virtshape.admission.violation import CheckResult
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.instancetype.v1beta2 import CPUInstancetype, MemoryInstancetype, VirtualMachineInstancetypeSpec
 from virtshape.api.status import Cause
@@ -16,14 +16,14 @@ from virtshape.engine.topology import ACROSS, DEPRECATED_TOPOLOGIES, TOPOLOGIES,
 SIZES_OPTIONAL_IN = "v1beta2"
 
 
-def check_instancetype(spec: VirtualMachineInstancetypeSpec, version: str) -> Verdict:
+def check_instancetype(spec: VirtualMachineInstancetypeSpec, version: str) -> CheckResult:
     """Judge an instance type written at this version of its group."""
     sized = version != SIZES_OPTIONAL_IN
     causes = [*_check_cpu(spec.cpu, sized=sized), *_check_memory(spec.memory, sized=sized)]
     warnings = []
     if spec.launch_security is not None:
         warnings.append("launchSecurity is deprecated and will be removed in a future release. Use preference instead.")
-    return Verdict(causes, [] if causes else warnings)
+    return CheckResult(causes, [] if causes else warnings)
 
 
 def _check_cpu(cpu: CPUInstancetype | None, *, sized: bool) -> Iterator[Cause]:
@@ -58,7 +58,7 @@ def _check_memory(memory: MemoryInstancetype | None, *, sized: bool) -> Iterator
         yield Cause(VALUE_INVALID, f"{field} and spec.memory.hugepages should not be requested together.", field)
 
 
-def check_preference(spec: VirtualMachinePreferenceSpec) -> Verdict:
+def check_preference(spec: VirtualMachinePreferenceSpec) -> CheckResult:
     """Judge a preference."""
     causes = list(_check_topology(spec))
     warnings = []
@@ -68,7 +68,7 @@ def check_preference(spec: VirtualMachinePreferenceSpec) -> Verdict:
             f"PreferredCPUTopology {name} is deprecated for removal in a future release, "
             f"please use {DEPRECATED_TOPOLOGIES[name]} instead"
         )
-    return Verdict(causes, [] if causes else warnings)
+    return CheckResult(causes, [] if causes else warnings)
 
 
 def _check_topology(spec: VirtualMachinePreferenceSpec) -> Iterator[Cause]:

@@ -8,18 +8,18 @@ deleted.
 from collections.abc import Iterable
 from typing import Final, NamedTuple, NoReturn
 
+from virtshape.admission.clusterstate import Admitted, ClusterState, Tree
 from virtshape.admission.fit import Fit
 from virtshape.admission.hostaccess import check_vm_host_access
-from virtshape.admission.lasting import fix_lasting, keep_lasting, mark_recapture
 from virtshape.admission.missing import explain_missing, list_candidates
 from virtshape.admission.mutate import mutate_vm
 from virtshape.admission.overlay import overlay
+from virtshape.admission.persistentfields import keep_persistent_fields, mark_recapture, set_persistent_fields
 from virtshape.admission.rules.configured import check_configured
 from virtshape.admission.rules.instance import check_guest, check_instance
-from virtshape.admission.rules.machine import check_machine, check_machine_alone
-from virtshape.admission.violation import Verdict, split
-from virtshape.admission.vm import Trial, describe_unmet, place, use_up
-from virtshape.admission.world import Admitted, Tree, World
+from virtshape.admission.rules.machine import check_machine, check_machine_without_guest
+from virtshape.admission.violation import CheckResult, split_violations
+from virtshape.admission.vm import DryRun, describe_unmet, dry_run_vm_in_place, with_default_field
 from virtshape.api.codec import from_tree, to_tree
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.model import Model
@@ -36,25 +36,25 @@ _DEFER: Final = "Defer"
 _ARCHITECTURE: Final = (f"{TEMPLATE_ROOT}.architecture",)
 
 
-def admit_vm(new: Tree, old: Tree | None, world: World) -> Admitted:
+def admit_vm(new: Tree, old: Tree | None, cluster: ClusterState) -> Admitted:
     """The VM to store; StatusError with a cause for each violation if it may not be."""
-    if _is_settled(new, old):
+    if _is_unchanged(new, old):
         return Admitted(new, [])
-    draft = _draft(new, old, world)
+    draft = _draft(new, old, cluster)
     admitted = draft.write(new)
     if draft.before is not None and draft.vm.spec == draft.before.spec:
         return Admitted(admitted, draft.warnings)
-    verdict = _judge(admitted, draft, world)
-    if verdict.causes:
-        refuse(verdict.causes, draft.warnings + verdict.warnings)
-    return Admitted(admitted, draft.warnings + verdict.warnings)
+    result = _check(admitted, draft, cluster)
+    if result.causes:
+        refuse(result.causes, draft.warnings + result.warnings)
+    return Admitted(admitted, draft.warnings + result.warnings)
 
 
-def complete_vm(new: Tree, old: Tree | None, world: World) -> Admitted:
+def complete_vm(new: Tree, old: Tree | None, cluster: ClusterState) -> Admitted:
     """The VM completed, before others have had their say in it; StatusError if it cannot be."""
-    if _is_settled(new, old):
+    if _is_unchanged(new, old):
         return Admitted(new, [])
-    draft = _draft(new, old, world)
+    draft = _draft(new, old, cluster)
     return Admitted(draft.write(new), draft.warnings)
 
 
@@ -72,19 +72,19 @@ class _Draft(NamedTuple):
         return tree
 
 
-def _is_settled(new: Tree, old: Tree | None) -> bool:
+def _is_unchanged(new: Tree, old: Tree | None) -> bool:
     return old is not None and (bool(new["metadata"].get("deletionTimestamp")) or new["spec"] == old["spec"])
 
 
-def _draft(new: Tree, old: Tree | None, world: World) -> _Draft:
+def _draft(new: Tree, old: Tree | None, cluster: ClusterState) -> _Draft:
     vm = from_tree(new, VirtualMachine)
     before = from_tree(old, VirtualMachine) if old is not None else None
     given = to_tree(vm)
     try:
-        return _Draft(vm, given, before, _complete(vm, before, world))
+        return _Draft(vm, given, before, _complete(vm, before, cluster))
     except StatusError as error:
         causes = list(error.causes) or [Cause(VALUE_INVALID, error.message, "spec")]
-        refuse([*causes, *split(check_machine(vm)).causes])
+        refuse([*causes, *split_violations(check_machine(vm)).causes])
 
 
 def refuse(causes: Iterable[Cause], warnings: Iterable[str] = ()) -> NoReturn:
@@ -108,94 +108,98 @@ class _Found(NamedTuple):
         return self.has_size and self.has_preference
 
 
-def _complete(vm: VirtualMachine, before: VirtualMachine | None, world: World) -> list[str]:
+def _complete(vm: VirtualMachine, before: VirtualMachine | None, cluster: ClusterState) -> list[str]:
     if before is not None:
-        keep_lasting(vm, before)
-    warnings = mutate_vm(vm, world.find, before).warnings
+        keep_persistent_fields(vm, before)
+    warnings = mutate_vm(vm, cluster.find, before).warnings
     if before is not None:
         mark_recapture(vm, before)
     else:
-        fix_lasting(vm, world)
+        set_persistent_fields(vm, cluster)
     return warnings
 
 
-def _judge(admitted: Tree, draft: _Draft, world: World) -> Verdict:
+def _check(admitted: Tree, draft: _Draft, cluster: ClusterState) -> CheckResult:
     """What stands against a VM that would be stored as this tree; its draft is used up."""
-    vm, configuration = draft.vm, world.configuration
-    verdict = split(check_machine_alone(vm))
-    found = _find_shape(vm, draft.before, world, verdict)
+    vm, configuration = draft.vm, cluster.configuration
+    result = split_violations(check_machine_without_guest(vm))
+    found = _find_shape(vm, draft.before, cluster, result)
     if vm.spec.template.spec is None:
-        return verdict
-    trial = use_up(vm, found.shape, configuration, world.architecture)
-    if not found.has_size and not _is_deferred(world):
-        trial = trial._replace(unmet=[one for one in trial.unmet if one.fields == _ARCHITECTURE])
-    if trial.conflicts or trial.unmet:
-        misfits = _tell_misfits(from_tree(admitted, VirtualMachine), found, trial, world)
-        verdict.causes.extend(place(conflict, TEMPLATE_ROOT).cause for conflict in misfits)
-    is_sized = found.is_complete and not trial.conflicts
-    guest = split((check_guest if is_sized else check_instance)(trial.spec, TEMPLATE_ROOT))
+        return result
+    dry_run = dry_run_vm_in_place(vm, found.shape, configuration, cluster.architecture)
+    if not found.has_size and not _is_deferred(cluster):
+        dry_run = dry_run._replace(unmet=[one for one in dry_run.unmet if one.fields == _ARCHITECTURE])
+    if dry_run.conflicts or dry_run.unmet:
+        misfits = _describe_misfits(from_tree(admitted, VirtualMachine), found, dry_run, cluster)
+        result.causes.extend(with_default_field(conflict, TEMPLATE_ROOT).cause for conflict in misfits)
+    is_sized = found.is_complete and not dry_run.conflicts
+    guest = split_violations((check_guest if is_sized else check_instance)(dry_run.spec, TEMPLATE_ROOT))
     if is_sized:
-        ruled_out = check_configured(trial.spec, TEMPLATE_ROOT, configuration)
+        ruled_out = check_configured(dry_run.spec, TEMPLATE_ROOT, configuration)
         guest.causes.extend(violation.cause for violation in ruled_out)
-    unpermitted = check_vm_host_access(vm, found.shape, trial.spec, configuration, world.explain_host_disk)
+    unpermitted = check_vm_host_access(vm, found.shape, dry_run.spec, configuration, cluster.explain_host_disk)
     guest.causes.extend(conflict.cause for conflict in unpermitted)
-    return Verdict(verdict.causes + guest.causes, verdict.warnings + guest.warnings)
+    return CheckResult(result.causes + guest.causes, result.warnings + guest.warnings)
 
 
-def _find_shape(vm: VirtualMachine, before: VirtualMachine | None, world: World, verdict: Verdict) -> _Found:
+def _find_shape(
+    vm: VirtualMachine, before: VirtualMachine | None, cluster: ClusterState, result: CheckResult
+) -> _Found:
     role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
-    sizing, has_size = _find(vm, before, role, world, verdict)
-    liking, has_preference = _find(vm, before, "preference", world, verdict)
+    sizing, has_size = _find(vm, before, role, cluster, result)
+    liking, has_preference = _find(vm, before, "preference", cluster, result)
     shape = Shape(instancetype_spec(sizing), preference_spec(liking), default_layout(vm))
     return _Found(shape, has_size, has_preference)
 
 
 def _find(
-    vm: VirtualMachine, before: VirtualMachine | None, role: Role, world: World, verdict: Verdict
+    vm: VirtualMachine, before: VirtualMachine | None, role: Role, cluster: ClusterState, result: CheckResult
 ) -> tuple[Model | None, bool]:
-    """The object named in a role, and whether that is all; what is missing is told in the verdict."""
+    """The object named in a role, and whether that is all; what is missing is told in the result."""
     try:
-        return find_object(vm, role, world.find), True
+        return find_object(vm, role, cluster.find), True
     except NotFoundError as error:
         if before is None or find_matcher(vm, role) != find_matcher(before, role):
-            _tell_missing(vm, role, error, world, verdict)
+            _report_missing(vm, role, error, cluster, result)
     except StatusError as error:
         causes = error.causes or (Cause(VALUE_INVALID, error.message, f"spec.{role}.revisionName"),)
-        verdict.causes.extend(causes)
+        result.causes.extend(causes)
     return None, False
 
 
-def _tell_missing(vm: VirtualMachine, role: Role, error: NotFoundError, world: World, verdict: Verdict) -> None:
+def _report_missing(
+    vm: VirtualMachine, role: Role, error: NotFoundError, cluster: ClusterState, result: CheckResult
+) -> None:
     message = error.message
     if error.reference.kind != "ControllerRevision":
-        message = explain_missing(error.reference, role, namespace_of(vm), world, _ADVICE)
-    if _is_deferred(world):
-        verdict.warnings.append(f"{error.field}: {message}; the VM can start once it is there")
+        message = explain_missing(error.reference, role, namespace_of(vm), cluster, _ADVICE)
+    if _is_deferred(cluster):
+        result.warnings.append(f"{error.field}: {message}; the VM can start once it is there")
     else:
-        verdict.causes.append(Cause("FieldValueNotFound", message, error.field))
+        result.causes.append(Cause("FieldValueNotFound", message, error.field))
 
 
-def _is_deferred(world: World) -> bool:
-    settings = world.configuration.instancetype if world.configuration else None
+def _is_deferred(cluster: ClusterState) -> bool:
+    settings = cluster.configuration.instancetype if cluster.configuration else None
     return settings is not None and settings.missing_reference == _DEFER
 
 
-def _tell_misfits(vm: VirtualMachine, found: _Found, trial: Trial, world: World) -> list[Conflict]:
+def _describe_misfits(vm: VirtualMachine, found: _Found, dry_run: DryRun, cluster: ClusterState) -> list[Conflict]:
     """All that stands against the VM with this shape, and instance types that would do."""
-    fit = Fit(draft_template(vm), found.shape.instancetype, found.shape.preference, world.architecture)
+    fit = Fit(draft_template(vm), found.shape.instancetype, found.shape.preference, cluster.architecture)
     uneven = fit.check_spread()
-    unmet = trial.unmet
+    unmet = dry_run.unmet
     if not unmet and found.is_complete:
         unmet = [describe_unmet(conflict) for conflict in fit.check_requirements()]
-    advice = _advise(vm, fit, world) if (uneven or unmet) and found.is_complete else ""
-    conflicts = [c._replace(message=c.message + advice) if c == uneven else c for c in trial.conflicts]
+    advice = _advise(vm, fit, cluster) if (uneven or unmet) and found.is_complete else ""
+    conflicts = [c._replace(message=c.message + advice) if c == uneven else c for c in dry_run.conflicts]
     return conflicts + [conflict._replace(message=conflict.message + advice) for conflict in unmet]
 
 
-def _advise(vm: VirtualMachine, fit: Fit, world: World) -> str:
+def _advise(vm: VirtualMachine, fit: Fit, cluster: ClusterState) -> str:
     role: Role = "instancetype" if vm.spec.flavor is None else "flavor"
     matcher = find_matcher(vm, role)
     if matcher is None:
         return ""
     group = INSTANCETYPE_GROUP if role == "instancetype" else FLAVOR_GROUP
-    return fit.advise(list_candidates(group, namespace_of(vm), world), matcher.name or "")
+    return fit.advise(list_candidates(group, namespace_of(vm), cluster), matcher.name or "")

@@ -4,7 +4,7 @@ What to say of an object that a VM names and that is not there: what has a name 
 Never raises.
 """
 
-from virtshape.admission.world import Finder
+from virtshape.admission.clusterstate import Finder
 from virtshape.engine.nearest import Candidate
 from virtshape.resolve.find import instancetype_spec
 from virtshape.resolve.matcher import FLAVOR_GROUP, INSTANCETYPE_GROUP, KINDS, Role

@@ -1,5 +1,5 @@
 """
-AdmissionReview, as an API server asks a webhook: the question read, the answer written.
+AdmissionReview, as an API server asks a webhook: the request read, the answer written.
 
 Pure: what the answer is comes from elsewhere.
 """
@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct, field
 
-from virtshape.admission.difference import find_difference
-from virtshape.admission.world import Admitted, Tree
+from virtshape.admission.clusterstate import Admitted, Tree
+from virtshape.admission.jsonpatch import create_json_patch
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.api.status import StatusError
@@ -29,7 +29,7 @@ class GroupVersionKind(Struct, frozen=True):
     group: str = ""
 
 
-class Asker(Struct, frozen=True):
+class UserInfo(Struct, frozen=True):
     """Who makes the request."""
 
     username: str = ""
@@ -38,7 +38,7 @@ class Asker(Struct, frozen=True):
     extra: Mapping[str, Sequence[str]] = {}
 
 
-class Question(Struct, frozen=True, rename="camel"):
+class AdmissionRequest(Struct, frozen=True, rename="camel"):
     """A write that the API server asks about."""
 
     uid: str
@@ -47,7 +47,7 @@ class Question(Struct, frozen=True, rename="camel"):
     name: str = ""
     namespace: str = ""
     sub_resource: str = ""
-    user_info: Asker = Asker()
+    user_info: UserInfo = UserInfo()
     new: Tree | None = field(default=None, name="object")
     old: Tree | None = field(default=None, name="oldObject")
     dry_run: bool | None = None
@@ -62,11 +62,11 @@ class Question(Struct, frozen=True, rename="camel"):
 class _Review(Struct):
     api_version: str = field(default="", name="apiVersion")
     kind: str = ""
-    request: Question | None = None
+    request: AdmissionRequest | None = None
 
 
-def read_question(data: bytes) -> Question:
-    """The question in a request's body; StatusError 400 if there is none."""
+def parse_admission_request(data: bytes) -> AdmissionRequest:
+    """The request in a request's body; StatusError 400 if there is none."""
     try:
         review = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -77,11 +77,11 @@ def read_question(data: bytes) -> Question:
     return review.request
 
 
-def allow(question: Question, admitted: Admitted | None = None) -> bytes:
+def allow(request: AdmissionRequest, admitted: Admitted | None = None) -> bytes:
     """The answer that lets the write pass, changed into what was admitted, if that is something else."""
-    response: Tree = {"uid": question.uid, "allowed": True}
-    if admitted is not None and admitted.tree is not question.new:
-        patch = find_difference(question.new, admitted.tree)
+    response: Tree = {"uid": request.uid, "allowed": True}
+    if admitted is not None and admitted.tree is not request.new:
+        patch = create_json_patch(request.new, admitted.tree)
         if patch:
             response |= {"patchType": "JSONPatch", "patch": b64encode(msgspec.json.encode(patch)).decode()}
     if admitted is not None and admitted.warnings:
@@ -89,9 +89,9 @@ def allow(question: Question, admitted: Admitted | None = None) -> bytes:
     return _write(response)
 
 
-def deny(question: Question, error: StatusError) -> bytes:
+def deny(request: AdmissionRequest, error: StatusError) -> bytes:
     """The answer that refuses the write, with all causes."""
-    response: Tree = {"uid": question.uid, "allowed": False, "status": to_tree(error.status)}
+    response: Tree = {"uid": request.uid, "allowed": False, "status": to_tree(error.status)}
     return _write(response | ({"warnings": list(error.warnings)} if error.warnings else {}))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from virtshape.admission.instancetype import check_instancetype, check_preference
-from virtshape.admission.violation import DEPRECATED, Verdict, Violation
+from virtshape.admission.violation import DEPRECATED, CheckResult, Violation
 from virtshape.api.instancetype.preference import VirtualMachinePreferenceSpec
 from virtshape.api.model import Model
 from virtshape.resolve.find import instancetype_spec, preference_spec
@@ -21,15 +21,15 @@ def check_sizing(found: Any) -> Iterator[Violation]:
     """Everything that is wrong with an object that shapes VMs; nothing for objects of other kinds."""
     instancetype = instancetype_spec(found)
     if instancetype is not None:
-        verdict = check_instancetype(instancetype, _version_of(found))
-        yield from _report(verdict, "invalid-instancetype", "spec.launchSecurity")
+        result = check_instancetype(instancetype, _version_of(found))
+        yield from _report(result, "invalid-instancetype", "spec.launchSecurity")
     preference = preference_spec(found)
     if preference is not None:
-        verdict = check_preference(preference)
+        result = check_preference(preference)
         if found.api_version.startswith(FLAVOR_GROUP):  # what is deprecated elsewhere has no other name there
-            yield from _report(verdict._replace(warnings=[]), "invalid-preference", "")
+            yield from _report(result._replace(warnings=[]), "invalid-preference", "")
         else:
-            yield from _report(verdict, "invalid-preference", "spec.cpu.preferredCPUTopology")
+            yield from _report(result, "invalid-preference", "spec.cpu.preferredCPUTopology")
             yield from _check_deprecated(preference)
 
 
@@ -38,10 +38,10 @@ def _version_of(found: Model) -> str:
     return version
 
 
-def _report(verdict: Verdict, rule: str, deprecated_field: str) -> Iterator[Violation]:
-    for cause in verdict.causes:
+def _report(result: CheckResult, rule: str, deprecated_field: str) -> Iterator[Violation]:
+    for cause in result.causes:
         yield Violation(rule, cause.field, cause.message, cause.type)
-    for warning in verdict.warnings:
+    for warning in result.warnings:
         yield Violation(DEPRECATED, deprecated_field, warning)
 
 

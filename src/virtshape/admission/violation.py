@@ -1,5 +1,5 @@
 """
-What is wrong with an object by itself, as data: which rule, in which field, in words.
+What is wrong with an object by itself, as data: which rule, in which field, in reason.
 
 Pure: returned by checks, never raised. Admission refuses for it, lint reports it.
 """
@@ -15,7 +15,7 @@ DEPRECATED: Final = "deprecated-field"
 
 
 class Violation(NamedTuple):
-    """One rule broken in one field, the words for it, and what Kubernetes calls it."""
+    """One rule broken in one field, the reason for it, and what Kubernetes calls it."""
 
     rule: str
     field: str
@@ -28,19 +28,19 @@ class Violation(NamedTuple):
         return Cause(self.type, self.message, self.field)
 
 
-class Verdict(NamedTuple):
+class CheckResult(NamedTuple):
     """What to refuse an object for, and what to warn its author of."""
 
     causes: list[Cause]
     warnings: list[str]
 
 
-def split(violations: Iterable[Violation]) -> Verdict:
+def split_violations(violations: Iterable[Violation]) -> CheckResult:
     """Tell violations to refuse for from those to warn of."""
-    verdict = Verdict([], [])
+    result = CheckResult([], [])
     for violation in violations:
         if violation.rule == DEPRECATED:
-            verdict.warnings.append(violation.message)
+            result.warnings.append(violation.message)
         else:
-            verdict.causes.append(violation.cause)
-    return verdict
+            result.causes.append(violation.cause)
+    return result

@@ -23,7 +23,7 @@ from virtshape.resolve.find import default_layout, find_object, instancetype_rol
 from virtshape.resolve.reference import Lookup, NotFoundError
 
 
-class Trial(NamedTuple):
+class DryRun(NamedTuple):
     """What would be started: what stands against it, and the guest, complete if nothing does."""
 
     conflicts: list[Conflict]
@@ -48,16 +48,20 @@ def check_vm(
     architecture: str = DEFAULT_ARCHITECTURE,
 ) -> list[Conflict]:
     """Everything that keeps the VM from being started with this shape."""
-    trial = try_vm(vm, shape, configuration, architecture)
-    return trial.conflicts or trial.unmet
+    dry_run = dry_run_vm(vm, shape, configuration, architecture)
+    return dry_run.conflicts or dry_run.unmet
 
 
-def try_vm(vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None, architecture: str) -> Trial:
+def dry_run_vm(
+    vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None, architecture: str
+) -> DryRun:
     """Make of a copy of the VM what would be started."""
-    return use_up(duplicate(vm), shape, configuration, architecture)
+    return dry_run_vm_in_place(duplicate(vm), shape, configuration, architecture)
 
 
-def use_up(vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None, architecture: str) -> Trial:
+def dry_run_vm_in_place(
+    vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration | None, architecture: str
+) -> DryRun:
     """Make of the VM itself what would be started; it is good for nothing else then."""
     draft = draft_template(vm)
     domain = draft.spec.domain
@@ -70,13 +74,13 @@ def use_up(vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguratio
         no_memory = check_memory_given(domain, TEMPLATE_ROOT, None)
         conflicts += [no_memory] if no_memory else []
     if conflicts:
-        return Trial(conflicts, [], draft.spec)
+        return DryRun(conflicts, [], draft.spec)
     apply_defaults(draft.spec, configuration, architecture)
     unmet = check_requirements(shape.instancetype, shape.preference, draft.spec, own_vcpus)
-    return Trial([], [describe_unmet(conflict) for conflict in unmet], draft.spec)
+    return DryRun([], [describe_unmet(conflict) for conflict in unmet], draft.spec)
 
 
-def place(conflict: Conflict, root: str) -> Conflict:
+def with_default_field(conflict: Conflict, root: str) -> Conflict:
     """The conflict with a field to name: the only one without is that no interface can be chosen for the guest."""
     return conflict if conflict.fields else conflict._replace(fields=(f"{root}.domain.devices.interfaces",))
 

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from virtshape import catalog as builtin
 from virtshape.admission.instancetype import check_instancetype, check_preference
-from virtshape.admission.violation import Verdict
+from virtshape.admission.violation import CheckResult
 from virtshape.api.codec import to_tree
 from virtshape.api.keeping import restore
 from virtshape.api.kubevirt.domain import CPUTopology
@@ -215,7 +215,7 @@ def refuse_size(source: Instancetype | Preference, size: Size) -> None:
 
 def judge(result: Instancetype | Preference) -> None:
     """Refuse an object that no server would take, and warn of what it would warn of."""
-    verdict: Verdict
+    verdict: CheckResult
     if isinstance(result, Preference):
         verdict = check_preference(result.spec)
     else:

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from virtshape.admission.world import World
+from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
 from virtshape.api.model import Model
@@ -71,17 +71,17 @@ class AdmissionContext:
         """Whether everything that is kept at hand is there."""
         return all(self._informers.add(kind).synced.is_set() for kind in CACHED)
 
-    async def decide(self, call: Callable[[World], T]) -> T:
+    async def decide(self, call: Callable[[ClusterState], T]) -> T:
         """What a decision comes to; what it refuses, it refuses upon what the server says now."""
-        world = _CachedWorld(self._informers, self._revisions)
+        world = _CachedState(self._informers, self._revisions)
         try:
             return await self._resolve(call, world)
         except StatusError:
             if not world.used_cache:
                 raise
-        return await self._resolve(call, _CachedWorld(self._informers, {}, is_fresh=True))
+        return await self._resolve(call, _CachedState(self._informers, {}, is_fresh=True))
 
-    async def _resolve(self, call: Callable[[World], T], world: "_CachedWorld") -> T:
+    async def _resolve(self, call: Callable[[ClusterState], T], world: "_CachedState") -> T:
         for _ in range(MAX_LOOKUPS):
             try:
                 return call(world)
@@ -120,7 +120,7 @@ class AdmissionContext:
         return len(owners)
 
 
-class _CachedWorld(World):
+class _CachedState(ClusterState):
     """The system as one decision sees it: what informers have unless it is to be fresh, and what was asked for."""
 
     def __init__(self, informers: Informers, cached_revisions: Any, *, is_fresh: bool = False) -> None:

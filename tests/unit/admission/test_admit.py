@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.support.build import Tree, build_flavor, build_instancetype, build_preference, build_revision, build_vm
-from tests.unit.admission.worlds import NOW, SmallWorld
+from tests.unit.admission.fakes import NOW, FakeCluster
 
 from virtshape.admission.admit import admit
 from virtshape.api.codec import to_tree
@@ -30,18 +30,18 @@ def vm_tree(**spec: Any) -> Tree:
     return tree
 
 
-def admitted(tree: Tree, world: SmallWorld | None = None, old: Tree | None = None, *, trusted: bool = False) -> Tree:
-    return admit(kind_of(tree), tree, old, world or SmallWorld(), trusted=trusted).tree
+def admitted(tree: Tree, cluster: FakeCluster | None = None, old: Tree | None = None, *, trusted: bool = False) -> Tree:
+    return admit(kind_of(tree), tree, old, cluster or FakeCluster(), trusted=trusted).tree
 
 
-def warned(tree: Tree, world: SmallWorld | None = None, old: Tree | None = None) -> list[str]:
-    return admit(kind_of(tree), tree, old, world or SmallWorld()).warnings
+def warned(tree: Tree, cluster: FakeCluster | None = None, old: Tree | None = None) -> list[str]:
+    return admit(kind_of(tree), tree, old, cluster or FakeCluster()).warnings
 
 
-def refused(tree: Tree, world: SmallWorld | None = None, old: Tree | None = None) -> list[tuple[str, str]]:
-    """The fields and words that the object is refused for."""
+def refused(tree: Tree, cluster: FakeCluster | None = None, old: Tree | None = None) -> list[tuple[str, str]]:
+    """The fields and reason that the object is refused for."""
     with pytest.raises(StatusError) as error:
-        admit(kind_of(tree), tree, old, world or SmallWorld())
+        admit(kind_of(tree), tree, old, cluster or FakeCluster())
     assert (error.value.code, error.value.reason) == (422, "Invalid")
     return [(cause.field, cause.message) for cause in error.value.causes]
 
@@ -94,9 +94,9 @@ def test_all_that_stands_against_a_vm_is_told_at_once() -> None:
         domain={"cpu": {"cores": 2}, "devices": {"disks": [{"name": "root"}]}},
         runStrategy="Sometimes",
     )
-    world = SmallWorld([SMALL, LARGE, build_preference("linux", requirements={"cpu": {"guest": 4}})])
+    cluster = FakeCluster([SMALL, LARGE, build_preference("linux", requirements={"cpu": {"guest": 4}})])
     domain = "spec.template.spec.domain"
-    assert [field for field, _ in refused(tree, world)] == [
+    assert [field for field, _ in refused(tree, cluster)] == [
         "spec.runStrategy",
         f"{domain}.cpu.cores",
         "spec.instancetype",
@@ -105,8 +105,8 @@ def test_all_that_stands_against_a_vm_is_told_at_once() -> None:
 
 
 def test_an_instance_type_that_would_do_is_named() -> None:
-    world = SmallWorld([SMALL, LARGE, build_preference("linux", requirements={"cpu": {"guest": 4}})])
-    ((_, message),) = refused(vm_tree(instancetype="small", preference="linux"), world)
+    cluster = FakeCluster([SMALL, LARGE, build_preference("linux", requirements={"cpu": {"guest": 4}})])
+    ((_, message),) = refused(vm_tree(instancetype="small", preference="linux"), cluster)
     assert message.startswith("failure checking preference requirements: insufficient CPU resources of 2 vCPU")
     assert message.endswith("; large would do")
 
@@ -133,29 +133,29 @@ MISSING: dict[str, tuple[Tree, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("spec", "field", "words"), MISSING.values(), ids=MISSING)
-def test_what_a_vm_names_must_be_there(spec: Tree, field: str, words: str) -> None:
-    ((found, message),) = refused(vm_tree(**spec), SmallWorld([SMALL]))
-    assert (found, words in message) == (field, True), message
+@pytest.mark.parametrize(("spec", "field", "reason"), MISSING.values(), ids=MISSING)
+def test_what_a_vm_names_must_be_there(spec: Tree, field: str, reason: str) -> None:
+    ((found, message),) = refused(vm_tree(**spec), FakeCluster([SMALL]))
+    assert (found, reason in message) == (field, True), message
 
 
 def test_a_preference_of_the_other_group_is_told_to_be_there() -> None:
-    world = SmallWorld([build_flavor("tiny"), build_preference("linux")])
-    ((field, message),) = refused(vm_tree(flavor="tiny", preference="linux"), world)
+    cluster = FakeCluster([build_flavor("tiny"), build_preference("linux")])
+    ((field, message),) = refused(vm_tree(flavor="tiny", preference="linux"), cluster)
     assert field == "spec.preference.name"
     assert message.endswith("the one of instancetype.kubevirt.io does not go with spec.flavor: use spec.instancetype")
 
 
 def test_a_size_that_is_missing_is_not_told_to_be_too_small() -> None:
     requirements = {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}, "architecture": "arm64"}
-    world = SmallWorld([SMALL, build_preference("picky", requirements=requirements)])
-    fields = [field for field, _ in refused(vm_tree(instancetype="smal", preference="picky"), world)]
+    cluster = FakeCluster([SMALL, build_preference("picky", requirements=requirements)])
+    fields = [field for field, _ in refused(vm_tree(instancetype="smal", preference="picky"), cluster)]
     assert fields == ["spec.instancetype.name", "spec.template.spec.architecture"]
 
 
 def test_what_is_missing_may_come_later_if_so_configured() -> None:
-    world = SmallWorld([SMALL], instancetype={"missingReference": "Defer"})
-    (warning,) = warned(vm_tree(instancetype="smal"), world)
+    cluster = FakeCluster([SMALL], instancetype={"missingReference": "Defer"})
+    (warning,) = warned(vm_tree(instancetype="smal"), cluster)
     assert warning.endswith('"smal" not found; did you mean small?; the VM can start once it is there')
 
 
@@ -182,10 +182,10 @@ RELEASED: dict[str, tuple[Tree, Tree, str | None]] = {
 def test_a_vm_that_lets_go_of_a_revision_is_marked(before: Tree, after: Tree, marked: str | None) -> None:
     data = to_tree(SMALL)
     revisions = [build_revision(name, data, object_name="small") for name in ("r1", "r2")]
-    world = SmallWorld([SMALL, LARGE, *revisions])
+    cluster = FakeCluster([SMALL, LARGE, *revisions])
     status: Tree = {"instancetypeRef": REF}
     old = vm_tree(instancetype=before, status=status)
-    new = admitted(vm_tree(instancetype=after, status=status, runStrategy="Halted"), world, old)
+    new = admitted(vm_tree(instancetype=after, status=status, runStrategy="Halted"), cluster, old)
     assert new["metadata"].get("annotations", {}).get(RECAPTURE) == marked
 
 
@@ -207,7 +207,7 @@ def test_whoever_is_refused_is_warned_all_the_same() -> None:
     tree = vm_tree(instancetype={"inferFromVolume": "root", "inferFromVolumeFailurePolicy": "Ignore"})
     tree["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "containerDisk": {"image": "i"}}]
     with pytest.raises(StatusError) as error:
-        admit(kind_of(tree), tree, None, SmallWorld())
+        admit(kind_of(tree), tree, None, FakeCluster())
     assert [cause.field for cause in error.value.causes] == ["spec.template.spec.domain.memory.guest"]
     assert "inferFromVolume" in error.value.warnings[0]
 
@@ -282,20 +282,20 @@ RULED_OUT: dict[str, tuple[Tree, Tree, str]] = {
 def test_what_the_configuration_rules_out_is_refused(domain: Tree, configuration: Tree, field: str) -> None:
     hardware = {**domain, "devices": {"interfaces": [{"name": "default", "bridge": {}}]}, "memory": {"guest": "1Gi"}}
     template: Tree = {"networks": [{"name": "default", "pod": {}}]}
-    world = SmallWorld(**configuration)
+    cluster = FakeCluster(**configuration)
     vm = vm_tree(domain=hardware, template=template)
-    assert [at for at, _ in refused(vm, world)] == [f"spec.template.spec.domain.{field}"]
+    assert [at for at, _ in refused(vm, cluster)] == [f"spec.template.spec.domain.{field}"]
     vmi = vmi_tree(domain=hardware, **template)
-    assert [at for at, _ in refused(vmi, world)] == [f"spec.domain.{field}"]
+    assert [at for at, _ in refused(vmi, cluster)] == [f"spec.domain.{field}"]
 
 
 def test_a_guest_for_which_no_interface_can_be_chosen_is_told_where_to_name_one() -> None:
-    world = SmallWorld(network={"permitBridgeInterfaceOnPodNetwork": False})
+    cluster = FakeCluster(network={"permitBridgeInterfaceOnPodNetwork": False})
     memory: Tree = {"memory": {"guest": "1Gi"}, "devices": {}}
-    ((field, message),) = refused(vm_tree(domain=memory), world)
+    ((field, message),) = refused(vm_tree(domain=memory), cluster)
     assert field == "spec.template.spec.domain.devices.interfaces"
     assert message.startswith("bridge interface is not enabled in kubevirt-config: name an interface in the VM")
-    assert [at for at, _ in refused(vmi_tree(domain=memory), world)] == ["spec.domain.devices.interfaces"]
+    assert [at for at, _ in refused(vmi_tree(domain=memory), cluster)] == ["spec.domain.devices.interfaces"]
 
 
 def test_an_unknown_setting_is_warned_of() -> None:
@@ -324,9 +324,9 @@ def test_an_instance_type_is_checked_at_its_version() -> None:
     ],
 )
 def test_a_change_to_an_instance_type_in_use_is_warned_of(users: int, warnings: list[str]) -> None:
-    world = SmallWorld(users=users)
-    assert warned(instancetype_tree(cpu={"guest": 3}), world, instancetype_tree()) == warnings
-    assert warned(instancetype_tree(), world, instancetype_tree()) == []
+    cluster = FakeCluster(users=users)
+    assert warned(instancetype_tree(cpu={"guest": 3}), cluster, instancetype_tree()) == warnings
+    assert warned(instancetype_tree(), cluster, instancetype_tree()) == []
 
 
 def test_a_preference_of_a_topology_that_is_none_is_refused() -> None:

@@ -2,14 +2,14 @@
 
 import pytest
 from tests.support.build import Tree, build_vm
-from tests.unit.admission.worlds import SmallWorld
+from tests.unit.admission.fakes import FakeCluster
 
 from virtshape.admission.admit import admit
 from virtshape.api.codec import to_tree
 from virtshape.api.kinds import Kind, find_kind
 from virtshape.catalog.loader import load, names
 
-WORLD = SmallWorld(load())
+CLUSTER = FakeCluster(load())
 VOLUMES: Tree = {"volumes": [{"name": "root", "containerDisk": {"image": "i"}}]}
 INSTANCETYPES = [name for name in names("VirtualMachineClusterInstancetype") if not name.endswith(".custom")]
 LARGE = "u1.8xlarge"
@@ -23,10 +23,10 @@ def find_vm() -> Kind:
 
 @pytest.mark.parametrize("name", INSTANCETYPES)
 def test_a_vm_of_an_instance_type_is_admitted(name: str) -> None:
-    assert admit(find_vm(), to_tree(build_vm(instancetype=name, template=VOLUMES)), None, WORLD).warnings == []
+    assert admit(find_vm(), to_tree(build_vm(instancetype=name, template=VOLUMES)), None, CLUSTER).warnings == []
 
 
 @pytest.mark.parametrize("name", names("VirtualMachineClusterPreference"))
 def test_a_vm_of_a_preference_is_admitted(name: str) -> None:
     tree = to_tree(build_vm(instancetype=LARGE, preference=name, template=VOLUMES))
-    assert admit(find_vm(), tree, None, WORLD).warnings == []
+    assert admit(find_vm(), tree, None, CLUSTER).warnings == []

@@ -4,7 +4,7 @@ import pytest
 from tests.support.build import Tree
 
 from virtshape.admission.datavolume import check_data_volume
-from virtshape.admission.violation import split
+from virtshape.admission.violation import split_violations
 from virtshape.api.cdi import DataVolumeSpec
 from virtshape.api.codec import from_tree
 
@@ -23,5 +23,5 @@ CASES: dict[str, tuple[Tree, list[str], int]] = {
 
 @pytest.mark.parametrize(("spec", "fields", "warnings"), CASES.values(), ids=CASES)
 def test_a_data_volume_is_refused_or_warned_of(spec: Tree, fields: list[str], warnings: int) -> None:
-    verdict = split(check_data_volume(from_tree(spec, DataVolumeSpec), "spec"))
-    assert ([cause.field for cause in verdict.causes], len(verdict.warnings)) == (fields, warnings)
+    result = split_violations(check_data_volume(from_tree(spec, DataVolumeSpec), "spec"))
+    assert ([cause.field for cause in result.causes], len(result.warnings)) == (fields, warnings)

@@ -16,8 +16,8 @@ Found = list[tuple[str, str]]
 
 
 def judge(version: str = "v1beta2", **spec: object) -> Found:
-    verdict = check_instancetype(build_instancetype_spec(**spec), version)
-    return [(cause.type, cause.field) for cause in verdict.causes]
+    result = check_instancetype(build_instancetype_spec(**spec), version)
+    return [(cause.type, cause.field) for cause in result.causes]
 
 
 def judge_preference(**spec: object) -> Found:
@@ -141,22 +141,22 @@ def test_a_flavor_must_have_its_sizes() -> None:
 
 
 def test_launch_security_in_an_instance_type_is_unwise() -> None:
-    verdict = check_instancetype(build_instancetype_spec(launchSecurity={"tdx": {}}), "v1beta2")
-    assert verdict.causes == []
-    assert len(verdict.warnings) == 1
+    result = check_instancetype(build_instancetype_spec(launchSecurity={"tdx": {}}), "v1beta2")
+    assert result.causes == []
+    assert len(result.warnings) == 1
     assert check_instancetype(build_instancetype_spec(cpu={"guest": 0}, launchSecurity={}), "v1beta2").warnings == []
 
 
 @pytest.mark.parametrize("name", [None, *TOPOLOGIES, *DEPRECATED_TOPOLOGIES])
 def test_a_known_topology_may_be_preferred(name: str | None) -> None:
-    verdict = check_preference(build_preference_spec(cpu={"preferredCPUTopology": name}))
-    assert verdict.causes == []
+    result = check_preference(build_preference_spec(cpu={"preferredCPUTopology": name}))
+    assert result.causes == []
     if name in DEPRECATED_TOPOLOGIES:
-        (warning,) = verdict.warnings
+        (warning,) = result.warnings
         assert name in warning
         assert warning.endswith(f"please use {DEPRECATED_TOPOLOGIES[name]} instead")
     else:
-        assert verdict.warnings == []
+        assert result.warnings == []
 
 
 @pytest.mark.parametrize("name", ["", "Sockets", "diagonal"])

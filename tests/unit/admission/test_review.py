@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from virtshape.admission.clusterstate import Admitted
 from virtshape.admission.conversionreview import answer_conversion
-from virtshape.admission.review import allow, deny, read_question
-from virtshape.admission.world import Admitted
+from virtshape.admission.review import allow, deny, parse_admission_request
 from virtshape.api.status import Cause, StatusError
 
 REQUEST: dict[str, Any] = {
@@ -40,21 +40,21 @@ def read(answer: bytes) -> dict[str, Any]:
 
 
 def test_a_question_is_read_with_what_it_is_about() -> None:
-    question = read_question(review())
-    kind = question.find_kind()
+    request = parse_admission_request(review())
+    kind = request.find_kind()
     assert kind is not None
-    assert (kind.kind, question.operation, question.namespace, question.name) == (
+    assert (kind.kind, request.operation, request.namespace, request.name) == (
         "VirtualMachine",
         "CREATE",
         "ns",
         "vm1",
     )
-    assert (question.user_info.username, list(question.user_info.groups)) == ("ann", ["a", "b"])
-    assert (question.new, question.old, question.dry_run) == (REQUEST["object"], None, True)
+    assert (request.user_info.username, list(request.user_info.groups)) == ("ann", ["a", "b"])
+    assert (request.new, request.old, request.dry_run) == (REQUEST["object"], None, True)
 
 
 def test_a_kind_that_nobody_knows_is_none() -> None:
-    assert read_question(review(kind={"group": "", "version": "v9", "kind": "Thing"})).find_kind() is None
+    assert parse_admission_request(review(kind={"group": "", "version": "v9", "kind": "Thing"})).find_kind() is None
 
 
 NO_QUESTIONS = {
@@ -68,21 +68,21 @@ NO_QUESTIONS = {
 @pytest.mark.parametrize("data", NO_QUESTIONS.values(), ids=NO_QUESTIONS.keys())
 def test_what_is_no_question_is_refused(data: bytes) -> None:
     with pytest.raises(StatusError) as caught:
-        read_question(data)
+        parse_admission_request(data)
     assert caught.value.code == 400
 
 
 def test_what_stays_as_it_is_needs_no_patch() -> None:
-    question = read_question(review())
-    assert read(allow(question)) == {"uid": "u1", "allowed": True}
-    assert question.new is not None
-    assert read(allow(question, Admitted(question.new, []))) == {"uid": "u1", "allowed": True}
-    assert read(allow(question, Admitted(dict(question.new), []))) == {"uid": "u1", "allowed": True}
+    request = parse_admission_request(review())
+    assert read(allow(request)) == {"uid": "u1", "allowed": True}
+    assert request.new is not None
+    assert read(allow(request, Admitted(request.new, []))) == {"uid": "u1", "allowed": True}
+    assert read(allow(request, Admitted(dict(request.new), []))) == {"uid": "u1", "allowed": True}
 
 
 def test_what_was_completed_is_a_patch_with_warnings_beside_it() -> None:
-    question = read_question(review())
-    answer = read(allow(question, Admitted({**(question.new or {}), "spec": {"running": True}}, ["mind this"])))
+    request = parse_admission_request(review())
+    answer = read(allow(request, Admitted({**(request.new or {}), "spec": {"running": True}}, ["mind this"])))
     patch = json.loads(base64.b64decode(answer.pop("patch")))
     assert patch == [{"op": "add", "path": "/spec/running", "value": True}]
     assert answer == {"uid": "u1", "allowed": True, "patchType": "JSONPatch", "warnings": ["mind this"]}
@@ -91,7 +91,7 @@ def test_what_was_completed_is_a_patch_with_warnings_beside_it() -> None:
 def test_a_refusal_has_all_causes() -> None:
     error = StatusError(422, "Invalid", "a, b", [Cause("FieldValueInvalid", f"bad {x}", f"spec.{x}") for x in "ab"])
     error.warnings = ("old",)
-    answer = read(deny(read_question(review()), error.about("kubevirt.io", "virtualmachines", "vm1")))
+    answer = read(deny(parse_admission_request(review()), error.about("kubevirt.io", "virtualmachines", "vm1")))
     assert (answer["uid"], answer["allowed"], answer["warnings"]) == ("u1", False, ["old"])
     assert answer["status"]["code"] == 422
     assert answer["status"]["details"] == {

@@ -8,7 +8,7 @@ import pytest
 from tests.support.controllers import instancetype_tree
 from tests.support.systems import open_system, run
 
-from virtshape.admission.world import World
+from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.apps import ControllerRevision
 from virtshape.api.codec import object_from_tree
 from virtshape.api.instancetype.v1beta2 import VirtualMachineClusterInstancetype
@@ -53,7 +53,7 @@ def stage(scenario: Scenario, directory: Path) -> None:
     run(play())
 
 
-def measure(system: World) -> int:
+def measure(system: ClusterState) -> int:
     found = system.find(SMALL)
     if not isinstance(found, VirtualMachineClusterInstancetype):
         raise StatusError(404, "NotFound", "there is none")
@@ -63,7 +63,7 @@ def measure(system: World) -> int:
     return guest
 
 
-def find_anything(system: World) -> object:
+def find_anything(system: ClusterState) -> object:
     return system.find(SMALL)
 
 
@@ -111,7 +111,7 @@ def test_nothing_is_refused_upon_old_news(tmp_path: Path) -> None:
 
 
 def test_advice_may_be_old_news(tmp_path: Path) -> None:
-    def advise(system: World) -> None:
+    def advise(system: ClusterState) -> None:
         names = system.list_names(SMALL.group, SMALL.kind, "")
         for name in names:
             system.find(Reference(SMALL.group, SMALL.kind, "", name))
@@ -160,7 +160,7 @@ def build_revision(name: str, owner: str) -> ControllerRevision:
 def test_a_decision_without_end_is_ended(tmp_path: Path) -> None:
     asked = iter(range(1000))
 
-    def wonder(system: World) -> None:
+    def wonder(system: ClusterState) -> None:
         while True:
             system.find(Reference("", "ConfigMap", "default", str(next(asked))))
 

@@ -68,11 +68,11 @@ def _check_node_term(term: NodeSelectorTerm, at: str) -> Iterator[Violation]:
                 "unsupported-value", f"{field}.operator", f"{field}.operator: not a valid selector operator"
             )
         elif len(test.values or ()) != 1:
-            words = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-            yield Violation("invalid-value", f"{field}.values", f"{field}.values: {words}", VALUE_REQUIRED)
+            reason = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+            yield Violation("invalid-value", f"{field}.values", f"{field}.values: {reason}", VALUE_REQUIRED)
         if test.key != _NODE_FIELD:
-            words = f"not a valid field selector key, only {_NODE_FIELD} is"
-            yield Violation("unsupported-value", f"{field}.key", f"{field}.key: {words}")
+            reason = f"not a valid field selector key, only {_NODE_FIELD} is"
+            yield Violation("unsupported-value", f"{field}.key", f"{field}.key: {reason}")
 
 
 def _check_values(test: NodeSelectorRequirement, at: str) -> Iterator[Violation]:

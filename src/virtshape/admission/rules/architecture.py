@@ -32,15 +32,15 @@ def check_architecture(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[
         case _:
             watchdog = spec.domain.devices.watchdog
             if watchdog is not None and watchdog.diag288 is not None and watchdog.i6300esb is None:
-                message = "amd64 only supports I6300ESB watchdog device: use i6300esb in place of diag288"
+                message = "amd64 only supports I6300ESB watchdog device: use i6300esb in with_default_field of diag288"
                 yield Violation(_RULE, f"{root}.domain.devices.watchdog", message, NOT_SUPPORTED)
 
 
 def _check_video(spec: VirtualMachineInstanceSpec, root: str, architecture: str) -> Iterator[Violation]:
     video, types = spec.domain.devices.video, _VIDEO_TYPES[architecture]
     if video is not None and video.type and video.type not in types:
-        words = f"video model '{video.type}' is not supported on {architecture} architecture"
-        message = f"{words}: use {' or '.join(types)}"
+        reason = f"video model '{video.type}' is not supported on {architecture} architecture"
+        message = f"{reason}: use {' or '.join(types)}"
         yield Violation(_RULE, f"{root}.domain.devices.video.type", message, NOT_SUPPORTED)
 
 
@@ -52,9 +52,9 @@ def _check_arm(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violatio
         message = f"currently, {_ARM_CPU} is the only model supported on Arm64, not {cpu.model}"
         yield Violation(_RULE, f"{root}.domain.cpu.model", message, NOT_SUPPORTED)
     if cpu is not None and cpu.dedicated_cpu_placement and (cpu.threads or 1) > 1:
-        words = f"threads must not be greater than 1 at {root}.domain.cpu.threads (got {cpu.threads})"
+        reason = f"threads must not be greater than 1 at {root}.domain.cpu.threads (got {cpu.threads})"
         field = f"{root}.architecture"
-        yield Violation("impossible-combination", field, f"{words} when {field} is arm64")
+        yield Violation("impossible-combination", field, f"{reason} when {field} is arm64")
     yield from _check_arm_devices(domain.devices, f"{root}.domain.devices")
 
 
@@ -84,7 +84,7 @@ def _check_s390x(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violat
     devices, memory = spec.domain.devices, spec.domain.memory
     watchdog = devices.watchdog
     if watchdog is not None and watchdog.i6300esb is not None and watchdog.diag288 is None:
-        message = "s390x only supports Diag288 watchdog device: use diag288 in place of i6300esb"
+        message = "s390x only supports Diag288 watchdog device: use diag288 in with_default_field of i6300esb"
         yield Violation(_RULE, f"{root}.domain.devices.watchdog", message, NOT_SUPPORTED)
     if devices.panic_devices:
         message = "custom panic devices are not supported on s390x architecture: remove them"

@@ -60,14 +60,14 @@ def check_names(what: str, items: Collection[Named], at: str) -> Generator[Viola
     seen: dict[str, int] = {}
     for index, item in enumerate(items):
         if item.name in seen:
-            words = f"two {what}s are named {quote(item.name)}: rename or remove one"
-            message = f"{_tell_twin(what, item.name, f'{at}[{index}] and {at}[{seen[item.name]}]')}: {words}"
+            reason = f"two {what}s are named {quote(item.name)}: rename or remove one"
+            message = f"{_describe_duplicate(what, item.name, f'{at}[{index}] and {at}[{seen[item.name]}]')}: {reason}"
             yield Violation("duplicate-name", f"{at}[{index}].name", message)
         seen.setdefault(item.name, index)
     return names
 
 
-def _tell_twin(what: str, name: str, places: str) -> str:
+def _describe_duplicate(what: str, name: str, places: str) -> str:
     match what:
         case "network":
             return f"Network with name {quote(name)} already exists, every network must have a unique name"
@@ -84,9 +84,9 @@ def check_partners(
     for index, item in enumerate(items):
         if item.name not in known:
             hint = suggest(item.name, known) or f": add one, or remove the {what}"
-            words = f"the {what} {quote(item.name)} has no {partner} of that name{hint}"
+            reason = f"the {what} {quote(item.name)} has no {partner} of that name{hint}"
             called = "Name" if what == "disk" else "name"  # as KubeVirt spells it
-            message = f"{at}[{index}].{called} '{item.name}' not found: {words}"
+            message = f"{at}[{index}].{called} '{item.name}' not found: {reason}"
             yield Violation(f"missing-{partner}", f"{at}[{index}].name", message)
 
 
@@ -96,15 +96,15 @@ def check_one_of(what: str, item: Named, members: Members, at: str, *, least: in
         return
     present = members.list_present(item)
     if len(present) > 1:
-        words = f"the {what} {quote(item.name)} has {' and '.join(present)}: keep one of them"
-        yield Violation("one-of", f"{at}.{present[1]}", f"{_tell_rule(what, item.name, present, at)}: {words}")
+        reason = f"the {what} {quote(item.name)} has {' and '.join(present)}: keep one of them"
+        yield Violation("one-of", f"{at}.{present[1]}", f"{_describe_one_of(what, item.name, present, at)}: {reason}")
     else:
         such_as = f"{', '.join(members.names[:2])} or {members.names[2]}"
-        words = f"the {what} {quote(item.name)} does not say where it comes from: add a source such as {such_as}"
-        yield Violation("one-of", at, f"{_tell_rule(what, item.name, present, at)}: {words}")
+        reason = f"the {what} {quote(item.name)} does not say where it comes from: add a source such as {such_as}"
+        yield Violation("one-of", at, f"{_describe_one_of(what, item.name, present, at)}: {reason}")
 
 
-def _tell_rule(what: str, name: str, present: list[str], at: str) -> str:
+def _describe_one_of(what: str, name: str, present: list[str], at: str) -> str:
     match what:
         case "network":
             return "should have only one network type" if present else "should have a network type"
@@ -127,5 +127,5 @@ def check_value(at: str, name: str, value: str | None, allowed: tuple[str, ...])
 
 def describe_unsupported(value: str, allowed: tuple[str, ...]) -> str:
     """Say that a value is none of those allowed, and which one may be meant."""
-    words = f"{quote(value)} is not supported{suggest(value, allowed)}"
-    return words if words.endswith("?") else f"{words}: use one of {', '.join(allowed)}"
+    reason = f"{quote(value)} is not supported{suggest(value, allowed)}"
+    return reason if reason.endswith("?") else f"{reason}: use one of {', '.join(allowed)}"

@@ -31,8 +31,8 @@ def check_claims(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violat
         yield from _check_device("HostDevice", device, known, taken, f"{at}.hostDevices[{index}]")
     gpus = devices.gpus or ()
     if any(gpu.claim_name for gpu in gpus) and any(gpu.device_name for gpu in gpus):
-        words = "contains both DRA and non-DRA GPUs; each GPU must be either DRA or non-DRA"
-        yield Violation(_RULE, f"{at}.gpus", f"vmi.spec.domain.devices.gpus {words}")
+        reason = "contains both DRA and non-DRA GPUs; each GPU must be either DRA or non-DRA"
+        yield Violation(_RULE, f"{at}.gpus", f"vmi.spec.domain.devices.gpus {reason}")
     if any(network.resource_claim is not None for network in networks):
         yield from _check_networks(spec, networks, known, taken, root)
 
@@ -45,8 +45,8 @@ def _check_listed(claims: Sequence[VirtualMachineInstanceResourceClaim], at: str
             yield Violation("duplicate-name", f"{at}[{index}].name", message, DUPLICATE)
         seen.add(claim.name)
         if bool(claim.resource_claim_name) == bool(claim.resource_claim_template_name):
-            words = "must specify exactly one of resourceClaimName and resourceClaimTemplateName"
-            yield Violation("one-of", f"{at}[{index}]", f"{at}[{index}] {words}")
+            reason = "must specify exactly one of resourceClaimName and resourceClaimTemplateName"
+            yield Violation("one-of", f"{at}[{index}]", f"{at}[{index}] {reason}")
 
 
 def _check_device(
@@ -57,12 +57,12 @@ def _check_device(
         return
     if item.device_name:
         where = at.rpartition("[")[0].rpartition(".")[2]
-        words = f"vmi.spec.domain.devices.{where} contains {what}s with both deviceName and claimRequest"
-        yield Violation("one-of", f"{at}.claimName", f"{words}: keep one of them")
+        reason = f"vmi.spec.domain.devices.{where} contains {what}s with both deviceName and claimRequest"
+        yield Violation("one-of", f"{at}.claimName", f"{reason}: keep one of them")
     yield from _check_request(f"DRA {what}", claim, request, at)
     if claim and claim not in known:
-        words = "must specify all claims used in vmi.spec.domain.devices.gpus and vmi.spec.domain.devices.hostDevices"
-        message = f"vmi.spec.resourceClaims {words}: there is no {quote(claim)}"
+        reason = "must specify all claims used in vmi.spec.domain.devices.gpus and vmi.spec.domain.devices.hostDevices"
+        message = f"vmi.spec.resourceClaims {reason}: there is no {quote(claim)}"
         yield Violation(_RULE, f"{at}.claimName", message)
     yield from _check_sole(claim, request, taken, at)
 
@@ -82,15 +82,15 @@ def _check_networks(
         claim, request = network.resource_claim.claim_name or "", network.resource_claim.request_name or ""
         yield from _check_request("DRA network", claim, request, f"{at}.resourceClaim")
         if claim and claim not in known:
-            words = f"network references resourceClaim {quote(claim)} which is not defined in spec.resourceClaims"
-            yield Violation(_RULE, f"{at}.resourceClaim.claimName", words, VALUE_NOT_FOUND)
+            reason = f"network references resourceClaim {quote(claim)} which is not defined in spec.resourceClaims"
+            yield Violation(_RULE, f"{at}.resourceClaim.claimName", reason, VALUE_NOT_FOUND)
         if network.name not in bound:
             message = f"DRA network {quote(network.name)} requires an SR-IOV interface binding"
             yield Violation(_RULE, f"{root}.domain.devices.interfaces", message)
         yield from _check_sole(claim, request, taken, at)
     if any(network.multus is not None for network in networks):
-        words = "mixing Multus and DRA resourceClaim networks in the same VMI is not supported"
-        yield Violation(_RULE, f"{root}.networks", words)
+        reason = "mixing Multus and DRA resourceClaim networks in the same VMI is not supported"
+        yield Violation(_RULE, f"{root}.networks", reason)
 
 
 def _check_request(what: str, claim: str, request: str, at: str) -> Iterator[Violation]:

@@ -55,5 +55,5 @@ def _check_bridges(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
     for index, interface in enumerate(spec.domain.devices.interfaces or ()):
         if interface.bridge is not None and interface.name in pods:
             field = f"{root}.domain.devices.interfaces[{index}].name"
-            words = "Bridge on pod network configuration is not enabled under kubevirt-config"
-            yield Violation("impossible-combination", field, f"{words}: use masquerade")
+            reason = "Bridge on pod network configuration is not enabled under kubevirt-config"
+            yield Violation("impossible-combination", field, f"{reason}: use masquerade")

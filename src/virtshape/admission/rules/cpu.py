@@ -53,8 +53,8 @@ def _check_countable(amount: Quantity | None, field: str) -> Iterator[Violation]
 def _check_features(features: Sequence[CPUFeature], at: str) -> Iterator[Violation]:
     for index, feature in enumerate(features):
         if feature.policy and feature.policy not in _POLICIES:
-            words = f"CPU feature {feature.name} uses policy {feature.policy} that is not supported"
-            message = f"{words}: use one of {', '.join(_POLICIES)}"
+            reason = f"CPU feature {feature.name} uses policy {feature.policy} that is not supported"
+            message = f"{reason}: use one of {', '.join(_POLICIES)}"
             yield Violation("unsupported-value", f"{at}[{index}].policy", message, NOT_SUPPORTED)
 
 

@@ -1,5 +1,5 @@
 """
-SSH keys and passwords for a guest: each is one thing, from one place, and gets there in one way.
+SSH keys and passwords for a guest: each is one thing, from one with_default_field, and gets there in one way.
 
 Pure: yields violations.
 """
@@ -27,10 +27,10 @@ def check_credentials(
     for index, credential in enumerate(credentials):
         keys, passwords = credential.ssh_public_key, credential.user_password
         if (keys is None) == (passwords is None):
-            words = (
+            reason = (
                 "has sshPublicKey and userPassword: keep one of them" if keys else "add sshPublicKey or userPassword"
             )
-            message = f"{at}[{index}] must have exactly one access credential type set: {words}"
+            message = f"{at}[{index}] must have exactly one access credential type set: {reason}"
             yield Violation("one-of", f"{at}[{index}]", message)
         if keys is not None:
             yield from _check_source(keys, f"{at}[{index}]", "sshPublicKey")
@@ -56,15 +56,15 @@ def _check_methods(
 ) -> Iterator[Violation]:
     field = f"{at}.sshPublicKey.propagationMethod"
     if method.no_cloud is not None and all(volume.cloud_init_no_cloud is None for volume in volumes):
-        words = "requires a noCloud volume to exist when the noCloud propagationMethod is in use"
-        yield Violation("impossible-combination", field, f"{at} {words}: add a volume with cloudInitNoCloud")
+        reason = "requires a noCloud volume to exist when the noCloud propagationMethod is in use"
+        yield Violation("impossible-combination", field, f"{at} {reason}: add a volume with cloudInitNoCloud")
     if method.config_drive is not None and all(volume.cloud_init_config_drive is None for volume in volumes):
-        words = "requires a configDrive volume to exist when the configDrive propagationMethod is in use"
-        yield Violation("impossible-combination", field, f"{at} {words}: add a volume with cloudInitConfigDrive")
+        reason = "requires a configDrive volume to exist when the configDrive propagationMethod is in use"
+        yield Violation("impossible-combination", field, f"{at} {reason}: add a volume with cloudInitConfigDrive")
     if method.qemu_guest_agent is not None and not method.qemu_guest_agent.users:
         message = f"{at} requires at least one user to be present in the users list"
         yield Violation("invalid-value", f"{field}.qemuGuestAgent.users", message)
     present = _METHODS.list_present(method)
     if len(present) != 1:
-        words = f"it has {' and '.join(present)}" if present else f"add one of {', '.join(_METHODS.names)}"
-        yield Violation("one-of", field, f"{at} must have exactly one propagationMethod set: {words}")
+        reason = f"it has {' and '.join(present)}" if present else f"add one of {', '.join(_METHODS.names)}"
+        yield Violation("one-of", field, f"{at} must have exactly one propagationMethod set: {reason}")

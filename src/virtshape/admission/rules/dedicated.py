@@ -24,8 +24,8 @@ def check_dedicated(domain: DomainSpec, cpu: CPU, at: str) -> Iterator[Violation
     if resources is not None and (resources.requests or resources.limits):
         yield from _check_shares(resources.requests or {}, resources.limits or {}, cpu, at)
     if (cpu.threads or 1) > _MOST_THREADS:
-        words = f"Not more than two threads must be provided at {at}.cpu.threads (got {cpu.threads})"
-        yield Violation(_RULE, f"{at}.cpu.dedicatedCpuPlacement", f"{words} {_WHEN}")
+        reason = f"Not more than two threads must be provided at {at}.cpu.threads (got {cpu.threads})"
+        yield Violation(_RULE, f"{at}.cpu.dedicatedCpuPlacement", f"{reason} {_WHEN}")
 
 
 def _check_shares(requests: Amounts, limits: Amounts, cpu: CPU, at: str) -> Iterator[Violation]:
@@ -44,10 +44,10 @@ def _check_shares(requests: Amounts, limits: Amounts, cpu: CPU, at: str) -> Iter
     given = requested or limit
     vcpus = (cpu.sockets or 1) * (cpu.cores or 1) * (cpu.threads or 1)
     if given is not None and _is_whole(given) and given.amount != vcpus:
-        words = (
+        reason = (
             f"{at_requests}.cpu or {at_limits}.cpu must not be provided at the same time with {at}.cpu.cores {_WHEN}"
         )
-        yield Violation(_RULE, field, f"{words}: {given} CPUs are asked for, but the guest has {vcpus} vCPUs")
+        yield Violation(_RULE, field, f"{reason}: {given} CPUs are asked for, but the guest has {vcpus} vCPUs")
     memory, most = requests.get("memory"), limits.get("memory")
     if memory is not None and most is not None and 0 < memory.amount < most.amount:
         message = f"{at_requests}.memory must be equal to {at_limits}.memory {_WHEN}"

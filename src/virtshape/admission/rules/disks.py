@@ -52,11 +52,11 @@ def _check_disk(disk: Disk, at: str) -> Iterator[Violation]:
         message = f"{at}.cache has invalid value {disk.cache}, allowed are {', '.join(_CACHES)}"
         yield Violation("unsupported-value", f"{at}.cache", message)
     if disk.io and disk.io not in _IO_MODES:
-        words = f"Disk IO mode for {at} is not supported. Supported modes are: native, threads"
-        yield Violation("unsupported-value", f"{at}.io", f"{words}, not {disk.io}", NOT_SUPPORTED)
+        reason = f"Disk IO mode for {at} is not supported. Supported modes are: native, threads"
+        yield Violation("unsupported-value", f"{at}.io", f"{reason}, not {disk.io}", NOT_SUPPORTED)
     if disk.error_policy and disk.error_policy not in _ERROR_POLICIES:
-        words = f'{at}.errorPolicy has invalid value "{disk.error_policy}"'
-        yield Violation("unsupported-value", f"{at}.errorPolicy", f"{words}, allowed are {', '.join(_ERROR_POLICIES)}")
+        reason = f'{at}.errorPolicy has invalid value "{disk.error_policy}"'
+        yield Violation("unsupported-value", f"{at}.errorPolicy", f"{reason}, allowed are {', '.join(_ERROR_POLICIES)}")
     for name, target in targets:
         if target.bus:
             yield from _check_bus(disk, name, target.bus, at)
@@ -80,8 +80,8 @@ def _check_bus(disk: Disk, name: str, bus: str, at: str) -> Iterator[Violation]:
     if bus == "ide":
         yield Violation("unsupported-value", field, f"IDE bus is not supported: use one of {', '.join(_BUSES)}")
     elif bus not in _BUSES:
-        words = f"{at} is set with an unrecognized bus {bus}, must be one of: {', '.join(_BUSES)}"
-        yield Violation("unsupported-value", field, f"{words}{suggest(bus, _BUSES)}")
+        reason = f"{at} is set with an unrecognized bus {bus}, must be one of: {', '.join(_BUSES)}"
+        yield Violation("unsupported-value", field, f"{reason}{suggest(bus, _BUSES)}")
     if name == "cdrom" and bus == "virtio":
         message = "Bus type virtio is invalid for CD-ROM device: use sata or scsi"
         yield Violation("impossible-combination", field, message)
@@ -109,9 +109,9 @@ def _check_block_size(size: BlockSize, custom: CustomBlockSize, bus: str | None,
         yield Violation("one-of", f"{at}.custom", message)
     logical, physical, granularity = custom.logical or 0, custom.physical or 0, custom.discard_granularity
     for name, value in (("logical", logical), ("physical", physical)):
-        words = _find_block_fault(value)
-        if words:
-            yield Violation("invalid-value", f"{at}.custom.{name}", f"Provided size of {value} is {words}")
+        reason = _find_block_fault(value)
+        if reason:
+            yield Violation("invalid-value", f"{at}.custom.{name}", f"Provided size of {value} is {reason}")
     if logical > physical:
         message = f"Logical size {logical} must be the same or less than the physical size of {physical}"
         yield Violation("impossible-combination", f"{at}.custom.logical", message)

@@ -35,9 +35,9 @@ def _check_bootloader(loader: Bootloader, features: Features | None, at: str) ->
         message = f"{field} has both EFI and BIOS configured, but they are mutually exclusive."
         yield Violation("one-of", f"{field}.efi", message)
     if loader.efi.secure_boot is not False and not has_smm(features):
-        words = "SecureBoot requires SMM, which is currently disabled"
+        reason = "SecureBoot requires SMM, which is currently disabled"
         advice = f"set {at}.features.smm, or secureBoot: false"
-        message = f"{at} has EFI SecureBoot enabled. {words}: {advice}"
+        message = f"{at} has EFI SecureBoot enabled. {reason}: {advice}"
         yield Violation("impossible-combination", f"{field}.efi.secureBoot", message)
 
 

@@ -28,8 +28,8 @@ def check_hyperv(features: Features, hyperv: FeatureHyperv, cpu: CPU | None, at:
     """Whether the guest can have these together; `at` is where they stand."""
     passthrough = features.hyperv_passthrough
     if passthrough is not None and passthrough.enabled is not False:
-        words = "Cannot explicitly set hyperV features if HypervPassthrough is being used"
-        message = f"{words}. Please use either HyperV or HypervPassthrough."
+        reason = "Cannot explicitly set hyperV features if HypervPassthrough is being used"
+        message = f"{reason}. Please use either HyperV or HypervPassthrough."
         yield Violation("impossible-combination", at, message)
     for name, needs in _NEEDS.items():
         if _is_on(getattr(hyperv, name)):

@@ -16,8 +16,8 @@ from virtshape.admission.rules.firmware import check_firmware
 from virtshape.admission.rules.memory import check_guest_memory
 from virtshape.admission.rules.names import check_guest_names
 from virtshape.admission.rules.networks import check_networks
+from virtshape.admission.rules.optional import check_optional, check_optional_complete
 from virtshape.admission.rules.probes import check_probes
-from virtshape.admission.rules.rare import check_rare, check_rare_complete
 from virtshape.admission.rules.scheduling import check_scheduling
 from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
@@ -33,14 +33,16 @@ def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
     at_devices = f"{root}.domain.devices"
     if spec.eviction_strategy and spec.eviction_strategy not in _EVICTION_STRATEGIES:
         field = f"{root}.evictionStrategy"
-        words = f"{field} is set with an unrecognized option: {spec.eviction_strategy}"
-        yield Violation("unsupported-value", field, f"{words}; use one of {', '.join(_EVICTION_STRATEGIES)}")
+        reason = f"{field} is set with an unrecognized option: {spec.eviction_strategy}"
+        yield Violation("unsupported-value", field, f"{reason}; use one of {', '.join(_EVICTION_STRATEGIES)}")
     if spec.architecture and spec.architecture not in _ARCHITECTURES:
-        words = f"unsupported architecture: {spec.architecture}"
-        yield Violation("unsupported-value", f"{root}.architecture", f"{words}; use one of {', '.join(_ARCHITECTURES)}")
+        reason = f"unsupported architecture: {spec.architecture}"
+        yield Violation(
+            "unsupported-value", f"{root}.architecture", f"{reason}; use one of {', '.join(_ARCHITECTURES)}"
+        )
     if domain.io_threads_policy and domain.io_threads_policy not in _IO_THREADS_POLICIES:
-        words = f"Invalid IOThreadsPolicy ({domain.io_threads_policy})"
-        message = f"{words}: use one of {', '.join(_IO_THREADS_POLICIES)}"
+        reason = f"Invalid IOThreadsPolicy ({domain.io_threads_policy})"
+        message = f"{reason}: use one of {', '.join(_IO_THREADS_POLICIES)}"
         yield Violation("unsupported-value", f"{root}.domain.ioThreadsPolicy", message)
     yield from check_disks(spec, root)
     yield from check_networks(spec, root)
@@ -51,7 +53,7 @@ def check_instance(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Viol
     yield from check_probes(spec, root)
     if domain.clock is not None:
         yield from check_clock(domain.clock, f"{root}.domain.clock")
-    yield from check_rare(spec, root)
+    yield from check_optional(spec, root)
 
 
 def check_guest(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
@@ -61,10 +63,10 @@ def check_guest(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violati
     yield from check_cpus(spec.domain, at)
     yield from check_guest_memory(spec.domain, at)
     yield from check_firmware(spec.domain, at)
-    yield from check_rare_complete(spec, root)
+    yield from check_optional_complete(spec, root)
     if spec.domain.io_threads_policy == "supplementalPool":
         threads = spec.domain.io_threads
         if threads is None or not threads.supplemental_pool_thread_count:
             field = f"{at}.ioThreads.supplementalPoolThreadCount"
-            words = "the number of iothreads needs to be set and positive for the dedicated policy"
-            yield Violation("impossible-combination", field, f"{words} supplementalPool")
+            reason = "the number of iothreads needs to be set and positive for the dedicated policy"
+            yield Violation("impossible-combination", field, f"{reason} supplementalPool")

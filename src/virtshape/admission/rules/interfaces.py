@@ -42,14 +42,14 @@ def check_interface(interface: Interface, network: Network | None, at: str, inde
     if bindings:
         yield from _check_bindings(interface, bindings, network, f"{at}[{index}]")
     if interface.model and interface.model not in _MODELS:
-        words = f"interface {at}[{index}].name uses model {interface.model} that is not supported"
-        message = f"{words}: use one of {', '.join(_MODELS)}"
+        reason = f"interface {at}[{index}].name uses model {interface.model} that is not supported"
+        message = f"{reason}: use one of {', '.join(_MODELS)}"
         yield Violation("unsupported-value", f"{at}[{index}].model", message, NOT_SUPPORTED)
     if interface.state:
         yield from _check_state(interface, interface.state, bindings, network, f"{at}[{index}].state")
     if not _NAME.fullmatch(interface.name):
-        words = "can only contain alphabetical characters, numbers, dashes (-) or underscores (_)"
-        yield Violation("invalid-value", f"{at}[{index}].name", f"Network interface name {words}")
+        reason = "can only contain alphabetical characters, numbers, dashes (-) or underscores (_)"
+        yield Violation("invalid-value", f"{at}[{index}].name", f"Network interface name {reason}")
     if interface.mac_address or interface.pci_address:
         yield from _check_addresses(interface, f"{at}[{index}]")
     if interface.ports:
@@ -68,21 +68,21 @@ def _check_bindings(interface: Interface, bindings: Bindings, network: Network |
             yield Violation("unsupported-value", f"{at}.{name}", _GONE_BINDINGS[name])
     if interface.masquerade is not None:
         if network is None or network.pod is None:
-            words = "Masquerade interface only implemented with pod network"
+            reason = "Masquerade interface only implemented with pod network"
             yield Violation(
-                "impossible-combination", f"{at}.name", f"{words}: give its network pod, or bind it otherwise"
+                "impossible-combination", f"{at}.name", f"{reason}: give its network pod, or bind it otherwise"
             )
         if interface.mac_address == RESERVED_MAC:
-            words = "The requested MAC address is reserved for the in-pod bridge. Please choose another one."
-            yield Violation("invalid-value", f"{at}.macAddress", words)
+            reason = "The requested MAC address is reserved for the in-pod bridge. Please choose another one."
+            yield Violation("invalid-value", f"{at}.macAddress", reason)
 
 
 def _check_state(
     interface: Interface, state: str, bindings: Bindings, network: Network | None, field: str
 ) -> Iterator[Violation]:
     if state not in _STATES:
-        words = f"logical {interface.name} interface state value is unsupported: {state}"
-        yield Violation("unsupported-value", field, f"{words}; use one of {', '.join(_STATES)}")
+        reason = f"logical {interface.name} interface state value is unsupported: {state}"
+        yield Violation("unsupported-value", field, f"{reason}; use one of {', '.join(_STATES)}")
         return
     subject = f'"{interface.name}" interface\'s state "{state}"'
     if state == "absent":
@@ -112,10 +112,10 @@ def _check_options(options: DHCPOptions, at: str) -> Iterator[Violation]:
             yield Violation("invalid-value", field, f"NTP servers must be a list of valid IPv4 addresses, not {server}")
     numbers = [option.option for option in options.private_options or ()]
     if len(set(numbers)) < len(numbers):
-        words = "Found Duplicates: you have provided duplicate DHCPPrivateOptions"
-        yield Violation("duplicate-name", f"{at}.privateOptions", f"{words}: give each number once")
+        reason = "Found Duplicates: you have provided duplicate DHCPPrivateOptions"
+        yield Violation("duplicate-name", f"{at}.privateOptions", f"{reason}: give each number once")
     for index, number in enumerate(numbers):
         if not _LEAST_OPTION <= number <= _MOST_OPTION:
-            words = f"must be in range {_LEAST_OPTION} to {_MOST_OPTION}"
-            message = f"provided DHCPPrivateOptions are out of range, {words}, unlike {number}"
+            reason = f"must be in range {_LEAST_OPTION} to {_MOST_OPTION}"
+            message = f"provided DHCPPrivateOptions are out of range, {reason}, unlike {number}"
             yield Violation("invalid-value", f"{at}.privateOptions[{index}].option", message)

@@ -26,13 +26,13 @@ def check_labels(labels: Mapping[str, str], at: str) -> Iterator[Violation]:
     """Tell of labels that only the system may set; `at` is where they stand."""
     if not RESERVED_LABELS.isdisjoint(labels):
         reserved = ", ".join(sorted(RESERVED_LABELS & labels.keys()))
-        words = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
-        yield Violation("unsupported-value", at, f"{words}: {reserved}", NOT_SUPPORTED)
+        reason = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
+        yield Violation("unsupported-value", at, f"{reason}: {reserved}", NOT_SUPPORTED)
 
 
-def check_relabelled(labels: Mapping[str, str], before: Mapping[str, str], at: str) -> Iterator[Violation]:
+def check_label_changes(labels: Mapping[str, str], before: Mapping[str, str], at: str) -> Iterator[Violation]:
     """Tell of changes to labels that only the system may change; `before` is what they were."""
     changed = sorted(label for label in RESERVED_LABELS if labels.get(label) != before.get(label))
     if changed:
-        words = "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
-        yield Violation("unsupported-value", at, f"{words}: {', '.join(changed)}", NOT_SUPPORTED)
+        reason = "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
+        yield Violation("unsupported-value", at, f"{reason}: {', '.join(changed)}", NOT_SUPPORTED)

@@ -10,7 +10,7 @@ from typing import Final
 from virtshape.admission.rules.checks import check_value
 from virtshape.admission.rules.instance import check_instance
 from virtshape.admission.rules.labels import check_labels
-from virtshape.admission.rules.running import check_running
+from virtshape.admission.rules.runstrategy import check_run_strategy
 from virtshape.admission.rules.templates import check_templates
 from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -22,15 +22,15 @@ _VOLUME_STRATEGIES: Final = ("Replacement", "Migration")
 
 def check_machine(vm: VirtualMachine) -> Iterator[Violation]:
     """Everything that is wrong with the VM, whatever it names."""
-    yield from check_machine_alone(vm)
+    yield from check_machine_without_guest(vm)
     if vm.spec.template.spec is not None:
         yield from check_instance(vm.spec.template.spec, TEMPLATE_ROOT)
 
 
-def check_machine_alone(vm: VirtualMachine) -> Iterator[Violation]:
+def check_machine_without_guest(vm: VirtualMachine) -> Iterator[Violation]:
     """The same without its guest."""
     spec, metadata = vm.spec, vm.spec.template.metadata
-    yield from check_running(spec)
+    yield from check_run_strategy(spec)
     if spec.update_volumes_strategy:
         yield from check_value("spec", "updateVolumesStrategy", spec.update_volumes_strategy, _VOLUME_STRATEGIES)
     if spec.data_volume_templates:

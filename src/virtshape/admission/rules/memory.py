@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final
 
 from virtshape.admission.rules.cpu import check_amounts
-from virtshape.admission.rules.growth import check_growth
+from virtshape.admission.rules.memoryhotplug import check_memory_hotplug
 from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.domain import DomainSpec, Hugepages, ResourceRequirements
 from virtshape.api.quantity import Quantity
@@ -27,7 +27,7 @@ def check_guest_memory(domain: DomainSpec, at: str) -> Iterator[Violation]:
         field = f"{at}.memory.guest"
         yield Violation("invalid-value", field, f"{field} '{guest}': must be greater than or equal to 1M.")
     if memory is not None and memory.max_guest is not None:
-        yield from check_growth(domain, memory, memory.max_guest, at)
+        yield from check_memory_hotplug(domain, memory, memory.max_guest, at)
     if memory is not None and memory.hugepages is not None:
         field, given = f"{at}.memory.guest", guest
         if given is None and resources is not None:
@@ -42,8 +42,8 @@ def _check_shares(resources: ResourceRequirements, guest: Quantity | None, at: s
         field = f"{at}.resources.requests.memory"
         yield Violation("invalid-value", field, f"{field} '{requested}': must be greater than or equal to 1M.")
     if guest is not None and limit is not None and guest.amount > limit.amount > 0:
-        words = f"must be equal to or less than the memory limit {at}.resources.limits.memory '{limit}'"
-        yield Violation("impossible-combination", f"{at}.memory.guest", f"{at}.memory.guest '{guest}' {words}")
+        reason = f"must be equal to or less than the memory limit {at}.resources.limits.memory '{limit}'"
+        yield Violation("impossible-combination", f"{at}.memory.guest", f"{at}.memory.guest '{guest}' {reason}")
 
 
 def _check_pages(pages: Hugepages, at_size: str, given: Quantity | None, at_given: str) -> Iterator[Violation]:

@@ -26,12 +26,12 @@ _SPELLING: Final = "use lower case letters, digits and '-', beginning and ending
 def check_guest_names(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violation]:
     """Whether host name, subdomain and DNS settings are such."""
     if spec.hostname and not is_label(spec.hostname):
-        words = f"{_SPELLING}, at most {LONGEST_LABEL} of them"
-        message = f"{root}.hostname does not conform to the kubernetes DNS_LABEL rules : {words}"
+        reason = f"{_SPELLING}, at most {LONGEST_LABEL} of them"
+        message = f"{root}.hostname does not conform to the kubernetes DNS_LABEL rules : {reason}"
         yield Violation("invalid-name", f"{root}.hostname", message)
     if spec.subdomain and not is_subdomain(spec.subdomain):
-        words = f"{_SPELLING}, in parts between dots, at most {LONGEST_SUBDOMAIN} of them"
-        message = f"{root}.subdomain does not conform to the kubernetes DNS_SUBDOMAIN rules : {words}"
+        reason = f"{_SPELLING}, in parts between dots, at most {LONGEST_SUBDOMAIN} of them"
+        message = f"{root}.subdomain does not conform to the kubernetes DNS_SUBDOMAIN rules : {reason}"
         yield Violation("invalid-name", f"{root}.subdomain", message)
     if spec.dns_policy == "None" and not (spec.dns_config and spec.dns_config.nameservers):
         wanted = "at least one DNS nameserver" if spec.dns_config else "`dnsConfig`"

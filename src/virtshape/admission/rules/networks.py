@@ -53,8 +53,8 @@ def _check_sole(networks: Sequence[Network], at: str, at_interfaces: str) -> Ite
     if defaults > 1:
         yield Violation("impossible-combination", at, "Multus CNI should only have one default network: keep one")
     if pods and defaults:
-        words = "Pod network cannot be defined when Multus default network is defined"
-        yield Violation("impossible-combination", at, f"{words}: keep one of them")
+        reason = "Pod network cannot be defined when Multus default network is defined"
+        yield Violation("impossible-combination", at, f"{reason}: keep one of them")
 
 
 def _check_acpi_indexes(interfaces: Sequence[Interface], at: str) -> Iterator[Violation]:

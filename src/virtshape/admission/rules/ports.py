@@ -28,15 +28,15 @@ def check_ports(ports: Sequence[Port], at: str) -> Iterator[Violation]:
             message = "Port field must be in range 0 < x < 65536."
             yield Violation("invalid-value", f"{at}[{index}].port", message)
         if port.protocol and port.protocol not in _PROTOCOLS:
-            yield _tell_protocol(port.protocol, f"{at}[{index}].protocol")
+            yield _describe_protocol(port.protocol, f"{at}[{index}].protocol")
         if port.name:
             if port.name in named:
                 message = f"Duplicate name of the port: {port.name}"
                 yield Violation("duplicate-name", f"{at}[{index}].name", message, DUPLICATE)
             if not _NAME.fullmatch(port.name):
-                words = "use at most 15 lower case letters, digits and single '-', a letter among them"
+                reason = "use at most 15 lower case letters, digits and single '-', a letter among them"
                 yield Violation(
-                    "invalid-name", f"{at}[{index}].name", f"Invalid name of the port: {port.name}; {words}"
+                    "invalid-name", f"{at}[{index}].name", f"Invalid name of the port: {port.name}; {reason}"
                 )
             named.add(port.name)
 
@@ -52,8 +52,8 @@ def check_port_ranges(interface: Interface, ranges: Sequence[PortRange], at: str
             message = f"{each.start} to {each.end} is no range of ports: it must go up, from 1 to {_MOST_PORTS} at most"
             yield Violation("invalid-value", f"{at}[{index}]", message)
         if each.protocol not in _PROTOCOLS:
-            yield _tell_protocol(each.protocol, f"{at}[{index}].protocol")
+            yield _describe_protocol(each.protocol, f"{at}[{index}].protocol")
 
 
-def _tell_protocol(protocol: str, field: str) -> Violation:
+def _describe_protocol(protocol: str, field: str) -> Violation:
     return Violation("unsupported-value", field, f"Unknown protocol, only TCP or UDP allowed, not {protocol}")

@@ -33,8 +33,8 @@ def check_probes(spec: VirtualMachineInstanceSpec, root: str) -> Iterator[Violat
 def _check_probe(probe: Probe, spec: VirtualMachineInstanceSpec, at: str) -> Iterator[Violation]:
     ways = _WAYS.list_present(probe)
     if not ways:
-        words = f"either {at}.tcpSocket, {at}.exec or {at}.httpGet must be set if a {at} is specified"
-        yield Violation("one-of", at, f"{words}; {at}.guestAgentPing will do as well", VALUE_REQUIRED)
+        reason = f"either {at}.tcpSocket, {at}.exec or {at}.httpGet must be set if a {at} is specified"
+        yield Violation("one-of", at, f"{reason}; {at}.guestAgentPing will do as well", VALUE_REQUIRED)
     elif len(ways) > 1:
         message = f"{at} must have exactly one probe type set: it has {' and '.join(ways)}"
         yield Violation("one-of", f"{at}.{ways[1]}", message)

@@ -32,8 +32,8 @@ def _check_start(spec: VirtualMachineInstanceSpec, strategy: str, root: str) -> 
         message = f"{field} is set with an unrecognized option: {strategy}; use Paused"
         yield Violation("unsupported-value", field, message)
     elif spec.liveness_probe is not None:
-        words = f"either {field} or {root}.livenessProbe should be provided"
-        message = f"{words}.Pausing VMI with LivenessProbe is not supported: what is paused does not answer"
+        reason = f"either {field} or {root}.livenessProbe should be provided"
+        message = f"{reason}.Pausing VMI with LivenessProbe is not supported: what is paused does not answer"
         yield Violation("impossible-combination", field, message)
 
 

@@ -27,17 +27,17 @@ def check_launch_security(spec: VirtualMachineInstanceSpec, security: LaunchSecu
     chosen = _TECHNOLOGIES.list_present(security)
     if architecture != DEFAULT_ARCHITECTURE:
         if chosen or architecture != _SECURE_EXECUTION:
-            words = ", ".join(chosen).upper() or "launchSecurity"
-            yield Violation(_RULE, field, f"{words} is only available on {DEFAULT_ARCHITECTURE}, not on {architecture}")
+            name = ", ".join(chosen).upper() or "launchSecurity"
+            yield Violation(_RULE, field, f"{name} is only available on {DEFAULT_ARCHITECTURE}, not on {architecture}")
     elif len(chosen) != 1:
-        words = f"it has {' and '.join(chosen)}" if chosen else f"add {' or '.join(_TECHNOLOGIES.names)}"
-        message = f"One and only one launchSecurity type can be set: {words}"
+        reason = f"it has {' and '.join(chosen)}" if chosen else f"add {' or '.join(_TECHNOLOGIES.names)}"
+        message = f"One and only one launchSecurity type can be set: {reason}"
         yield Violation("one-of", field, message, _FORBIDDEN)
     else:
-        yield from _check_surroundings(spec, security, chosen[0].upper(), field)
+        yield from _check_combinations(spec, security, chosen[0].upper(), field)
 
 
-def _check_surroundings(
+def _check_combinations(
     spec: VirtualMachineInstanceSpec, security: LaunchSecurity, name: str, field: str
 ) -> Iterator[Violation]:
     domain = spec.domain

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import inspect
 
 from virtshape.admission.rules.checks import NOT_SUPPORTED, check_value
-from virtshape.admission.rules.gates import describe_gate
+from virtshape.admission.rules.featuregates import describe_feature_gate
 from virtshape.admission.violation import DEPRECATED, Violation
 from virtshape.api.diagnosis import suggest
 from virtshape.api.kubevirt.configuration import DeveloperConfiguration, KubeVirtConfiguration
@@ -77,9 +77,9 @@ def _check_gates(developer: DeveloperConfiguration, at: str) -> Iterator[Violati
             message = f"feature gate {name} stands in featureGates too: remove it from one of them"
             yield Violation("impossible-combination", f"{at}.disabledFeatureGates[{index}]", message)
     for name in dict.fromkeys([*enabled, *disabled]):
-        words = describe_gate(name)
-        if words is not None:
-            yield Violation(DEPRECATED, f"{at}.featureGates", words)
+        reason = describe_feature_gate(name)
+        if reason is not None:
+            yield Violation(DEPRECATED, f"{at}.featureGates", reason)
 
 
 def _check_ratio(text: str) -> Iterator[Violation]:

@@ -47,8 +47,8 @@ def _check_name(name: str, seen: set[str], used: set[str], at: str) -> Iterator[
         message = f"two DataVolumeTemplates are named {name}: rename or remove one"
         yield Violation("duplicate-name", field, message)
     elif name not in used:
-        words = "must be referenced in the VMI template's 'volumes' list"
-        message = f"DataVolumeTemplate entry {at} {words}: add a volume with dataVolume {name}, or remove it"
+        reason = "must be referenced in the VMI template's 'volumes' list"
+        message = f"DataVolumeTemplate entry {at} {reason}: add a volume with dataVolume {name}, or remove it"
         yield Violation("missing-volume", field, message, VALUE_REQUIRED)
     seen.add(name)
 

@@ -4,8 +4,8 @@ Admission of clones: cloning from another namespace requires permission there.
 As in CDI, the permission is to create `datavolumes/source` in the source namespace.
 """
 
-from virtshape.admission.clones import GROUP, explain_forbidden_copy, find_copying
-from virtshape.admission.world import World
+from virtshape.admission.clones import GROUP, explain_forbidden_clone, find_clone_sources
+from virtshape.admission.clusterstate import ClusterState
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, SERVICE_ACCOUNTS, User, account_user_name
 from virtshape.apiserver.auth.authorization import Attributes, Authorizer, refuse
 from virtshape.apiserver.objects import Tree
@@ -15,7 +15,7 @@ from virtshape.apiserver.route import Route
 class CloneAdmission:
     """Rejects DataVolumes, data sources and VMs that clone data which their author may not clone."""
 
-    def __init__(self, world: World, authorizer: Authorizer) -> None:
+    def __init__(self, world: ClusterState, authorizer: Authorizer) -> None:
         self._world = world
         self._authorizer = authorizer
 
@@ -26,12 +26,12 @@ class CloneAdmission:
         del dry_run
         if new is None or operation == "DELETE" or route.subresource:
             return new, []
-        copying = find_copying(route.kind, new, old, route.namespace, self._world.find)
+        copying = find_clone_sources(route.kind, new, old, route.namespace, self._world.find)
         users = [user, *([act_as(route.namespace, copying.account)] if copying.account else [])]
         for namespace in copying.namespaces:
             wanted = make_attributes(namespace)
             if not any(self._authorizer.authorize(user, wanted).allowed for user in users):
-                message = explain_forbidden_copy([user.name for user in users], namespace)
+                message = explain_forbidden_clone([user.name for user in users], namespace)
                 raise refuse(route.kind.group, route.kind.plural, route.name, message)
         return new, []
 

@@ -7,7 +7,7 @@ Objects are decoded once per revision and shared. Callers must not modify them.
 from functools import cache
 from typing import Final
 
-from virtshape.admission.world import World
+from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.codec import decode
 from virtshape.api.kinds import KINDS
 from virtshape.api.kubevirt.configuration import KubeVirt, KubeVirtConfiguration
@@ -26,7 +26,7 @@ CONFIGURATION: Final = Key("kubevirts.kubevirt.io", "kubevirt", "kubevirt")
 MOST_DECODED: Final = 1024
 
 
-class StoreContext(World):
+class StoreContext(ClusterState):
     """Admission context that reads from the store."""
 
     def __init__(self, store: Store, explain_host_disk: ExplainHostDisk) -> None:

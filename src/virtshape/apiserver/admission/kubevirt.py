@@ -8,7 +8,7 @@ from typing import Final
 
 from virtshape.admission.accounts import APISERVER, CONTROLLER, list_trusted, name_user
 from virtshape.admission.admit import admit, has_rules
-from virtshape.admission.world import World
+from virtshape.admission.clusterstate import ClusterState
 from virtshape.apiserver.auth.authentication import AUTHENTICATED, MASTERS, User
 from virtshape.apiserver.objects import Tree
 from virtshape.apiserver.route import Route
@@ -22,7 +22,7 @@ APISERVER_USER: Final = User(name_user(_NAMESPACE, APISERVER), (MASTERS, AUTHENT
 class KubeVirtAdmission:
     """Defaults and validates VMs, VMIs, instance types, preferences, flavors and DataVolumes."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ClusterState) -> None:
         self._world = world
 
     async def admit(

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from virtshape.admission.world import World
+from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.codec import decode
 from virtshape.api.kinds import Kind
 from virtshape.api.kubevirt.instance import VirtualMachineInstance
@@ -66,7 +66,7 @@ class Actions:
         data = await self._get(KINDS[MACHINES], route, "virtualmachine") if is_stored else request.body
 
         def decide(permitted: Collection[Reference]) -> Awaitable[bytes]:
-            def expand(world: World) -> bytes:
+            def expand(world: ClusterState) -> bytes:
                 lookup = limit_lookup(world.find, namespace, permitted)
                 return expand_stored(data, world, lookup) if is_stored else expand_sent(data, namespace, world, lookup)
 

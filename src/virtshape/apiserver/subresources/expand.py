@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import msgspec
 
-from virtshape.admission.world import World
+from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.codec import decode, encode
 from virtshape.api.kubevirt.domain import ResourceRequirements
 from virtshape.api.kubevirt.machine import VirtualMachine, VirtualMachineStatus
@@ -25,12 +25,12 @@ from virtshape.resolve.reference import Lookup
 Refuse = Callable[[str, tuple[Cause, ...]], NoReturn]
 
 
-def expand_stored(data: bytes, world: World, lookup: Lookup) -> bytes:
+def expand_stored(data: bytes, world: ClusterState, lookup: Lookup) -> bytes:
     """Return the stored VM with its instance type and preference expanded; raise 500 on failure, as KubeVirt does."""
     return _expand(decode(data, VirtualMachine), world, lookup, _refuse_internal)
 
 
-def expand_sent(data: bytes, namespace: str, world: World, lookup: Lookup) -> bytes:
+def expand_sent(data: bytes, namespace: str, world: ClusterState, lookup: Lookup) -> bytes:
     """Return the VM of a request body with its instance type and preference expanded; raise 400 on failure."""
     vm = _read(data)
     metadata = vm.metadata = vm.metadata or ObjectMeta()
@@ -55,7 +55,7 @@ def _read(data: bytes) -> VirtualMachine:
         raise StatusError(400, "BadRequest", f"Can not unmarshal Request body to struct, error: {error}") from None
 
 
-def _expand(vm: VirtualMachine, world: World, lookup: Lookup, refuse: Refuse) -> bytes:
+def _expand(vm: VirtualMachine, world: ClusterState, lookup: Lookup, refuse: Refuse) -> bytes:
     try:
         infer_matchers(vm, lookup)
         shape = find_shape(vm, lookup)

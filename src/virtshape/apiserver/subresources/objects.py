@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, Protocol, TypeVar
 
-from virtshape.admission.world import World
+from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.kinds import Kind
 from virtshape.api.moment import now
 from virtshape.apiserver.admission.kubevirt import APISERVER_USER
@@ -32,14 +32,14 @@ class ObjectStore(Protocol):
     ) -> None:
         """Write a change to an object, as the system user."""
 
-    async def decide(self, call: Callable[[World], T]) -> T:
+    async def decide(self, call: Callable[[ClusterState], T]) -> T:
         """Return the result of a call that needs the admission context."""
 
 
 class EmbeddedObjects:
     """VMs and VMIs in the embedded store."""
 
-    def __init__(self, context: WriteContext, world: World) -> None:
+    def __init__(self, context: WriteContext, world: ClusterState) -> None:
         self._context = context
         self._world = world
 
@@ -62,6 +62,6 @@ class EmbeddedObjects:
 
         await change_object(self._context, request, target, APISERVER_USER, options, apply, [], retries=True)
 
-    async def decide(self, call: Callable[[World], T]) -> T:
+    async def decide(self, call: Callable[[ClusterState], T]) -> T:
         """Call it directly: the store has all objects."""
         return call(self._world)

@@ -7,7 +7,7 @@ What decisions need to know besides is seen through the context.
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from virtshape.admission.world import World
+from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
 from virtshape.apiserver.message import Request
@@ -46,6 +46,6 @@ class ClusterObjects:
         patch = {change.part: change.values}
         await self._client.patch(kind.struct, name, namespace, patch=patch, subresource=subresource, dry_run=dry_run)
 
-    async def decide(self, call: Callable[[World], T]) -> T:
+    async def decide(self, call: Callable[[ClusterState], T]) -> T:
         """Decide with what the cluster says."""
         return await self._context.decide(call)

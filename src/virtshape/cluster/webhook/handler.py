@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
 from virtshape.admission.admit import admit, complete, has_rules
-from virtshape.admission.clones import Copying, explain_forbidden_copy, find_copying
+from virtshape.admission.clones import CloneSources, explain_forbidden_clone, find_clone_sources
+from virtshape.admission.clusterstate import Admitted, ClusterState, Tree
 from virtshape.admission.conversionreview import answer_conversion
-from virtshape.admission.review import Question, allow, deny, read_question
-from virtshape.admission.world import Admitted, Tree, World
+from virtshape.admission.review import AdmissionRequest, allow, deny, parse_admission_request
 from virtshape.api.kinds import Kind
 from virtshape.api.status import StatusError
 from virtshape.apiserver.admission.clones import act_as, make_attributes
@@ -81,10 +81,12 @@ class Webhook:
         self.counts.add(CONVERT, "done", time.perf_counter() - began)
         return Response(200, body, JSON, NO_CACHE)
 
-    async def _review(self, request: Request, decide: Callable[[Question, Kind], Awaitable[Admitted]]) -> Response:
+    async def _review(
+        self, request: Request, decide: Callable[[AdmissionRequest, Kind], Awaitable[Admitted]]
+    ) -> Response:
         began = time.perf_counter()
         try:
-            question = read_question(request.body)
+            question = parse_admission_request(request.body)
         except StatusError as error:
             self.counts.add(request.path, "failed", time.perf_counter() - began)
             return build_error_response(error)
@@ -93,7 +95,7 @@ class Webhook:
         return Response(200, body, JSON, NO_CACHE)
 
     async def _answer(
-        self, question: Question, decide: Callable[[Question, Kind], Awaitable[Admitted]]
+        self, question: AdmissionRequest, decide: Callable[[AdmissionRequest, Kind], Awaitable[Admitted]]
     ) -> tuple[str, bytes]:
         kind = question.find_kind()
         if kind is None or question.new is None or question.operation not in ("CREATE", "UPDATE"):
@@ -109,29 +111,29 @@ class Webhook:
             words = f"what the {kind.kind} refers to cannot be looked up: {error}"
             return "failed", deny(question, StatusError(503, "ServiceUnavailable", words))
 
-    async def _mutate(self, question: Question, kind: Kind) -> Admitted:
+    async def _mutate(self, question: AdmissionRequest, kind: Kind) -> Admitted:
         new, old = question.new or {}, question.old
         trusted = question.user_info.username in self._trusted
         if _infers(new):  # what a VM infers, or fails to infer, tells about the objects that it would copy
             copying = await self._context.decide(
-                lambda world: find_copying(kind, new, old, question.namespace, world.find)
+                lambda world: find_clone_sources(kind, new, old, question.namespace, world.find)
             )
             await self._check_copying(question, kind, copying)
         return await self._context.decide(lambda world: complete(kind, new, old, world, trusted=trusted))
 
-    async def _validate(self, question: Question, kind: Kind) -> Admitted:
+    async def _validate(self, question: AdmissionRequest, kind: Kind) -> Admitted:
         new, old = question.new or {}, question.old
         trusted = question.user_info.username in self._trusted
 
-        def judge(world: World) -> tuple[Admitted, Copying]:
+        def judge(world: ClusterState) -> tuple[Admitted, CloneSources]:
             admitted = admit(kind, new, old, world, trusted=trusted)
-            return admitted, find_copying(kind, new, old, question.namespace, world.find)
+            return admitted, find_clone_sources(kind, new, old, question.namespace, world.find)
 
         admitted, copying = await self._context.decide(judge)
         await self._check_copying(question, kind, copying)
         return Admitted(new, admitted.warnings)
 
-    async def _check_copying(self, question: Question, kind: Kind, copying: Copying) -> None:
+    async def _check_copying(self, question: AdmissionRequest, kind: Kind, copying: CloneSources) -> None:
         asker = question.user_info
         extra = {key: tuple(values) for key, values in asker.extra.items()}
         users = [User(asker.username, tuple(asker.groups), asker.uid, extra)]
@@ -140,7 +142,7 @@ class Webhook:
         for namespace in copying.namespaces:
             wanted = make_attributes(namespace)
             if not any([(await self._authorizer.authorize(user, wanted)).allowed for user in users]):
-                words = explain_forbidden_copy([user.name for user in users], namespace)
+                words = explain_forbidden_clone([user.name for user in users], namespace)
                 raise refuse(kind.group, kind.plural, question.name, words)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from virtshape.admission.fit import Fit
 from virtshape.admission.hostaccess import check_vm_host_access
-from virtshape.admission.vm import try_vm
+from virtshape.admission.vm import dry_run_vm
 from virtshape.api.instancetype.v1beta2 import VirtualMachineInstancetypeSpec
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 from virtshape.api.kubevirt.machine import VirtualMachine
@@ -57,7 +57,7 @@ def check_fit(vm: VirtualMachine, around: Surroundings, architecture: str) -> It
 def _check_host_access(
     vm: VirtualMachine, shape: Shape, configuration: KubeVirtConfiguration, architecture: str
 ) -> Iterator[Remark]:
-    spec = try_vm(vm, shape, configuration, architecture).spec
+    spec = dry_run_vm(vm, shape, configuration, architecture).spec
     for conflict in check_vm_host_access(vm, shape, spec, configuration, explain_host_disks(configuration)):
         yield Remark("host-access", conflict.fields[0], conflict.message)
 

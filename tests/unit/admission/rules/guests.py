@@ -1,16 +1,16 @@
-"""Guests in short, for tables of rules: what a case is about, in the API's words, and all else left out."""
+"""Guests in short, for tables of rules: what a case is about, in the API's reason, and all else left out."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from tests.support.build import Tree, build_spec
 
-from virtshape.admission.violation import Violation, split
+from virtshape.admission.violation import Violation, split_violations
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 
 Check = Callable[[VirtualMachineInstanceSpec, str], Iterable[Violation]]
 Told = list[tuple[str, str]]
-"""Fields, and words that are told of them: KubeVirt's where it has any."""
+"""Fields, and reason that are told of them: KubeVirt's where it has any."""
 
 D = "spec.domain"
 VOLUMES: list[Tree] = [{"name": "root", "containerDisk": {"image": "i"}}]
@@ -49,13 +49,13 @@ def read(tree: Tree) -> VirtualMachineInstanceSpec:
 
 
 def refuse(check: Check, tree: Tree) -> Told:
-    """What a check refuses a guest for: fields and words."""
-    return [(cause.field, cause.message) for cause in split(check(read(tree), "spec")).causes]
+    """What a check refuses a guest for: fields and reason."""
+    return [(cause.field, cause.message) for cause in split_violations(check(read(tree), "spec")).causes]
 
 
 def expect(check: Check, tree: Tree, told: Told) -> None:
-    """The check tells of these fields in these words, and of nothing else."""
+    """The check tells of these fields in these reason, and of nothing else."""
     found = refuse(check, tree)
     assert [field for field, _ in found] == [field for field, _ in told], found
-    for (_, message), (_, words) in zip(found, told, strict=True):
-        assert words in message, message
+    for (_, message), (_, reason) in zip(found, told, strict=True):
+        assert reason in message, message

@@ -6,7 +6,7 @@ import pytest
 from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, expect
 
-from virtshape.admission.rules.rare import check_rare_complete
+from virtshape.admission.rules.optional import check_optional_complete
 
 
 def of(architecture: str | None, *, devices: Tree | None = None, **domain: Any) -> Tree:
@@ -104,9 +104,9 @@ KEPT: dict[str, Tree] = {
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_rule_is_told_at_its_field(tree: Tree, told: Told) -> None:
-    expect(check_rare_complete, tree, told)
+    expect(check_optional_complete, tree, told)
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
 def test_what_keeps_the_rules_passes(tree: Tree) -> None:
-    expect(check_rare_complete, tree, [])
+    expect(check_optional_complete, tree, [])

@@ -6,7 +6,7 @@ import pytest
 from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, expect
 
-from virtshape.admission.rules.rare import check_rare
+from virtshape.admission.rules.optional import check_optional
 
 CLAIM: Tree = {"name": "c", "resourceClaimName": "rc"}
 TAKEN: Tree = {"claimName": "c", "requestName": "r"}
@@ -93,9 +93,9 @@ KEPT: dict[str, Tree] = {
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_rule_is_told_at_its_field(tree: Tree, told: Told) -> None:
-    expect(check_rare, tree, told)
+    expect(check_optional, tree, told)
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
 def test_what_keeps_the_rules_passes(tree: Tree) -> None:
-    expect(check_rare, tree, [])
+    expect(check_optional, tree, [])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from virtshape.admission.rules.labels import RESERVED_LABELS, check_labels, check_relabelled
+from virtshape.admission.rules.labels import RESERVED_LABELS, check_label_changes, check_labels
 from virtshape.admission.violation import Violation
 
 AT = "metadata.labels"
@@ -11,9 +11,9 @@ NODE = "kubevirt.io/nodeName"
 
 @pytest.mark.parametrize("label", sorted(RESERVED_LABELS))
 def test_a_reserved_label_is_told(label: str) -> None:
-    words = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
+    reason = "creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited"
     assert list(check_labels({label: "a", "app": "b"}, AT)) == [
-        Violation("unsupported-value", AT, f"{words}: {label}", "FieldValueNotSupported")
+        Violation("unsupported-value", AT, f"{reason}: {label}", "FieldValueNotSupported")
     ]
 
 
@@ -33,8 +33,8 @@ def test_other_labels_are_free() -> None:
     ids=["kept", "other labels", "changed", "added", "removed"],
 )
 def test_a_change_to_a_reserved_label_is_told(labels: dict[str, str], before: dict[str, str], told: int) -> None:
-    found = list(check_relabelled(labels, before, AT))
-    words = (
+    found = list(check_label_changes(labels, before, AT))
+    reason = (
         "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited: kubevirt.io/nodeName"
     )
-    assert [each.message for each in found] == [words] * told
+    assert [each.message for each in found] == [reason] * told

@@ -6,7 +6,7 @@ import pytest
 from tests.support.build import Tree, build_vm
 
 from virtshape.admission.rules.machine import check_machine
-from virtshape.admission.violation import split
+from virtshape.admission.violation import split_violations
 
 USED: Tree = {"volumes": [{"name": "root", "dataVolume": {"name": "dv"}}]}
 CLAIMED: Tree = {"volumes": [{"name": "root", "persistentVolumeClaim": {"claimName": "dv"}}]}
@@ -86,8 +86,8 @@ CASES: dict[str, tuple[Any, list[str], list[str]]] = {
 
 @pytest.mark.parametrize(("vm", "refusals", "warnings"), CASES.values(), ids=CASES)
 def test_a_vm_is_refused_or_warned_of(vm: Any, refusals: list[str], warnings: list[str]) -> None:
-    verdict = split(check_machine(vm))
-    told = [cause.message for cause in verdict.causes], verdict.warnings
+    result = split_violations(check_machine(vm))
+    told = [cause.message for cause in result.causes], result.warnings
     for messages, beginnings in zip(told, (refusals, warnings), strict=True):
         assert len(messages) == len(beginnings), messages
-        assert all(words.startswith(begin) for words, begin in zip(messages, beginnings, strict=True)), messages
+        assert all(reason.startswith(begin) for reason, begin in zip(messages, beginnings, strict=True)), messages

@@ -3,9 +3,9 @@
 import pytest
 from tests.support.build import Tree
 
-from virtshape.admission.rules.gates import ACTIVE, describe_gate
+from virtshape.admission.rules.featuregates import ACTIVE, describe_feature_gate
 from virtshape.admission.rules.settings import check_settings
-from virtshape.admission.violation import split
+from virtshape.admission.violation import split_violations
 from virtshape.api.codec import from_tree
 from virtshape.api.kubevirt.configuration import KubeVirtConfiguration
 
@@ -120,18 +120,18 @@ WARNED: dict[str, tuple[Tree, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("tree", "field", "words"), REFUSED.values(), ids=REFUSED)
-def test_a_setting_that_cannot_be_is_refused(tree: Tree, field: str, words: str) -> None:
-    (cause,) = split(check_settings(from_tree(tree, KubeVirtConfiguration), tree)).causes
+@pytest.mark.parametrize(("tree", "field", "reason"), REFUSED.values(), ids=REFUSED)
+def test_a_setting_that_cannot_be_is_refused(tree: Tree, field: str, reason: str) -> None:
+    (cause,) = split_violations(check_settings(from_tree(tree, KubeVirtConfiguration), tree)).causes
     assert cause.field == f"{AT}.{field}"
-    assert words in cause.message
+    assert reason in cause.message
 
 
 @pytest.mark.parametrize(("tree", "warnings"), WARNED.values(), ids=WARNED)
 def test_what_is_not_taken_up_is_warned_of(tree: Tree, warnings: list[str]) -> None:
-    verdict = split(check_settings(from_tree(tree, KubeVirtConfiguration), tree))
-    assert (verdict.causes, verdict.warnings) == ([], warnings)
+    result = split_violations(check_settings(from_tree(tree, KubeVirtConfiguration), tree))
+    assert (result.causes, result.warnings) == ([], warnings)
 
 
 def test_there_is_nothing_to_say_of_active_gates() -> None:
-    assert [name for name in ACTIVE if describe_gate(name) is not None] == []
+    assert [name for name in ACTIVE if describe_feature_gate(name) is not None] == []

@@ -4,7 +4,7 @@ import pytest
 from tests.support.build import Tree
 from tests.unit.admission.rules.guests import D, Told, devices, disk, domain, expect, guest
 
-from virtshape.admission.rules.rare import check_rare
+from virtshape.admission.rules.optional import check_optional
 
 DISK = f"{D}.devices.disks[0]"
 ACPI = f"{D}.firmware.acpi"
@@ -59,9 +59,9 @@ KEPT: dict[str, Tree] = {
 
 @pytest.mark.parametrize(("tree", "told"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_rule_is_told_at_its_field(tree: Tree, told: Told) -> None:
-    expect(check_rare, tree, told)
+    expect(check_optional, tree, told)
 
 
 @pytest.mark.parametrize("tree", KEPT.values(), ids=KEPT)
 def test_what_keeps_the_rules_passes(tree: Tree) -> None:
-    expect(check_rare, tree, [])
+    expect(check_optional, tree, [])

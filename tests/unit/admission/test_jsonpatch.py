@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from virtshape.admission.difference import find_difference
+from virtshape.admission.jsonpatch import create_json_patch
 from virtshape.apiserver.patches.jsonpatch import patch_json
 
 CASES: dict[str, tuple[Any, Any, list[dict[str, Any]]]] = {
@@ -27,7 +27,7 @@ CASES: dict[str, tuple[Any, Any, list[dict[str, Any]]]] = {
 
 @pytest.mark.parametrize(("before", "after", "patch"), CASES.values(), ids=CASES.keys())
 def test_a_patch_says(before: Any, after: Any, patch: list[dict[str, Any]]) -> None:
-    assert find_difference(before, after) == patch
+    assert create_json_patch(before, after) == patch
 
 
 TREES = st.recursive(
@@ -42,4 +42,4 @@ OBJECTS = st.dictionaries(st.sampled_from(["a", "b/c", "d~e"]), TREES, max_size=
 
 @given(OBJECTS, OBJECTS)
 def test_a_patch_makes_the_one_of_the_other(before: Any, after: Any) -> None:
-    assert patch_json(before, find_difference(before, after)) == after
+    assert patch_json(before, create_json_patch(before, after)) == after

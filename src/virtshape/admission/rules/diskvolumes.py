@@ -13,13 +13,13 @@ from virtshape.api.kubevirt.volume import Volume
 from virtshape.engine.conflict import VALUE_REQUIRED
 
 
-def check_mapping(disks: Sequence[Disk], volumes: Sequence[Volume], at: str) -> Iterator[Violation]:
+def check_disk_volumes(disks: Sequence[Disk], volumes: Sequence[Volume], at: str) -> Iterator[Violation]:
     """Whether disks and volumes fit each other; `at` is where the disks stand."""
     by_name = {volume.name: volume for volume in volumes}
     for index, disk in enumerate(disks):
         if not is_label(disk.name):
-            words = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-'"
-            yield Violation("invalid-name", f"{at}[{index}].name", f"{words}, at most 63 of them, unlike {disk.name}")
+            reason = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-'"
+            yield Violation("invalid-name", f"{at}[{index}].name", f"{reason}, at most 63 of them, unlike {disk.name}")
         volume = by_name.get(disk.name)
         if volume is None:
             continue

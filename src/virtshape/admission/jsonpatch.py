@@ -10,7 +10,7 @@ from typing import Any
 Operation = dict[str, Any]
 
 
-def find_difference(before: Any, after: Any) -> list[Operation]:
+def create_json_patch(before: Any, after: Any) -> list[Operation]:
     """The operations that make `after` of `before`; none if they are the same."""
     return list(_compare(before, after, ""))
 

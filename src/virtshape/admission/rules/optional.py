@@ -6,20 +6,20 @@ Pure: returns violations.
 
 from collections.abc import Sequence
 
+from virtshape.admission.rules.acpitables import check_acpi_tables
 from virtshape.admission.rules.affinity import check_affinity
 from virtshape.admission.rules.architecture import check_architecture
 from virtshape.admission.rules.claims import check_claims
 from virtshape.admission.rules.credentials import check_credentials
+from virtshape.admission.rules.diskvolumes import check_disk_volumes
 from virtshape.admission.rules.hyperv import check_hyperv
-from virtshape.admission.rules.licences import check_licences
-from virtshape.admission.rules.mapping import check_mapping
 from virtshape.admission.rules.names import is_label
 from virtshape.admission.rules.security import check_launch_security
 from virtshape.admission.violation import Violation
 from virtshape.api.kubevirt.instance import VirtualMachineInstanceSpec
 
 
-def check_rare(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Violation]:
+def check_optional(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Violation]:
     """What holds for a guest before instance type and preference had their say; `root` is where its spec stands."""
     found: list[Violation] = []
     domain, devices = spec.domain, spec.domain.devices
@@ -30,18 +30,18 @@ def check_rare(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Violatio
     if domain.features is not None and domain.features.hyperv is not None:
         found += check_hyperv(domain.features, domain.features.hyperv, domain.cpu, f"{root}.domain.features.hyperv")
     if domain.firmware is not None and domain.firmware.acpi is not None:
-        found += check_licences(domain.firmware.acpi, spec.volumes or (), f"{root}.domain.firmware.acpi")
+        found += check_acpi_tables(domain.firmware.acpi, spec.volumes or (), f"{root}.domain.firmware.acpi")
     if spec.utility_volumes:
-        words = "cannot create VMI with utility volumes in spec, utility volumes can only be added via hotplug"
-        found.append(Violation("impossible-combination", f"{root}.utilityVolumes", f"{words}: remove them"))
+        reason = "cannot create VMI with utility volumes in spec, utility volumes can only be added via hotplug"
+        found.append(Violation("impossible-combination", f"{root}.utilityVolumes", f"{reason}: remove them"))
     if spec.resource_claims or devices.gpus or devices.host_devices or _has_claimed_network(spec):
         found += check_claims(spec, root)
     if devices.disks and _has_odd_disk(spec):
-        found += check_mapping(devices.disks, spec.volumes or (), f"{root}.domain.devices.disks")
+        found += check_disk_volumes(devices.disks, spec.volumes or (), f"{root}.domain.devices.disks")
     return found
 
 
-def check_rare_complete(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Violation]:
+def check_optional_complete(spec: VirtualMachineInstanceSpec, root: str) -> Sequence[Violation]:
     """What holds for a guest that is all there: instance type, preference and defaults have had their say."""
     found: list[Violation] = []
     if spec.domain.launch_security is not None:

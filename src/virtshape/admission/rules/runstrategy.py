@@ -14,8 +14,8 @@ from virtshape.api.kubevirt.machine import VirtualMachineSpec
 RUN_STRATEGIES: Final = ("Always", "Halted", "Manual", "RerunOnFailure", "Once", "WaitAsReceiver")
 
 
-def check_running(spec: VirtualMachineSpec) -> Iterator[Violation]:
-    """Whether exactly one of both says how the VM runs, and in words that there are."""
+def check_run_strategy(spec: VirtualMachineSpec) -> Iterator[Violation]:
+    """Whether exactly one of both says how the VM runs, and in reason that there are."""
     strategy = spec.run_strategy
     if spec.running is not None:
         if strategy is not None:

@@ -1,4 +1,4 @@
-"""A small world for admission: objects in memory, names that count up, a time that stands still."""
+"""A small cluster for admission: objects in memory, names that count up, a time that stands still."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ from virtshape.resolve.reference import Reference
 NOW = "2026-01-01T00:00:00Z"
 
 
-class SmallWorld:
+class FakeCluster:
     """Knows the objects given, and how many VMs name them."""
 
     architecture = "amd64"

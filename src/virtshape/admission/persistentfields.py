@@ -6,7 +6,7 @@ Changes the VM it is given, which is its caller's copy.
 
 from typing import Final
 
-from virtshape.admission.world import World
+from virtshape.admission.clusterstate import ClusterState
 from virtshape.api.kubevirt.domain import Firmware, Machine, ResourceRequirements
 from virtshape.api.kubevirt.machine import VirtualMachine
 from virtshape.api.meta import ObjectMeta
@@ -18,7 +18,7 @@ PCI_TOPOLOGY: Final = "v3"
 _ROLES: Final[tuple[Role, ...]] = ("instancetype", "flavor", "preference")
 
 
-def keep_lasting(vm: VirtualMachine, before: VirtualMachine) -> None:
+def keep_persistent_fields(vm: VirtualMachine, before: VirtualMachine) -> None:
     """Keep of the VM as it was what the new one leaves out: no guest should wake up on another machine."""
     spec, old = vm.spec.template.spec, before.spec.template.spec
     if spec is None or old is None:
@@ -37,18 +37,18 @@ def keep_lasting(vm: VirtualMachine, before: VirtualMachine) -> None:
         _annotate_template(vm, topology)
 
 
-def fix_lasting(vm: VirtualMachine, world: World) -> None:
+def set_persistent_fields(vm: VirtualMachine, cluster: ClusterState) -> None:
     """Choose for a new VM what neither its owner nor its preference did."""
     spec = vm.spec.template.spec
     if spec is None:
         return
     domain = spec.domain
-    spec.architecture = spec.architecture or world.architecture
+    spec.architecture = spec.architecture or cluster.architecture
     if domain.machine is None or not domain.machine.type:
-        domain.machine = Machine(type=default_machine_type(spec.architecture, world.configuration))
+        domain.machine = Machine(type=default_machine_type(spec.architecture, cluster.configuration))
     firmware = domain.firmware = domain.firmware or Firmware()
-    firmware.uuid = firmware.uuid or world.make_uid()
-    firmware.serial = firmware.serial or world.make_uid()
+    firmware.uuid = firmware.uuid or cluster.make_uid()
+    firmware.serial = firmware.serial or cluster.make_uid()
     domain.resources = domain.resources or ResourceRequirements()
     _annotate_template(vm, PCI_TOPOLOGY)
 

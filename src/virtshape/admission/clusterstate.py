@@ -31,7 +31,7 @@ class Finder(Protocol):
         """The names of all objects of a kind, in a namespace if it is a namespaced one."""
 
 
-class World(Finder, Protocol):
+class ClusterState(Finder, Protocol):
     """The system that an object is admitted to."""
 
     @property

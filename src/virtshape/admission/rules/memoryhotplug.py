@@ -17,7 +17,7 @@ _LEAST_GUEST: Final = Quantity("1Gi")
 _RULE: Final = "impossible-combination"
 
 
-def check_growth(domain: DomainSpec, memory: Memory, most: Quantity, at: str) -> Iterator[Violation]:
+def check_memory_hotplug(domain: DomainSpec, memory: Memory, most: Quantity, at: str) -> Iterator[Violation]:
     """Whether the guest can get as much memory as it may; `at` is where the domain stands."""
     cpu, field = domain.cpu, f"{at}.memory.maxGuest"
     if cpu is not None and cpu.realtime is not None:
@@ -34,13 +34,13 @@ def check_growth(domain: DomainSpec, memory: Memory, most: Quantity, at: str) ->
 def _check_sizes(memory: Memory, guest: Quantity, most: Quantity, at: str) -> Iterator[Violation]:
     at_guest, at_most = f"{at}.memory.guest", f"{at}.memory.maxGuest"
     if guest.amount > most.amount:
-        words = f"Guest memory is greater than the configured maxGuest memory: {guest} > {most}"
-        yield Violation(_RULE, at_guest, words)
+        reason = f"Guest memory is greater than the configured maxGuest memory: {guest} > {most}"
+        yield Violation(_RULE, at_guest, reason)
         return
     block = _LARGE_BLOCK if memory.hugepages is not None and memory.hugepages.page_size == "1Gi" else _BLOCK
     for name, size, field in (("Guest memory", guest, at_guest), ("MaxGuest", most, at_most)):
         if size.value() % block.value():
             yield Violation(_RULE, field, f"{name} must be {block} aligned to grow: {size} is no multiple of it")
     if guest.amount < _LEAST_GUEST.amount:
-        words = f"Memory hotplug is only available for VMs with at least {_LEAST_GUEST} of guest memory"
-        yield Violation(_RULE, at_guest, f"{words}, not {guest}: remove {at_most}")
+        reason = f"Memory hotplug is only available for VMs with at least {_LEAST_GUEST} of guest memory"
+        yield Violation(_RULE, at_guest, f"{reason}, not {guest}: remove {at_most}")

@@ -11,7 +11,7 @@ from virtshape.api.kubevirt.domain import ACPI
 from virtshape.api.kubevirt.volume import Volume
 
 
-def check_licences(acpi: ACPI, volumes: Sequence[Volume], at: str) -> Iterator[Violation]:
+def check_acpi_tables(acpi: ACPI, volumes: Sequence[Volume], at: str) -> Iterator[Violation]:
     """Whether the tables can be found; `at` is where they are named."""
     if not acpi.slic_name_ref and not acpi.msdm_name_ref:
         message = "ACPI was set but no SLIC nor MSDM volume reference was set: add slicNameRef or msdmNameRef"

@@ -97,13 +97,13 @@ _RETIRED: Final = {
 }
 
 
-def describe_gate(name: str) -> str | None:
+def describe_feature_gate(name: str) -> str | None:
     """What an administrator should know who names a gate; None if there is nothing to say."""
     if name in ACTIVE:
         return None
     if name in _GRADUATED:
-        words = 'is deprecated (feature state is "General Availability")'
-        return f"feature gate {name} {words}, therefore it can be safely removed and is redundant"
+        reason = 'is deprecated (feature state is "General Availability")'
+        return f"feature gate {name} {reason}, therefore it can be safely removed and is redundant"
     if name in _RETIRED:
         return _RETIRED[name]
     return f"unknown feature gate {quote(name)} is kept and has no effect{suggest(name, ACTIVE)}"
