@@ -78,7 +78,7 @@ CLOSED = ["/", "/api", "/apis", "/openapi/v2", "/api/v1/namespaces", "/nope"]
 
 @pytest.mark.parametrize("path", [*OPEN, *CLOSED])
 @pytest.mark.parametrize("authorization", ["", "Bearer wrong", "Basic YTpi", "Bearer a.b.c"])
-def test_a_stranger_sees_health_and_version_alone(server: LoopbackServer, path: str, authorization: str) -> None:
+def test_anonymous_user_reads_only_health_and_version(server: LoopbackServer, path: str, authorization: str) -> None:
     client = server.connect()
     client.headers.pop("Authorization")
     if authorization:
@@ -91,7 +91,7 @@ def test_a_stranger_sees_health_and_version_alone(server: LoopbackServer, path: 
         assert reply.reason == (401, "Unauthorized")
 
 
-def test_someone_without_rights_is_told_what_is_missing(bob: Client, paths: NamespacePaths) -> None:
+def test_forbidden_response_names_the_missing_permission(bob: Client, paths: NamespacePaths) -> None:
     reply = bob.get(paths.vms())
     assert reply.reason == (403, "Forbidden")
     assert reply.tree["message"] == (
@@ -101,13 +101,13 @@ def test_someone_without_rights_is_told_what_is_missing(bob: Client, paths: Name
     assert reply.tree["details"] == {"group": "kubevirt.io", "kind": "virtualmachines"}
 
 
-def test_everyone_may_discover_and_see_the_catalogue(bob: Client) -> None:
+def test_every_user_may_discover_the_api_and_read_the_catalog(bob: Client) -> None:
     assert bob.get("/apis").status == 200
     assert bob.get("/openapi/v3").status == 200
     assert bob.get("/apis/instancetype.kubevirt.io/v1beta1/virtualmachineclusterinstancetypes").status == 200
 
 
-def test_a_role_in_a_namespace_counts_there_alone(client: Client, bob: Client, paths: NamespacePaths) -> None:
+def test_role_binding_grants_access_only_in_its_namespace(client: Client, bob: Client, paths: NamespacePaths) -> None:
     grant(client, paths, rule("get list create", "configmaps"), subject={"kind": "User", "name": "bob"})
     item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     assert bob.post(paths.core("configmaps"), item).status == 201
@@ -117,14 +117,16 @@ def test_a_role_in_a_namespace_counts_there_alone(client: Client, bob: Client, p
     assert bob.get("/api/v1/namespaces/default/configmaps").reason == (403, "Forbidden")
 
 
-def test_a_role_in_a_namespace_can_speak_of_the_namespace(client: Client, bob: Client, paths: NamespacePaths) -> None:
+def test_role_in_a_namespace_can_grant_access_to_the_namespace_object(
+    client: Client, bob: Client, paths: NamespacePaths
+) -> None:
     grant(client, paths, rule("get", "namespaces"), subject={"kind": "User", "name": "bob"})
     assert bob.get(f"/api/v1/namespaces/{paths.namespace}").status == 200
     assert bob.get("/api/v1/namespaces/default").reason == (403, "Forbidden")
     assert bob.get("/api/v1/namespaces").reason == (403, "Forbidden")
 
 
-def test_who_may_see_one_object_may_list_and_watch_it_by_name(
+def test_permission_for_one_name_allows_list_and_watch_by_that_name(
     client: Client, bob: Client, paths: NamespacePaths
 ) -> None:
     permitted = rule("get list watch", "configmaps", resourceNames=["a"])
@@ -138,7 +140,7 @@ def test_who_may_see_one_object_may_list_and_watch_it_by_name(
         assert events.response.status == 200
 
 
-def test_subresources_need_rights_of_their_own(client: Client, bob: Client, paths: NamespacePaths) -> None:
+def test_subresources_need_separate_permissions(client: Client, bob: Client, paths: NamespacePaths) -> None:
     grant(client, paths, rule("get update patch", "serviceaccounts"), subject={"kind": "User", "name": "bob"})
     wait_for_account(client, paths)
     assert request_token(bob, paths).reason == (403, "Forbidden")
@@ -152,7 +154,7 @@ ROLES: dict[str, tuple[str, dict[str, int]]] = {
 
 
 @pytest.mark.parametrize(("role", "codes"), ROLES.values(), ids=ROLES.keys())
-def test_the_built_in_roles_permit_what_their_names_say(
+def test_built_in_roles_grant_what_their_names_say(
     client: Client, bob: Client, paths: NamespacePaths, role: str, codes: dict[str, int]
 ) -> None:
     binding = {
@@ -172,7 +174,7 @@ def test_the_built_in_roles_permit_what_their_names_say(
     assert found == codes
 
 
-def test_someone_may_act_as_another_with_permission_only(server: LoopbackServer, client: Client, bob: Client) -> None:
+def test_impersonation_requires_permission(server: LoopbackServer, client: Client, bob: Client) -> None:
     everyone = "system:authenticated"
     assert who_is(bob) == {"username": "bob", "groups": [everyone]}
     ops = acting(server, "eve", "ops, dev")
@@ -185,7 +187,7 @@ def test_someone_may_act_as_another_with_permission_only(server: LoopbackServer,
     assert client.send("GET", "/api", headers={"Impersonate-Group": "ops"}).status == 400
 
 
-def test_a_token_of_an_account_cannot_act_as_others(
+def test_service_account_token_cannot_impersonate(
     server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     wait_for_account(client, paths)
@@ -196,7 +198,9 @@ def test_a_token_of_an_account_cannot_act_as_others(
     assert 'cannot impersonate resource "users"' in reply.tree["message"]
 
 
-def test_an_account_gets_a_token_and_in(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
+def test_service_account_token_authenticates_its_account(
+    server: LoopbackServer, client: Client, paths: NamespacePaths
+) -> None:
     wait_for_account(client, paths)
     reply = request_token(client, paths, expirationSeconds=600, audiences=None)
     assert reply.status == 201
@@ -224,20 +228,20 @@ REFUSED_TOKENS: dict[str, tuple[str, Tree, tuple[int, str]]] = {
 
 
 @pytest.mark.parametrize(("account", "spec", "reason"), REFUSED_TOKENS.values(), ids=REFUSED_TOKENS.keys())
-def test_some_tokens_are_not_given(
+def test_invalid_token_requests_are_rejected(
     client: Client, paths: NamespacePaths, account: str, spec: Tree, reason: tuple[int, str]
 ) -> None:
     wait_for_account(client, paths)
     assert request_token(client, paths, account, **spec).reason == reason
 
 
-def test_a_token_is_nothing_to_be_read(client: Client, paths: NamespacePaths) -> None:
+def test_token_subresource_cannot_be_read(client: Client, paths: NamespacePaths) -> None:
     wait_for_account(client, paths)
     path = f"{paths.core('serviceaccounts', 'default')}/token"
     assert client.get(path).reason == (405, "MethodNotAllowed")
 
 
-def test_every_namespace_has_a_default_account_that_comes_back(client: Client, paths: NamespacePaths) -> None:
+def test_default_service_account_is_created_and_recreated(client: Client, paths: NamespacePaths) -> None:
     wait_for_account(client, paths)
     for namespace in ("default", "kube-system", "kubevirt"):
         assert client.get(NamespacePaths(namespace).core("serviceaccounts", "default")).status == 200
@@ -247,7 +251,7 @@ def test_every_namespace_has_a_default_account_that_comes_back(client: Client, p
     assert client.get(paths.core("serviceaccounts", "default")).tree["metadata"]["uid"] != first
 
 
-def test_nobody_grants_what_they_have_not(client: Client, bob: Client, paths: NamespacePaths) -> None:
+def test_user_cannot_grant_permissions_it_does_not_have(client: Client, bob: Client, paths: NamespacePaths) -> None:
     grant(
         client,
         paths,
@@ -271,7 +275,7 @@ def test_nobody_grants_what_they_have_not(client: Client, bob: Client, paths: Na
     assert bob.post(f"{path}/rolebindings", binding).reason == (403, "Forbidden")
 
 
-def test_a_role_with_flaws_is_refused_with_all_of_them(client: Client, paths: NamespacePaths) -> None:
+def test_invalid_role_is_rejected_with_all_errors(client: Client, paths: NamespacePaths) -> None:
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "bad"}}
     reply = client.post(f"{RBAC}/namespaces/{paths.namespace}/roles", {**role, "rules": [{"verbs": []}]})
     assert reply.reason == (422, "Invalid")
@@ -279,7 +283,7 @@ def test_a_role_with_flaws_is_refused_with_all_of_them(client: Client, paths: Na
     assert fields == ["rules[0].verbs", "rules[0].apiGroups", "rules[0].resources"]
 
 
-def test_a_gathering_role_is_served_with_its_rules(client: Client) -> None:
+def test_aggregated_role_is_served_with_its_rules(client: Client) -> None:
     group = "rbac.authorization.k8s.io/v1"
     selector = {"matchLabels": {"gathered": "yes"}}
     base = {"apiVersion": group, "kind": "ClusterRole"}
@@ -322,20 +326,20 @@ def may(client: Client, **attributes: str) -> bool:
         pytest.param("selfsubjectaccessreviews", {"spec": 5}, (400, "BadRequest"), set(), id="no question"),
     ],
 )
-def test_questions_that_cannot_be_answered_are_refused(
+def test_invalid_access_reviews_are_rejected(
     client: Client, question: str, body: Tree, refusal: tuple[int, str], details: set[str]
 ) -> None:
     reply = client.post(f"{AUTHORIZATION}/{question}", body)
     assert (reply.reason, reply.tree.get("details", {}).keys()) == (refusal, details)
 
 
-def test_answers_have_metadata(client: Client) -> None:
+def test_access_review_responses_have_metadata(client: Client) -> None:
     question = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
     assert client.post(f"{AUTHORIZATION}/selfsubjectaccessreviews", question).tree["metadata"] == {}
     assert client.post(f"{AUTHENTICATION}/selfsubjectreviews", {}).tree["metadata"].keys() == {"creationTimestamp"}
 
 
-def test_someone_can_ask_what_they_may_do(client: Client, bob: Client, paths: NamespacePaths) -> None:
+def test_self_subject_review_reports_own_permissions(client: Client, bob: Client, paths: NamespacePaths) -> None:
     grant(client, paths, rule("get", "configmaps"), subject={"kind": "User", "name": "bob"})
     assert may(bob, verb="get", resource="configmaps", namespace=paths.namespace)
     assert not may(bob, verb="delete", resource="configmaps", namespace=paths.namespace)
@@ -347,12 +351,12 @@ def test_someone_can_ask_what_they_may_do(client: Client, bob: Client, paths: Na
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b'{"kind": "SelfSubjectAccessReview"}'])
-def test_a_question_that_is_none_is_refused(client: Client, body: bytes) -> None:
+def test_access_review_of_wrong_kind_is_rejected(client: Client, body: bytes) -> None:
     path = f"{AUTHORIZATION}/selfsubjectaccessreviews"
     assert client.send("POST", path, body).status in (400, 422)
 
 
-def test_definitions_of_our_kinds_can_be_read(client: Client) -> None:
+def test_crds_of_our_kinds_can_be_read(client: Client) -> None:
     listed = client.get(DEFINITIONS).tree
     names = [item["metadata"]["name"] for item in listed["items"]]
     assert names == sorted(names)
@@ -364,7 +368,7 @@ def test_definitions_of_our_kinds_can_be_read(client: Client) -> None:
     assert client.get(f"{DEFINITIONS}/nope.example.com").reason == (404, "NotFound")
 
 
-def test_definitions_come_in_pages_by_name_and_as_tables(client: Client) -> None:
+def test_crds_support_paging_names_and_tables(client: Client) -> None:
     first = client.get(DEFINITIONS, limit=3).tree
     rest = client.get(DEFINITIONS, **{"continue": first["metadata"]["continue"]}).tree
     count = len(client.get(DEFINITIONS).tree["items"])
@@ -375,13 +379,13 @@ def test_definitions_come_in_pages_by_name_and_as_tables(client: Client) -> None
     assert (table["kind"], len(table["rows"])) == ("Table", count)
 
 
-def test_a_watch_of_definitions_tells_nothing_new(client: Client) -> None:
+def test_watch_of_crds_sends_no_changes(client: Client) -> None:
     count = len(client.get(DEFINITIONS).tree["items"])
     with client.watch(DEFINITIONS, seconds=1) as events:
         assert [event["type"] for event in events] == ["ADDED"] * count
 
 
-def test_definitions_cannot_be_written(client: Client) -> None:
+def test_crds_cannot_be_written(client: Client) -> None:
     path = f"{DEFINITIONS}/virtualmachines.kubevirt.io"
     assert client.delete(path).reason == (405, "MethodNotAllowed")
     assert client.patch(path, {}).reason == (405, "MethodNotAllowed")
@@ -397,7 +401,7 @@ def read_audit(server: LoopbackServer, user: str) -> list[Tree]:
     return [line for line in lines if line["user"] == user]
 
 
-def test_writes_are_on_record_and_reads_are_not(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
+def test_audit_log_has_writes_but_no_reads(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
     user = f"writer-{paths.namespace}"
     writer = acting(server, user)
     grant(client, paths, rule("create get", "configmaps"), subject={"kind": "User", "name": user})
@@ -414,13 +418,13 @@ def test_writes_are_on_record_and_reads_are_not(server: LoopbackServer, client: 
     assert "s3cr3t" not in find_audit(server).read_text()
 
 
-def test_the_configuration_is_there_from_the_start(client: Client) -> None:
+def test_kubevirt_object_exists_after_startup(client: Client) -> None:
     kubevirt = client.get("/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubevirt").tree
     assert kubevirt["spec"] == {"configuration": {}}
     assert kubevirt["status"]["phase"] == "Deployed"
 
 
-def test_typed_clients_may_send_protobuf_for_core_kinds_alone(client: Client, paths: NamespacePaths) -> None:
+def test_protobuf_is_accepted_for_core_kinds_only(client: Client, paths: NamespacePaths) -> None:
     body = bytes.fromhex("6b3873000a0f0a0276311209436f6e6669674d617012050a030a01611a002200")
     headers = {"Content-Type": "application/vnd.kubernetes.protobuf"}
     reply = client.send("POST", paths.core("configmaps"), body, headers=headers)

@@ -62,7 +62,7 @@ def acting(client: Client, paths: NamespacePaths) -> Acting:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_start_and_stop_are_accepted_without_a_word_and_flip_the_strategy(acting: Acting, version: str) -> None:
+def test_start_and_stop_return_202_and_change_the_run_strategy(acting: Acting, version: str) -> None:
     acting.create(build_vm())
     for action, strategy in (("start", "Always"), ("stop", "Halted")):
         reply = acting.ask(f"virtualmachines/vm/{action}", version=version)
@@ -70,7 +70,7 @@ def test_start_and_stop_are_accepted_without_a_word_and_flip_the_strategy(acting
         assert acting.read()["spec"]["runStrategy"] == strategy
 
 
-def test_a_start_under_manual_is_a_request_in_the_status(acting: Acting) -> None:
+def test_start_with_manual_strategy_adds_a_request_to_the_status(acting: Acting) -> None:
     acting.create(build_vm(runStrategy="Manual"))
     assert acting.ask("virtualmachines/vm/start", {"paused": True}).status == 202
     asked = {"action": "Start", "data": {"paused": "true"}}
@@ -145,7 +145,7 @@ REFUSED: dict[str, tuple[str, str, object, tuple[int, str], str]] = {
 
 
 @pytest.mark.parametrize(("method", "action", "body", "reason", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_done_is_told(
+def test_impossible_actions_are_rejected_with_a_reason(
     acting: Acting, method: str, action: str, body: object, reason: tuple[int, str], words: str
 ) -> None:
     acting.create(build_vm())
@@ -172,7 +172,7 @@ def test_a_stored_vm_is_expanded(acting: Acting) -> None:
     assert acting.read()["spec"]["instancetype"] == MATCHER
 
 
-def test_a_vm_that_is_sent_is_expanded_in_the_namespace_of_the_path(acting: Acting) -> None:
+def test_posted_vm_is_expanded_in_the_namespace_of_the_path(acting: Acting) -> None:
     reply = acting.ask("expand-vm-spec", build_sized())
     assert reply.status == 200
     assert reply.tree["metadata"]["namespace"] == acting.namespace
@@ -187,5 +187,5 @@ def test_version_and_health_can_be_read(client: Client, version: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["v2/version", "v1/nothing", "v1/namespaces/default/virtualmachines/vm/fly"])
-def test_paths_that_are_none_are_404(client: Client, path: str) -> None:
+def test_unknown_paths_return_404(client: Client, path: str) -> None:
     assert client.get(f"/apis/subresources.kubevirt.io/{path}").status == 404

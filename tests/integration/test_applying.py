@@ -16,7 +16,7 @@ def owners(tree: Tree) -> dict[tuple[str, str, str], Tree]:
     }
 
 
-def test_an_apply_makes_what_is_not_there_and_owns_what_it_says(client: Client, paths: NamespacePaths) -> None:
+def test_apply_creates_a_missing_object_and_owns_its_fields(client: Client, paths: NamespacePaths) -> None:
     made = client.apply(paths.instancetypes("one"), build_instancetype("one", labels={"a": "b"}), "first")
     assert made.status == 201
     spec: Tree = {"f:cpu": {"f:guest": {}}, "f:memory": {"f:guest": {}}}
@@ -26,7 +26,7 @@ def test_an_apply_makes_what_is_not_there_and_owns_what_it_says(client: Client, 
     assert (again.status, again.tree) == (200, made.tree)
 
 
-def test_yaml_is_applied_as_well(client: Client, paths: NamespacePaths) -> None:
+def test_yaml_can_be_applied(client: Client, paths: NamespacePaths) -> None:
     text = (
         b"apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineInstancetype\n"
         b"metadata:\n  name: one\nspec:\n  cpu:\n    guest: 2\n  memory:\n    guest: 1Gi\n"
@@ -34,7 +34,7 @@ def test_yaml_is_applied_as_well(client: Client, paths: NamespacePaths) -> None:
     assert client.apply(paths.instancetypes("one"), text).tree["spec"]["cpu"] == {"guest": 2}
 
 
-def test_what_others_own_is_a_conflict_until_forced(client: Client, paths: NamespacePaths) -> None:
+def test_fields_of_another_manager_conflict_unless_forced(client: Client, paths: NamespacePaths) -> None:
     client.apply(paths.instancetypes("one"), build_instancetype("one"), "first")
     wanted = build_instancetype("one", guest=4)
     refused = client.apply(paths.instancetypes("one"), wanted, "second")
@@ -46,7 +46,9 @@ def test_what_others_own_is_a_conflict_until_forced(client: Client, paths: Names
     assert owners(forced)["first", "Apply", ""] == {"f:spec": {"f:memory": {"f:guest": {}}}}
 
 
-def test_what_is_no_longer_applied_goes_unless_another_owns_it(client: Client, paths: NamespacePaths) -> None:
+def test_field_missing_from_apply_is_removed_unless_owned_by_another_manager(
+    client: Client, paths: NamespacePaths
+) -> None:
     both = build_instancetype("one", labels={"mine": "1", "shared": "1"})
     client.apply(paths.instancetypes("one"), both, "first")
     client.apply(paths.instancetypes("one"), build_instancetype("one", labels={"shared": "1"}), "second")
@@ -54,7 +56,7 @@ def test_what_is_no_longer_applied_goes_unless_another_owns_it(client: Client, p
     assert left["metadata"]["labels"] == {"shared": "1"}
 
 
-def test_the_status_is_applied_apart(client: Client, paths: NamespacePaths) -> None:
+def test_status_is_applied_separately(client: Client, paths: NamespacePaths) -> None:
     client.apply(paths.vms("vm1"), build_vm(), "user")
     status = {**build_vm(status={"created": True}), "spec": None}
     applied = client.apply(f"{paths.vms('vm1')}/status", {k: v for k, v in status.items() if v}, "controller").tree
@@ -64,11 +66,11 @@ def test_the_status_is_applied_apart(client: Client, paths: NamespacePaths) -> N
     assert (again["status"], again["metadata"]["labels"]) == ({"created": True}, {"a": "b"})
 
 
-def test_a_status_of_nothing_is_404(client: Client, paths: NamespacePaths) -> None:
+def test_apply_to_status_of_missing_object_returns_404(client: Client, paths: NamespacePaths) -> None:
     assert client.apply(f"{paths.vms('none')}/status", build_vm("none")).reason == (404, "NotFound")
 
 
-def test_unknown_fields_are_refused_in_words_that_name_them(client: Client, paths: NamespacePaths) -> None:
+def test_unknown_fields_are_rejected_by_name(client: Client, paths: NamespacePaths) -> None:
     wanted = build_instancetype("one")
     wanted["spec"]["bogus"] = 1
     reply = client.apply(paths.instancetypes("one"), wanted)
@@ -77,9 +79,7 @@ def test_unknown_fields_are_refused_in_words_that_name_them(client: Client, path
     assert (reply.reason, reply.tree["message"]) == ((500, ""), words)
 
 
-def test_what_is_applied_to_an_object_need_not_name_it_but_must_not_be_of_another(
-    client: Client, paths: NamespacePaths
-) -> None:
+def test_applied_object_may_omit_its_name_but_not_have_another(client: Client, paths: NamespacePaths) -> None:
     made = client.apply(paths.instancetypes("one"), build_instancetype("one")).tree
     part = {"apiVersion": made["apiVersion"], "kind": made["kind"], "spec": made["spec"]}
     assert client.apply(paths.instancetypes("one"), part).tree == made
@@ -87,7 +87,7 @@ def test_what_is_applied_to_an_object_need_not_name_it_but_must_not_be_of_anothe
     assert (other.reason, other.tree["details"]["causes"][0]["field"]) == ((422, "Invalid"), "metadata.uid")
 
 
-def test_nulls_in_what_is_applied_take_nothing_from_others(client: Client, paths: NamespacePaths) -> None:
+def test_nulls_in_apply_do_not_remove_fields_of_other_managers(client: Client, paths: NamespacePaths) -> None:
     client.apply(paths.core("configmaps", "one"), build_config("one", labels={"a": "1"}), "first")
     nulls = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one", "labels": None}, "data": {"b": None}}
     applied = client.apply(paths.core("configmaps", "one"), nulls, "second").tree
@@ -96,7 +96,7 @@ def test_nulls_in_what_is_applied_take_nothing_from_others(client: Client, paths
 
 
 @pytest.mark.parametrize(("validation", "warnings"), [("Warn", 1), ("Ignore", 0)])
-def test_of_a_key_applied_twice_the_last_counts_unless_the_client_is_strict(
+def test_last_duplicate_key_wins_unless_validation_is_strict(
     client: Client, paths: NamespacePaths, validation: str, warnings: int
 ) -> None:
     text = json.dumps(build_config("one", labels={"a": "1"})).replace('"a": "1"', '"a": "1", "a": "2"').encode()
@@ -106,7 +106,7 @@ def test_of_a_key_applied_twice_the_last_counts_unless_the_client_is_strict(
     assert strict.reason == (400, "BadRequest")
 
 
-def test_a_revision_in_what_is_applied_must_be_the_present_one(client: Client, paths: NamespacePaths) -> None:
+def test_resource_version_in_apply_must_be_current(client: Client, paths: NamespacePaths) -> None:
     made = client.apply(paths.instancetypes("one"), build_instancetype("one", resourceVersion="1"), "first")
     assert made.status == 201
     stale = build_instancetype("one", guest=2, resourceVersion="1")
@@ -134,7 +134,7 @@ def test_a_revision_in_what_is_applied_must_be_the_present_one(client: Client, p
         pytest.param({"spec": {"cpu": {"guest": 1}}}, (422, "Invalid"), id="too little to be an object"),
     ],
 )
-def test_what_cannot_be_applied_is_refused(
+def test_invalid_apply_is_rejected(
     client: Client, paths: NamespacePaths, change: Tree, refusal: tuple[int, str]
 ) -> None:
     assert client.apply(paths.instancetypes("one"), build_instancetype("one") | change).reason == refusal
@@ -142,23 +142,23 @@ def test_what_cannot_be_applied_is_refused(
 
 
 @pytest.mark.parametrize("body", [b"- a\n- b\n", b"", b"a: b: c", b"---\n---\n", b"\xff"])
-def test_what_is_no_object_is_400(client: Client, paths: NamespacePaths, body: bytes) -> None:
+def test_apply_of_a_non_object_returns_400(client: Client, paths: NamespacePaths, body: bytes) -> None:
     assert client.apply(paths.instancetypes("one"), body).reason == (400, "BadRequest")
 
 
-def test_an_apply_says_who_applies(client: Client, paths: NamespacePaths) -> None:
+def test_apply_requires_a_field_manager(client: Client, paths: NamespacePaths) -> None:
     reply = client.apply(paths.instancetypes("one"), build_instancetype("one"), "")
     assert reply.reason == (422, "Invalid")
     assert [cause["field"] for cause in reply.tree["details"]["causes"]] == ["fieldManager"]
 
 
-def test_a_dry_run_of_an_apply_leaves_nothing(client: Client, paths: NamespacePaths) -> None:
+def test_dry_run_of_apply_stores_nothing(client: Client, paths: NamespacePaths) -> None:
     shown = client.apply(paths.instancetypes("one"), build_instancetype("one"), dryRun="All")
     assert (shown.status, "uid" in shown.tree["metadata"]) == (201, True)
     assert client.get(paths.instancetypes("one")).status == 404
 
 
-def test_of_many_that_apply_a_new_object_at_once_one_makes_it_and_all_own_it(
+def test_concurrent_applies_of_a_new_object_create_it_once_and_share_ownership(
     server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     results: list[int] = []
@@ -178,14 +178,14 @@ def test_of_many_that_apply_a_new_object_at_once_one_makes_it_and_all_own_it(
     assert len(owners(client.get(paths.instancetypes("one")).tree)) == 5
 
 
-def test_an_update_after_an_apply_takes_what_it_changes(client: Client, paths: NamespacePaths) -> None:
+def test_update_after_apply_takes_ownership_of_changed_fields(client: Client, paths: NamespacePaths) -> None:
     client.apply(paths.instancetypes("one"), build_instancetype("one"), "first")
     patched = client.patch(paths.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}}).tree
     assert owners(patched)["tester", "Update", ""] == {"f:spec": {"f:cpu": {"f:guest": {}}}}
     assert owners(patched)["first", "Apply", ""] == {"f:spec": {"f:memory": {"f:guest": {}}}}
 
 
-def test_whoever_empties_the_entries_is_tracked_no_more(client: Client, paths: NamespacePaths) -> None:
+def test_clearing_managed_fields_removes_all_managers(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     patched = client.patch(paths.instancetypes("one"), {"metadata": {"managedFields": [{}]}}).tree
     assert "managedFields" not in patched["metadata"]

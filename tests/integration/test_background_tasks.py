@@ -185,7 +185,7 @@ def test_embedded_server_reports_and_restarts_a_failing(
     assert count_tracebacks(caplog, name) == 1
 
 
-def test_kubevirt_object_says_which_background_task_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kubevirt_object_reports_the_failing_background_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = Fault(monkeypatch, "event-expiry")
 
     async def scenario() -> None:
@@ -207,7 +207,7 @@ def test_kubevirt_object_says_which_background_task_fails(tmp_path: Path, monkey
     run(scenario())
 
 
-def test_vm_says_why_it_cannot_start_while_the_launcher_fails_and_starts_afterwards(
+def test_vm_reports_a_failing_launcher_and_starts_after_recovery(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Fault(monkeypatch, "none of them")

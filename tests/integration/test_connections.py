@@ -64,13 +64,13 @@ def wire(server: LoopbackServer) -> Iterator[Wire]:
     opened.close()
 
 
-def test_a_connection_serves_one_request_after_another(wire: Wire) -> None:
+def test_connection_serves_several_requests_in_sequence(wire: Wire) -> None:
     for path in (b"/version", b"/api/v1/namespaces/default", b"/nope", b"/version"):
         wire.send(wire.format(b"GET", path))
         assert wire.read()[0] == (404 if path == b"/nope" else 200)
 
 
-def test_requests_sent_at_once_are_answered_in_their_order(wire: Wire, paths: NamespacePaths) -> None:
+def test_pipelined_requests_are_answered_in_order(wire: Wire, paths: NamespacePaths) -> None:
     path = paths.core("configmaps").encode()
     bodies = [json.dumps(build_config(f"c-{number}")).encode() for number in range(20)]
     requests = []
@@ -84,12 +84,12 @@ def test_requests_sent_at_once_are_answered_in_their_order(wire: Wire, paths: Na
     assert names == [f"c-{number}" for number in range(20) for _ in range(2)]
 
 
-def test_more_requests_at_once_than_are_taken_are_all_answered(wire: Wire) -> None:
+def test_requests_beyond_the_pipeline_limit_are_all_answered(wire: Wire) -> None:
     wire.send(wire.format(b"GET", b"/version") * 500)
     assert {wire.read()[0] for _ in range(500)} == {200}
 
 
-def test_a_request_may_come_in_pieces(wire: Wire, paths: NamespacePaths) -> None:
+def test_request_may_arrive_in_pieces(wire: Wire, paths: NamespacePaths) -> None:
     body = json.dumps(build_config()).encode()
     request = wire.format(b"POST", paths.core("configmaps").encode(), body)
     for start in range(0, len(request), 40):
@@ -98,14 +98,14 @@ def test_a_request_may_come_in_pieces(wire: Wire, paths: NamespacePaths) -> None
     assert wire.read()[0] == 201
 
 
-def test_a_body_may_come_in_chunks(wire: Wire, paths: NamespacePaths) -> None:
+def test_chunked_body_is_accepted(wire: Wire, paths: NamespacePaths) -> None:
     body = json.dumps(build_config()).encode()
     head = wire.format(b"POST", paths.core("configmaps").encode(), b"", b"transfer-encoding: chunked")
     wire.send(head + b"%x\r\n%b\r\n5\r\n     \r\n0\r\n\r\n" % (len(body), body))
     assert wire.read()[0] == 201
 
 
-def test_trailers_are_no_headers(wire: Wire, server: LoopbackServer, paths: NamespacePaths) -> None:
+def test_trailers_are_not_treated_as_headers(wire: Wire, server: LoopbackServer, paths: NamespacePaths) -> None:
     body = json.dumps(build_config()).encode()
     for trailer in (f"authorization: Bearer {server.token}", "impersonate-user: nobody", "content-type: text/plain"):
         head = b"POST %b HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n" % paths.core("configmaps").encode()
@@ -116,7 +116,9 @@ def test_trailers_are_no_headers(wire: Wire, server: LoopbackServer, paths: Name
 
 
 @pytest.mark.parametrize("declared", [b"content-length: 70000", b"transfer-encoding: chunked"])
-def test_a_large_body_without_credentials_is_not_read(wire: Wire, paths: NamespacePaths, declared: bytes) -> None:
+def test_large_body_of_an_unauthenticated_client_is_not_read(
+    wire: Wire, paths: NamespacePaths, declared: bytes
+) -> None:
     wire.send(b"POST %b HTTP/1.1\r\nhost: x\r\n%b\r\n\r\n" % (paths.core("configmaps").encode(), declared))
     if b"chunked" in declared:
         wire.send(b"%x\r\n%b" % (LARGE_BODY + 1, b"x" * (LARGE_BODY + 1)))
@@ -125,7 +127,7 @@ def test_a_large_body_without_credentials_is_not_read(wire: Wire, paths: Namespa
     assert wire.is_ended()
 
 
-def test_a_body_up_to_64_kib_without_credentials_keeps_the_connection(wire: Wire, paths: NamespacePaths) -> None:
+def test_unauthenticated_body_up_to_64_kib_keeps_the_connection_open(wire: Wire, paths: NamespacePaths) -> None:
     body = b"x" * LARGE_BODY
     head = b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % (
         paths.core("configmaps").encode(),
@@ -135,7 +137,7 @@ def test_a_body_up_to_64_kib_without_credentials_keeps_the_connection(wire: Wire
     assert [wire.read()[0] for _ in range(2)] == [401, 200]
 
 
-def test_large_bodies_beyond_what_fits_into_memory_are_to_come_again(
+def test_large_bodies_beyond_the_memory_limit_return_429(
     wire: Wire, server: LoopbackServer, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server.listener.memory, "received", MOST_RECEIVED)
@@ -144,7 +146,7 @@ def test_large_bodies_beyond_what_fits_into_memory_are_to_come_again(
     assert (status, headers["retry-after"]) == (429, "1")
 
 
-def test_too_many_connections_end_the_one_idle_for_longest(
+def test_connection_limit_closes_the_longest_idle_connection(
     server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     idle, used = Wire(server), Wire(server)
@@ -176,7 +178,7 @@ def _is_ended_now(wire: Wire) -> bool:
         return False
 
 
-def test_a_client_that_waits_to_be_told_is_told_to_go_on(wire: Wire, paths: NamespacePaths) -> None:
+def test_expect_100_continue_is_answered(wire: Wire, paths: NamespacePaths) -> None:
     body = json.dumps(build_config()).encode()
     request = wire.format(b"POST", paths.core("configmaps").encode(), body, b"expect: 100-continue")
     wire.send(request[: -len(body)])
@@ -185,14 +187,14 @@ def test_a_client_that_waits_to_be_told_is_told_to_go_on(wire: Wire, paths: Name
     assert wire.read()[0] == 201
 
 
-def test_a_connection_ends_when_the_client_says_so(wire: Wire) -> None:
+def test_connection_close_is_honored(wire: Wire) -> None:
     wire.send(wire.format(b"GET", b"/version", b"", b"connection: close"))
     status, headers, _ = wire.read()
     assert (status, headers["connection"]) == (200, "close")
     assert wire.is_ended()
 
 
-def test_an_answer_to_head_has_no_body_to_trip_over(wire: Wire) -> None:
+def test_response_to_head_has_no_body(wire: Wire) -> None:
     wire.send(wire.format(b"HEAD", b"/version") + wire.format(b"GET", b"/nope"))
     assert b"200 OK" in wire._file.readline()  # noqa: SLF001 - its length is not that of its body
     while wire._file.readline().strip():  # noqa: SLF001
@@ -207,7 +209,7 @@ def test_an_answer_to_head_has_no_body_to_trip_over(wire: Wire) -> None:
         pytest.param(b"transfer-encoding: chunked", id="found out"),
     ],
 )
-def test_a_body_that_is_too_large_is_a_413_that_says_how_large(
+def test_too_large_body_returns_413_with_the_limit(
     wire: Wire, paths: NamespacePaths, declared: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("virtshape.apiserver.http.LINGER_SECONDS", 3.0)  # for a client that is slow to send the rest
@@ -225,7 +227,7 @@ def test_a_body_that_is_too_large_is_a_413_that_says_how_large(
     assert wire.is_ended()
 
 
-def test_what_was_asked_before_a_refusal_is_answered_before_it(wire: Wire, paths: NamespacePaths) -> None:
+def test_earlier_pipelined_requests_are_answered_before_an_error(wire: Wire, paths: NamespacePaths) -> None:
     path = paths.core("configmaps").encode()
     made = wire.format(b"POST", path, json.dumps(build_config()).encode())
     wire.send(made + wire.format(b"POST", path, b"", b"content-length: 99999999"))
@@ -247,7 +249,7 @@ def test_what_was_asked_before_a_refusal_is_answered_before_it(wire: Wire, paths
         pytest.param(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, id="HTTP/2"),
     ],
 )
-def test_what_is_no_request_is_refused_and_the_connection_ended(wire: Wire, request_text: bytes, status: int) -> None:
+def test_invalid_request_is_rejected_and_the_connection_closed(wire: Wire, request_text: bytes, status: int) -> None:
     wire.send(request_text)
     found, headers, body = wire.read()
     assert (found, headers["connection"], json.loads(body)["code"]) == (status, "close", status)
@@ -255,13 +257,13 @@ def test_what_is_no_request_is_refused_and_the_connection_ended(wire: Wire, requ
 
 
 @pytest.mark.parametrize("target", [b"*", b"http://x/version", b"/%00", b"/%ff%fe", b"/api/v1/namespaces/%2e%2e"])
-def test_odd_targets_are_only_not_found(wire: Wire, target: bytes) -> None:
+def test_unusual_request_targets_return_404(wire: Wire, target: bytes) -> None:
     for method in (b"GET", b"OPTIONS", b"DELETE"):
         wire.send(wire.format(method, target))
         assert wire.read()[0] in (404, 405)
 
 
-def test_a_stream_that_its_client_leaves_ends_without_harm(wire: Wire, client: Client, paths: NamespacePaths) -> None:
+def test_aborted_stream_ends_cleanly(wire: Wire, client: Client, paths: NamespacePaths) -> None:
     wire.send(wire.format(b"GET", paths.core("configmaps").encode() + b"?watch=true"))
     assert b"200" in wire._file.readline()  # noqa: SLF001 - the rest of it has no length
     wire.close()
@@ -269,7 +271,7 @@ def test_a_stream_that_its_client_leaves_ends_without_harm(wire: Wire, client: C
     assert client.get(paths.core("configmaps", "settings")).status == 200
 
 
-def test_a_request_behind_a_stream_is_answered_when_the_stream_ends(wire: Wire, paths: NamespacePaths) -> None:
+def test_request_after_a_stream_is_answered_when_the_stream_ends(wire: Wire, paths: NamespacePaths) -> None:
     watch = wire.format(b"GET", paths.core("configmaps").encode() + b"?watch=true&timeoutSeconds=1")
     wire.send(watch + wire.format(b"GET", b"/version"))
     assert wire.read()[1]["transfer-encoding"] == "chunked"
@@ -278,7 +280,7 @@ def test_a_request_behind_a_stream_is_answered_when_the_stream_ends(wire: Wire, 
     assert wire.read()[0] == 200
 
 
-def test_writes_beyond_what_can_be_done_at_once_are_to_come_again(
+def test_writes_beyond_the_concurrency_limit_return_429(
     server: LoopbackServer, client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server.system.server._writes, "_most", 0)  # noqa: SLF001 - as if all were busy
@@ -287,7 +289,7 @@ def test_writes_beyond_what_can_be_done_at_once_are_to_come_again(
     assert client.get(paths.core("configmaps")).status == 200
 
 
-def test_a_store_that_cannot_be_written_is_said_to_be_so(
+def test_failing_store_write_is_reported(
     server: LoopbackServer, client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(_: object) -> None:
@@ -300,7 +302,7 @@ def test_a_store_that_cannot_be_written_is_said_to_be_so(
 
 
 @pytest.mark.parametrize("opening", ["{", "["])
-def test_bodies_nested_too_deep_are_refused(client: Client, paths: NamespacePaths, opening: str) -> None:
+def test_too_deeply_nested_bodies_are_rejected(client: Client, paths: NamespacePaths, opening: str) -> None:
     unit = '{"a":' if opening == "{" else "["
     closing = "}" if opening == "{" else "]"
     body = (unit * 5000 + "1" + closing * 5000).encode()
@@ -311,7 +313,7 @@ def test_bodies_nested_too_deep_are_refused(client: Client, paths: NamespacePath
     assert client.delete(paths.core("configmaps", "x"), body).reason == (400, "BadRequest")
 
 
-def test_a_client_says_how_long_it_waits(client: Client, paths: NamespacePaths) -> None:
+def test_client_timeout_is_honored(client: Client, paths: NamespacePaths) -> None:
     assert client.post(paths.core("configmaps"), build_config(), timeout="1m30s").status == 201
     assert client.delete(paths.core("configmaps", "settings"), timeout="soon").reason == (400, "BadRequest")
     late = client.delete(paths.core("configmaps", "settings"), timeout="1ns")

@@ -16,7 +16,7 @@ from tests.integration.objects import (
 from tests.support.loopback import Client, Response, Tree
 
 
-def test_a_new_object_has_what_only_the_server_says(client: Client, paths: NamespacePaths) -> None:
+def test_server_sets_metadata_of_a_new_object(client: Client, paths: NamespacePaths) -> None:
     sent = build_instancetype("one", uid="mine", generation=7, creationTimestamp="2001-01-01T00:00:00Z", selfLink="/x")
     (made,) = create(client, paths.instancetypes(), sent)
     metadata = made["metadata"]
@@ -27,7 +27,7 @@ def test_a_new_object_has_what_only_the_server_says(client: Client, paths: Names
     assert client.get(paths.instancetypes("one")).tree == made
 
 
-def test_the_manager_is_named_or_is_the_program_that_writes(client: Client, paths: NamespacePaths) -> None:
+def test_field_manager_defaults_to_the_user_agent(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     named = client.post(paths.instancetypes(), build_instancetype("two"), fieldManager="me").tree
     one = client.get(paths.instancetypes("one")).tree
@@ -37,12 +37,12 @@ def test_the_manager_is_named_or_is_the_program_that_writes(client: Client, path
     ]
 
 
-def test_the_status_of_a_kind_that_has_it_apart_cannot_be_created(client: Client, paths: NamespacePaths) -> None:
+def test_status_is_ignored_on_create_when_it_is_a_subresource(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.vms(), build_vm(status={"created": True}))
     assert "status" not in made
 
 
-def test_a_second_object_of_a_name_is_a_conflict(client: Client, paths: NamespacePaths) -> None:
+def test_duplicate_name_returns_409(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     reply = client.post(paths.instancetypes(), build_instancetype("one"))
     assert reply.reason == (409, "AlreadyExists")
@@ -51,27 +51,25 @@ def test_a_second_object_of_a_name_is_a_conflict(client: Client, paths: Namespac
     assert client.post(paths.instancetypes(), build_instancetype("one"), dryRun="All").status == 409
 
 
-def test_an_object_posted_to_a_path_of_its_own_is_created_under_the_name_in_its_metadata(
-    client: Client, paths: NamespacePaths
-) -> None:
+def test_object_posted_to_a_named_path_uses_the_name_in_its_metadata(client: Client, paths: NamespacePaths) -> None:
     assert client.post(paths.instancetypes("one"), build_instancetype("other")).tree["metadata"]["name"] == "other"
     nameless = build_instancetype("x")
     del nameless["metadata"]["name"]
     assert client.post(paths.instancetypes("one"), nameless).reason == (422, "Invalid")
 
 
-def test_a_namespace_that_is_not_there_is_404(client: Client) -> None:
+def test_create_in_a_missing_namespace_returns_404(client: Client) -> None:
     reply = client.post(NamespacePaths("nowhere").instancetypes(), build_instancetype())
     assert reply.reason == (404, "NotFound")
     assert reply.tree["details"] == {"name": "nowhere", "kind": "namespaces"}
 
 
-def test_another_namespace_than_that_of_the_path_is_refused(client: Client, paths: NamespacePaths) -> None:
+def test_namespace_different_from_the_path_is_rejected(client: Client, paths: NamespacePaths) -> None:
     reply = client.post(paths.instancetypes(), build_instancetype(namespace="default"))
     assert reply.reason == (400, "BadRequest")
 
 
-def test_a_namespace_in_the_metadata_of_a_cluster_wide_object_is_cleared(client: Client) -> None:
+def test_namespace_of_a_cluster_scoped_object_is_cleared(client: Client) -> None:
     kind, path = "VirtualMachineClusterInstancetype", f"{CLUSTER_INSTANCETYPES}/placed"
     (made,) = create(client, CLUSTER_INSTANCETYPES, build_instancetype("placed", kind=kind, namespace="default"))
     assert "namespace" not in made["metadata"]
@@ -89,7 +87,7 @@ def test_a_namespace_in_the_metadata_of_a_cluster_wide_object_is_cleared(client:
     client.delete(path)
 
 
-def test_names_are_made_up_from_a_beginning(client: Client, paths: NamespacePaths) -> None:
+def test_generate_name_adds_a_suffix(client: Client, paths: NamespacePaths) -> None:
     sent = build_instancetype("x", generateName="run-")
     del sent["metadata"]["name"]
     made = create(client, paths.instancetypes(), sent, sent, sent)
@@ -99,7 +97,7 @@ def test_names_are_made_up_from_a_beginning(client: Client, paths: NamespacePath
     assert {tree["metadata"]["generateName"] for tree in made} == {"run-"}
 
 
-def test_a_made_up_name_that_is_taken_is_made_up_again(
+def test_taken_generated_name_is_generated_again(
     client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(client, paths.instancetypes(), build_instancetype("run-aaaaa"), build_instancetype("run-bbbbb"))
@@ -110,7 +108,7 @@ def test_a_made_up_name_that_is_taken_is_made_up_again(
     assert client.post(paths.instancetypes(), sent).tree["metadata"]["name"] == "run-ccccc"
 
 
-def test_names_that_cannot_be_made_up_are_a_conflict_in_the_end(
+def test_generate_name_returns_409_after_repeated_collisions(
     client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(client, paths.instancetypes(), build_instancetype("run-aaaaa"))
@@ -136,9 +134,7 @@ def test_names_that_cannot_be_made_up_are_a_conflict_in_the_end(
         ),
     ],
 )
-def test_metadata_that_breaks_the_rules_is_422(
-    client: Client, paths: NamespacePaths, metadata: Tree, field: str
-) -> None:
+def test_invalid_metadata_returns_422(client: Client, paths: NamespacePaths, metadata: Tree, field: str) -> None:
     sent = build_instancetype()
     sent["metadata"] |= metadata
     reply = client.post(paths.instancetypes(), sent)
@@ -147,7 +143,7 @@ def test_metadata_that_breaks_the_rules_is_422(
     assert {cause["field"] for cause in reply.tree["details"]["causes"]} == {field}
 
 
-def test_a_finalizer_without_a_domain_is_warned_of(client: Client, paths: NamespacePaths) -> None:
+def test_finalizer_without_a_domain_gives_a_warning(client: Client, paths: NamespacePaths) -> None:
     reply = client.post(paths.instancetypes(), build_instancetype("one", finalizers=["mine", "example.com/ours"]))
     advice = "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
     assert reply.warnings == [f'metadata.finalizers: \\"mine\\": {advice}']
@@ -156,17 +152,17 @@ def test_a_finalizer_without_a_domain_is_warned_of(client: Client, paths: Namesp
     client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": None}})
 
 
-def test_a_revision_cannot_be_set_on_create(client: Client, paths: NamespacePaths) -> None:
+def test_resource_version_cannot_be_set_on_create(client: Client, paths: NamespacePaths) -> None:
     assert client.post(paths.instancetypes(), build_instancetype(resourceVersion="5")).reason == (500, "")
 
 
-def test_a_time_that_is_none_cannot_be_read(client: Client, paths: NamespacePaths) -> None:
+def test_invalid_timestamp_is_rejected(client: Client, paths: NamespacePaths) -> None:
     for created, status in (("yesterday", 400), ("2020-01-01T00:00:00Z", 201)):
         reply = client.post(paths.instancetypes(), build_instancetype(creationTimestamp=created))
         assert reply.status == status
 
 
-def test_an_owner_that_stands_twice_is_left_once_and_warned_of(client: Client, paths: NamespacePaths) -> None:
+def test_duplicate_owner_reference_is_removed_with_a_warning(client: Client, paths: NamespacePaths) -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"}
     made = client.post(paths.instancetypes(), build_instancetype("one", ownerReferences=[owner, owner]))
     assert (made.tree["metadata"]["ownerReferences"], len(made.warnings)) == ([owner], 1)
@@ -174,9 +170,7 @@ def test_an_owner_that_stands_twice_is_left_once_and_warned_of(client: Client, p
     assert (patched.tree, len(patched.warnings)) == (made.tree, 1)
 
 
-def test_what_is_wrong_with_metadata_is_told_along_with_what_is_wrong_with_the_rest(
-    client: Client, paths: NamespacePaths
-) -> None:
+def test_metadata_errors_are_reported_with_schema_errors(client: Client, paths: NamespacePaths) -> None:
     sent = build_instancetype("Not_A_Name", labels={"not a key": "b"}) | {"spec": {}}
     causes = client.post(paths.instancetypes(), sent).tree["details"]["causes"]
     assert {cause["field"] for cause in causes} == {"metadata.name", "metadata.labels", "spec.cpu", "spec.memory"}
@@ -193,7 +187,7 @@ def test_what_is_wrong_with_metadata_is_told_along_with_what_is_wrong_with_the_r
         pytest.param(1.5, ["FieldValueTypeInvalid"] * 2 + ["FieldValueInvalid"] * 2, id="no whole number"),
     ],
 )
-def test_an_amount_of_another_type_is_told_in_each_way_that_the_definition_has(
+def test_quantity_of_wrong_type_reports_an_error_for_each_allowed_type(
     client: Client, paths: NamespacePaths, amount: object, told: list[str]
 ) -> None:
     sent = build_instancetype("one") | {"spec": {"cpu": {"guest": 1}, "memory": {"guest": amount}}}
@@ -201,7 +195,7 @@ def test_an_amount_of_another_type_is_told_in_each_way_that_the_definition_has(
     assert (reply.reason, [cause["reason"] for cause in reply.tree["details"]["causes"]]) == ((422, "Invalid"), told)
 
 
-def test_what_a_client_should_know_is_told_with_a_refusal_too(client: Client, paths: NamespacePaths) -> None:
+def test_warnings_are_sent_with_a_rejection(client: Client, paths: NamespacePaths) -> None:
     sent = build_instancetype("one") | {"bogus": 1}
     ill = client.post(paths.instancetypes(), sent | {"spec": {}})
     misnamed = client.post(paths.instancetypes(), sent | {"metadata": {"name": "Not_A_Name"}})
@@ -211,7 +205,9 @@ def test_what_a_client_should_know_is_told_with_a_refusal_too(client: Client, pa
     assert [reply.warnings for reply in (ill, misnamed, again)] == [['unknown field \\"bogus\\"']] * 3
 
 
-def test_a_dry_run_has_a_uid_and_no_revision_and_leaves_nothing(client: Client, paths: NamespacePaths) -> None:
+def test_dry_run_returns_a_uid_without_resource_version_and_stores_nothing(
+    client: Client, paths: NamespacePaths
+) -> None:
     reply = client.post(paths.instancetypes(), build_instancetype("one"), dryRun="All")
     assert (reply.status, "uid" in reply.tree["metadata"]) == (201, True)
     assert "resourceVersion" not in reply.tree["metadata"]
@@ -227,7 +223,7 @@ def test_a_dry_run_has_a_uid_and_no_revision_and_leaves_nothing(client: Client, 
         pytest.param({"fieldManager": "a\tb"}, "fieldManager", id="an unprintable manager"),
     ],
 )
-def test_options_that_make_no_sense_are_422(client: Client, paths: NamespacePaths, query: Tree, field: str) -> None:
+def test_invalid_options_return_422(client: Client, paths: NamespacePaths, query: Tree, field: str) -> None:
     reply = client.post(paths.instancetypes(), build_instancetype(), **query)
     assert (reply.reason, reply.tree["details"]["kind"]) == ((422, "Invalid"), "CreateOptions")
     assert [cause["field"] for cause in reply.tree["details"]["causes"]] == [field]
@@ -240,26 +236,24 @@ def send_unknown(client: Client, paths: NamespacePaths, **query: str) -> Respons
 
 
 @pytest.mark.parametrize("query", [{}, {"fieldValidation": "Warn"}], ids=["by default", "when asked"])
-def test_unknown_fields_are_warned_of_and_dropped(client: Client, paths: NamespacePaths, query: Tree) -> None:
+def test_unknown_fields_give_a_warning_and_are_dropped(client: Client, paths: NamespacePaths, query: Tree) -> None:
     reply = send_unknown(client, paths, **query)
     assert reply.warnings == ['unknown field \\"spec.cpuu\\"', 'unknown field \\"spec.memory.hugepage\\"']
     assert (reply.status, reply.tree["spec"]) == (201, {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}})
 
 
-def test_unknown_fields_can_be_ignored(client: Client, paths: NamespacePaths) -> None:
+def test_unknown_fields_are_ignored_on_request(client: Client, paths: NamespacePaths) -> None:
     reply = send_unknown(client, paths, fieldValidation="Ignore")
     assert (reply.status, reply.warnings) == (201, [])
 
 
-def test_unknown_fields_can_be_refused(client: Client, paths: NamespacePaths) -> None:
+def test_unknown_fields_are_rejected_on_request(client: Client, paths: NamespacePaths) -> None:
     reply = send_unknown(client, paths, fieldValidation="Strict")
     assert reply.reason == (400, "BadRequest")
     assert 'unknown field "spec.cpuu", unknown field "spec.memory.hugepage"' in reply.tree["message"]
 
 
-def test_of_a_key_that_stands_twice_the_last_counts_and_the_client_is_told(
-    client: Client, paths: NamespacePaths
-) -> None:
+def test_last_duplicate_key_wins_with_a_warning(client: Client, paths: NamespacePaths) -> None:
     text = (
         b'{"apiVersion":"instancetype.kubevirt.io/v1beta1","kind":"VirtualMachineInstancetype",'
         b'"metadata":{"name":"one"},"spec":{"cpu":{"guest":1},"cpu":{"guest":3},"memory":{"guest":"1Gi"}}}'
@@ -286,13 +280,13 @@ def test_nulls_are_dropped(client: Client, paths: NamespacePaths) -> None:
         pytest.param({"spec": {"cpu": {"guest": 1}}}, (422, "Invalid"), id="nothing where something must be"),
     ],
 )
-def test_objects_that_are_not_what_they_should_be_are_refused(
+def test_malformed_objects_are_rejected(
     client: Client, paths: NamespacePaths, change: Tree, refusal: tuple[int, str]
 ) -> None:
     assert client.post(paths.instancetypes(), build_instancetype() | change).reason == refusal
 
 
-def test_yaml_is_read_and_written(client: Client, paths: NamespacePaths) -> None:
+def test_yaml_is_accepted_and_returned(client: Client, paths: NamespacePaths) -> None:
     text = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  b: x\n  a: 'y'\n"
     headers = {"Content-Type": "application/yaml", "Accept": "application/yaml"}
     reply = client.send("POST", paths.core("configmaps"), text, headers=headers)
@@ -300,13 +294,13 @@ def test_yaml_is_read_and_written(client: Client, paths: NamespacePaths) -> None
     assert reply.body.startswith(b'apiVersion: v1\ndata:\n  a: "y"\n  b: x\nkind: ConfigMap\n')
 
 
-def test_namespaces_get_a_label_a_finalizer_and_a_phase(client: Client, paths: NamespacePaths) -> None:
+def test_namespace_gets_a_label_finalizer_and_phase(client: Client, paths: NamespacePaths) -> None:
     tree = client.get(f"/api/v1/namespaces/{paths.namespace}").tree
     assert tree["metadata"]["labels"] == {"kubernetes.io/metadata.name": paths.namespace}
     assert (tree["spec"], tree["status"]) == ({"finalizers": ["kubernetes"]}, {"phase": "Active"})
 
 
-def test_events_say_who_reports_them_even_if_nobody_does(client: Client, paths: NamespacePaths) -> None:
+def test_event_without_reporting_component_gets_an_empty_one(client: Client, paths: NamespacePaths) -> None:
     sent = {
         "apiVersion": "v1",
         "kind": "Event",
@@ -321,13 +315,13 @@ def test_events_say_who_reports_them_even_if_nobody_does(client: Client, paths: 
     assert revision(client.put(paths.core("events", "one"), made).tree) == revision(made)
 
 
-def test_secrets_are_opaque_unless_they_say_otherwise(client: Client, paths: NamespacePaths) -> None:
+def test_secret_type_defaults_to_opaque(client: Client, paths: NamespacePaths) -> None:
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}, "data": {"a": "YQ=="}}
     (made,) = create(client, paths.core("secrets"), body)
     assert made["type"] == "Opaque"
 
 
-def test_texts_in_secrets_are_encoded_and_not_shown_again(client: Client, paths: NamespacePaths) -> None:
+def test_string_data_of_secrets_is_encoded_and_not_returned(client: Client, paths: NamespacePaths) -> None:
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}, "stringData": {"a": "b"}}
     (made,) = create(client, paths.core("secrets"), {**body, "data": {"a": "eA==", "c": "eA=="}})
     assert (made["data"], "stringData" in made) == ({"a": "Yg==", "c": "eA=="}, False)
@@ -335,7 +329,7 @@ def test_texts_in_secrets_are_encoded_and_not_shown_again(client: Client, paths:
     assert (patched["data"], "stringData" in patched) == ({"a": "Yg==", "c": "ZA=="}, False)
 
 
-def test_large_objects_are_stored_and_larger_ones_refused(client: Client, paths: NamespacePaths) -> None:
+def test_large_objects_are_stored_and_larger_ones_rejected(client: Client, paths: NamespacePaths) -> None:
     assert client.post(paths.core("configmaps"), build_config(data={"a": "x" * 900_000})).status == 201
     reply = client.post(paths.core("configmaps"), build_config("two", data={"a": "x" * 4_000_000}))
     assert reply.reason == (413, "RequestEntityTooLarge")

@@ -7,7 +7,7 @@ from tests.support.loopback import Client, Tree
 HELD = ["example.com/hold"]
 
 
-def test_a_deleted_object_is_gone_and_its_uid_is_told(client: Client, paths: NamespacePaths) -> None:
+def test_deleted_object_is_gone_and_its_uid_returned(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     reply = client.delete(paths.instancetypes("one"))
     details = {
@@ -22,16 +22,14 @@ def test_a_deleted_object_is_gone_and_its_uid_is_told(client: Client, paths: Nam
 
 
 @pytest.mark.parametrize("options", [{}, {"dryRun": "All"}, {"orphanDependents": "false"}], ids=str)
-def test_of_some_kinds_the_object_itself_is_shown_once_more(
-    client: Client, paths: NamespacePaths, options: Tree
-) -> None:
+def test_delete_of_some_kinds_returns_the_object(client: Client, paths: NamespacePaths, options: Tree) -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "one"}}
     (made,) = create(client, paths.core("serviceaccounts"), account)
     gone = client.delete(paths.core("serviceaccounts", "one"), **options)
     assert (gone.status, gone.tree["metadata"]["uid"]) == (200, made["metadata"]["uid"])
 
 
-def test_an_object_with_finalizers_is_marked_and_stays(client: Client, paths: NamespacePaths) -> None:
+def test_object_with_finalizers_is_marked_and_kept(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one", finalizers=HELD))
     marked = client.delete(paths.instancetypes("one")).tree
     assert (marked["kind"], marked["metadata"]["finalizers"]) == ("VirtualMachineInstancetype", HELD)
@@ -43,7 +41,7 @@ def test_an_object_with_finalizers_is_marked_and_stays(client: Client, paths: Na
     assert client.get(paths.instancetypes("one")).status == 404
 
 
-def test_no_finalizer_can_be_added_to_what_is_being_deleted(client: Client, paths: NamespacePaths) -> None:
+def test_finalizer_cannot_be_added_to_an_object_being_deleted(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one", finalizers=HELD))
     client.delete(paths.instancetypes("one"))
     patch = {"metadata": {"finalizers": [*HELD, "example.com/more"]}}
@@ -51,7 +49,7 @@ def test_no_finalizer_can_be_added_to_what_is_being_deleted(client: Client, path
     client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": None}})
 
 
-def test_a_deletion_cannot_be_taken_back(client: Client, paths: NamespacePaths) -> None:
+def test_deletion_cannot_be_undone(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one", finalizers=HELD))
     marked = client.delete(paths.instancetypes("one")).tree
     patch = {"metadata": {"deletionTimestamp": None, "labels": {"a": "b"}}}
@@ -70,7 +68,7 @@ def test_a_deletion_cannot_be_taken_back(client: Client, paths: NamespacePaths) 
         pytest.param(None, {"orphanDependents": "true"}, "orphan", id="orphan, in the query and older words"),
     ],
 )
-def test_dependents_are_left_to_a_finalizer(
+def test_propagation_policy_adds_a_finalizer(
     client: Client, paths: NamespacePaths, body: Tree | None, query: Tree, finalizer: str
 ) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
@@ -79,14 +77,12 @@ def test_dependents_are_left_to_a_finalizer(
 
 
 @pytest.mark.parametrize("options", [{}, {"propagationPolicy": "Background"}, {"gracePeriodSeconds": 30}])
-def test_without_finalizers_an_object_goes_at_once(client: Client, paths: NamespacePaths, options: Tree) -> None:
+def test_object_without_finalizers_is_removed_at_once(client: Client, paths: NamespacePaths, options: Tree) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     assert client.delete(paths.instancetypes("one"), options or None).tree["status"] == "Success"
 
 
-def test_what_stays_until_its_dependents_are_gone_is_202_where_that_was_asked_for(
-    client: Client, paths: NamespacePaths
-) -> None:
+def test_foreground_deletion_returns_202(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one", finalizers=HELD))
     assert client.delete(paths.instancetypes("one"), {"orphanDependents": False}).status == 202
     client.patch(paths.instancetypes("one"), {"metadata": {"finalizers": None}})
@@ -95,7 +91,7 @@ def test_what_stays_until_its_dependents_are_gone_is_202_where_that_was_asked_fo
 @pytest.mark.parametrize(
     "wanted", [{"uid": "11111111-1111-1111-1111-111111111111"}, {"resourceVersion": "1"}], ids=["uid", "revision"]
 )
-def test_what_is_not_as_expected_is_not_deleted(client: Client, paths: NamespacePaths, wanted: Tree) -> None:
+def test_failed_preconditions_prevent_deletion(client: Client, paths: NamespacePaths, wanted: Tree) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     reply = client.delete(paths.instancetypes("one"), {"preconditions": wanted})
     assert (reply.reason, reply.tree["details"]["kind"]) == ((409, "Conflict"), "VirtualMachineInstancetype")
@@ -103,7 +99,7 @@ def test_what_is_not_as_expected_is_not_deleted(client: Client, paths: Namespace
     assert client.delete(paths.instancetypes("one"), {"preconditions": agreed}).status == 200
 
 
-def test_a_dry_run_deletes_nothing_and_shows_what_would_be(client: Client, paths: NamespacePaths) -> None:
+def test_dry_run_deletes_nothing_and_returns_the_result(client: Client, paths: NamespacePaths) -> None:
     one, two = create(
         client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two", finalizers=HELD)
     )
@@ -126,7 +122,7 @@ def test_a_dry_run_deletes_nothing_and_shows_what_would_be(client: Client, paths
         pytest.param([], (400, "BadRequest"), id="a list"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(
+def test_invalid_delete_options_are_rejected(
     client: Client, paths: NamespacePaths, body: object, refusal: tuple[int, str]
 ) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
@@ -134,7 +130,7 @@ def test_options_that_make_no_sense_are_refused(
     assert client.get(paths.instancetypes("one")).status == 200
 
 
-def test_many_are_deleted_at_once_and_listed_as_they_were(client: Client, paths: NamespacePaths) -> None:
+def test_delete_collection_returns_the_deleted_objects(client: Client, paths: NamespacePaths) -> None:
     bodies = [build_instancetype(f"it-{number}", labels={"odd": str(number % 2)}) for number in range(5)]
     bodies.append(build_instancetype("it-5", labels={"odd": "1"}, finalizers=HELD))
     made = create(client, paths.instancetypes(), *bodies)
@@ -148,9 +144,7 @@ def test_many_are_deleted_at_once_and_listed_as_they_were(client: Client, paths:
     client.patch(paths.instancetypes("it-5"), {"metadata": {"finalizers": None}})
 
 
-def test_of_many_so_many_are_deleted_as_a_limit_says_and_where_to_go_on_is_told(
-    client: Client, paths: NamespacePaths
-) -> None:
+def test_delete_collection_honors_limit_and_continue(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), *(build_instancetype(f"it-{number}") for number in range(3)))
     gone = client.delete(paths.instancetypes(), limit=1).tree
     assert (names(gone), gone["metadata"]["remainingItemCount"], bool(gone["metadata"]["continue"])) == (
@@ -161,20 +155,20 @@ def test_of_many_so_many_are_deleted_as_a_limit_says_and_where_to_go_on_is_told(
     assert names(client.get(paths.instancetypes()).tree) == ["it-1", "it-2"]
 
 
-def test_a_dry_run_of_many_deletes_none(client: Client, paths: NamespacePaths) -> None:
+def test_dry_run_of_delete_collection_deletes_nothing(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two"))
     assert names(client.delete(paths.instancetypes(), dryRun="All").tree) == ["one", "two"]
     assert names(client.get(paths.instancetypes()).tree) == ["one", "two"]
 
 
-def test_nothing_is_deleted_across_namespaces(client: Client, paths: NamespacePaths) -> None:
+def test_delete_collection_across_namespaces_is_rejected(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     reply = client.delete("/apis/instancetype.kubevirt.io/v1beta1/virtualmachineinstancetypes")
     assert (reply.status, reply.body) == (404, b"404 page not found\n")
     assert client.get(paths.instancetypes("one")).status == 200
 
 
-def test_cluster_wide_objects_can_be_deleted_together(client: Client) -> None:
+def test_cluster_scoped_collection_can_be_deleted(client: Client) -> None:
     kind = "VirtualMachineClusterInstancetype"
     bodies = [build_instancetype(name, kind=kind, labels={"suite": "deleting"}) for name in ("del-1", "del-2")]
     create(client, CLUSTER_INSTANCETYPES, *bodies)
@@ -193,15 +187,15 @@ def test_a_namespace_is_terminating_until_it_is_finalized(client: Client, paths:
     assert client.get(path).status == 404
 
 
-def test_a_namespace_that_is_not_as_expected_stays(client: Client, paths: NamespacePaths) -> None:
+def test_namespace_with_failed_preconditions_is_kept(client: Client, paths: NamespacePaths) -> None:
     kept = client.delete(f"/api/v1/namespaces/{paths.namespace}", {"preconditions": {"uid": "another"}})
     assert (kept.reason, kept.tree["details"]) == ((409, "Conflict"), {"name": paths.namespace, "kind": "namespaces"})
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
-def test_some_namespaces_stay(client: Client, name: str) -> None:
+def test_protected_namespaces_cannot_be_deleted(client: Client, name: str) -> None:
     assert client.delete(f"/api/v1/namespaces/{name}").reason == (403, "Forbidden")
 
 
-def test_namespaces_are_not_deleted_together(client: Client) -> None:
+def test_collection_of_namespaces_cannot_be_deleted(client: Client) -> None:
     assert client.delete("/api/v1/namespaces", labelSelector="a=b").reason == (405, "MethodNotAllowed")

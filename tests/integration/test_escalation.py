@@ -40,7 +40,9 @@ def editor(client: Client, server: LoopbackServer) -> Iterator[Client]:
     connected.close()
 
 
-def test_a_label_does_not_aggregate_a_stronger_role(client: Client, editor: Client, paths: NamespacePaths) -> None:
+def test_adding_an_aggregation_label_cannot_escalate_a_role(
+    client: Client, editor: Client, paths: NamespacePaths
+) -> None:
     reply = editor.patch(CLUSTER_ADMIN, TO_VIEW)
     assert reply.reason == (403, "Forbidden")
     assert "attempting to grant RBAC permissions not currently held" in reply.tree["message"]
@@ -52,7 +54,7 @@ def test_a_label_does_not_aggregate_a_stronger_role(client: Client, editor: Clie
     )
 
 
-def test_neither_patch_kind_nor_dry_run_avoids_the_check(editor: Client) -> None:
+def test_patch_type_and_dry_run_do_not_bypass_the_escalation_check(editor: Client) -> None:
     label = {"op": "add", "path": "/metadata/labels/rbac.authorization.k8s.io~1aggregate-to-view", "value": "true"}
     assert editor.patch(CLUSTER_ADMIN, [label], JSON_PATCH).status == 403
     assert editor.patch(CLUSTER_ADMIN, TO_VIEW, dryRun="All").status == 403
@@ -61,7 +63,7 @@ def test_neither_patch_kind_nor_dry_run_avoids_the_check(editor: Client) -> None
     assert editor.apply(CLUSTER_ADMIN, applied).status == 403
 
 
-def test_an_aggregating_role_is_changed_only_by_a_cluster_admin(client: Client, editor: Client) -> None:
+def test_only_a_cluster_admin_changes_an_aggregation_rule(client: Client, editor: Client) -> None:
     relabelled = {"metadata": {"labels": {"example.com/aggregate-to-anything": "true"}}}
     reply = editor.patch(f"{RBAC}/clusterroles/view", relabelled)
     assert reply.status == 403
@@ -71,14 +73,14 @@ def test_an_aggregating_role_is_changed_only_by_a_cluster_admin(client: Client, 
     assert client.patch(f"{RBAC}/clusterroles/view", relabelled, dryRun="All").status == 200
 
 
-def test_a_role_within_the_users_own_rights_can_be_labelled(client: Client, editor: Client) -> None:
+def test_role_within_own_permissions_can_be_labelled(client: Client, editor: Client) -> None:
     weak = build_cluster("ClusterRole", "weak", rules=[rule("get", "configmaps")])
     assert client.post(f"{RBAC}/clusterroles", weak).status == 201
     assert editor.patch(f"{RBAC}/clusterroles/weak", TO_VIEW).status == 200
 
 
 @pytest.mark.parametrize("account", ["robot", "virtshape-controller", "kubevirt-controller"])
-def test_a_service_account_is_not_trusted_for_its_namespace_or_name(
+def test_service_account_has_no_special_rights_for_its_namespace_or_name(
     server: LoopbackServer, client: Client, paths: NamespacePaths, account: str
 ) -> None:
     system = NamespacePaths("kubevirt")
@@ -99,7 +101,7 @@ def test_a_service_account_is_not_trusted_for_its_namespace_or_name(
     attacker.close()
 
 
-def test_a_user_does_not_write_the_status_of_an_instance(
+def test_user_cannot_write_the_status_of_an_instance(
     server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     subject = {"apiGroup": GROUP, "kind": "User", "name": "dave"}
@@ -128,7 +130,7 @@ def test_a_user_does_not_write_the_status_of_an_instance(
     attacker.close()
 
 
-def test_server_side_apply_creates_only_with_the_right_to_create(
+def test_server_side_apply_needs_the_create_permission_to_create(
     server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     subject = {"apiGroup": GROUP, "kind": "User", "name": "erin"}

@@ -90,7 +90,7 @@ def test_labels_of_another_namespace_are_not_revealed(dev: Client, paths: Namesp
 
 @pytest.mark.parametrize("origin", [from_claim, from_data_source])
 @pytest.mark.parametrize("right", ["clone", "get"])
-def test_who_may_read_them_gets_them(
+def test_permitted_user_reads_labels_of_another_namespace(
     client: Client, dev: Client, paths: NamespacePaths, elsewhere: NamespacePaths, origin: Any, right: str
 ) -> None:
     rules = {
@@ -105,7 +105,7 @@ def test_who_may_read_them_gets_them(
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_a_data_source_does_not_lead_past_the_check(client: Client, dev: Client, paths: NamespacePaths) -> None:
+def test_data_source_does_not_bypass_the_permission_check(client: Client, dev: Client, paths: NamespacePaths) -> None:
     """The data source may be read, the claim that it points to may not."""
     lure = build_data_source("lure")
     assert dev.post(name_sources(paths), lure).status == 403

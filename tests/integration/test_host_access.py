@@ -80,7 +80,7 @@ INSTANCES = "/apis/kubevirt.io/v1/namespaces/dev/virtualmachineinstances"
 
 
 @pytest.mark.parametrize("name", ["/etc/shadow", "{disks}/../../../etc/shadow", "{disks}/link.img", "{disks}-x/y"])
-def test_a_host_disk_outside_the_roots_is_refused(dev: Client, directory: Path, name: str) -> None:
+def test_host_disk_outside_the_allowed_roots_is_rejected(dev: Client, directory: Path, name: str) -> None:
     path = name.format(disks=directory.parent / "disks")
     vm = build_host_vm("attack", path=path)
     [(field, message)] = list_causes(dev.post(DEV.vms(), vm))
@@ -92,7 +92,7 @@ def test_a_host_disk_outside_the_roots_is_refused(dev: Client, directory: Path, 
     assert dev.get(DEV.vms("attack")).status == 404
 
 
-def test_a_host_disk_below_a_root_is_accepted(dev: Client, directory: Path) -> None:
+def test_host_disk_below_an_allowed_root_is_accepted(dev: Client, directory: Path) -> None:
     vm = build_host_vm("good", path=str(directory.parent / "disks" / "good.img"))
     assert dev.post(DEV.vms(), vm).status == 201
     moved = [{"name": "d", "hostDisk": {"path": "/etc/shadow", "type": "Disk"}}]
@@ -100,7 +100,7 @@ def test_a_host_disk_below_a_root_is_accepted(dev: Client, directory: Path) -> N
     assert dev.patch(DEV.vms("good"), patch).status == 422
 
 
-def test_devices_are_permitted_by_the_administrator_alone(dev: Client, admin: Client) -> None:
+def test_host_devices_need_the_administrators_permission(dev: Client, admin: Client) -> None:
     devices = {"gpus": [{"name": "g", "deviceName": "nvidia.com/T4"}]}
     vm = build_host_vm("gpu", devices=devices)
     refused = "GPU nvidia.com/T4 is not permitted in permittedHostDevices configuration"
@@ -116,7 +116,7 @@ def test_devices_are_permitted_by_the_administrator_alone(dev: Client, admin: Cl
     assert dev.post(INSTANCES, build_vmi(build_host_vm("gpu-vmi", devices=devices))).status == 201
 
 
-def test_all_that_is_not_permitted_is_said_at_once(dev: Client) -> None:
+def test_all_forbidden_fields_are_reported_together(dev: Client) -> None:
     devices = {
         "autoattachVSOCK": True,
         "gpus": [{"name": "g", "deviceName": "a.com/g"}],
@@ -133,7 +133,7 @@ def test_all_that_is_not_permitted_is_said_at_once(dev: Client) -> None:
 
 
 @pytest.mark.parametrize("kind", ["VirtualMachineInstancetype", "VirtualMachineClusterInstancetype"])
-def test_a_device_of_an_instance_type_must_be_permitted_too(dev: Client, admin: Client, kind: str) -> None:
+def test_device_of_an_instancetype_needs_permission(dev: Client, admin: Client, kind: str) -> None:
     sized = build_instancetype("with-gpu", kind=kind)
     sized["spec"]["gpus"] = [{"name": "g", "deviceName": "nvidia.com/T4"}]
     path = DEV.instancetypes() if kind == "VirtualMachineInstancetype" else CLUSTER_INSTANCETYPES

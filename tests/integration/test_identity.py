@@ -47,7 +47,7 @@ def add_user(system: RunningSystem, directory: Path, **options: Any) -> Access:
     return find_access(path=str(path))
 
 
-def test_the_admin_of_a_data_directory_may_do_everything(tmp_path: Path) -> None:
+def test_admin_of_a_data_directory_has_all_permissions(tmp_path: Path) -> None:
     async def play() -> None:
         async with serve_system(tmp_path) as system:
             user = await who(find_access(path=str(system.kubeconfig)))
@@ -57,7 +57,7 @@ def test_the_admin_of_a_data_directory_may_do_everything(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("by", ["certificate", "token"])
-def test_a_user_gets_in_until_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+def test_user_has_access_until_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 0)  # so that the test need not wait
 
     async def play() -> None:
@@ -77,7 +77,7 @@ def test_a_user_gets_in_until_removed(tmp_path: Path, monkeypatch: pytest.Monkey
     run(play())
 
 
-def test_several_groups_are_taken_on_one_by_one(tmp_path: Path) -> None:
+def test_several_impersonated_groups_are_all_applied(tmp_path: Path) -> None:
     async def play() -> None:
         async with serve_system(tmp_path) as system:
             admin = find_access(path=str(system.kubeconfig))
@@ -93,7 +93,7 @@ def test_several_groups_are_taken_on_one_by_one(tmp_path: Path) -> None:
     run(play())
 
 
-def test_a_plugin_gets_the_token(tmp_path: Path) -> None:
+def test_exec_plugin_provides_the_token(tmp_path: Path) -> None:
     async def play() -> None:
         async with serve_system(tmp_path / "data") as system:
             tree = read_documents(system.kubeconfig.read_text())[0].tree
@@ -108,7 +108,7 @@ def test_a_plugin_gets_the_token(tmp_path: Path) -> None:
     run(play())
 
 
-def test_a_server_of_another_authority_is_not_trusted(tmp_path: Path) -> None:
+def test_server_certificate_of_another_ca_is_not_trusted(tmp_path: Path) -> None:
     async def play() -> None:
         async with serve_system(tmp_path / "one") as one, serve_system(tmp_path / "two") as two:
             access = find_access(path=str(one.kubeconfig))
@@ -122,7 +122,7 @@ def test_a_server_of_another_authority_is_not_trusted(tmp_path: Path) -> None:
     run(play())
 
 
-def test_a_certificate_of_another_authority_is_not_accepted(tmp_path: Path) -> None:
+def test_client_certificate_of_another_ca_is_rejected(tmp_path: Path) -> None:
     async def play() -> None:
         async with serve_system(tmp_path / "one") as one, serve_system(tmp_path / "two") as two:
             stranger = add_user(one, tmp_path)
@@ -132,7 +132,7 @@ def test_a_certificate_of_another_authority_is_not_accepted(tmp_path: Path) -> N
     run(play())
 
 
-def test_requests_over_tls_share_their_connections(tmp_path: Path) -> None:
+def test_tls_requests_reuse_connections(tmp_path: Path) -> None:
     async def play() -> None:
         async with serve_system(tmp_path) as system:
             transport = HttpTransport(find_access(path=str(system.kubeconfig)))

@@ -123,7 +123,7 @@ async def settle(informer: Informer[ConfigMap], system: RunningSystem) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_every_change_is_told_once_and_in_order(form: Transport, tmp_path: Path) -> None:
+def test_informer_reports_every_change_once_in_order(form: Transport, tmp_path: Path) -> None:
     async def play() -> None:
         async with open_system(form, tmp_path) as system:
             writers = [Writer(system.client, number) for number in range(WRITERS)]
@@ -146,7 +146,9 @@ def test_every_change_is_told_once_and_in_order(form: Transport, tmp_path: Path)
     run(play())
 
 
-def test_a_forgotten_past_is_made_up_for(form: Transport, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_informer_recovers_from_compacted_history(
+    form: Transport, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO")
 
     async def play() -> None:
@@ -177,7 +179,7 @@ def test_a_forgotten_past_is_made_up_for(form: Transport, tmp_path: Path, caplog
     run(play())
 
 
-def test_a_relist_tells_what_changed_meanwhile(form: Transport, tmp_path: Path) -> None:
+def test_relist_reports_changes_missed_meanwhile(form: Transport, tmp_path: Path) -> None:
     async def play() -> None:
         async with open_system(form, tmp_path) as system:
             client = system.client
@@ -208,7 +210,7 @@ def _name(item: ConfigMap) -> str:
     return str(metadata.name)
 
 
-def test_a_server_that_comes_back_is_followed_again(tmp_path: Path) -> None:
+def test_informer_reconnects_after_a_server_restart(tmp_path: Path) -> None:
     async def play() -> None:
         async with open_system("http", tmp_path) as system:
             recorder = EventRecorder()
@@ -229,7 +231,7 @@ def test_a_server_that_comes_back_is_followed_again(tmp_path: Path) -> None:
     run(play())
 
 
-def test_many_objects_come_in_pages_and_are_found_by_name_namespace_and_label(form: Transport, tmp_path: Path) -> None:
+def test_paged_objects_are_found_by_name_namespace_and_label(form: Transport, tmp_path: Path) -> None:
     async def play() -> None:
         async with open_system(form, tmp_path) as system:
             await asyncio.gather(*(system.client.create(_build(f"m{number}-x")) for number in range(1100)))
@@ -246,7 +248,7 @@ def test_many_objects_come_in_pages_and_are_found_by_name_namespace_and_label(fo
     run(play())
 
 
-def test_everything_is_told_again_from_time_to_time(tmp_path: Path) -> None:
+def test_resync_reports_all_objects_again(tmp_path: Path) -> None:
     async def play() -> None:
         async with open_system("in-process", tmp_path) as system:
             await system.client.create(_build("a"))
@@ -261,7 +263,7 @@ def test_everything_is_told_again_from_time_to_time(tmp_path: Path) -> None:
     run(play())
 
 
-def test_a_handler_that_fails_keeps_nothing_from_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_failing_handler_does_not_affect_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def fail(_: Change[ConfigMap]) -> None:
         raise StatusError(500, "", "no")
 

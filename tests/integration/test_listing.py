@@ -26,13 +26,13 @@ def encode_token(**parts: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(token).encode()).rstrip(b"=").decode()
 
 
-def test_an_empty_list_has_items_and_says_what_it_is(client: Client, paths: NamespacePaths) -> None:
+def test_empty_list_has_items_and_its_kind(client: Client, paths: NamespacePaths) -> None:
     listing = client.get(paths.instancetypes()).tree
     assert listing["items"] == []
     assert (listing["kind"], listing["metadata"]["continue"]) == ("VirtualMachineInstancetypeList", "")
 
 
-def test_pages_show_one_moment_whatever_happens_meanwhile(client: Client, paths: NamespacePaths) -> None:
+def test_pages_are_a_consistent_snapshot(client: Client, paths: NamespacePaths) -> None:
     fill(client, paths)
     first = client.get(paths.instancetypes(), limit=2).tree
     create(client, paths.instancetypes(), build_instancetype("it-2b"))
@@ -47,13 +47,13 @@ def test_pages_show_one_moment_whatever_happens_meanwhile(client: Client, paths:
     assert third["metadata"]["continue"] == ""
 
 
-def test_a_limit_that_everything_fits_in_gives_one_page(client: Client, paths: NamespacePaths) -> None:
+def test_limit_above_the_count_returns_one_page(client: Client, paths: NamespacePaths) -> None:
     fill(client, paths, 3)
     page = client.get(paths.instancetypes(), limit=3).tree
     assert (names(page), page["metadata"]["continue"]) == (["it-0", "it-1", "it-2"], "")
 
 
-def test_pages_of_all_namespaces_go_on_behind_the_last_object(client: Client, paths: NamespacePaths) -> None:
+def test_pages_across_namespaces_continue_after_the_last_object(client: Client, paths: NamespacePaths) -> None:
     fill(client, paths, 3)
     path = "/apis/instancetype.kubevirt.io/v1beta1/virtualmachineinstancetypes"
     query: Tree = {"limit": 2, "labelSelector": ""}
@@ -68,9 +68,7 @@ def test_pages_of_all_namespaces_go_on_behind_the_last_object(client: Client, pa
     assert [name for namespace, name in found if namespace == paths.namespace] == ["it-0", "it-1", "it-2"]
 
 
-def test_pages_of_what_a_selector_matches_are_full_and_do_not_count_the_rest(
-    client: Client, paths: NamespacePaths
-) -> None:
+def test_pages_with_a_selector_are_full_and_omit_the_remaining_count(client: Client, paths: NamespacePaths) -> None:
     bodies = [build_instancetype(f"it-{number}", labels={"odd": str(number % 2)}) for number in range(7)]
     create(client, paths.instancetypes(), *bodies)
     first = client.get(paths.instancetypes(), limit=2, labelSelector="odd=1").tree
@@ -82,7 +80,7 @@ def test_pages_of_what_a_selector_matches_are_full_and_do_not_count_the_rest(
     assert rest["metadata"]["continue"] == ""
 
 
-def test_a_continuation_of_forgotten_history_is_410_with_a_token_to_go_on_with(
+def test_expired_continue_token_returns_410_with_a_new_token(
     server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     fill(client, paths)
@@ -96,7 +94,7 @@ def test_a_continuation_of_forgotten_history_is_410_with_a_token_to_go_on_with(
     assert int(revision(fresh)) > int(revision(first))
 
 
-def test_a_list_at_an_exact_revision_is_the_list_of_then(client: Client, paths: NamespacePaths) -> None:
+def test_list_at_an_exact_resource_version_returns_that_state(client: Client, paths: NamespacePaths) -> None:
     fill(client, paths, 2)
     then = client.get(paths.instancetypes()).tree
     client.delete(paths.instancetypes("it-0"))
@@ -117,14 +115,14 @@ def test_a_list_at_an_exact_revision_is_the_list_of_then(client: Client, paths: 
         pytest.param({"resourceVersion": "0", "limit": 1}, id="legacy any, not cut"),
     ],
 )
-def test_a_list_that_may_be_newer_is_the_present_one(client: Client, paths: NamespacePaths, query: Tree) -> None:
+def test_list_not_older_than_a_version_returns_the_current_state(
+    client: Client, paths: NamespacePaths, query: Tree
+) -> None:
     fill(client, paths, 2)
     assert names(client.get(paths.instancetypes(), **query).tree) == ["it-0", "it-1"]
 
 
-def test_an_exact_revision_that_is_forgotten_is_410(
-    server: LoopbackServer, client: Client, paths: NamespacePaths
-) -> None:
+def test_compacted_exact_version_returns_410(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
     then = client.get(paths.instancetypes()).tree
     fill(client, paths, 2)
     server.compact()
@@ -133,9 +131,7 @@ def test_an_exact_revision_that_is_forgotten_is_410(
 
 
 @pytest.mark.parametrize("match", ["", "NotOlderThan", "Exact"])
-def test_a_revision_in_the_future_is_504_and_to_be_asked_for_again(
-    client: Client, paths: NamespacePaths, match: str
-) -> None:
+def test_future_resource_version_returns_504_with_retry(client: Client, paths: NamespacePaths, match: str) -> None:
     query = {"resourceVersionMatch": match} if match else {}
     reply = client.get(paths.instancetypes(), resourceVersion="999999999", **query)
     assert reply.reason == (504, "Timeout")
@@ -170,13 +166,13 @@ def test_a_revision_in_the_future_is_504_and_to_be_asked_for_again(
         pytest.param({"fieldSelector": "spec.nope=1"}, (400, "BadRequest"), id="a field that cannot be selected by"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(
+def test_invalid_list_parameters_are_rejected(
     client: Client, paths: NamespacePaths, query: Tree, refusal: tuple[int, str]
 ) -> None:
     assert client.get(paths.instancetypes(), **query).reason == refusal
 
 
-def test_a_continuation_cannot_be_of_another_revision(client: Client, paths: NamespacePaths) -> None:
+def test_continue_token_cannot_be_combined_with_a_resource_version(client: Client, paths: NamespacePaths) -> None:
     fill(client, paths, 3)
     token = client.get(paths.instancetypes(), limit=1).tree["metadata"]["continue"]
     reply = client.get(paths.instancetypes(), limit=1, resourceVersion="5", **{"continue": token})
@@ -193,7 +189,7 @@ def test_a_continuation_cannot_be_of_another_revision(client: Client, paths: Nam
         pytest.param("!tier", ["zero"], id="absent"),
     ],
 )
-def test_labels_select(client: Client, paths: NamespacePaths, selector: str, expected: list[str]) -> None:
+def test_label_selectors_filter(client: Client, paths: NamespacePaths, selector: str, expected: list[str]) -> None:
     labels = {"zero": None, "one": {"tier": "a"}, "two": {"tier": "a"}, "three": {"tier": "b"}}
     create(client, paths.instancetypes(), *(build_instancetype(name, labels=own) for name, own in labels.items()))
     assert names(client.get(paths.instancetypes(), labelSelector=selector).tree) == expected
@@ -209,21 +205,19 @@ def test_labels_select(client: Client, paths: NamespacePaths, selector: str, exp
         pytest.param("metadata.namespace=elsewhere", [], id="another namespace"),
     ],
 )
-def test_fields_select(client: Client, paths: NamespacePaths, selector: str, expected: list[str]) -> None:
+def test_field_selectors_filter(client: Client, paths: NamespacePaths, selector: str, expected: list[str]) -> None:
     fill(client, paths, 3)
     listing = client.get(paths.instancetypes(), fieldSelector=selector).tree
     assert names(listing) == expected
     assert int(revision(listing)) > 0
 
 
-def test_a_list_of_one_namespace_has_nothing_of_others(client: Client, paths: NamespacePaths) -> None:
+def test_namespaced_list_has_no_objects_of_other_namespaces(client: Client, paths: NamespacePaths) -> None:
     fill(client, paths, 1)
     assert names(client.get(NamespacePaths("default").instancetypes()).tree) == []
 
 
-def test_items_of_kubernetes_own_kinds_leave_it_to_the_list_to_say_what_they_are(
-    client: Client, paths: NamespacePaths
-) -> None:
+def test_items_of_built_in_kinds_have_no_api_version_and_kind(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.core("configmaps"), build_config())
     listing = client.get(paths.core("configmaps")).tree
     assert (listing["apiVersion"], listing["kind"]) == ("v1", "ConfigMapList")
@@ -231,7 +225,7 @@ def test_items_of_kubernetes_own_kinds_leave_it_to_the_list_to_say_what_they_are
     assert "continue" not in listing["metadata"]
 
 
-def test_cluster_wide_kinds_are_listed_without_a_namespace(client: Client) -> None:
+def test_cluster_scoped_kinds_are_listed_without_a_namespace(client: Client) -> None:
     body = build_instancetype("listed", kind="VirtualMachineClusterInstancetype")
     create(client, CLUSTER_INSTANCETYPES, body)
     assert names(client.get(CLUSTER_INSTANCETYPES, fieldSelector="metadata.name=listed").tree) == ["listed"]

@@ -12,7 +12,7 @@ from tests.support.loopback import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEG
         pytest.param(JSON_PATCH, [{"op": "replace", "path": "/spec/cpu/guest", "value": 2}], id="JSON"),
     ],
 )
-def test_a_patch_changes_what_it_names(client: Client, paths: NamespacePaths, media: str, patch: object) -> None:
+def test_patch_changes_only_the_named_fields(client: Client, paths: NamespacePaths, media: str, patch: object) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     patched = client.patch(paths.instancetypes("one"), patch, media).tree
     assert patched["spec"] == {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}}
@@ -20,9 +20,7 @@ def test_a_patch_changes_what_it_names(client: Client, paths: NamespacePaths, me
     assert int(revision(patched)) > int(revision(made))
 
 
-def test_a_strategic_patch_merges_lists_of_kubernetes_own_kinds_by_their_keys(
-    client: Client, paths: NamespacePaths
-) -> None:
+def test_strategic_merge_patch_merges_lists_of_built_in_kinds_by_key(client: Client, paths: NamespacePaths) -> None:
     ports = [{"name": "a", "port": 1}, {"name": "b", "port": 2}]
     body: Tree = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "one"}, "spec": {"ports": ports}}
     create(client, paths.core("services"), body)
@@ -32,7 +30,9 @@ def test_a_strategic_patch_merges_lists_of_kubernetes_own_kinds_by_their_keys(
 
 
 @pytest.mark.parametrize("media", [STRATEGIC_PATCH, "application/json", "text/plain"])
-def test_other_patches_of_custom_resources_are_415(client: Client, paths: NamespacePaths, media: str) -> None:
+def test_unsupported_patch_types_of_custom_resources_return_415(
+    client: Client, paths: NamespacePaths, media: str
+) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     reply = client.patch(paths.instancetypes("one"), {"spec": {"cpu": {"guest": 2}}}, media)
     assert reply.reason == (415, "UnsupportedMediaType")
@@ -48,7 +48,7 @@ def test_other_patches_of_custom_resources_are_415(client: Client, paths: Namesp
         pytest.param({"namespace": "default"}, (400, "BadRequest"), id="another namespace"),
     ],
 )
-def test_a_patch_may_say_what_it_expects(
+def test_patch_with_a_resource_version_is_conditional(
     client: Client, paths: NamespacePaths, metadata: Tree, refusal: tuple[int, str]
 ) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
@@ -81,7 +81,7 @@ def test_a_patch_may_say_what_it_expects(
         pytest.param(MERGE_PATCH, {"spec": "small"}, (422, "Invalid"), id="a spec of another type"),
     ],
 )
-def test_patches_that_lead_nowhere_are_refused(
+def test_inapplicable_patches_are_rejected(
     client: Client, paths: NamespacePaths, media: str, patch: object, refusal: tuple[int, str]
 ) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
@@ -90,19 +90,19 @@ def test_patches_that_lead_nowhere_are_refused(
 
 
 @pytest.mark.parametrize("patch", [{"kind": "Other"}, {"apiVersion": "v2"}], ids=["kind", "version"])
-def test_one_of_kubernetes_own_kinds_cannot_be_made_another(client: Client, paths: NamespacePaths, patch: Tree) -> None:
+def test_patch_cannot_change_the_kind_of_a_built_in_object(client: Client, paths: NamespacePaths, patch: Tree) -> None:
     create(client, paths.core("configmaps"), build_config("one"))
     refused = client.patch(paths.core("configmaps", "one"), patch)
     assert (refused.reason, refused.tree["details"]["causes"][0]["field"]) == ((422, "Invalid"), "patch")
 
 
-def test_a_json_patch_that_cannot_be_made_has_empty_details(client: Client, paths: NamespacePaths) -> None:
+def test_failed_json_patch_returns_empty_details(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     reply = client.patch(paths.instancetypes("one"), [{"op": "remove", "path": "/nope"}], JSON_PATCH)
     assert reply.tree["details"] == {}
 
 
-def test_unknown_fields_in_a_patch_are_warned_of_or_refused(client: Client, paths: NamespacePaths) -> None:
+def test_unknown_fields_in_a_patch_give_a_warning_or_an_error(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     patch = {"spec": {"cpuu": 1}}
     assert client.patch(paths.instancetypes("one"), patch).warnings == ['unknown field \\"spec.cpuu\\"']
@@ -133,7 +133,7 @@ def test_unknown_fields_in_a_patch_are_warned_of_or_refused(client: Client, path
         ),
     ],
 )
-def test_mistakes_in_a_patch_itself_are_warned_of_or_refused(
+def test_duplicate_keys_in_a_patch_give_a_warning_or_an_error(
     client: Client, paths: NamespacePaths, media: str, patch: bytes, warning: str
 ) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
@@ -144,7 +144,7 @@ def test_mistakes_in_a_patch_itself_are_warned_of_or_refused(
 
 
 @pytest.mark.parametrize("field", ["labels", "annotations", "finalizers", "ownerReferences"])
-def test_metadata_never_says_that_it_has_none_of_something(client: Client, paths: NamespacePaths, field: str) -> None:
+def test_empty_metadata_fields_are_omitted(client: Client, paths: NamespacePaths, field: str) -> None:
     some: Tree = {
         "labels": {"a": "1"},
         "annotations": {"a": "1"},
@@ -160,31 +160,31 @@ def test_metadata_never_says_that_it_has_none_of_something(client: Client, paths
     assert revision(same) == revision(emptied) != revision(made)
 
 
-def test_settings_without_content_have_no_place_for_it(client: Client, paths: NamespacePaths) -> None:
+def test_empty_config_map_has_no_data_field(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.core("configmaps"), build_config("one", data={"a": "1"}) | {"binaryData": {}})
     emptied = client.patch(paths.core("configmaps", "one"), {"data": {"a": None}}).tree
     assert emptied.keys() == {"apiVersion", "kind", "metadata"}
 
 
-def test_a_patch_of_nothing_is_404_or_400(client: Client, paths: NamespacePaths) -> None:
+def test_patch_of_a_missing_object_returns_404_or_400(client: Client, paths: NamespacePaths) -> None:
     assert client.patch(paths.instancetypes("none"), {}).reason == (404, "NotFound")
     assert client.patch(paths.instancetypes(), {}).reason == (400, "BadRequest")
 
 
-def test_only_an_apply_can_be_forced(client: Client, paths: NamespacePaths) -> None:
+def test_force_is_accepted_for_apply_only(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     reply = client.patch(paths.instancetypes("one"), {}, force="true")
     assert (reply.reason, reply.tree["details"]["kind"]) == ((422, "Invalid"), "PatchOptions")
 
 
-def test_a_patch_of_the_status_changes_the_status_alone(client: Client, paths: NamespacePaths) -> None:
+def test_status_patch_changes_only_the_status(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.vms(), build_vm())
     patch = {"spec": {"runStrategy": "Always"}, "status": {"printableStatus": "Odd"}}
     patched = client.patch(f"{paths.vms('vm1')}/status", patch).tree
     assert (patched["spec"], patched["status"]) == (made["spec"], {"printableStatus": "Odd"})
 
 
-def test_a_dry_run_changes_nothing(client: Client, paths: NamespacePaths) -> None:
+def test_dry_run_of_a_patch_changes_nothing(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.core("configmaps"), build_config())
     shown = client.patch(paths.core("configmaps", "settings"), {"data": {"b": "2"}}, dryRun="All").tree
     assert (shown["data"], revision(shown)) == ({"a": "1", "b": "2"}, revision(made))

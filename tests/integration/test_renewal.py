@@ -83,7 +83,7 @@ def scenario(ready: Ready, directory: Path) -> None:
         stream.close()
 
 
-def test_the_certificate_is_renewed_and_connections_are_kept(tmp_path: Path) -> None:
+def test_certificate_is_renewed_and_connections_are_kept(tmp_path: Path) -> None:
     directory = tmp_path / "data"
     directory.mkdir(mode=0o700)
     settings = Settings(directory=directory, port=0, catalog=False, certificate_lifetime=LIFETIME)

@@ -40,7 +40,7 @@ PLAIN_404 = (404, b"404 page not found\n")
         pytest.param("GET", "/openapi/v3/apis/nope.io/v1", id="schema"),
     ],
 )
-def test_what_there_is_no_such_thing_of_is_a_plain_404(client: Client, method: str, path: str) -> None:
+def test_unknown_resource_returns_plain_404(client: Client, method: str, path: str) -> None:
     reply = client.send(method, path)
     assert (reply.status, reply.body) == PLAIN_404
     assert reply.headers["content-type"] == "text/plain; charset=utf-8"
@@ -60,19 +60,19 @@ def test_what_there_is_no_such_thing_of_is_a_plain_404(client: Client, method: s
         pytest.param("DELETE", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews/x", id="an answered question"),
     ],
 )
-def test_where_kubernetes_own_kinds_are_it_is_a_404_with_a_status(client: Client, method: str, path: str) -> None:
+def test_unknown_resource_in_a_built_in_group_returns_404_with_a_status(client: Client, method: str, path: str) -> None:
     reply = client.send(method, path, None if method == "GET" else b"{}")
     assert (reply.reason, reply.tree["details"]) == ((404, "NotFound"), {})
 
 
-def test_an_object_that_is_not_there_is_a_404_that_names_it(client: Client, paths: NamespacePaths) -> None:
+def test_missing_object_returns_404_with_its_name(client: Client, paths: NamespacePaths) -> None:
     reply = client.get(paths.instancetypes("none"))
     details = {"name": "none", "group": GROUP, "kind": "virtualmachineinstancetypes"}
     assert (reply.reason, reply.tree["details"]) == ((404, "NotFound"), details)
     assert reply.tree["message"] == f'virtualmachineinstancetypes.{GROUP} "none" not found'
 
 
-def test_a_subresource_that_there_is_not_is_a_404_that_names_the_object(client: Client, paths: NamespacePaths) -> None:
+def test_unknown_subresource_returns_404_with_the_object_name(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     assert client.get(f"{paths.instancetypes('one')}/scale").tree["details"]["name"] == "one"
 
@@ -93,11 +93,11 @@ def test_a_subresource_that_there_is_not_is_a_404_that_names_the_object(client: 
         pytest.param("DELETE", "/version", id="deleting the version"),
     ],
 )
-def test_methods_that_do_not_go_are_405(client: Client, method: str, path: str) -> None:
+def test_unsupported_methods_return_405(client: Client, method: str, path: str) -> None:
     assert client.send(method, path, b"{}").reason == (405, "MethodNotAllowed")
 
 
-def test_a_method_that_kubernetes_own_kinds_do_not_have_is_told_in_few_words(client: Client) -> None:
+def test_unsupported_method_of_a_built_in_kind_has_a_short_message(client: Client) -> None:
     reply = client.send("OPTIONS", "/api/v1/namespaces/default/configmaps")
     assert (reply.reason, reply.tree["details"]) == ((405, "MethodNotAllowed"), {})
     assert reply.tree["message"] == "the server does not allow this method on the requested resource"
@@ -111,12 +111,12 @@ def test_a_method_that_kubernetes_own_kinds_do_not_have_is_told_in_few_words(cli
         ("application/yaml;q=odd,application/json", "application/yaml"),
     ],
 )
-def test_of_several_forms_a_client_says_which_it_likes_best(client: Client, accept: str, media: str) -> None:
+def test_accept_header_quality_selects_the_media_type(client: Client, accept: str, media: str) -> None:
     for path in ("/api/v1/namespaces/default", "/api/v1/namespaces/none"):
         assert client.get(path, accept=accept).headers["content-type"] == media
 
 
-def test_forms_of_lists_are_not_those_of_objects(client: Client, paths: NamespacePaths) -> None:
+def test_list_media_types_differ_from_object_media_types(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     create(client, paths.core("configmaps"), build_config("one"))
     assert client.get(paths.instancetypes(), accept=PARTIAL).reason == (406, "NotAcceptable")
@@ -124,12 +124,12 @@ def test_forms_of_lists_are_not_those_of_objects(client: Client, paths: Namespac
     assert client.get(paths.instancetypes("one"), accept=PARTIAL_LIST).reason == (500, "")
 
 
-def test_rows_have_metadata_unless_something_else_is_asked_for(client: Client) -> None:
+def test_table_rows_have_metadata_unless_requested_otherwise(client: Client) -> None:
     table = client.get("/api/v1/namespaces/default", accept=TABLE, includeObject="").tree
     assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
 
 
-def test_kubernetes_own_kinds_understand_no_patterns_of_types(client: Client) -> None:
+def test_built_in_kinds_accept_no_media_type_wildcards(client: Client) -> None:
     reply = client.get("/api/v1/namespaces/default", accept="application/*")
     assert (reply.reason, reply.tree["details"]) == ((406, "NotAcceptable"), {})
     assert client.get(CLUSTER_INSTANCETYPES, accept="application/*").status == 200
@@ -137,7 +137,7 @@ def test_kubernetes_own_kinds_understand_no_patterns_of_types(client: Client) ->
 
 
 @pytest.mark.parametrize("path", [CLUSTER_INSTANCETYPES, "/version", "/apis"])
-def test_a_head_is_a_get_without_its_body(client: Client, path: str) -> None:
+def test_head_is_a_get_without_a_body(client: Client, path: str) -> None:
     whole, head = client.get(path), client.send("HEAD", path)
     assert (head.status, head.body) == (200, b"")
     assert head.headers["content-length"] == str(len(whole.body))
@@ -146,7 +146,7 @@ def test_a_head_is_a_get_without_its_body(client: Client, path: str) -> None:
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/vnd.kubernetes.protobuf", "application/json;as=Odd;v=v1"])
-def test_a_form_that_there_is_not_is_406(client: Client, paths: NamespacePaths, accept: str) -> None:
+def test_unsupported_media_type_returns_406(client: Client, paths: NamespacePaths, accept: str) -> None:
     assert client.get(paths.instancetypes(), accept=accept).reason == (406, "NotAcceptable")
 
 
@@ -154,25 +154,25 @@ def test_a_form_that_there_is_not_is_406(client: Client, paths: NamespacePaths, 
     "accept",
     ["*/*", "application/*", "", "application/vnd.kubernetes.protobuf,application/json", f"{TABLE}x,application/json"],
 )
-def test_a_form_that_there_is_is_found_among_those_that_there_are_not(
+def test_supported_media_type_is_chosen_among_unsupported_ones(
     client: Client, paths: NamespacePaths, accept: str
 ) -> None:
     assert names(client.get(paths.instancetypes(), accept=accept).tree) == []
 
 
 @pytest.mark.parametrize("media", ["text/plain", "application/xml", "application/vnd.kubernetes.protobuf"])
-def test_a_body_of_another_type_is_415(client: Client, paths: NamespacePaths, media: str) -> None:
+def test_body_of_unsupported_type_returns_415(client: Client, paths: NamespacePaths, media: str) -> None:
     reply = client.send("POST", paths.instancetypes(), build_instancetype(), headers={"Content-Type": media})
     assert reply.reason == (415, "UnsupportedMediaType")
 
 
 @pytest.mark.parametrize("media", ["application/json; charset=utf-8", "APPLICATION/JSON", ""])
-def test_json_goes_by_several_names(client: Client, paths: NamespacePaths, media: str) -> None:
+def test_json_has_several_media_types(client: Client, paths: NamespacePaths, media: str) -> None:
     reply = client.send("POST", paths.instancetypes(), build_instancetype(), headers={"Content-Type": media})
     assert reply.status == 201
 
 
-def test_a_table_has_null_where_an_object_says_nothing(client: Client, paths: NamespacePaths) -> None:
+def test_table_cell_without_a_value_is_null(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     table = client.get(paths.instancetypes(), accept=TABLE).tree
     columns = [column["name"] for column in table["columnDefinitions"]]
@@ -187,7 +187,7 @@ def test_a_table_has_null_where_an_object_says_nothing(client: Client, paths: Na
     assert client.get(paths.instancetypes("one"), accept=TABLE, includeObject="Odd").reason == (400, "BadRequest")
 
 
-def test_metadata_can_be_had_alone(client: Client, paths: NamespacePaths) -> None:
+def test_partial_object_metadata_is_served(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     head = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
     assert client.get(paths.instancetypes("one"), accept=PARTIAL).tree == {**head, "metadata": made["metadata"]}
@@ -198,7 +198,7 @@ def test_metadata_can_be_had_alone(client: Client, paths: NamespacePaths) -> Non
     )
 
 
-def test_what_is_large_is_compressed_for_those_who_can_read_that(client: Client, paths: NamespacePaths) -> None:
+def test_large_responses_are_compressed_if_accepted(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.core("configmaps"), build_config("big", data={"a": "x" * 200_000}), build_config("small"))
     headers = {"Accept-Encoding": "gzip"}
     packed = client.send("GET", paths.core("configmaps", "big"), headers=headers)
@@ -209,7 +209,7 @@ def test_what_is_large_is_compressed_for_those_who_can_read_that(client: Client,
     assert client.get(paths.core("configmaps", "big")).headers["content-encoding"] is None
 
 
-def test_discovery_is_tagged_and_echoes_the_form_that_was_asked_for(client: Client) -> None:
+def test_discovery_has_an_etag_and_the_requested_media_type(client: Client) -> None:
     first = client.get("/apis", accept=f"{AGGREGATED},application/json")
     assert first.headers["content-type"] == AGGREGATED
     tag = first.headers["etag"]
@@ -218,11 +218,11 @@ def test_discovery_is_tagged_and_echoes_the_form_that_was_asked_for(client: Clie
     assert client.get("/apis").tree["kind"] == "APIGroupList"
 
 
-def test_nothing_is_said_to_those_who_do_not_say_who_they_are(server: LoopbackServer, client: Client) -> None:
+def test_unauthenticated_requests_learn_nothing(server: LoopbackServer, client: Client) -> None:
     assert client.send("GET", "/api/v1/namespaces", headers={"Authorization": ""}).reason == (401, "Unauthorized")
     assert client.send("GET", "/healthz", headers={"Authorization": ""}).body == b"ok"
     assert server.port
 
 
-def test_answers_are_not_to_be_kept(client: Client, paths: NamespacePaths) -> None:
+def test_responses_are_not_cacheable(client: Client, paths: NamespacePaths) -> None:
     assert client.get(paths.instancetypes()).headers["cache-control"] == "no-cache, private"

@@ -31,7 +31,7 @@ def original(tmp_path: Path) -> tuple[Path, list[str], str]:
     return tmp_path / "copy", [before, revision(after)], after["metadata"]["continue"]
 
 
-def test_clients_of_the_original_learn_from_a_copy_that_they_must_list_again(
+def test_clients_of_the_original_must_list_again_after_a_restore(
     original: tuple[Path, list[str], str],
 ) -> None:
     copy, known, token = original
@@ -55,7 +55,7 @@ def _update(client: Client, item: Tree) -> None:
     assert client.put(f"{CONFIGS}/a", item).status == 200
 
 
-def test_copies_of_one_original_never_use_the_same_revision(original: tuple[Path, list[str], str]) -> None:
+def test_copies_of_one_backup_never_share_a_revision(original: tuple[Path, list[str], str]) -> None:
     copy, known, _ = original
     copy_system(copy, copy.with_name("second"))
     seen = [int(known[-1])]
@@ -68,7 +68,7 @@ def test_copies_of_one_original_never_use_the_same_revision(original: tuple[Path
             client.close()
 
 
-def test_a_copy_that_was_run_continues_where_it_stopped(original: tuple[Path, list[str], str]) -> None:
+def test_restarted_copy_continues_its_revisions(original: tuple[Path, list[str], str]) -> None:
     copy, _, _ = original
     with LoopbackServer(copy) as server:
         client = server.connect()

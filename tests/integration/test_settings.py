@@ -32,14 +32,14 @@ def write(client: Client, way: str) -> Response:
 
 
 @pytest.mark.parametrize("way", ["put", "merge", "apply"])
-def test_unknown_settings_are_kept(client: Client, way: str) -> None:
+def test_unknown_fields_of_the_configuration_are_kept(client: Client, way: str) -> None:
     assert write(client, way).status == 200
     for path in (PATH, OLDER):
         kept = client.get(path).tree["spec"]["configuration"]
         assert {name: kept[name] for name in SETTINGS} == SETTINGS
 
 
-def test_what_a_null_removes_is_gone_and_nothing_else(client: Client) -> None:
+def test_null_removes_only_the_named_field(client: Client) -> None:
     write(client, "merge")
     client.patch(PATH, {"spec": {"configuration": {"colour": None, "network": {"binding": None}}}})
     kept = client.get(PATH).tree["spec"]["configuration"]

@@ -37,7 +37,7 @@ def with_size(size: int) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("query", [{}, {"dryRun": "All"}], ids=["stored", "dry run"])
-def test_an_object_is_created_up_to_the_limit(client: Client, paths: NamespacePaths, query: dict[str, str]) -> None:
+def test_object_up_to_the_size_limit_is_created(client: Client, paths: NamespacePaths, query: dict[str, str]) -> None:
     vm = build_vm()
     vm["spec"]["template"] |= with_size(LARGEST_OBJECT)["spec"]["template"]  # type: ignore[index]
     refused = client.post(paths.vms(), vm, **query)
@@ -53,7 +53,7 @@ def test_an_object_is_created_up_to_the_limit(client: Client, paths: NamespacePa
 
 
 @pytest.mark.parametrize("media", [MERGE_PATCH, JSON_PATCH, APPLY_PATCH, "update"])
-def test_no_write_grows_an_object_beyond_the_limit(client: Client, paths: NamespacePaths, media: str) -> None:
+def test_no_write_grows_an_object_beyond_the_size_limit(client: Client, paths: NamespacePaths, media: str) -> None:
     (made,) = create(client, paths.vms(), build_vm())
     path, grown = paths.vms("vm1"), with_size(LARGEST_OBJECT)
     match media:
@@ -76,14 +76,14 @@ def test_no_write_grows_an_object_beyond_the_limit(client: Client, paths: Namesp
     assert revision(client.get(path).tree) == revision(made)
 
 
-def test_a_status_is_within_the_limit_too(client: Client, paths: NamespacePaths) -> None:
+def test_status_is_subject_to_the_size_limit(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.vms(), build_vm())
     conditions = [{"type": "Ready", "status": "True", "message": "x" * LARGEST_OBJECT}]
     reply = client.patch(paths.vms("vm1/status"), {"status": {"conditions": conditions}})
     assert reply.reason == TOO_LARGE
 
 
-def test_many_small_patches_cannot_make_a_large_object(client: Client, paths: NamespacePaths) -> None:
+def test_repeated_small_patches_cannot_exceed_the_size_limit(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.vms(), build_vm())
     codes = []
     for number in range(8):
@@ -94,7 +94,7 @@ def test_many_small_patches_cannot_make_a_large_object(client: Client, paths: Na
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
 @pytest.mark.parametrize("media", [MERGE_PATCH, STRATEGIC_PATCH])
-def test_data_of_config_maps_and_secrets_is_at_most_1_mib(
+def test_data_of_config_maps_and_secrets_is_limited_to_1_mib(
     client: Client, paths: NamespacePaths, kind: str, media: str
 ) -> None:
     path, field = paths.core(f"{kind.lower()}s"), "data" if kind == "ConfigMap" else "stringData"
@@ -107,7 +107,7 @@ def test_data_of_config_maps_and_secrets_is_at_most_1_mib(
     assert client.patch(f"{path}/x", {field: {"b": "x"}}, media).reason == (422, "Invalid")
 
 
-def test_annotations_are_at_most_256_kib_in_every_write(client: Client, paths: NamespacePaths) -> None:
+def test_annotations_are_limited_to_256_kib_in_every_write(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.core("configmaps"), build_config(annotations={"a": "x" * (256 * KIB - 1)}))
     patch = {"metadata": {"annotations": {"b": ""}}}
     refused = client.patch(paths.core("configmaps", "settings"), patch)
@@ -117,7 +117,7 @@ def test_annotations_are_at_most_256_kib_in_every_write(client: Client, paths: N
     assert client.put(paths.core("configmaps", "settings"), made).reason == (422, "Invalid")
 
 
-def test_an_object_from_before_the_limit_may_shrink_and_go_but_not_grow(
+def test_oversized_stored_object_may_shrink_or_be_deleted_but_not_grow(
     server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     (made,) = create(client, paths.vms(), build_vm(finalizers=["example.com/wait"]))
@@ -142,7 +142,7 @@ def test_an_object_from_before_the_limit_may_shrink_and_go_but_not_grow(
         pytest.param("a: &x [{}]\nb: [{}]".format("y," * 30_000, "*x," * 1000), id="lists"),
     ],
 )
-def test_yaml_aliases_cannot_make_a_small_body_large(client: Client, paths: NamespacePaths, text: str) -> None:
+def test_yaml_aliases_cannot_expand_a_small_body(client: Client, paths: NamespacePaths, text: str) -> None:
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {}\n"
     began = time.monotonic()
     reply = send_yaml(client, paths.core("configmaps"), head + text)
@@ -156,7 +156,7 @@ def test_yaml_aliases_of_ordinary_size_are_resolved(client: Client, paths: Names
     assert send_yaml(client, paths.core("configmaps"), text).tree["data"] == dict.fromkeys("abc", "hello")
 
 
-def test_a_repeated_key_among_many_is_found_quickly(client: Client, paths: NamespacePaths) -> None:
+def test_duplicate_key_among_many_is_found_quickly(client: Client, paths: NamespacePaths) -> None:
     members = ",".join(f'"k{number}": ""' for number in range(100_000))
     text = f'{{"apiVersion": "v1", "kind": "ConfigMap", "data": {{{members}, "k99999": ""}}}}'
     began = time.monotonic()
@@ -165,7 +165,7 @@ def test_a_repeated_key_among_many_is_found_quickly(client: Client, paths: Names
     assert time.monotonic() - began < 10
 
 
-def test_the_store_keeps_a_limited_number_of_bytes_of_history(
+def test_store_limits_the_bytes_of_history(
     server: LoopbackServer, client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = server.system.store

@@ -23,7 +23,7 @@ def with_guest(tree: Tree, guest: int) -> Tree:
     return {**tree, "spec": {**tree["spec"], "cpu": {"guest": guest}}}
 
 
-def test_an_update_replaces_all_that_is_the_clients(client: Client, paths: NamespacePaths) -> None:
+def test_update_replaces_all_client_fields(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(
         client, paths.instancetypes(), build_instancetype("one", labels={"a": "1"}, annotations={"b": "2"})
     )
@@ -37,7 +37,7 @@ def test_an_update_replaces_all_that_is_the_clients(client: Client, paths: Names
     assert int(revision(updated)) > int(revision(made))
 
 
-def test_what_the_server_says_cannot_be_changed(client: Client, paths: NamespacePaths) -> None:
+def test_server_set_metadata_cannot_be_changed(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     sent = with_metadata(made, creationTimestamp="2001-01-01T00:00:00Z", generation=99, selfLink="/x")
     assert client.put(paths.instancetypes("one"), sent).tree == made
@@ -57,7 +57,7 @@ def test_what_the_server_says_cannot_be_changed(client: Client, paths: Namespace
         pytest.param({"deletionGracePeriodSeconds": 5}, (422, "Invalid"), id="a grace period"),
     ],
 )
-def test_another_address_or_state_is_refused(
+def test_update_with_another_name_or_stale_version_is_rejected(
     client: Client, paths: NamespacePaths, metadata: Tree, refusal: tuple[int, str]
 ) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
@@ -70,13 +70,13 @@ def test_another_address_or_state_is_refused(
     assert client.get(paths.instancetypes("one")).tree == made
 
 
-def test_an_object_that_is_not_there_cannot_be_updated(client: Client, paths: NamespacePaths) -> None:
+def test_missing_object_cannot_be_updated(client: Client, paths: NamespacePaths) -> None:
     sent = build_instancetype("one", resourceVersion="1")
     assert client.put(paths.instancetypes("one"), sent).reason == (404, "NotFound")
     assert client.put(paths.instancetypes(), sent).reason == (400, "BadRequest")
 
 
-def test_a_missing_revision_is_told_of_the_resource(client: Client, paths: NamespacePaths) -> None:
+def test_missing_resource_version_is_reported_with_the_resource(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     for refused in (
         client.put(paths.instancetypes("one"), build_instancetype("one")),
@@ -87,12 +87,12 @@ def test_a_missing_revision_is_told_of_the_resource(client: Client, paths: Names
         assert [cause["field"] for cause in details["causes"]] == ["metadata.resourceVersion"]
 
 
-def test_kubernetes_own_kinds_can_be_replaced_without_a_revision(client: Client, paths: NamespacePaths) -> None:
+def test_built_in_kinds_can_be_replaced_without_a_resource_version(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.core("configmaps"), build_config())
     assert client.put(paths.core("configmaps", "settings"), build_config(data={"b": "2"})).tree["data"] == {"b": "2"}
 
 
-def test_generations_count_changes_of_what_is_wanted(client: Client, paths: NamespacePaths) -> None:
+def test_generation_counts_spec_changes(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.vms(), build_vm())
     labelled = client.put(paths.vms("vm1"), with_metadata(made, labels={"a": "b"})).tree
     reported = client.patch(f"{paths.vms('vm1')}/status", {"status": {"created": True}}).tree
@@ -100,7 +100,7 @@ def test_generations_count_changes_of_what_is_wanted(client: Client, paths: Name
     assert [tree["metadata"]["generation"] for tree in (made, labelled, reported, changed)] == [1, 1, 1, 2]
 
 
-def test_a_write_that_changes_nothing_keeps_the_revision(
+def test_update_without_changes_keeps_the_resource_version(
     server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     (made,) = create(client, paths.vms(), build_vm())
@@ -116,7 +116,7 @@ def test_a_write_that_changes_nothing_keeps_the_revision(
     assert server.system.store.revision == before
 
 
-def test_a_dry_run_shows_what_would_be_with_the_revision_that_is(client: Client, paths: NamespacePaths) -> None:
+def test_dry_run_returns_the_result_with_the_current_resource_version(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     shown = client.put(paths.instancetypes("one"), with_guest(made, 8), dryRun="All").tree
     assert (shown["spec"]["cpu"], revision(shown)) == ({"guest": 8}, revision(made))
@@ -124,7 +124,7 @@ def test_a_dry_run_shows_what_would_be_with_the_revision_that_is(client: Client,
     assert client.get(paths.instancetypes("one")).tree == made
 
 
-def test_of_the_status_only_the_status_is_taken(client: Client, paths: NamespacePaths) -> None:
+def test_status_update_changes_only_the_status(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.vms(), build_vm())
     sent = {**with_metadata(made, labels={"a": "b"}), "status": {"created": True}}
     sent["spec"] = {**sent["spec"], "runStrategy": "Always"}
@@ -134,20 +134,20 @@ def test_of_the_status_only_the_status_is_taken(client: Client, paths: Namespace
     assert client.get(f"{paths.vms('vm1')}/status").tree == updated
 
 
-def test_all_but_the_status_leaves_the_status(client: Client, paths: NamespacePaths) -> None:
+def test_update_keeps_the_status(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.vms(), build_vm())
     reported = client.patch(f"{paths.vms('vm1')}/status", {"status": {"created": True}}).tree
     changed = client.put(paths.vms("vm1"), {**with_metadata(reported, labels={"a": "b"}), "status": {"ready": True}})
     assert (changed.tree["status"], changed.tree["metadata"]["labels"]) == ({"created": True}, {"a": "b"})
 
 
-def test_a_status_of_an_older_revision_is_a_conflict(client: Client, paths: NamespacePaths) -> None:
+def test_status_update_with_a_stale_version_conflicts(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.vms(), build_vm())
     client.patch(paths.vms("vm1"), {"metadata": {"labels": {"a": "b"}}})
     assert client.put(f"{paths.vms('vm1')}/status", {**made, "status": {"ready": True}}).reason == (409, "Conflict")
 
 
-def test_kinds_without_a_status_apart_have_no_such_path(client: Client, paths: NamespacePaths) -> None:
+def test_kinds_without_status_subresource_return_404(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     for method in ("GET", "PUT", "PATCH", "DELETE"):
         reply = client.send(method, f"{paths.instancetypes('one')}/status", b"{}" if method != "GET" else None)
@@ -155,13 +155,13 @@ def test_kinds_without_a_status_apart_have_no_such_path(client: Client, paths: N
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-def test_a_status_can_be_neither_created_nor_deleted(client: Client, paths: NamespacePaths, method: str) -> None:
+def test_status_can_be_neither_created_nor_deleted(client: Client, paths: NamespacePaths, method: str) -> None:
     (made,) = create(client, paths.vms(), build_vm())
     assert client.send(method, f"{paths.vms('vm1')}/status", made).reason == (405, "MethodNotAllowed")
     assert client.get(paths.vms("vm1")).status == 200
 
 
-def test_a_namespace_keeps_its_label_and_finalizers(client: Client, paths: NamespacePaths) -> None:
+def test_namespace_keeps_its_label_and_finalizers(client: Client, paths: NamespacePaths) -> None:
     path = f"/api/v1/namespaces/{paths.namespace}"
     bare = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": paths.namespace, "labels": {"a": "b"}}}
     updated = client.put(path, bare).tree
@@ -175,7 +175,7 @@ def test_a_namespace_keeps_its_label_and_finalizers(client: Client, paths: Names
     assert client.get(path).status == 404
 
 
-def test_what_a_revision_holds_never_changes_and_keeps_its_nulls(client: Client, paths: NamespacePaths) -> None:
+def test_data_of_a_controller_revision_is_immutable_and_keeps_nulls(client: Client, paths: NamespacePaths) -> None:
     path = f"/apis/apps/v1/namespaces/{paths.namespace}/controllerrevisions"
     data = {"kind": "Odd", "spec": {"nothing": None, "list": [None]}}
     body = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "one"}, "data": data}
@@ -187,7 +187,7 @@ def test_what_a_revision_holds_never_changes_and_keeps_its_nulls(client: Client,
 
 
 @pytest.mark.parametrize("plural", ["configmaps", "secrets"])
-def test_settings_that_say_so_never_change(client: Client, paths: NamespacePaths, plural: str) -> None:
+def test_immutable_config_map_cannot_be_changed(client: Client, paths: NamespacePaths, plural: str) -> None:
     kind = {"configmaps": "ConfigMap", "secrets": "Secret"}[plural]
     create(client, paths.core(plural), {**build_config(data={"a": "YQ=="}), "kind": kind, "immutable": True})
     path = paths.core(plural, "settings")
@@ -197,7 +197,7 @@ def test_settings_that_say_so_never_change(client: Client, paths: NamespacePaths
     assert client.patch(path, {"metadata": {"labels": {"a": "b"}}}).status == 200
 
 
-def test_what_a_secret_is_for_never_changes(client: Client, paths: NamespacePaths) -> None:
+def test_secret_type_is_immutable(client: Client, paths: NamespacePaths) -> None:
     secret: Tree = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}, "stringData": {"a": "b"}}
     (made,) = create(client, paths.core("secrets"), secret)
     refused = client.put(paths.core("secrets", "one"), secret | {"type": "example.com/other"})
@@ -205,9 +205,7 @@ def test_what_a_secret_is_for_never_changes(client: Client, paths: NamespacePath
     assert client.put(paths.core("secrets", "one"), secret).tree == made
 
 
-def test_of_two_that_write_at_once_one_is_told_to_look_again(
-    server: LoopbackServer, client: Client, paths: NamespacePaths
-) -> None:
+def test_concurrent_updates_conflict(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     results: list[int] = []
 
@@ -224,7 +222,7 @@ def test_of_two_that_write_at_once_one_is_told_to_look_again(
     assert sorted(results) == [200, *[409] * 5]
 
 
-def test_patches_that_come_at_once_are_all_made(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
+def test_concurrent_patches_all_succeed(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
     create(client, paths.core("configmaps"), build_config(data={"z": "0"}))
     results: list[int] = []
 

@@ -14,7 +14,7 @@ def at(tree: Tree, version: str) -> Tree:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_object_is_the_same_at_every_version(client: Client, paths: NamespacePaths, version: str) -> None:
+def test_object_is_equal_at_every_version(client: Client, paths: NamespacePaths, version: str) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     assert client.get(paths.instancetypes("one", version)).tree == at(made, version)
     listing = client.get(paths.instancetypes(version=version)).tree
@@ -22,7 +22,7 @@ def test_an_object_is_the_same_at_every_version(client: Client, paths: Namespace
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_object_can_be_made_changed_and_deleted_at_every_version(
+def test_object_can_be_created_changed_and_deleted_at_every_version(
     client: Client, paths: NamespacePaths, version: str
 ) -> None:
     path = paths.instancetypes("one", version)
@@ -37,7 +37,7 @@ def test_an_object_can_be_made_changed_and_deleted_at_every_version(
     assert client.delete(path).status == 200
 
 
-def test_a_watch_shows_changes_at_its_own_version(client: Client, paths: NamespacePaths) -> None:
+def test_watch_sends_changes_at_the_requested_version(client: Client, paths: NamespacePaths) -> None:
     since = revision(client.get(paths.instancetypes()).tree)
     old = client.watch(paths.instancetypes(version="v1alpha1"), resourceVersion=since)
     new = client.watch(paths.instancetypes(version="v1beta2"), resourceVersion=since, labelSelector="a=b")
@@ -51,7 +51,7 @@ def test_a_watch_shows_changes_at_its_own_version(client: Client, paths: Namespa
     assert seen[3:] == [("ADDED", newer), ("DELETED", newer)]
 
 
-def test_a_size_less_object_is_served_as_it_is_at_older_versions(client: Client, paths: NamespacePaths) -> None:
+def test_object_without_a_size_is_served_at_older_versions(client: Client, paths: NamespacePaths) -> None:
     body = build_instancetype("one", guest=None, memory=None, version="v1beta2")
     (made,) = create(client, paths.instancetypes(version="v1beta2"), body)
     for version in VERSIONS:
@@ -68,7 +68,7 @@ def test_a_size_less_object_is_served_as_it_is_at_older_versions(client: Client,
         pytest.param({"memory": None}, "spec.memory.guest", id="no memory"),
     ],
 )
-def test_a_write_at_an_older_version_without_a_size_is_422_with_its_path(
+def test_write_at_an_older_version_without_a_size_returns_422_with_the_path(
     client: Client, paths: NamespacePaths, sizes: Tree, field: str
 ) -> None:
     refused = client.post(paths.instancetypes(), build_instancetype("one", **sizes))
@@ -81,7 +81,7 @@ def test_a_write_at_an_older_version_without_a_size_is_422_with_its_path(
     assert client.patch(paths.instancetypes("one", "v1beta2"), patch).status == 200
 
 
-def test_a_page_goes_on_at_another_version(client: Client, paths: NamespacePaths) -> None:
+def test_continue_token_works_at_another_version(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two"))
     first = client.get(paths.instancetypes(), limit=1).tree
     token = first["metadata"]["continue"]
@@ -90,7 +90,7 @@ def test_a_page_goes_on_at_another_version(client: Client, paths: NamespacePaths
 
 
 @pytest.mark.parametrize("version", DEPRECATED)
-def test_older_versions_say_that_they_are_deprecated(client: Client, paths: NamespacePaths, version: str) -> None:
+def test_older_versions_send_a_deprecation_warning(client: Client, paths: NamespacePaths, version: str) -> None:
     kind = "VirtualMachineInstancetype"
     words = [f"{GROUP}/{version} {kind} is deprecated; use {GROUP}/v1beta2 {kind}"]
     path = paths.instancetypes("one", version)
@@ -107,11 +107,11 @@ def test_older_versions_say_that_they_are_deprecated(client: Client, paths: Name
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
-def test_newer_versions_say_nothing(client: Client, paths: NamespacePaths, version: str) -> None:
+def test_newer_versions_send_no_warning(client: Client, paths: NamespacePaths, version: str) -> None:
     assert client.get(paths.instancetypes(version=version)).warnings == []
 
 
-def test_vms_have_an_older_version_as_well(client: Client, paths: NamespacePaths) -> None:
+def test_vms_are_served_at_an_older_version(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.vms(version="v1alpha3"), build_vm(version="v1alpha3"))
     reply = client.get(paths.vms("vm1"))
     assert (reply.tree, reply.warnings) == ({**made, "apiVersion": "kubevirt.io/v1"}, [])

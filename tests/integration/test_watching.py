@@ -23,7 +23,7 @@ def show(events: list[Tree]) -> list[tuple[str, str]]:
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
 
-def test_changes_after_a_revision_are_told_in_order(client: Client, paths: NamespacePaths) -> None:
+def test_changes_after_a_resource_version_arrive_in_order(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("before"))
     since = revision(client.get(paths.instancetypes()).tree)
     create(client, paths.instancetypes(), build_instancetype("one"))
@@ -38,14 +38,16 @@ def test_changes_after_a_revision_are_told_in_order(client: Client, paths: Names
 
 
 @pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no revision", "any revision"])
-def test_a_watch_from_the_present_begins_with_what_there_is(client: Client, paths: NamespacePaths, query: Tree) -> None:
+def test_watch_without_resource_version_starts_with_existing_objects(
+    client: Client, paths: NamespacePaths, query: Tree
+) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two"))
     with client.watch(paths.instancetypes(), **query) as watch:
         client.delete(paths.instancetypes("one"))
         assert show(watch.read(3)) == [("ADDED", "one"), ("ADDED", "two"), ("DELETED", "one")]
 
 
-def test_a_watch_of_one_namespace_hears_nothing_of_others(client: Client, paths: NamespacePaths) -> None:
+def test_namespaced_watch_sends_no_events_of_other_namespaces(client: Client, paths: NamespacePaths) -> None:
     since = revision(client.get(paths.core("configmaps")).tree)
     with client.watch(paths.core("configmaps"), resourceVersion=since) as watch:
         create(client, "/api/v1/namespaces/default/configmaps", build_config(f"of-{paths.namespace}"))
@@ -54,7 +56,7 @@ def test_a_watch_of_one_namespace_hears_nothing_of_others(client: Client, paths:
     client.delete(f"/api/v1/namespaces/default/configmaps/of-{paths.namespace}")
 
 
-def test_a_watch_of_all_namespaces_hears_of_each(client: Client, paths: NamespacePaths) -> None:
+def test_watch_of_all_namespaces_sends_events_of_each(client: Client, paths: NamespacePaths) -> None:
     path = "/api/v1/configmaps"
     since = revision(client.get(path).tree)
     with client.watch(path, resourceVersion=since) as watch:
@@ -63,9 +65,7 @@ def test_a_watch_of_all_namespaces_hears_of_each(client: Client, paths: Namespac
     assert (event["object"]["metadata"]["namespace"], event["object"]["kind"]) == (paths.namespace, "ConfigMap")
 
 
-def test_entering_a_selector_is_added_and_leaving_it_is_deleted_with_the_old_content(
-    client: Client, paths: NamespacePaths
-) -> None:
+def test_object_entering_a_selector_is_added_and_leaving_it_is_deleted(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     with client.watch(paths.instancetypes(), resourceVersion=revision(made), labelSelector="tier=a") as watch:
         for tier in ("b", "a", "a", "b", "a"):
@@ -79,7 +79,7 @@ def test_entering_a_selector_is_added_and_leaving_it_is_deleted_with_the_old_con
     assert revisions == sorted(set(revisions))
 
 
-def test_a_selector_is_followed_through_history_as_well(client: Client, paths: NamespacePaths) -> None:
+def test_selector_applies_to_historical_events(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one", labels={"tier": "a"}))
     for tier in ("b", "c", "a"):
         client.patch(paths.instancetypes("one"), {"metadata": {"labels": {"tier": tier}}})
@@ -87,14 +87,14 @@ def test_a_selector_is_followed_through_history_as_well(client: Client, paths: N
         assert show(watch.read(2)) == [("DELETED", "one"), ("ADDED", "one")]
 
 
-def test_one_object_can_be_watched_by_its_name(client: Client, paths: NamespacePaths) -> None:
+def test_one_object_can_be_watched_by_name(client: Client, paths: NamespacePaths) -> None:
     since = revision(client.get(paths.instancetypes()).tree)
     with client.watch(paths.instancetypes(), resourceVersion=since, fieldSelector="metadata.name=two") as watch:
         create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two"))
         assert show(watch.read(1)) == [("ADDED", "two")]
 
 
-def test_a_watch_ends_cleanly_when_its_time_is_up(client: Client, paths: NamespacePaths) -> None:
+def test_watch_ends_cleanly_after_its_timeout(client: Client, paths: NamespacePaths) -> None:
     began = time.monotonic()
     with client.watch(paths.instancetypes(), seconds=1) as watch:
         assert list(watch) == []
@@ -102,7 +102,7 @@ def test_a_watch_ends_cleanly_when_its_time_is_up(client: Client, paths: Namespa
     assert 0.9 < time.monotonic() - began < TIMEOUT / 2
 
 
-def test_a_bookmark_comes_before_the_end_if_the_revision_has_moved(client: Client, paths: NamespacePaths) -> None:
+def test_bookmark_precedes_the_end_if_the_revision_advanced(client: Client, paths: NamespacePaths) -> None:
     since = revision(client.get(paths.instancetypes()).tree)
     query: Tree = {"resourceVersion": since, "labelSelector": "nobody=has", "seconds": 3}
     with (
@@ -118,7 +118,9 @@ def test_a_bookmark_comes_before_the_end_if_the_revision_has_moved(client: Clien
     assert int(revision(events[0]["object"])) >= int(revision(made))
 
 
-def test_bookmarks_come_now_and_then(client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bookmarks_are_sent_periodically(
+    client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("virtshape.apiserver.watching.BOOKMARK_SECONDS", 0.2)
     since = revision(client.get(paths.instancetypes()).tree)
     with client.watch(paths.instancetypes(), resourceVersion=since, allowWatchBookmarks="true") as watch:
@@ -130,9 +132,7 @@ def test_bookmarks_come_now_and_then(client: Client, paths: NamespacePaths, monk
     assert int(revision(first[0]["object"])) < int(revision(second[0]["object"]))
 
 
-def test_a_watch_too_slow_to_keep_up_is_told_to_begin_again(
-    client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_watch_ends_with_410(client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.store.watch.MOST_PENDING", 0)
     since = revision(client.get(paths.instancetypes()).tree)
     with client.watch(paths.instancetypes(), resourceVersion=since) as watch:
@@ -141,15 +141,13 @@ def test_a_watch_too_slow_to_keep_up_is_told_to_begin_again(
     assert [(event["type"], event["object"]["code"]) for event in events] == [("ERROR", 410)]
 
 
-def test_no_bookmark_comes_where_nothing_has_happened(
-    server: LoopbackServer, client: Client, paths: NamespacePaths
-) -> None:
+def test_no_bookmark_is_sent_without_changes(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
     since = str(server.system.store.newest)
     with client.watch(paths.instancetypes(), resourceVersion=since, allowWatchBookmarks="true", seconds=3) as watch:
         assert list(watch) == []
 
 
-def test_initial_events_end_with_a_bookmark_that_says_so(client: Client, paths: NamespacePaths) -> None:
+def test_initial_events_end_with_an_annotated_bookmark(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"), build_instancetype("two", labels={"a": "b"}))
     query: Tree = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
     with client.watch(paths.instancetypes(), labelSelector="a=b", **query) as watch:
@@ -162,9 +160,7 @@ def test_initial_events_end_with_a_bookmark_that_says_so(client: Client, paths: 
 
 
 @pytest.mark.parametrize("query", [{}, {"resourceVersion": "0"}], ids=["no revision", "any revision"])
-def test_a_watch_from_no_certain_revision_has_initial_events_too(
-    client: Client, paths: NamespacePaths, query: Tree
-) -> None:
+def test_watch_from_version_zero_sends_initial_events(client: Client, paths: NamespacePaths, query: Tree) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     with client.watch(paths.instancetypes(), allowWatchBookmarks="true", **query) as watch:
         events = watch.read(2)
@@ -172,7 +168,7 @@ def test_a_watch_from_no_certain_revision_has_initial_events_too(
     assert events[1]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
 
-def test_a_watch_can_begin_now_without_what_there_is(client: Client, paths: NamespacePaths) -> None:
+def test_watch_can_start_without_initial_events(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     query: Tree = {"sendInitialEvents": "false", "resourceVersionMatch": "NotOlderThan"}
     with client.watch(paths.instancetypes(), **query) as watch:
@@ -192,11 +188,11 @@ def test_a_watch_can_begin_now_without_what_there_is(client: Client, paths: Name
         pytest.param({"continue": "x"}, id="a continuation"),
     ],
 )
-def test_combinations_that_make_no_sense_are_422(client: Client, paths: NamespacePaths, query: Tree) -> None:
+def test_invalid_watch_parameters_return_422(client: Client, paths: NamespacePaths, query: Tree) -> None:
     assert client.get(paths.instancetypes(), watch="true", **query).reason == (422, "Invalid")
 
 
-def test_a_watch_from_forgotten_history_says_410_in_an_event(
+def test_watch_from_compacted_history_sends_410_as_an_event(
     server: LoopbackServer, client: Client, paths: NamespacePaths
 ) -> None:
     since = revision(client.get(paths.instancetypes()).tree)
@@ -210,7 +206,7 @@ def test_a_watch_from_forgotten_history_says_410_in_an_event(
     ]
 
 
-def test_a_watch_from_a_revision_that_the_store_never_had_ends_with_410(client: Client, paths: NamespacePaths) -> None:
+def test_watch_from_an_unknown_revision_ends_with_410(client: Client, paths: NamespacePaths) -> None:
     with client.watch(paths.instancetypes(), resourceVersion="999999999") as watch:
         events = list(watch)
     assert [(event["type"], event["object"]["code"], event["object"]["reason"]) for event in events] == [
@@ -219,7 +215,7 @@ def test_a_watch_from_a_revision_that_the_store_never_had_ends_with_410(client: 
     assert events[0]["object"]["message"].startswith("Too large resource version: 999999999, current: ")
 
 
-def test_changes_missed_are_sent_in_parts(
+def test_missed_changes_are_sent_in_batches(
     client: Client, paths: NamespacePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("virtshape.store.store.CHANGES_AT_ONCE", 1000)
@@ -232,7 +228,7 @@ def test_changes_missed_are_sent_in_parts(
         assert show(watch.read(1)) == [("ADDED", "last")]
 
 
-def test_what_there_is_in_the_future_cannot_be_told_now(client: Client, paths: NamespacePaths) -> None:
+def test_initial_events_at_a_future_version_are_rejected(client: Client, paths: NamespacePaths) -> None:
     query: Tree = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "resourceVersion": "999999999"}
     with client.watch(paths.instancetypes(), **query) as watch:
         events = list(watch)
@@ -240,7 +236,7 @@ def test_what_there_is_in_the_future_cannot_be_told_now(client: Client, paths: N
 
 
 @pytest.mark.parametrize("version", ["x", "-1", "9" * 23])
-def test_a_revision_that_is_none_is_refused_as_kubernetes_does(
+def test_invalid_resource_version_is_rejected_as_in_kubernetes(
     client: Client, paths: NamespacePaths, version: str
 ) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
@@ -250,7 +246,7 @@ def test_a_revision_that_is_none_is_refused_as_kubernetes_does(
     assert client.get(paths.instancetypes("one"), resourceVersion=revision(made)).tree == made
 
 
-def test_a_write_that_changes_nothing_is_not_told(client: Client, paths: NamespacePaths) -> None:
+def test_update_without_changes_sends_no_event(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one"))
     with client.watch(paths.instancetypes(), resourceVersion=revision(made)) as watch:
         assert revision(client.patch(paths.instancetypes("one"), {"spec": {"cpu": {"guest": 1}}}).tree) == revision(
