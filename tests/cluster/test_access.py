@@ -113,7 +113,7 @@ NOT_FOR = {
 }
 
 
-def test_a_component_may_do_what_it_needs(plane: Plane) -> None:
+def test_component_has_the_permissions_it_needs(plane: Plane) -> None:
     def check() -> None:  # rights are in force a moment after they are there
         for component, questions in NEEDED.items():
             user = name_account(component)
@@ -122,7 +122,7 @@ def test_a_component_may_do_what_it_needs(plane: Plane) -> None:
     retry(check)
 
 
-def test_a_component_may_do_nothing_else(plane: Plane) -> None:
+def test_component_has_no_other_permissions(plane: Plane) -> None:
     for component in COMPONENTS:
         user = name_account(component)
         refused = (*FOR_NOBODY, *NOT_FOR[component])
@@ -142,11 +142,13 @@ AT_HOME: dict[str, tuple[str, str, bool]] = {
 
 
 @pytest.mark.parametrize(("component", "question", "answer"), AT_HOME.values(), ids=AT_HOME.keys())
-def test_at_home_a_component_may_do_what_it_needs(plane: Plane, component: str, question: str, answer: bool) -> None:
+def test_component_has_the_permissions_it_needs_in_its_own_namespace(
+    plane: Plane, component: str, question: str, answer: bool
+) -> None:
     assert may(plane, name_account(component), question, SYSTEM) is answer
 
 
-def test_the_aggregated_api_learns_whom_to_trust(plane: Plane) -> None:
+def test_aggregated_api_reads_its_client_ca(plane: Plane) -> None:
     question = "get configmaps:extension-apiserver-authentication"
     assert may(plane, name_account("apiserver"), question, "kube-system")
     assert not may(plane, name_account("webhook"), question, "kube-system")
@@ -168,7 +170,7 @@ PEOPLE = {
 
 
 @pytest.mark.parametrize("role", ["view", "edit", "admin"])
-def test_the_roles_of_the_cluster_cover_our_kinds(installed: Kubectl, plane: Plane, namespace: str, role: str) -> None:
+def test_cluster_roles_cover_our_kinds(installed: Kubectl, plane: Plane, namespace: str, role: str) -> None:
     kubectl = installed.within(namespace)
     kubectl("create", "rolebinding", role, f"--clusterrole={role}", f"--user={role}er")
 
@@ -179,7 +181,7 @@ def test_the_roles_of_the_cluster_cover_our_kinds(installed: Kubectl, plane: Pla
     retry(check)
 
 
-def test_everybody_sees_the_sizes_that_there_are_and_changes_none(plane: Plane) -> None:
+def test_every_user_reads_but_does_not_change_cluster_instancetypes(plane: Plane) -> None:
     sizes = "virtualmachineclusterinstancetypes.instancetype.kubevirt.io"
     answers = {
         f"list {sizes}": True,
@@ -191,14 +193,14 @@ def test_everybody_sees_the_sizes_that_there_are_and_changes_none(plane: Plane) 
     assert told == answers
 
 
-def test_kubectl_says_the_same(installed: Kubectl, namespace: str) -> None:
+def test_kubectl_auth_can_i_agrees(installed: Kubectl, namespace: str) -> None:
     kubectl = installed.within(namespace)
     kubectl("create", "rolebinding", "ann", "--clusterrole=edit", "--user=ann")
     retry(lambda: kubectl("auth", "can-i", "create", "vm", "--as=ann"))
     assert kubectl.run("auth", "can-i", "create", "vm", "--as=bob").out == "no\n"
 
 
-def test_beside_kubevirt_our_tools_read_and_change_nothing(installed: Kubectl, plane: Plane) -> None:
+def test_tools_next_to_kubevirt_have_read_only_access(installed: Kubectl, plane: Plane) -> None:
     installed("apply", "-f", "-", stdin=print_manifests("--with-kubevirt"))
     user = f"system:serviceaccount:{SYSTEM}:virtshape-tools"
     reading = ("list virtualmachines.kubevirt.io", "get controllerrevisions.apps", "get datasources.cdi.kubevirt.io")

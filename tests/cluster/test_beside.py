@@ -103,7 +103,7 @@ def run(stock: Kubectl, program: str, *words: str, stdin: str = "") -> subproces
     )
 
 
-def test_a_size_is_customized_from_one_of_the_cluster(stock: Kubectl) -> None:
+def test_instancetype_is_customized_from_one_of_the_cluster(stock: Kubectl) -> None:
     ran = run(stock, "virtctl", "customize", "u1.medium", "--name", "mine", "--vcpus", "4", "-o", "json")
     assert ran.returncode == 0, ran.stderr
     made = json.loads(ran.stdout)
@@ -111,20 +111,20 @@ def test_a_size_is_customized_from_one_of_the_cluster(stock: Kubectl) -> None:
     assert made["spec"] == {"cpu": {"guest": 4}, "memory": {"guest": "4Gi"}}
 
 
-def test_where_fields_of_a_vm_come_from_is_explained(stock: Kubectl) -> None:
+def test_origin_of_vm_fields_is_explained(stock: Kubectl) -> None:
     ran = run(stock, "virtctl", "expand", "--vm", "web", "--explain")
     assert ran.returncode == 0, ran.stderr
     assert "instance type u1.medium" in ran.stdout
     assert "preference fedora" in ran.stdout
 
 
-def test_the_smallest_size_of_the_cluster_is_recommended(stock: Kubectl) -> None:
+def test_smallest_instancetype_of_the_cluster_is_recommended(stock: Kubectl) -> None:
     ran = run(stock, "virtctl", "recommend", "--cpu-min", "2", "--preference", "fedora", "--no-dedicated", "-o", "name")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines()[0] == "virtualmachineclusterinstancetype.instancetype.kubevirt.io/u1.2xmedium"
 
 
-def test_drift_is_told_of_a_revision_as_kubevirt_keeps_it(stock: Kubectl) -> None:
+def test_drift_is_reported_from_a_revision_of_kubevirt(stock: Kubectl) -> None:
     ran = run(stock, "virtctl", "drift", "-A", "-o", "json")
     assert ran.returncode == 0, ran.stderr
     (told,) = json.loads(ran.stdout)
@@ -132,7 +132,7 @@ def test_drift_is_told_of_a_revision_as_kubevirt_keeps_it(stock: Kubectl) -> Non
     assert told["changes"] == [{"field": "spec.memory.guest", "then": "3Gi", "now": "4Gi"}]
 
 
-def test_what_a_cluster_has_is_linted(stock: Kubectl) -> None:
+def test_objects_of_the_cluster_are_linted(stock: Kubectl) -> None:
     wanted = "vm,controllerrevisions,virtualmachineclusterinstancetypes,virtualmachineclusterpreferences"
     told = run(stock, "virtshape", "lint", "--no-catalog", "-o", "json", "-", stdin=stock("get", wanted, "-o", "yaml"))
     assert told.returncode == 0, told.stdout + told.stderr

@@ -30,7 +30,7 @@ def helm(plane: Plane, home: Path, *words: str) -> str:
     return ran.stdout
 
 
-def test_a_release_comes_changes_and_goes_and_the_kinds_stay(fresh: Plane, tmp_path: Path) -> None:
+def test_release_is_installed_upgraded_and_removed_and_crds_are_kept(fresh: Plane, tmp_path: Path) -> None:
     kubectl = Kubectl(find_kubectl(), fresh.kubeconfig, tmp_path, SYSTEM)
     assert "is on its way" in helm(fresh, tmp_path, "install", "virtshape", str(CHART), "--create-namespace")
     assert kubectl.get("deployment", "virtshape-webhook")["spec"]["replicas"] == 2

@@ -60,7 +60,7 @@ def find_published(plane: Plane, kind: Kind) -> Any:
     return published[0]
 
 
-def test_every_definition_is_established_and_structural(kinds: Kubectl) -> None:
+def test_every_crd_is_established_and_structural(kinds: Kubectl) -> None:
     definitions = [tree for tree in kinds.get("crds")["items"] if tree["spec"]["group"].endswith("kubevirt.io")]
     assert {tree["metadata"]["name"] for tree in definitions} == {f"{kind.plural}.{kind.group}" for kind in OURS}
     for tree in definitions:
@@ -69,7 +69,7 @@ def test_every_definition_is_established_and_structural(kinds: Kubectl) -> None:
 
 
 @pytest.mark.parametrize("kind", OURS, ids=name_of)
-def test_explain_has_words_for_every_field(kinds: Kubectl, plane: Plane, kind: Kind) -> None:
+def test_explain_describes_every_field(kinds: Kubectl, plane: Plane, kind: Kind) -> None:
     fields = dict(walk(retry(lambda: find_published(plane, kind))))
     wanted = {path for path, _ in walk(structural_schema(kind.struct))}
     assert wanted <= fields.keys()
@@ -80,14 +80,14 @@ def test_explain_has_words_for_every_field(kinds: Kubectl, plane: Plane, kind: K
 
 
 @pytest.mark.parametrize("kind", PREFERRED, ids=name_of)
-def test_every_name_leads_to_the_kind(kinds: Kubectl, kind: Kind) -> None:
+def test_every_name_of_a_kind_is_accepted(kinds: Kubectl, kind: Kind) -> None:
     for name in (kind.plural, kind.singular, *kind.short_names):
         ran = kinds.run("get", name, "--all-namespaces" if kind.namespaced else "-o=name")
         assert (ran.status, ran.err.replace("No resources found\n", "")) == (0, "")
 
 
 @pytest.mark.parametrize("kind", OURS, ids=name_of)
-def test_columns_are_those_of_a_system_on_one_machine(kinds: Kubectl, plane: Plane, kind: Kind) -> None:
+def test_columns_match_the_standalone_server(kinds: Kubectl, plane: Plane, kind: Kind) -> None:
     del kinds
     code, table = plane.ask("GET", f"/apis/{kind.api_version}/{kind.plural}", Accept=TABLE)
     assert code == 200, table
@@ -95,7 +95,7 @@ def test_columns_are_those_of_a_system_on_one_machine(kinds: Kubectl, plane: Pla
     assert shown == [(column.name, column.priority) for column in list_columns(kind)]
 
 
-def test_an_instance_type_shows_its_size(kinds: Kubectl, namespace: str) -> None:
+def test_instancetype_columns_show_its_size(kinds: Kubectl, namespace: str) -> None:
     kubectl = kinds.within(namespace)
     kubectl.apply(INSTANCETYPE)
     head, row = kubectl("get", "vmf").splitlines()
@@ -103,7 +103,7 @@ def test_an_instance_type_shows_its_size(kinds: Kubectl, namespace: str) -> None
     assert "2Gi" in row
 
 
-def test_the_status_of_a_vm_is_written_apart_from_the_rest(kinds: Kubectl, namespace: str) -> None:
+def test_status_of_a_vm_is_written_separately(kinds: Kubectl, namespace: str) -> None:
     kubectl = kinds.within(namespace)
     kubectl.apply(to_tree(build_vm(name="vm1", namespace=namespace, memory="1Gi")))
     patch = '{"status": {"printableStatus": "Running"}, "spec": {"runStrategy": "Halted"}}'
@@ -122,9 +122,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("change", "words"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_is_named_by_the_api_server_itself(
-    kinds: Kubectl, namespace: str, change: dict[str, Any], words: str
-) -> None:
+def test_api_server_reports_schema_errors(kinds: Kubectl, namespace: str, change: dict[str, Any], words: str) -> None:
     tree = {**INSTANCETYPE, "spec": {**INSTANCETYPE["spec"], **change}}
     assert words in kinds.within(namespace).refused("apply", "-f", "-", stdin=write_yaml(tree))
 
@@ -133,5 +131,5 @@ DEPRECATED = {kind.api_version: (kind, find_deprecation(kind) or "") for kind in
 
 
 @pytest.mark.parametrize(("kind", "warning"), DEPRECATED.values(), ids=DEPRECATED.keys())
-def test_an_old_version_warns(kinds: Kubectl, kind: Kind, warning: str) -> None:
+def test_old_version_gives_a_warning(kinds: Kubectl, kind: Kind, warning: str) -> None:
     assert warning in kinds.run("get", "--raw", f"/apis/{kind.api_version}/{kind.plural}?limit=1").err

@@ -63,7 +63,7 @@ def quiet(bare: Kubectl) -> Iterator[Kubectl]:
 
 
 @pytest.mark.parametrize("words", VARIANTS.values(), ids=VARIANTS.keys())
-def test_all_is_accepted_at_once(quiet: Kubectl, words: tuple[str, ...]) -> None:
+def test_manifests_are_accepted_in_one_apply(quiet: Kubectl, words: tuple[str, ...]) -> None:
     text = print_manifests(*words)
     ran = quiet.run("apply", "-f", "-", stdin=text)
     assert (ran.status, ran.err) == (0, "")
@@ -71,7 +71,7 @@ def test_all_is_accepted_at_once(quiet: Kubectl, words: tuple[str, ...]) -> None
     wait_for_kinds(quiet)
 
 
-def test_to_apply_it_again_changes_nothing_as_yaml_or_json(quiet: Kubectl) -> None:
+def test_second_apply_changes_nothing_as_yaml_or_json(quiet: Kubectl) -> None:
     quiet("apply", "-f", "-", stdin=print_manifests())
     for form in ("yaml", "json"):
         ran = quiet.run("apply", "-f", "-", stdin=print_manifests("-o", form))
@@ -79,12 +79,12 @@ def test_to_apply_it_again_changes_nothing_as_yaml_or_json(quiet: Kubectl) -> No
         assert list_changed(read_lines(ran.out)) == []
 
 
-def test_it_can_be_applied_by_the_server_too(quiet: Kubectl) -> None:
+def test_manifests_can_be_applied_server_side(quiet: Kubectl) -> None:
     ran = quiet.run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=print_manifests("--cdi"))
     assert (ran.status, ran.err) == (0, "")
 
 
-def test_what_goes_beside_kubevirt_needs_no_kind_of_ours(quiet: Kubectl) -> None:
+def test_tools_only_manifest_needs_no_crd_of_ours(quiet: Kubectl) -> None:
     ran = quiet.run("apply", "-f", "-", stdin=print_manifests("--with-kubevirt"))
     assert (ran.status, ran.err) == (0, "")
     kinds = {name.partition("/")[0].partition(".")[0] for name in read_lines(ran.out)}
@@ -99,7 +99,7 @@ FLOWS = {
 
 
 @pytest.mark.parametrize(("component", "path", "flow"), FLOWS.values(), ids=FLOWS.keys())
-def test_our_components_do_not_queue_with_everybody(quiet: Kubectl, component: str, path: str, flow: str) -> None:
+def test_components_have_their_own_priority_level(quiet: Kubectl, component: str, path: str, flow: str) -> None:
     quiet("apply", "-f", "-", stdin=print_manifests())
     account = f"--as=system:serviceaccount:virtshape-system:virtshape-{component}"
 
@@ -113,7 +113,7 @@ def test_our_components_do_not_queue_with_everybody(quiet: Kubectl, component: s
     retry(check)
 
 
-def test_pods_are_admitted_to_a_namespace_with_the_strictest_rules(quiet: Kubectl) -> None:
+def test_pods_are_admitted_under_the_restricted_policy(quiet: Kubectl) -> None:
     quiet("apply", "-f", "-", stdin=print_manifests())
     for component in ("webhook", "controller", "apiserver"):
         template = quiet.within("virtshape-system").get("deployment", f"virtshape-{component}")["spec"]["template"]
@@ -123,7 +123,7 @@ def test_pods_are_admitted_to_a_namespace_with_the_strictest_rules(quiet: Kubect
         assert (ran.status, ran.err) == (0, "")
 
 
-def test_a_write_that_nobody_can_judge_is_refused_in_words_that_say_so(quiet: Kubectl, namespace: str) -> None:
+def test_write_without_a_reachable_webhook_is_rejected_with_a_reason(quiet: Kubectl, namespace: str) -> None:
     quiet("apply", "-f", "-", stdin=print_manifests())
     wait_for_kinds(quiet)
     flavor = {

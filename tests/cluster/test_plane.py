@@ -18,14 +18,14 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.cluster.binaries.find_binary", lambda _: None)
     missing = find_binaries()
     assert isinstance(missing, str)
     assert all(name in missing for name in NAMES)
 
 
-def test_what_is_owned_goes_with_its_owner(plane: Plane, namespace: str) -> None:
+def test_dependents_are_deleted_with_their_owner(plane: Plane, namespace: str) -> None:
     url = f"/api/v1/namespaces/{namespace}/configmaps"
     code, owner = plane.ask("POST", url, {"metadata": {"name": "owner"}})
     assert code == 201, owner
@@ -36,7 +36,7 @@ def test_what_is_owned_goes_with_its_owner(plane: Plane, namespace: str) -> None
     until(lambda: plane.ask("GET", f"{url}/owned")[0] == 404)
 
 
-def test_an_api_server_that_was_killed_comes_back_with_everything(plane: Plane, namespace: str) -> None:
+def test_killed_api_server_restarts_with_all_objects(plane: Plane, namespace: str) -> None:
     plane.apiserver.stop(signal.SIGKILL)
     with pytest.raises(OSError, match="refused"):
         plane.ask("GET", "/readyz")

@@ -59,7 +59,7 @@ def running(component: str, plane: Plane, cluster: Kubectl, directory: Path, *wo
     assert "Traceback" not in told, told
 
 
-def test_the_controller_gets_by_with_its_rights(
+def test_controller_works_with_its_permissions(
     plane: Plane, installed: Kubectl, namespace: str, tmp_path: Path
 ) -> None:
     kubectl = installed.within(namespace)
@@ -96,7 +96,7 @@ def routed(cluster: Kubectl) -> Iterator[dict[str, int]]:
     cluster("delete", "service", "--namespace", SYSTEM, *found)
 
 
-def test_all_together_get_by_with_their_rights(
+def test_all_components_work_with_their_permissions(
     plane: Plane, cluster: Kubectl, routed: dict[str, int], namespace: str, tmp_path: Path
 ) -> None:
     kubectl = cluster.within(namespace)
@@ -156,7 +156,7 @@ EXECS = {
 }
 
 
-def test_the_aggregated_api_visits_guests_and_runs_nothing_else(installed: Kubectl, namespace: str) -> None:
+def test_aggregated_api_can_exec_into_guest_pods_and_nothing_else(installed: Kubectl, namespace: str) -> None:
     kubectl = installed.within(namespace)
     kubectl.apply(LAUNCHER_POD, {**LAUNCHER_POD, "metadata": {"name": "other"}})
     user = f"--as=system:serviceaccount:{SYSTEM}:virtshape-apiserver"
@@ -177,7 +177,7 @@ POD_CHANGES = {
 }
 
 
-def test_the_aggregated_api_only_annotates_pods_of_guests(installed: Kubectl, namespace: str) -> None:
+def test_aggregated_api_can_only_annotate_guest_pods(installed: Kubectl, namespace: str) -> None:
     kubectl = installed.within(namespace)
     kubectl.apply(LAUNCHER_POD, {**LAUNCHER_POD, "metadata": {"name": "other"}})
     user = f"--as=system:serviceaccount:{SYSTEM}:virtshape-apiserver"

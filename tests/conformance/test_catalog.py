@@ -30,19 +30,19 @@ def ours() -> Objects:
     return _index([to_tree(each) for each in catalog.load(version="v1beta1")])
 
 
-def test_the_catalogue_has_the_names_of_the_reference_and_no_others(ours: Objects, reference: Objects) -> None:
+def test_catalog_has_exactly_the_names_of_the_reference(ours: Objects, reference: Objects) -> None:
     assert sorted(ours) == sorted(reference)
 
 
-def test_every_spec_is_that_of_the_reference(ours: Objects, reference: Objects) -> None:
+def test_every_spec_matches_the_reference(ours: Objects, reference: Objects) -> None:
     assert _differences(ours, reference, "spec") == []
 
 
-def test_every_label_is_that_of_the_reference(ours: Objects, reference: Objects) -> None:
+def test_every_label_matches_the_reference(ours: Objects, reference: Objects) -> None:
     assert _differences(ours, reference, "metadata", "labels") == []
 
 
-def test_no_text_is_taken_from_the_reference(ours: Objects, reference: Objects) -> None:
+def test_no_text_is_copied_from_the_reference(ours: Objects, reference: Objects) -> None:
     texts = {text for tree in reference.values() for text in tree["metadata"]["annotations"].values()}
     assert [key for key, tree in ours.items() if texts & set(tree["metadata"]["annotations"].values())] == []
 

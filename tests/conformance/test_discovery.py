@@ -102,14 +102,14 @@ def is_left_out(element: Any) -> bool:
 
 
 @pytest.mark.parametrize("step", list(list_exchanges()))
-def test_documents_hold_what_was_recorded(step: Tree) -> None:
+def test_discovery_documents_contain_the_recording(step: Tree) -> None:
     accept = step["request"].get("headers", {}).get("Accept", "")
     document = find_document(step["request"]["path"], accept)
     assert list(find_missing(step["response"]["body"], json.loads(document.body))) == []
     assert document.content_type == step["response"]["headers"]["content-type"]
 
 
-def test_the_order_of_verbs_is_the_recorded_one() -> None:
+def test_order_of_verbs_matches_the_recording() -> None:
     assert FOLDER is not None
     recorded = json.loads(Path(FOLDER, "discovery-gv-instancetype.json").read_text())["steps"][0]
     document = find_document(recorded["request"]["path"], "")

@@ -25,7 +25,7 @@ def _find_errors(*objects: Tree) -> set[str]:
     return {finding.rule for finding in lint(text) if finding.level == "error"}
 
 
-def test_the_recorded_answers_are_there() -> None:
+def test_recorded_responses_are_available() -> None:
     if "VIRTSHAPE_VECTORS" not in os.environ:
         pytest.skip("VIRTSHAPE_VECTORS names no folder with admitVM.jsonl")
 
@@ -34,7 +34,7 @@ VMS = [case for case in _load("admitVM.jsonl") if "configuration" not in case["i
 
 
 @pytest.mark.parametrize("case", VMS, ids=[case["id"] for case in VMS])
-def test_a_vm_is_judged_as_recorded(case: Tree) -> None:
+def test_vm_findings_match_the_recording(case: Tree) -> None:
     objects, vm = case["input"].get("objects") or [], case["input"]["vm"]
     errors = _find_errors(*objects, {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", **vm})
     if "missing-reference" not in errors:  # recorded where what is missing is put up with
@@ -49,5 +49,5 @@ INSTANCETYPE_KINDS = [
 
 
 @pytest.mark.parametrize("case", INSTANCETYPE_KINDS, ids=[case["id"] for case in INSTANCETYPE_KINDS])
-def test_what_shapes_vms_is_judged_as_recorded(case: Tree) -> None:
+def test_instancetype_findings_match_the_recording(case: Tree) -> None:
     assert bool(_find_errors(case["input"]["object"])) != case["expect"]["allowed"]

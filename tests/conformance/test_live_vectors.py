@@ -113,7 +113,7 @@ def _judge_matchers(expected: Tree, reply: Response) -> list[str]:
 
 
 @pytest.mark.parametrize("op", COUNTS)
-def test_a_running_system_answers_as_recorded(live: Live, op: str) -> None:
+def test_running_server_matches_the_recording(live: Live, op: str) -> None:
     failures: list[str] = []
     counts: Counter[str] = Counter()
     configured = Tree()

@@ -81,7 +81,7 @@ def writes(path: Path) -> Iterator[tuple[Exchange, Tree | None]]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_write_leaves_the_recorded_owners(path: Path) -> None:
+def test_field_owners_after_a_write_match_the_recording(path: Path) -> None:
     for exchange, old in writes(path):
         if not exchange.applies:
             assert exchange.kind is not None
@@ -91,7 +91,7 @@ def test_a_write_leaves_the_recorded_owners(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_an_apply_leads_to_the_recorded_object(path: Path) -> None:
+def test_object_after_an_apply_matches_the_recording(path: Path) -> None:
     for exchange, old in writes(path):
         if exchange.applies:
             assert exchange.kind is not None
@@ -103,7 +103,7 @@ def test_an_apply_leads_to_the_recorded_object(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_an_apply_that_was_refused_is_refused_in_the_same_words(path: Path) -> None:
+def test_rejected_apply_has_the_recorded_message(path: Path) -> None:
     known: dict[str, Tree] = {}
     for exchange in exchanges(path):
         if exchange.kind is None:

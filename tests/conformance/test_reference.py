@@ -72,17 +72,17 @@ def reference() -> Tree:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_kind_differs_from_the_reference_in_nothing_but_our_additions(name: str, reference: Tree) -> None:
+def test_kind_differs_from_the_reference_only_in_our_additions(name: str, reference: Tree) -> None:
     assert find_differences(reference, name, KINDS[name]) - ADDITIONS == set()
 
 
 @pytest.mark.parametrize("name", ["VirtualMachineClusterInstancetype", "VirtualMachineInstancetype"])
-def test_the_stored_version_differs_in_optional_sizes_too(name: str, reference: Tree) -> None:
+def test_stored_version_differs_in_optional_sizes(name: str, reference: Tree) -> None:
     found = find_differences(reference, f"v1beta1.{name}", getattr(v1beta2, name))
     assert found - ADDITIONS == OPTIONAL_SIZES
 
 
-def test_every_addition_is_there(reference: Tree) -> None:
+def test_every_addition_exists(reference: Tree) -> None:
     found = {difference for name, kind in KINDS.items() for difference in find_differences(reference, name, kind)}
     assert found >= ADDITIONS
 

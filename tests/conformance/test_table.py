@@ -49,12 +49,12 @@ def render(kind: Kind | None, tree: Tree, revision: str) -> Tree:
     return drop_words(table)
 
 
-def test_a_table_of_namespaces_is_the_recorded_one() -> None:
+def test_table_of_namespaces_matches_the_recording() -> None:
     created, table, *_ = read_answers("namespaces-core")
     assert render(NAMESPACE, created, "<listrv:1>") == drop_words(table)
 
 
-def test_a_table_of_vms_begins_with_the_recorded_columns() -> None:
+def test_table_of_vms_starts_with_the_recorded_columns() -> None:
     answers = list(read_answers("kv-kubectl"))
     recorded = drop_words(next(answer for answer in answers if answer["kind"] == "Table"))
     (row,) = recorded["rows"]
@@ -66,7 +66,7 @@ def test_a_table_of_vms_begins_with_the_recorded_columns() -> None:
     assert ours["rows"][0]["object"] == row["object"]
 
 
-def test_partial_objects_are_the_recorded_ones() -> None:
+def test_partial_objects_match_the_recording() -> None:
     created, partial, listed, *_ = read_answers("partial-metadata")
     data = json.dumps(created).encode()
     assert json.loads(partial_object(data)) == partial

@@ -59,7 +59,7 @@ def report(failures: list[str], asked: int) -> str:
 
 
 @pytest.mark.parametrize("op", ANSWERS)
-def test_every_vector_is_answered_as_recorded(op: str) -> None:
+def test_every_vector_matches_the_recording(op: str) -> None:
     folder = find_folder()
     judge = load_judge(folder)
     vectors = [vector for vector in read_folder(folder) if vector["op"] == op]
@@ -74,11 +74,11 @@ def test_every_vector_is_answered_as_recorded(op: str) -> None:
 
 
 @pytest.mark.parametrize("vector", [pytest.param(vector, id=vector["id"]) for vector in read_vectors(SAMPLE)])
-def test_the_sample_is_answered_as_recorded(vector: Tree) -> None:
+def test_sample_matches_the_recording(vector: Tree) -> None:
     assert list(compare(vector["expect"], answer(vector["op"], vector["input"]))) == []
 
 
-def test_the_sample_has_something_of_every_question() -> None:
+def test_sample_covers_every_verb() -> None:
     assert {vector["op"] for vector in read_vectors(SAMPLE)} == set(ANSWERS)
 
 
@@ -103,5 +103,5 @@ def test_the_sample_has_something_of_every_question() -> None:
         ({"goText": True, "error": "x"}, {"allowed": True}, ["a refusal was expected"]),
     ],
 )
-def test_the_comparison_sees_differences_and_nothing_else(want: Tree, got: Tree, differences: list[str]) -> None:
+def test_comparison_reports_only_differences(want: Tree, got: Tree, differences: list[str]) -> None:
     assert list(compare(want, got)) == differences

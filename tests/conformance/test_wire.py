@@ -75,7 +75,7 @@ def replay(system: LoopbackServer, directory: Path) -> dict[str, Any]:
     return outcomes
 
 
-def test_all_recordings_pass_but_those_that_differ_by_design(system: LoopbackServer, tmp_path: Path) -> None:
+def test_recordings_pass_except_known_differences(system: LoopbackServer, tmp_path: Path) -> None:
     outcomes = replay(system, tmp_path)
     failed = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, list)}
     assert len(outcomes) == len(list_recordings())

@@ -71,7 +71,7 @@ def told(events: list[WatchEvent[Any]]) -> list[tuple[str, str]]:
     return [(event.type, event.item.metadata.name if event.item is not None else "") for event in events]
 
 
-def test_what_is_created_is_read_back(serve: Serve, tmp_path: Path) -> None:
+def test_created_object_is_read_back(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         made = await client.create(build_map("a", x="1"))
         assert meta(made).uid
@@ -82,7 +82,7 @@ def test_what_is_created_is_read_back(serve: Serve, tmp_path: Path) -> None:
     on(serve, tmp_path, scenario)
 
 
-def test_objects_of_the_whole_cluster_need_no_namespace(serve: Serve, tmp_path: Path) -> None:
+def test_cluster_scoped_objects_need_no_namespace(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         assert meta(await client.get(Namespace, NS)).name == NS
         assert meta(await client.get(ClusterRole, "kubevirt.io:view")).name == "kubevirt.io:view"
@@ -90,7 +90,7 @@ def test_objects_of_the_whole_cluster_need_no_namespace(serve: Serve, tmp_path: 
     on(serve, tmp_path, scenario)
 
 
-def test_a_generated_name_comes_back(serve: Serve, tmp_path: Path) -> None:
+def test_generated_name_is_returned(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         item = build_map("x")
         made = await client.create(replace(item, metadata=replace(meta(item), name=None, generate_name="some-")))
@@ -99,7 +99,7 @@ def test_a_generated_name_comes_back(serve: Serve, tmp_path: Path) -> None:
     on(serve, tmp_path, scenario)
 
 
-def test_a_dry_run_stores_nothing(serve: Serve, tmp_path: Path) -> None:
+def test_dry_run_stores_nothing(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         assert meta(await client.create(build_map("a"), dry_run=True)).uid
         assert (await refusal(client.get(ConfigMap, "a", NS))).reason == "NotFound"
@@ -129,7 +129,7 @@ def _elsewhere(namespace: str) -> ConfigMap:
 
 
 @pytest.mark.parametrize(("attempt", "code", "reason"), REFUSALS.values(), ids=REFUSALS.keys())
-def test_a_refusal_says_why(serve: Serve, tmp_path: Path, attempt: Scenario, code: int, reason: str) -> None:
+def test_error_has_a_reason(serve: Serve, tmp_path: Path, attempt: Scenario, code: int, reason: str) -> None:
     async def scenario(client: Client) -> None:
         await client.create(build_map("a"))
         error = await refusal(attempt(client))
@@ -138,7 +138,7 @@ def test_a_refusal_says_why(serve: Serve, tmp_path: Path, attempt: Scenario, cod
     on(serve, tmp_path, scenario)
 
 
-def test_a_refusal_names_the_object_and_every_cause(serve: Serve, tmp_path: Path) -> None:
+def test_error_has_the_object_and_every_cause(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         missing = await refusal(client.get(ConfigMap, "nope", NS))
         assert (missing.details.kind, missing.details.name) == ("configmaps", "nope")
@@ -151,7 +151,7 @@ def test_a_refusal_names_the_object_and_every_cause(serve: Serve, tmp_path: Path
     on(serve, tmp_path, scenario)
 
 
-def test_an_update_replaces_the_object(serve: Serve, tmp_path: Path) -> None:
+def test_update_replaces_the_object(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         made = await client.create(build_map("a", x="1", y="1"))
         updated = await client.update(replace(made, data={"x": "2"}))
@@ -162,7 +162,7 @@ def test_an_update_replaces_the_object(serve: Serve, tmp_path: Path) -> None:
     on(serve, tmp_path, scenario)
 
 
-def test_an_update_of_an_older_state_conflicts(serve: Serve, tmp_path: Path) -> None:
+def test_stale_update_conflicts(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         made = await client.create(build_map("a", x="1"))
         await client.update(replace(made, data={"x": "2"}))
@@ -173,7 +173,7 @@ def test_an_update_of_an_older_state_conflicts(serve: Serve, tmp_path: Path) -> 
     on(serve, tmp_path, scenario)
 
 
-def test_an_update_that_changes_nothing_keeps_the_version(serve: Serve, tmp_path: Path) -> None:
+def test_update_without_changes_keeps_the_version(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         made = await client.create(build_map("a", x="1"))
         assert await client.update(made) == made
@@ -181,7 +181,7 @@ def test_an_update_that_changes_nothing_keeps_the_version(serve: Serve, tmp_path
     on(serve, tmp_path, scenario)
 
 
-def test_status_is_written_apart_from_the_rest(serve: Serve, tmp_path: Path) -> None:
+def test_status_is_written_separately(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         made = await client.create(build_vm(namespace=NS, memory="1Gi"))
         changed = replace(
@@ -207,7 +207,7 @@ PATCHES: dict[PatchType, Any] = {
 
 
 @pytest.mark.parametrize(("how", "patch"), PATCHES.items(), ids=PATCHES.keys())
-def test_a_patch_changes_a_part(serve: Serve, tmp_path: Path, how: PatchType, patch: Any) -> None:
+def test_patch_changes_part_of_the_object(serve: Serve, tmp_path: Path, how: PatchType, patch: Any) -> None:
     async def scenario(client: Client) -> None:
         await client.create(build_map("a", x="1", y="1", z="1"))
         patched = await client.patch(ConfigMap, "a", NS, patch=patch, how=how)
@@ -216,7 +216,7 @@ def test_a_patch_changes_a_part(serve: Serve, tmp_path: Path, how: PatchType, pa
     on(serve, tmp_path, scenario)
 
 
-def test_a_patch_with_a_version_is_refused_when_it_is_old(serve: Serve, tmp_path: Path) -> None:
+def test_patch_with_a_stale_version_is_rejected(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         made = await client.create(build_map("a", x="1"))
         await client.patch(ConfigMap, "a", NS, patch={"data": {"x": "2"}})
@@ -226,7 +226,7 @@ def test_a_patch_with_a_version_is_refused_when_it_is_old(serve: Serve, tmp_path
     on(serve, tmp_path, scenario)
 
 
-def test_a_patch_reaches_the_status(serve: Serve, tmp_path: Path) -> None:
+def test_patch_of_the_status_is_supported(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.create(build_vm(name="vm1", namespace=NS, memory="1Gi"))
         patch = {"status": {"printableStatus": "Running"}, "spec": {"runStrategy": "Halted"}}
@@ -237,7 +237,7 @@ def test_a_patch_reaches_the_status(serve: Serve, tmp_path: Path) -> None:
     on(serve, tmp_path, scenario)
 
 
-def test_an_apply_creates_changes_and_removes(serve: Serve, tmp_path: Path) -> None:
+def test_apply_creates_changes_and_removes_fields(serve: Serve, tmp_path: Path) -> None:
     async def apply(client: Client, **data: str) -> ConfigMap:
         return await client.patch(ConfigMap, "a", NS, patch=build_map("a", None, **data), how="apply", manager="me")
 
@@ -250,7 +250,7 @@ def test_an_apply_creates_changes_and_removes(serve: Serve, tmp_path: Path) -> N
     on(serve, tmp_path, scenario)
 
 
-def test_an_apply_conflicts_with_another_manager_unless_forced(serve: Serve, tmp_path: Path) -> None:
+def test_apply_conflicts_with_another_manager_unless_forced(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.patch(ConfigMap, "a", NS, patch=build_map("a", x="1"), how="apply", manager="me")
         theirs = build_map("a", x="2")
@@ -263,7 +263,7 @@ def test_an_apply_conflicts_with_another_manager_unless_forced(serve: Serve, tmp
     on(serve, tmp_path, scenario)
 
 
-def test_the_manager_of_a_client_owns_what_it_writes(serve: Serve, tmp_path: Path) -> None:
+def test_field_manager_owns_what_the_client_writes(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         made = await client.create(build_map("a", x="1"))
         assert [entry.manager for entry in meta(made).managed_fields] == ["tester"]
@@ -282,7 +282,7 @@ SELECTORS: dict[str, tuple[dict[str, str], list[str]]] = {
 
 
 @pytest.mark.parametrize(("selectors", "found"), SELECTORS.values(), ids=SELECTORS.keys())
-def test_selectors_choose(serve: Serve, tmp_path: Path, selectors: dict[str, str], found: list[str]) -> None:
+def test_selectors_filter(serve: Serve, tmp_path: Path, selectors: dict[str, str], found: list[str]) -> None:
     async def scenario(client: Client) -> None:
         await client.create(build_map("a", {"color": "red"}))
         await client.create(build_map("b", {"color": "red", "size": "big"}))
@@ -295,7 +295,7 @@ def test_selectors_choose(serve: Serve, tmp_path: Path, selectors: dict[str, str
     on(serve, tmp_path, scenario)
 
 
-def test_a_list_is_of_one_namespace_or_of_all(serve: Serve, tmp_path: Path) -> None:
+def test_list_covers_one_namespace_or_all(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.create(build_map("a"))
         await client.create(_elsewhere("kube-public"))
@@ -306,7 +306,7 @@ def test_a_list_is_of_one_namespace_or_of_all(serve: Serve, tmp_path: Path) -> N
     on(serve, tmp_path, scenario)
 
 
-def test_pages_are_of_one_moment(serve: Serve, tmp_path: Path) -> None:
+def test_pages_are_a_consistent_snapshot(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         for name in "abcde":
             await client.create(build_map(name))
@@ -325,7 +325,7 @@ def test_pages_are_of_one_moment(serve: Serve, tmp_path: Path) -> None:
     on(serve, tmp_path, scenario)
 
 
-def test_a_watch_tells_every_change_after_a_revision(serve: Serve, tmp_path: Path) -> None:
+def test_watch_reports_every_change_after_a_revision(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         made = await client.create(build_map("a", x="1"))
         start = (await client.list(ConfigMap, NS)).revision
@@ -342,7 +342,7 @@ def test_a_watch_tells_every_change_after_a_revision(serve: Serve, tmp_path: Pat
     on(serve, tmp_path, scenario)
 
 
-def test_a_watch_with_a_selector_tells_of_entering_and_leaving_it(serve: Serve, tmp_path: Path) -> None:
+def test_watch_with_a_selector_reports_entering_and_leaving_objects(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         made = await client.create(build_map("a"))
         start = meta(made).resource_version
@@ -356,7 +356,7 @@ def test_a_watch_with_a_selector_tells_of_entering_and_leaving_it(serve: Serve, 
     on(serve, tmp_path, scenario)
 
 
-def test_a_watch_can_begin_with_what_is_there(serve: Serve, tmp_path: Path) -> None:
+def test_watch_can_start_with_existing_objects(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.create(build_map("a"))
         await client.create(build_map("b"))
@@ -370,7 +370,7 @@ def test_a_watch_can_begin_with_what_is_there(serve: Serve, tmp_path: Path) -> N
     on(serve, tmp_path, scenario)
 
 
-def test_a_watch_ends_when_its_time_is_up_with_a_bookmark_of_how_far_it_came(serve: Serve, tmp_path: Path) -> None:
+def test_watch_timeout_ends_with_a_bookmark(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         start = (await client.list(ConfigMap, NS)).revision
         async with aclosing(client.watch(ConfigMap, NS, revision=start, timeout=6)) as events:
@@ -384,7 +384,7 @@ def test_a_watch_ends_when_its_time_is_up_with_a_bookmark_of_how_far_it_came(ser
     on(serve, tmp_path, scenario)
 
 
-def test_a_watch_that_is_refused_says_so_at_once(serve: Serve, tmp_path: Path) -> None:
+def test_rejected_watch_raises_at_once(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         async with aclosing(client.watch(ConfigMap, NS, labels="a in")) as events:
             assert (await refusal(anext(events))).code == 400
@@ -392,7 +392,7 @@ def test_a_watch_that_is_refused_says_so_at_once(serve: Serve, tmp_path: Path) -
     on(serve, tmp_path, scenario)
 
 
-def test_the_forgotten_past_is_gone(serve: Serve, tmp_path: Path) -> None:
+def test_compacted_history_returns_410(serve: Serve, tmp_path: Path) -> None:
     async def play() -> None:
         async with serve(tmp_path) as served:
             await _forget(served)
@@ -406,7 +406,7 @@ def test_the_forgotten_past_is_gone(serve: Serve, tmp_path: Path) -> None:
     run(play())
 
 
-def test_a_page_of_the_forgotten_past_tells_where_to_go_on(serve: Serve, tmp_path: Path) -> None:
+def test_expired_page_has_a_token_to_continue(serve: Serve, tmp_path: Path) -> None:
     async def play() -> None:
         async with serve(tmp_path) as served:
             for name in "abc":
@@ -427,7 +427,7 @@ async def _forget(served: Served) -> None:
     await served.forget()
 
 
-def test_a_deletion_may_depend_on_what_the_object_is(serve: Serve, tmp_path: Path) -> None:
+def test_deletion_honors_preconditions(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         made = await client.create(build_map("a"))
         uid, revision = meta(made).uid, meta(made).resource_version
@@ -440,7 +440,7 @@ def test_a_deletion_may_depend_on_what_the_object_is(serve: Serve, tmp_path: Pat
     on(serve, tmp_path, scenario)
 
 
-def test_a_finalizer_holds_what_is_deleted(serve: Serve, tmp_path: Path) -> None:
+def test_finalizer_keeps_a_deleted_object(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         item = build_map("a")
         await client.create(replace(item, metadata=replace(meta(item), finalizers=["example.com/wait"])))
@@ -452,7 +452,7 @@ def test_a_finalizer_holds_what_is_deleted(serve: Serve, tmp_path: Path) -> None
     on(serve, tmp_path, scenario)
 
 
-def test_one_object_is_read_and_written_at_two_versions(serve: Serve, tmp_path: Path) -> None:
+def test_object_is_read_and_written_at_two_versions(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         tree = {
             "apiVersion": "instancetype.kubevirt.io/v1beta1",
@@ -470,7 +470,7 @@ def test_one_object_is_read_and_written_at_two_versions(serve: Serve, tmp_path: 
     on(serve, tmp_path, scenario)
 
 
-def test_many_requests_at_once_all_get_their_own_answer(serve: Serve, tmp_path: Path) -> None:
+def test_concurrent_requests_get_their_own_responses(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         made = await asyncio.gather(*(client.create(build_map(f"m{number}")) for number in range(100)))
         assert len({meta(item).resource_version for item in made}) == 100
@@ -480,7 +480,7 @@ def test_many_requests_at_once_all_get_their_own_answer(serve: Serve, tmp_path: 
     on(serve, tmp_path, scenario)
 
 
-def test_a_watch_that_is_left_disturbs_nobody(serve: Serve, tmp_path: Path) -> None:
+def test_abandoned_watch_does_not_affect_others(serve: Serve, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         for number in range(20):
             async with aclosing(client.watch(ConfigMap, NS, initial=True)) as events:

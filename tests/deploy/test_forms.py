@@ -57,16 +57,16 @@ def drop_keeping(objects: Objects) -> Objects:
     return objects
 
 
-def test_what_is_written_is_up_to_date() -> None:
+def test_generated_manifests_are_up_to_date() -> None:
     assert run(sys.executable, ROOT / "deploy" / "generate.py", "--check") == ""
 
 
-def test_the_kustomize_base_is_what_the_command_prints() -> None:
+def test_kustomize_base_matches_the_command_output() -> None:
     assert render_base() == identify(build_manifests(Options()))
 
 
 @pytest.mark.parametrize("options", CHOICES.values(), ids=CHOICES.keys())
-def test_the_chart_is_what_the_command_prints(options: Options) -> None:
+def test_chart_matches_the_command_output(options: Options) -> None:
     rendered = drop_keeping(render_chart(*list_values(options), namespace=options.namespace))
     wanted = identify(build_manifests(options))
     del wanted["Namespace", "", options.namespace]  # which is Helm's to make
@@ -74,18 +74,18 @@ def test_the_chart_is_what_the_command_prints(options: Options) -> None:
     assert rendered == wanted
 
 
-def test_what_would_take_all_vms_with_it_outlives_the_release() -> None:
+def test_crds_and_namespace_survive_the_release() -> None:
     for (kind, _, name), tree in render_chart("--set=cdi=true").items():
         kept = tree["metadata"].get("annotations", {}).get(KEEP) == "keep"
         assert kept == (kind == "CustomResourceDefinition" or (kind, name) == ("Namespace", "kubevirt")), name
 
 
-def test_helm_finds_nothing_wrong_with_the_chart() -> None:
+def test_helm_lint_finds_no_problems() -> None:
     assert "1 chart(s) linted, 0 chart(s) failed" in run(find_helm(), "lint", "--strict", CHART)
 
 
 @pytest.mark.parametrize("word", ["runtime=vm", "replicas=0", "webhookCert=none", "imag=a"])
-def test_a_value_that_makes_no_sense_is_refused(word: str) -> None:
+def test_invalid_chart_value_is_rejected(word: str) -> None:
     with pytest.raises(AssertionError, match=word.partition("=")[0]):
         render_chart(f"--set={word}")
 
@@ -94,7 +94,7 @@ DOCKERFILES = {path.name: path for path in sorted((ROOT / "deploy").glob("*.Dock
 
 
 @pytest.mark.parametrize("path", DOCKERFILES.values(), ids=DOCKERFILES.keys())
-def test_an_image_runs_as_a_number_that_is_not_root_and_copies_only_what_is_there(path: Path) -> None:
+def test_image_runs_as_a_numeric_non_root_user_and_copies_existing_files(path: Path) -> None:
     lines = path.read_text().splitlines()
     users = [line.split()[1] for line in lines if line.startswith("USER ")]
     assert len(users) == 1
@@ -116,7 +116,7 @@ def test_pods_run_as_the_user_of_their_image() -> None:
 NOT_IN_PODS = ["kubernetes-client", "curl", "jq", "openssh-client", "zstd", "passt", "iproute2"]
 
 
-def test_guests_have_the_packages_that_they_have_here() -> None:
+def test_launcher_image_has_the_required_packages() -> None:
     lines = [line for line in (ROOT / "packages.txt").read_text().splitlines() if line and not line.startswith("#")]
     installed = DOCKERFILES["launcher.Dockerfile"].read_text().split()
     assert [name for name in lines if name not in installed] == NOT_IN_PODS
@@ -130,5 +130,5 @@ def test_guests_have_the_packages_that_they_have_here() -> None:
         ("example.com:5000/virtshape", "example.com:5000/virtshape-launcher"),
     ],
 )
-def test_the_launchers_image_is_named_after_the_components(image: str, launcher: str) -> None:
+def test_launcher_image_name_follows_the_component_image(image: str, launcher: str) -> None:
     assert name_launcher_image(image) == launcher

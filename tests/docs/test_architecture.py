@@ -18,7 +18,7 @@ def _list_modules() -> list[str]:
     return [name for name in found if (PACKAGES / name.partition(".")[0]).is_dir()]
 
 
-def test_the_layers_are_those_of_import_linter() -> None:
+def test_layers_match_import_linter() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     layers = next(contract["layers"] for contract in settings["contracts"] if contract["type"] == "layers")
     enforced = {

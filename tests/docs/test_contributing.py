@@ -18,12 +18,12 @@ def _list_feature_rows() -> list[str]:
     ]
 
 
-def test_the_feature_table_has_rows() -> None:
+def test_feature_table_has_rows() -> None:
     assert len(_list_feature_rows()) >= 30
 
 
 @pytest.mark.parametrize("row", _list_feature_rows(), ids=lambda row: row.split(" | ")[0][2:])
-def test_every_file_of_the_feature_table_exists(row: str) -> None:
+def test_every_file_in_the_feature_table_exists(row: str) -> None:
     paths = _CODE.findall(row.split(" | ")[1])
     assert paths
     for path in paths:

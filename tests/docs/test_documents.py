@@ -24,7 +24,7 @@ def _sessions() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("document", "line", "output"), _sessions(), ids=lambda text: str(text)[:60].strip())
-def test_a_command_prints_what_its_document_shows(document: str, line: str, output: str, tmp_path: Path) -> None:
+def test_command_prints_the_documented_output(document: str, line: str, output: str, tmp_path: Path) -> None:
     program, *words = shlex.split(line)
     found = COMMANDS / program
     ran = subprocess.run(
@@ -38,7 +38,7 @@ def test_a_command_prints_what_its_document_shows(document: str, line: str, outp
     assert ran.stdout == output, f"{document}: $ {line}\n{ran.stderr}"
 
 
-def test_the_tour_runs_to_its_end() -> None:
+def test_tour_runs_to_its_end() -> None:
     ran = subprocess.run([sys.executable, "examples/tour.py"], capture_output=True, text=True, cwd=ROOT, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "1. A VM that names a size" in ran.stdout

@@ -46,7 +46,7 @@ LIMITS = list(read_rows("docs/limits.md", 5))
 PROMISES = list(read_rows("SECURITY.md", 2))
 
 
-def test_the_tables_are_found() -> None:
+def test_tables_are_found() -> None:
     assert len(LIMITS) > 40
     assert len(PROMISES) > 20
 
@@ -57,7 +57,7 @@ def _list_tests(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("row", [*LIMITS, *PROMISES], ids=lambda row: row.cells[0][:60])
-def test_every_row_names_a_test_that_exists(row: Row) -> None:
+def test_every_row_names_an_existing_test(row: Row) -> None:
     assert row.tests, "the last column must name a test: `unit/test_x.py::test_y`"
     for node in row.tests:
         path, _, name = node.partition("::")
@@ -72,7 +72,7 @@ def _read_figure(text: str) -> int | None:
 
 
 @pytest.mark.parametrize("row", LIMITS, ids=lambda row: row.cells[0][:60])
-def test_every_limit_is_the_one_in_the_code(row: Row) -> None:
+def test_every_limit_matches_the_code(row: Row) -> None:
     where, _, name = _CODE.findall(row.cells[3])[0].rpartition(".")
     if not name.isupper():  # a module: the limit is not a constant
         importlib.import_module(f"virtshape.{where}.{name}")

@@ -61,7 +61,7 @@ def _expect(line: str, output: str, version: tuple[int, int]) -> str:
 
 @pytest.mark.parametrize("kubectl", list_kubectls())
 @pytest.mark.parametrize("document", _find_documents(), ids=lambda path: path.name)
-def test_a_server_answers_as_its_document_shows(document: Path, kubectl: Path, tmp_path: Path) -> None:
+def test_server_prints_the_documented_output(document: Path, kubectl: Path, tmp_path: Path) -> None:
     if "virtctl console" in document.read_text() and (lacks := find_missing_packages()):
         pytest.skip(f"no guest can run here without {', '.join(lacks)}")
     (tmp_path / "bin").mkdir()

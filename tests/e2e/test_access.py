@@ -35,7 +35,7 @@ def add_user(kubectl: Kubectl, system: System, tmp_path: Path) -> AddUser:
     return add
 
 
-def test_the_admin_may_do_everything(kubectl: Kubectl) -> None:
+def test_admin_has_all_permissions(kubectl: Kubectl) -> None:
     assert kubectl("auth", "can-i", "create", "vm") == "yes\n"
     assert kubectl("auth", "can-i", "*", "*") == "yes\n"
     assert "*.*" in kubectl("auth", "can-i", "--list")
@@ -57,7 +57,7 @@ def test_the_admin_may_do_everything(kubectl: Kubectl) -> None:
     ],
     ids=["view with a token", "edit with a certificate", "admin with a certificate"],
 )
-def test_a_user_may_do_what_the_role_says_in_its_namespace(
+def test_user_has_the_permissions_of_the_role_in_its_namespace(
     kubectl: Kubectl, add_user: AddUser, role: str, flags: list[str], may: list[str], may_not: list[str]
 ) -> None:
     user = add_user("bob", "--namespace", kubectl.namespace, "--role", role, *flags)
@@ -70,7 +70,7 @@ def test_a_user_may_do_what_the_role_says_in_its_namespace(
     assert user.within("default").run("auth", "can-i", may[0].split()[0], "vm").out == "no\n"
 
 
-def test_what_a_role_says_holds_when_it_is_tried(kubectl: Kubectl, add_user: AddUser, tmp_path: Path) -> None:
+def test_role_permissions_apply_to_real_requests(kubectl: Kubectl, add_user: AddUser, tmp_path: Path) -> None:
     kubectl.apply(build_machine())
     viewer = add_user("viewer", "--namespace", kubectl.namespace, "--role", "view")
     editor = add_user("editor", "--namespace", kubectl.namespace, "--role", "edit")
@@ -84,7 +84,7 @@ def test_what_a_role_says_holds_when_it_is_tried(kubectl: Kubectl, add_user: Add
     assert "forbidden" in elsewhere.refused("get", "vm", "-A")
 
 
-def test_everyone_may_see_the_catalogue_and_no_more(add_user: AddUser, tmp_path: Path) -> None:
+def test_every_user_may_read_the_catalog_and_nothing_else(add_user: AddUser, tmp_path: Path) -> None:
     guest = add_user("guest")
     assert "u1.medium" in guest("get", "vmclusterinstancetypes")
     assert "forbidden" in guest.refused("get", "vm")
@@ -94,21 +94,21 @@ def test_everyone_may_see_the_catalogue_and_no_more(add_user: AddUser, tmp_path:
     assert "forbidden" in guest.refused("get", "secrets", "-A")
 
 
-def test_a_group_of_a_user_counts(kubectl: Kubectl, add_user: AddUser) -> None:
+def test_group_of_a_user_is_honored(kubectl: Kubectl, add_user: AddUser) -> None:
     user = add_user("carol", "--group", "team-a", "--namespace", kubectl.namespace)
     assert "forbidden" in user.refused("get", "vm")
     kubectl("create", "rolebinding", "team", "--clusterrole=view", "--group=team-a")
     user("get", "vm")
 
 
-def test_nobody_grants_more_than_they_have(kubectl: Kubectl, add_user: AddUser) -> None:
+def test_user_cannot_grant_more_than_it_has(kubectl: Kubectl, add_user: AddUser) -> None:
     user = add_user("dan", "--namespace", kubectl.namespace, "--role", "admin")
     user("create", "rolebinding", "fine", "--clusterrole=view", "--user=erin")
     refusal = user.refused("create", "rolebinding", "too-much", "--clusterrole=cluster-admin", "--user=dan")
     assert "attempting to grant RBAC permissions not currently held" in refusal
 
 
-def test_a_user_is_listed_and_removed(system: System, namespace: str) -> None:
+def test_user_is_listed_and_removed(system: System, namespace: str) -> None:
     words = ("--namespace", namespace, "--role", "view", "--token", "--data-dir", system.directory)
     name = f"frank-{namespace}"
     token = yaml.safe_load(call_virtshape("user", "add", name, *words).stdout)["users"][0]["user"]["token"]
@@ -130,7 +130,7 @@ def test_a_user_is_listed_and_removed(system: System, namespace: str) -> None:
     wait_until(lambda: try_again() == 401, "the token is still known")
 
 
-def test_an_account_has_tokens(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_service_account_tokens_are_issued(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl("create", "serviceaccount", "robot")
     if kubectl.version < (1, 24):
         assert "unknown" in kubectl.refused("create", "token", "robot"), "older ones ask for no tokens"
@@ -145,7 +145,7 @@ def test_an_account_has_tokens(kubectl: Kubectl, tmp_path: Path) -> None:
     assert "must be logged in" in robot.refused("get", "vm")
 
 
-def test_the_admin_may_act_as_others(kubectl: Kubectl) -> None:
+def test_admin_may_impersonate(kubectl: Kubectl) -> None:
     kubectl("create", "rolebinding", "grace", "--clusterrole=view", "--user=grace")
     assert kubectl("auth", "can-i", "get", "vm", "--as=grace") == "yes\n"
     assert kubectl.run("auth", "can-i", "delete", "vm", "--as=grace").out == "no\n"
@@ -157,19 +157,19 @@ def test_the_admin_may_act_as_others(kubectl: Kubectl) -> None:
     [{"Authorization": ""}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic YWRtaW46YWRtaW4="}],
     ids=["anonymous", "unknown token", "password"],
 )
-def test_who_is_not_known_is_refused(system: System, headers: dict[str, str]) -> None:
+def test_unauthenticated_requests_are_rejected(system: System, headers: dict[str, str]) -> None:
     code, answer = system.ask("GET", "/apis/kubevirt.io/v1/virtualmachines", **headers)
     assert (code, answer["reason"]) == (401, "Unauthorized")
 
 
-def test_health_is_for_everyone(system: System) -> None:
+def test_health_needs_no_authentication(system: System) -> None:
     connection = system.connect()
     connection.request("GET", "/readyz")
     assert connection.getresponse().read() == b"ok"
     connection.close()
 
 
-def test_the_server_shows_a_certificate_of_its_own_authority(system: System) -> None:
+def test_server_certificate_is_signed_by_its_own_ca(system: System) -> None:
     connection = system.connect()
     connection.connect()
     assert isinstance(connection.sock, ssl.SSLSocket)
@@ -180,14 +180,14 @@ def test_the_server_shows_a_certificate_of_its_own_authority(system: System) -> 
     assert {"127.0.0.1", "localhost", "kubernetes.default.svc"} <= names
 
 
-def test_strangers_are_not_trusted(cluster: Kubectl, tmp_path: Path) -> None:
+def test_unknown_certificates_are_not_trusted(cluster: Kubectl, tmp_path: Path) -> None:
     config = yaml.safe_load(cluster.kubeconfig.read_text())
     del config["clusters"][0]["cluster"]["certificate-authority-data"]
     stranger = cluster.using(Path(write_manifest(str(tmp_path / "stranger.yaml"), config)))
     assert "certificate" in stranger.refused("get", "vm")
 
 
-def test_a_certificate_of_another_authority_is_no_way_in(system: System, tmp_path: Path) -> None:
+def test_client_certificate_of_another_ca_is_rejected(system: System, tmp_path: Path) -> None:
     stranger = Authority.create(make_key(), "stranger").issue_client("admin", ["system:masters"])
     key, certificate = tmp_path / "key", tmp_path / "certificate"
     key.write_bytes(stranger.key)
@@ -203,7 +203,7 @@ def _ask_for_machines(connection: http.client.HTTPSConnection) -> bytes:
     return connection.getresponse().read()
 
 
-def test_writes_are_on_record_without_their_content(kubectl: Kubectl, system: System) -> None:
+def test_audit_log_has_writes_without_their_content(kubectl: Kubectl, system: System) -> None:
     kubectl("create", "secret", "generic", "s", "--from-literal=password=hunter2")
     line = next(each for each in reversed(system.read_audit_log()) if each.get("namespace") == kubectl.namespace)
     assert (line["user"], line["verb"], line["resource"], line["code"]) == ("admin", "create", "secrets", 201)

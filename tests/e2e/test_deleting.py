@@ -11,7 +11,7 @@ def _delete(kubectl: Kubectl, *words: str) -> None:
     kubectl("delete", "vm", "web", "--wait=false", *words)
 
 
-def test_an_object_is_deleted_and_waited_for(kubectl: Kubectl) -> None:
+def test_kubectl_delete_waits_for_the_object(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     assert kubectl("delete", "vm", "web").startswith('virtualmachine.kubevirt.io "web" deleted')
     assert "not found" in kubectl.refused("get", "vm", "web")
@@ -19,14 +19,14 @@ def test_an_object_is_deleted_and_waited_for(kubectl: Kubectl) -> None:
     kubectl("delete", "vm", "web", "--ignore-not-found")
 
 
-def test_a_deletion_in_the_background_is_at_once(kubectl: Kubectl) -> None:
+def test_background_deletion_returns_at_once(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     _delete(kubectl, "--cascade=background")
     assert "not found" in kubectl.refused("get", "vm", "web")
 
 
 @pytest.mark.parametrize(("cascade", "finalizer"), [("foreground", "foregroundDeletion"), ("orphan", "orphan")])
-def test_other_deletions_wait_for_what_is_owned(kubectl: Kubectl, cascade: str, finalizer: str) -> None:
+def test_foreground_and_orphan_deletion_handle_dependents(kubectl: Kubectl, cascade: str, finalizer: str) -> None:
     kubectl.apply(build_machine())
     _delete(kubectl, f"--cascade={cascade}")
     metadata = kubectl.get("vm", "web")["metadata"]
@@ -36,7 +36,7 @@ def test_other_deletions_wait_for_what_is_owned(kubectl: Kubectl, cascade: str, 
     assert "not found" in kubectl.refused("get", "vm", "web")
 
 
-def test_a_finalizer_holds_an_object_until_it_is_done(kubectl: Kubectl) -> None:
+def test_finalizer_keeps_an_object_until_it_is_removed(kubectl: Kubectl) -> None:
     machine = build_machine()
     machine["metadata"]["finalizers"] = ["example.com/hold"]
     kubectl.apply(machine)
@@ -46,7 +46,7 @@ def test_a_finalizer_holds_an_object_until_it_is_done(kubectl: Kubectl) -> None:
     assert "not found" in kubectl.refused("get", "vm", "web")
 
 
-def test_many_go_at_once(kubectl: Kubectl) -> None:
+def test_many_objects_are_deleted_together(kubectl: Kubectl) -> None:
     kubectl.apply(*(build_settings(name) for name in "abc"), build_machine())
     kubectl("delete", "configmap", "a", "b")
     kubectl("delete", "configmap", "-l", "tier=front")
@@ -56,7 +56,7 @@ def test_many_go_at_once(kubectl: Kubectl) -> None:
     assert kubectl("get", "configmap,vm", "-o", "name") == ""
 
 
-def test_an_object_is_deleted_now(kubectl: Kubectl) -> None:
+def test_delete_now_removes_the_object(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     kubectl("delete", "vm", "web", "--now")
     kubectl.apply(build_machine())
@@ -64,5 +64,5 @@ def test_an_object_is_deleted_now(kubectl: Kubectl) -> None:
     assert "not found" in kubectl.refused("get", "vm", "web")
 
 
-def test_permanent_namespaces_stay(kubectl: Kubectl) -> None:
+def test_permanent_namespaces_cannot_be_deleted(kubectl: Kubectl) -> None:
     assert "may not be deleted" in kubectl.refused("delete", "namespace", "default", "--wait=false")

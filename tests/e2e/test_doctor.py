@@ -19,7 +19,7 @@ from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.requirements import find_missing_packages
 
 
-def test_doctor_lists_every_check_and_its_exit_status_says_whether_guests_can_run(tmp_path: Path) -> None:
+def test_doctor_lists_every_check_and_exits_with_the_result(tmp_path: Path) -> None:
     ran = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", "-o", "json")
     tree = json.loads(ran.stdout)
     assert [check["name"] for check in tree["checks"]] == [
@@ -48,14 +48,14 @@ def test_doctor_lists_every_check_and_its_exit_status_says_whether_guests_can_ru
     assert not (tmp_path / "data").exists(), "doctor changes nothing"
 
 
-def test_doctor_fails_on_a_machine_without_qemu_with_one_command_to_install_it(tmp_path: Path) -> None:
+def test_doctor_without_qemu_prints_one_install_command(tmp_path: Path) -> None:
     ran = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", PATH=str(tmp_path))
     assert ran.returncode == 1
     assert "the emulator is missing (qemu-system-x86)" in ran.stdout
     assert sum("apt-get install" in line for line in ran.stdout.splitlines()) == 1
 
 
-def test_doctor_names_a_port_in_use_and_a_directory_open_to_others(tmp_path: Path) -> None:
+def test_doctor_reports_a_port_in_use_and_a_directory_open_to_others(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -67,7 +67,7 @@ def test_doctor_names_a_port_in_use_and_a_directory_open_to_others(tmp_path: Pat
     assert f"chmod 700 {tmp_path}" in ran.stdout
 
 
-def test_a_running_server_is_no_problem_to_its_own_port(data: Path) -> None:
+def test_doctor_accepts_the_port_of_a_running_server(data: Path) -> None:
     with System(data) as system:
         ran = call_virtshape(
             "doctor", "--data-dir", data, "--listen", system.url.removeprefix("https://"), "-o", "json"
@@ -76,7 +76,7 @@ def test_a_running_server_is_no_problem_to_its_own_port(data: Path) -> None:
         assert (port["status"], port["message"]) == ("ok", f"virtshape runs (process {system.process.pid})")
 
 
-def test_up_warns_of_a_directory_open_to_others_before_it_is_ready(data: Path) -> None:
+def test_up_warns_about_a_directory_open_to_others(data: Path) -> None:
     data.mkdir(mode=0o755)
     data.chmod(0o755)
     with System(data, "--launcher", "none") as system:
@@ -92,7 +92,7 @@ def test_down_without_guests_says_that_none_run(data: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason=f"{IMPOSSIBLE}only root can give up capabilities")
-def test_doctor_warns_where_mount_namespaces_are_not_allowed(tmp_path: Path) -> None:
+def test_doctor_warns_if_mount_namespaces_are_not_allowed(tmp_path: Path) -> None:
     setpriv = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
     ran = call_virtshape("doctor", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", prefix=setpriv)
     (line,) = [line for line in ran.stdout.splitlines() if " confinement " in line]
@@ -100,7 +100,7 @@ def test_doctor_warns_where_mount_namespaces_are_not_allowed(tmp_path: Path) -> 
     assert "guests run without a mount namespace (unshare the mount namespace: Operation not permitted)" in line
 
 
-def test_guests_that_run_are_counted_at_start_and_stop_and_by_down(data: Path) -> None:
+def test_up_and_down_print_the_number_of_running_guests(data: Path) -> None:
     data.mkdir(mode=0o700)
     places = GuestDirectories(data, choose_account())
     with run_fake_launcher(places, "one") as first, run_fake_launcher(places, "two") as second:
@@ -134,7 +134,7 @@ def stop_and_read(system: System) -> str:
         return output.read() or ""
 
 
-def test_guests_keep_running_until_down_is_asked_to_stop_them(demo: DemoGuest, tmp_path: Path) -> None:
+def test_guests_keep_running_unless_down_stops_them(demo: DemoGuest, tmp_path: Path) -> None:
     data = tmp_path / "data"
     (data / "images" / "demo").mkdir(mode=0o700, parents=True)
     data.chmod(0o700)

@@ -29,7 +29,7 @@ def check_stopped(fleet: Fleet) -> None:
     assert not any(vm["status"].get("stateChangeRequests") for vm in vms)
 
 
-def test_a_thousand_vms_come_and_go_while_the_system_is_killed_ten_times(tmp_path: Path) -> None:
+def test_thousand_vms_start_and_stop_while_the_server_is_killed_ten_times(tmp_path: Path) -> None:
     with fleet_of(tmp_path, SIZE) as fleet:
         for number in fleet.create():
             if number in (300, 700):

@@ -52,7 +52,7 @@ def get(system: System, path: str) -> tuple[int, str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs a file system of its own")
-def test_full_disk_fails_writes_and_readiness_until_there_is_room(tmp_path: Path) -> None:
+def test_full_disk_fails_writes_and_readiness_until_space_is_free(tmp_path: Path) -> None:
     with (
         small_file_system(tmp_path / "disk") as disk,
         System(disk / "data", "--launcher", "simulate", "--no-catalog") as system,

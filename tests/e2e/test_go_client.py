@@ -72,7 +72,7 @@ def asked(guests: Guests, client: GoClient) -> Iterator[str]:
     guests.delete(NAME)
 
 
-def test_the_version_is_found_by_way_of_the_group(client: GoClient) -> None:
+def test_version_is_found_through_the_subresource_group(client: GoClient) -> None:
     assert client("version").out.startswith("subresources.kubevirt.io/v1 v")
 
 
@@ -103,11 +103,11 @@ REFUSALS: dict[str, tuple[str, str, str]] = {
 
 @pytest.mark.parametrize(("verb", "where", "words"), REFUSALS.values(), ids=REFUSALS)
 @pytest.mark.usefixtures("asked")
-def test_the_words_of_a_refusal_arrive(client: GoClient, verb: str, where: str, words: str) -> None:
+def test_error_messages_reach_the_client(client: GoClient, verb: str, where: str, words: str) -> None:
     assert client(verb, where) == (1, "", words)
 
 
-def test_a_long_refusal_of_a_stream_fits_into_what_clients_read_of_it(client: GoClient) -> None:
+def test_long_stream_error_fits_the_clients_read_limit(client: GoClient) -> None:
     name = ".".join(["n" * 60] * 4)
     where = f"/apis/subresources.kubevirt.io/v1/namespaces/{'n' * 63}/virtualmachineinstances/{name}/console"
     refused = client("stream", where)
@@ -116,9 +116,7 @@ def test_a_long_refusal_of_a_stream_fits_into_what_clients_read_of_it(client: Go
     assert len(refused.err) < MOST_READ_OF_A_REFUSAL
 
 
-def test_a_console_that_is_not_there_yet_says_so_with_the_code_that_clients_wait_at(
-    guests: Guests, client: GoClient
-) -> None:
+def test_console_of_a_starting_guest_returns_the_code_that_clients_retry(guests: Guests, client: GoClient) -> None:
     tree = build_guest("never")
     tree["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "elsewhere"}
     guests.create(tree)
@@ -127,7 +125,7 @@ def test_a_console_that_is_not_there_yet_says_so_with_the_code_that_clients_wait
     guests.delete("never")
 
 
-def test_a_guest_is_worked_with_at_its_console(client: GoClient, asked: str) -> None:
+def test_console_is_usable(client: GoClient, asked: str) -> None:
     with Terminal([client.path, "stream", f"{VMIS}/{asked}/console"], client.environment) as terminal:
         terminal.type(b"\r")
         terminal.wait_for(rb"demo# ")
@@ -135,7 +133,7 @@ def test_a_guest_is_worked_with_at_its_console(client: GoClient, asked: str) -> 
         terminal.wait_for(rb"\n42\r")
 
 
-def test_the_screen_is_a_vnc_server(client: GoClient, asked: str) -> None:
+def test_vnc_stream_is_a_vnc_server(client: GoClient, asked: str) -> None:
     process = subprocess.Popen(
         [client.path, "stream", f"{VMIS}/{asked}/vnc"],
         stdin=subprocess.PIPE,
@@ -159,17 +157,13 @@ def ask_the_web(client: GoClient, port: str) -> Ran:
 
 
 @pytest.mark.parametrize("kind", [VMS, VMIS], ids=["of a VM", "of an instance"])
-def test_a_port_answers_and_the_end_of_its_answer_is_the_end_of_the_stream(
-    client: GoClient, asked: str, kind: str
-) -> None:
+def test_port_stream_ends_with_the_response(client: GoClient, asked: str, kind: str) -> None:
     ran = ask_the_web(client, f"{kind}/{asked}/portforward/80/tcp")
     assert (ran.status, ran.err) == (0, "")
     assert '"memoryMiB":192' in ran.out
 
 
-def test_actions_are_taken_without_a_word_on_the_form_of_their_options(
-    guests: Guests, client: GoClient, asked: str
-) -> None:
+def test_actions_accept_options_in_any_form(guests: Guests, client: GoClient, asked: str) -> None:
     assert client.put(f"{VMIS}/{asked}/pause", "{}") == (0, "202\n", "")
     guests.wait_for_status(asked, "Paused")
     assert client.put(f"{VMIS}/{asked}/pause", "{}").err == f"{CONFLICT}: VMI is already paused\n"
@@ -182,14 +176,14 @@ def test_actions_are_taken_without_a_word_on_the_form_of_their_options(
     guests.wait_for_phase(asked, "Running", other_than=before)
 
 
-def test_a_vm_is_expanded(client: GoClient, asked: str) -> None:
+def test_vm_is_expanded(client: GoClient, asked: str) -> None:
     assert client("get", f"{VMS}/{asked}/expand-spec").tree["metadata"]["name"] == asked
     text = client("get", f"/apis/kubevirt.io/v1/namespaces/default/virtualmachines/{asked}").out
     assert client.put(f"{ACTIONS}/expand-vm-spec", text) == (0, "200\n", "")
 
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
-def test_a_claim_is_filled(guests: Guests, client: GoClient, tmp_path: Path, kind: str) -> None:
+def test_claim_is_uploaded(guests: Guests, client: GoClient, tmp_path: Path, kind: str) -> None:
     disk = tmp_path / "disk.raw"
     disk.write_bytes(os.urandom(3 * MIB))
     assert client("upload", kind, f"go-{kind}", "8Mi", disk) == (0, "", "")
@@ -198,7 +192,7 @@ def test_a_claim_is_filled(guests: Guests, client: GoClient, tmp_path: Path, kin
     assert kept.read_bytes() == disk.read_bytes().ljust(8 * MIB, b"\0")
 
 
-def test_a_stream_is_for_who_may_have_it(guests: Guests, path: Path, asked: str, tmp_path: Path) -> None:
+def test_stream_requires_permission(guests: Guests, path: Path, asked: str, tmp_path: Path) -> None:
     def add(name: str, role: str) -> GoClient:
         words = ("user", "add", name, "--namespace", "default", "--role", role)
         ran = call_virtshape(*words, "--data-dir", guests.system.directory)
@@ -214,7 +208,7 @@ def test_a_stream_is_for_who_may_have_it(guests: Guests, path: Path, asked: str,
     assert 'User "onlooker" cannot get resource "virtualmachineinstances/portforward"' in refused.err
 
 
-def test_a_stream_ends_with_its_guest(guests: Guests, client: GoClient, asked: str) -> None:
+def test_stream_ends_with_its_guest(guests: Guests, client: GoClient, asked: str) -> None:
     guests.wait_for_status(asked, "Running")
     with Terminal([client.path, "stream", f"{VMIS}/{asked}/console"], client.environment) as terminal:
         terminal.type(b"\r")

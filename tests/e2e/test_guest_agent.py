@@ -53,7 +53,7 @@ def ask(guests: Guests, question: str) -> Any:
     return answer
 
 
-def test_the_instance_has_what_the_agent_tells(guests: Guests, told: Tree) -> None:
+def test_instance_status_has_agent_information(guests: Guests, told: Tree) -> None:
     assert guests.wait_for_condition(NAME, "AgentConnected")["status"] == "True"
     found = told["status"]["guestOSInfo"]
     kernel = guests.read_shape(NAME)["kernel"]
@@ -72,7 +72,7 @@ def test_the_instance_has_what_the_agent_tells(guests: Guests, told: Tree) -> No
     assert "10.0.2.15" in card["ipAddresses"]
 
 
-def test_the_agent_is_asked_through_the_api(guests: Guests, told: Tree) -> None:
+def test_agent_is_queried_through_the_api(guests: Guests, told: Tree) -> None:
     assert told["metadata"]["name"] == NAME
     assert ask(guests, "guestosinfo")["os"]["prettyName"] == "The demo guest 1"
     assert ask(guests, "userlist")["items"] == []
@@ -80,7 +80,7 @@ def test_the_agent_is_asked_through_the_api(guests: Guests, told: Tree) -> None:
     assert (seed["fileSystemType"], seed["diskName"]) == ("iso9660", "vdc")
 
 
-def test_the_guest_restarts_and_shuts_down_by_its_agent(guests: Guests, told: Tree) -> None:
+def test_agent_reboots_and_shuts_down_the_guest(guests: Guests, told: Tree) -> None:
     guests.act("virtualmachineinstances", NAME, "softreboot")
     guests.wait_for_words(NAME, "the agent was asked to reboot")
     eventually(lambda: guests.read_console(NAME).count("the agent runs") == 2 or None, lambda: guests.read_story(NAME))

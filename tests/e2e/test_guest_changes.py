@@ -16,7 +16,7 @@ def add_network(tree: Tree) -> Tree:
     return tree
 
 
-def test_a_running_guest_grows_with_its_vm(guests: Guests) -> None:
+def test_running_guest_is_resized_with_its_vm(guests: Guests) -> None:
     domain: Tree = {
         "cpu": {"sockets": 1, "maxSockets": 4},
         "memory": {"guest": "1Gi", "maxGuest": "2Gi"},
@@ -47,7 +47,7 @@ def test_a_running_guest_grows_with_its_vm(guests: Guests) -> None:
     guests.delete("growing")
 
 
-def test_ports_that_an_interface_names_are_open_on_loopback_and_no_others(guests: Guests) -> None:
+def test_only_the_ports_of_an_interface_are_open_on_loopback(guests: Guests) -> None:
     guests.create(add_network(build_guest("web", domain={"memory": {"guest": "192Mi"}, "devices": WEB})))
     guests.wait_for_words("web", "eth0 has")
     ports = guests.wait_for_ports("web")
@@ -70,7 +70,7 @@ fi
 """
 
 
-def test_what_firmware_and_tpm_keep_outlives_a_restart_and_goes_with_the_vm(guests: Guests) -> None:
+def test_firmware_and_tpm_state_survives_a_restart_and_is_deleted_with_the_vm(guests: Guests) -> None:
     domain: Tree = {
         "memory": {"guest": "384Mi"},
         "features": {"smm": {}},

@@ -61,7 +61,7 @@ def build_claim(name: str) -> Tree:
     return build_core("PersistentVolumeClaim", name, spec=spec)
 
 
-def test_every_kind_of_volume_is_there_inside_the_guest(guests: Guests, settings: Path, tmp_path: Path) -> None:
+def test_every_volume_type_is_visible_inside_the_guest(guests: Guests, settings: Path, tmp_path: Path) -> None:
     settings.write_text(json.dumps({"hostDisks": {"roots": [str(tmp_path)]}}))
     guests.create(
         build_core("ConfigMap", "settings", data={"colour": "green"}),
@@ -101,7 +101,7 @@ def test_every_kind_of_volume_is_there_inside_the_guest(guests: Guests, settings
     guests.delete("volumes")
 
 
-def test_a_guest_boots_a_kernel_out_of_a_container_image(
+def test_guest_boots_a_kernel_from_a_container_image(
     guests: Guests, settings: Path, tmp_path: Path, demo: DemoGuest
 ) -> None:
     files = {"boot/vmlinuz": demo.kernel.read_bytes(), "boot/initrd": demo.initramfs.read_bytes()}
@@ -119,7 +119,7 @@ def test_a_guest_boots_a_kernel_out_of_a_container_image(
     guests.delete("kernel")
 
 
-def test_an_image_that_was_added_is_copied_sized_and_booted(guests: Guests, demo: DemoGuest) -> None:
+def test_added_image_is_copied_resized_and_booted(guests: Guests, demo: DemoGuest) -> None:
     guests.create(build_sizing("Instancetype", "imaged", cpu={"guest": 2}, memory={"guest": "192Mi"}))
     guests.create(build_sizing("Preference", "imaged", devices={"preferredDiskBus": "virtio"}))
     kinds = [("instancetype", "VirtualMachineInstancetype"), ("preference", "VirtualMachinePreference")]
@@ -147,9 +147,7 @@ def test_an_image_that_was_added_is_copied_sized_and_booted(guests: Guests, demo
     )
 
 
-def test_an_image_from_the_web_is_brought_here_cloned_and_booted(
-    guests: Guests, demo: DemoGuest, settings: Path
-) -> None:
+def test_image_from_the_web_is_downloaded_cloned_and_booted(guests: Guests, demo: DemoGuest, settings: Path) -> None:
     settings.write_text(json.dumps({"imports": {"allowedNetworks": ["127.0.0.0/8"]}}))
     with serve(serve_file(gzip.compress(demo.disk.read_bytes(), 1))) as server:
         guests.create(
@@ -165,7 +163,7 @@ def test_an_image_from_the_web_is_brought_here_cloned_and_booted(
     guests.delete("cloned")
 
 
-def test_a_claim_for_one_writer_is_not_given_to_a_second_guest(guests: Guests) -> None:
+def test_read_write_once_claim_is_not_given_to_a_second_guest(guests: Guests) -> None:
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "shared"}}]
     guests.create(build_claim("shared"), build_guest("first", grace=0, volumes=volumes))
     guests.wait_for_phase("first", "Running")
@@ -183,7 +181,7 @@ WRITE = (
 READ = "#!/bin/sh\necho it says: $(head -c 21 /dev/vdb)\n"
 
 
-def test_two_guests_share_a_claim_for_many_writers(guests: Guests) -> None:
+def test_two_guests_share_a_read_write_many_claim(guests: Guests) -> None:
     claim = build_claim("common")
     claim["spec"]["accessModes"] = ["ReadWriteMany"]
     guests.create(claim)

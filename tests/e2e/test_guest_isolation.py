@@ -97,7 +97,7 @@ def broken_pasta(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("broken_pasta")
-def test_a_guest_without_a_network_namespace_reaches_nothing(isolated: Guests) -> None:
+def test_guest_without_a_network_namespace_reaches_nothing(isolated: Guests) -> None:
     told = attack(isolated)
     assert [name for name in ("internet", *CLOSED) if f"attack: no way to {name}\n" not in told] == [], told
     words = isolated.wait_for_condition("attacker", "StandIn")["message"]
@@ -107,7 +107,7 @@ def test_a_guest_without_a_network_namespace_reaches_nothing(isolated: Guests) -
     assert conditions["GuestNetworkReady"]["status"] == "False"
 
 
-def test_a_guest_reaches_the_internet_but_neither_the_machine_nor_another_guest(isolated: Guests) -> None:
+def test_guest_reaches_the_internet_but_neither_the_machine_nor_another_guest(isolated: Guests) -> None:
     told = attack(isolated)
     assert "attack: reached internet" in told
     assert f"Address: {NAMED}" in told

@@ -59,7 +59,7 @@ def _read_shape() -> Tree | None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make tap devices")
 @pytest.mark.usefixtures("settings")
-def test_a_guest_is_plugged_into_a_bridge_once_it_is_there(guests: Guests) -> None:
+def test_guest_joins_a_bridge_once_it_exists(guests: Guests) -> None:
     guests.create(build_plugged("plugged"))
     words = f"the network of the interface lan: this machine has no bridge {BRIDGE}"
     assert guests.wait_for_condition("plugged", "Synchronized", "NetworkNotReady")["message"] == words
@@ -72,7 +72,7 @@ def test_a_guest_is_plugged_into_a_bridge_once_it_is_there(guests: Guests) -> No
         eventually(lambda: None if Path(f"/sys/class/net/{device}").exists() else True, lambda: f"{device} is left")
 
 
-def test_a_network_that_the_machine_has_no_bridge_for_is_refused(guests: Guests) -> None:
+def test_network_without_a_bridge_is_refused(guests: Guests) -> None:
     guests.create(build_plugged("unplugged"))
     told = guests.wait_for_condition("unplugged", "Synchronized", "NotPossibleHere")
     assert "spec.networks[0].multus: this host has no network 'office'" in told["message"]

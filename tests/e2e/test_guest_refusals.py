@@ -177,7 +177,7 @@ def permitted(guests: Guests) -> Iterator[None]:
 
 @pytest.mark.usefixtures("failed", "permitted")
 @pytest.mark.parametrize(("name", "why"), REASONS.items(), ids=REASONS.keys())
-def test_why_a_guest_does_not_start_is_told_in_words(guests: Guests, name: str, why: Reason) -> None:
+def test_reason_for_a_failed_start_is_reported(guests: Guests, name: str, why: Reason) -> None:
     name = f"not-{name}"
     domain = {"memory": {"guest": "192Mi"}, "devices": {}, **(why.domain or {})}
     volumes = [{"name": "data", **why.volume}] if why.volume else []
@@ -200,7 +200,7 @@ def test_why_a_guest_does_not_start_is_told_in_words(guests: Guests, name: str, 
     guests.delete(name)
 
 
-def test_a_guest_starts_once_what_it_lacked_is_there(guests: Guests) -> None:
+def test_guest_starts_once_the_missing_requirement_exists(guests: Guests) -> None:
     volumes = [{"name": "data", "secret": {"secretName": "late"}}]
     guests.create(build_guest("patient", grace=0, volumes=volumes))
     guests.wait_for_condition("patient", "Synchronized", "SecretNotFound")
@@ -211,7 +211,7 @@ def test_a_guest_starts_once_what_it_lacked_is_there(guests: Guests) -> None:
     guests.delete("patient")
 
 
-def test_what_stands_in_for_something_is_told(guests: Guests) -> None:
+def test_substitutions_are_reported(guests: Guests) -> None:
     """Whether KVM works here or not: one of the two needs a stand-in for what the other has."""
     domain = {"cpu": {"model": "host-passthrough"}, "memory": {"guest": "192Mi"}}
     guests.create(build_guest("standing-in", grace=0, domain=domain))
@@ -225,9 +225,7 @@ def test_what_stands_in_for_something_is_told(guests: Guests) -> None:
     guests.delete("standing-in")
 
 
-def test_a_machine_without_qemu_says_so_before_it_is_ready_and_instances_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_server_without_qemu_says_so_and_instances_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     sudo = "" if os.geteuid() == 0 else "sudo "
     missing = "the emulator is missing (qemu-system-x86); QEMU's disk tool is missing (qemu-utils)"

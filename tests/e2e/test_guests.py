@@ -27,7 +27,7 @@ TOPOLOGIES: dict[str, tuple[Tree, Tree | None, tuple[int, int, int]]] = {
 
 
 @pytest.mark.parametrize(("cpu", "preferred", "shape"), TOPOLOGIES.values(), ids=TOPOLOGIES.keys())
-def test_a_guest_has_the_topology_that_it_was_given(
+def test_guest_has_the_designed_topology(
     guests: Guests, cpu: Tree, preferred: Tree | None, shape: tuple[int, int, int]
 ) -> None:
     name = f"topology-{'-'.join(map(str, shape))}"
@@ -50,9 +50,7 @@ def test_a_guest_has_the_topology_that_it_was_given(
 
 
 @pytest.mark.parametrize(("preferred", "shape"), [("cores", (1, 3, 1)), ("threads", (1, 1, 3)), ("sockets", (3, 1, 1))])
-def test_a_guest_has_the_vcpus_that_its_own_template_asks_for(
-    guests: Guests, preferred: str, shape: tuple[int, int, int]
-) -> None:
+def test_guest_has_the_vcpus_of_its_own_template(guests: Guests, preferred: str, shape: tuple[int, int, int]) -> None:
     name = f"own-{preferred}"
     guests.create(build_sizing("Preference", name, cpu={"preferredCPUTopology": preferred}))
     domain = {"cpu": {"guest": 3}, "memory": {"guest": "192Mi"}}
@@ -62,7 +60,7 @@ def test_a_guest_has_the_vcpus_that_its_own_template_asks_for(
     guests.delete(name)
 
 
-def test_disks_are_where_the_preference_and_the_user_want_them(guests: Guests) -> None:
+def test_disks_have_the_bus_of_the_user_or_the_preference(guests: Guests) -> None:
     guests.create(build_sizing("Preference", "sata", devices={"preferredDiskBus": "sata"}))
     disks: list[Tree] = [
         {"name": "root", "disk": {}, "bootOrder": 1},
@@ -116,7 +114,7 @@ echo "all is seen"
 """
 
 
-def test_a_guest_that_likes_what_windows_likes_gets_it(guests: Guests) -> None:
+def test_windows_preference_reaches_the_guest(guests: Guests) -> None:
     guests.create(build_sizing("Preference", "windows-like", **WINDOWS_LIKE))
     guests.create(build_sizing("Instancetype", "windows-like", cpu={"guest": 2}, memory={"guest": "512Mi"}))
     tree = build_guest(
@@ -139,7 +137,7 @@ def test_a_guest_that_likes_what_windows_likes_gets_it(guests: Guests) -> None:
     guests.delete("windows-like")
 
 
-def test_a_guest_outlives_its_server_and_keeps_its_revision_across_a_restart(guests: Guests, tmp_path: Path) -> None:
+def test_guest_survives_its_server_and_keeps_its_revision_across_a_restart(guests: Guests, tmp_path: Path) -> None:
     size = build_sizing("Instancetype", "pinned", cpu={"guest": 1}, memory={"guest": "192Mi"})
     tree = build_guest("pinned", instancetype={"kind": "VirtualMachineInstancetype", "name": "pinned"})
     del tree["spec"]["template"]["spec"]["domain"]["memory"]
@@ -165,7 +163,7 @@ def test_a_guest_outlives_its_server_and_keeps_its_revision_across_a_restart(gue
     assert not any((other / "guests").iterdir())
 
 
-def test_a_guest_is_paused_goes_on_and_shuts_down_when_asked(guests: Guests) -> None:
+def test_guest_is_paused_unpaused_and_shut_down(guests: Guests) -> None:
     guests.create(build_guest("quiet"))
     guests.read_shape("quiet")
     guests.act("virtualmachineinstances", "quiet", "pause")
@@ -178,7 +176,7 @@ def test_a_guest_is_paused_goes_on_and_shuts_down_when_asked(guests: Guests) -> 
     guests.delete("quiet")
 
 
-def test_a_guest_whose_qemu_is_killed_is_run_again_after_a_failure_only(guests: Guests) -> None:
+def test_guest_with_killed_qemu_is_rerun_only_on_failure(guests: Guests) -> None:
     guests.create(build_guest("fragile", runStrategy="RerunOnFailure"))
     vmi = guests.wait_for_phase("fragile", "Running")
     uid = vmi["metadata"]["uid"]
@@ -189,7 +187,7 @@ def test_a_guest_whose_qemu_is_killed_is_run_again_after_a_failure_only(guests: 
     guests.delete("fragile")
 
 
-def test_the_run_strategy_says_what_follows_a_panic_and_a_shutdown(guests: Guests) -> None:
+def test_run_strategy_decides_after_a_panic_and_a_shutdown(guests: Guests) -> None:
     domain: Tree = {"memory": {"guest": "256Mi"}, "devices": {"panicDevices": [{"model": "isa"}]}}
     guests.create(build_guest("moody", FULL_DEMO, domain=domain, runStrategy="RerunOnFailure"))
     first = _do_inside(guests, "moody", "echo c >/proc/sysrq-trigger")
@@ -216,7 +214,7 @@ def _do_inside(guests: Guests, name: str, line: str) -> str:
     return uid
 
 
-def test_the_node_offers_what_the_machine_has(guests: Guests) -> None:
+def test_node_reports_the_resources_of_the_machine(guests: Guests) -> None:
     node = guests.wait_for_node()
     offered = node["status"]["capacity"]
     assert (offered["cpu"], Quantity(offered["memory"]).value()) == (

@@ -73,7 +73,7 @@ HOSTS = {
 
 
 @pytest.mark.parametrize(("name", "host"), HOSTS.items(), ids=HOSTS)
-def test_an_import_does_not_reach_the_loopback_address(dev: Tenant, name: str, host: str) -> None:
+def test_import_does_not_reach_the_loopback_address(dev: Tenant, name: str, host: str) -> None:
     with serve(serve_file(SECRET)) as server:
         port = server.address.rpartition(":")[2]
         dev.create(import_from(name, {"http": {"url": f"http://{host}:{port}/disk"}}))
@@ -81,14 +81,14 @@ def test_an_import_does_not_reach_the_loopback_address(dev: Tenant, name: str, h
         assert server.requests == []
 
 
-def test_a_registry_on_the_loopback_address_is_not_asked(dev: Tenant) -> None:
+def test_registry_on_the_loopback_address_is_not_contacted(dev: Tenant) -> None:
     with serve(serve_file(SECRET)) as server:
         dev.create(import_from("registry", {"registry": {"url": f"docker://{server.address}/team/disk:v1"}}))
         assert REFUSED in wait_for_failure(dev, "registry")
         assert server.requests == []
 
 
-def test_an_allowed_server_cannot_redirect_to_one_that_is_not(dev: Tenant, configure: Any) -> None:
+def test_allowed_server_cannot_redirect_to_a_forbidden_one(dev: Tenant, configure: Any) -> None:
     configure(imports={"allowedNetworks": ["127.0.0.1/32"]})
 
     def respond(request: Request) -> Response:
@@ -104,7 +104,7 @@ def test_an_allowed_server_cannot_redirect_to_one_that_is_not(dev: Tenant, confi
         dev.wait_for_phase("direct", "Succeeded")
 
 
-def test_an_allowed_registry_cannot_send_to_a_token_server_that_is_not(dev: Tenant, configure: Any) -> None:
+def test_allowed_registry_cannot_use_a_forbidden_token_server(dev: Tenant, configure: Any) -> None:
     configure(imports={"allowedNetworks": ["127.0.0.1/32"]})
 
     def respond(_: Request) -> Response:
@@ -118,7 +118,7 @@ def test_an_allowed_registry_cannot_send_to_a_token_server_that_is_not(dev: Tena
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
-def test_an_import_without_a_size_is_bounded(
+def test_import_without_a_size_is_limited(
     dev: Tenant, configure: Any, pack: Any, request: pytest.FixtureRequest
 ) -> None:
     configure(imports={"allowedNetworks": ["127.0.0.0/8"]}, storage={"maxImageSize": "16Mi"})
@@ -128,7 +128,7 @@ def test_an_import_without_a_size_is_bounded(
         assert "16777216 bytes that are allowed" in wait_for_failure(dev, name)
 
 
-def test_the_virtual_size_of_an_image_without_a_size_is_bounded(dev: Tenant, configure: Any, tmp_path: Path) -> None:
+def test_virtual_size_of_an_image_without_a_size_is_limited(dev: Tenant, configure: Any, tmp_path: Path) -> None:
     configure(imports={"allowedNetworks": ["127.0.0.0/8"]}, storage={"maxImageSize": "16Mi"})
     subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", tmp_path / "disk", "1T"], check=True)  # noqa: S607 - as users do
     with serve(serve_file((tmp_path / "disk").read_bytes())) as server:
@@ -136,7 +136,7 @@ def test_the_virtual_size_of_an_image_without_a_size_is_bounded(dev: Tenant, con
         assert "at most 16777216 are allowed" in wait_for_failure(dev, "virtual")
 
 
-def test_an_import_stops_at_the_reserve_and_objects_can_still_be_written(
+def test_import_stops_at_the_disk_reserve_and_objects_can_still_be_written(
     dev: Tenant, system: System, configure: Any
 ) -> None:
     free = shutil.disk_usage(system.directory).free

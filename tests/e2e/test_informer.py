@@ -24,7 +24,7 @@ def _wait_until_watching(*informers: Informer, times: int = 1) -> None:
     wait_until(lambda: all(informer.watches >= times for informer in informers), "too few watches were begun")
 
 
-def test_nothing_is_missed_or_doubled_under_load(data: Path) -> None:
+def test_informer_neither_misses_nor_repeats_events_under_load(data: Path) -> None:
     with System(data, "--no-controllers", "--no-catalog") as system:
         informers = [Informer(system) for _ in range(3)]
         _wait_until_watching(*informers)
@@ -40,7 +40,7 @@ def test_nothing_is_missed_or_doubled_under_load(data: Path) -> None:
         assert len(load.stories) > 200
 
 
-def test_bookmarks_keep_an_idle_informer_up_to_date(data: Path) -> None:
+def test_bookmarks_keep_an_idle_informer_current(data: Path) -> None:
     """Without them it would have to list again once history has forgotten the last change that it saw."""
     with System(data, "--no-controllers", "--no-catalog") as system:
         informer = Informer(system, seconds=3)
@@ -53,7 +53,7 @@ def test_bookmarks_keep_an_idle_informer_up_to_date(data: Path) -> None:
         assert informer.bookmarks > 0
 
 
-def test_a_list_amid_the_load_goes_over_into_its_watch(data: Path) -> None:
+def test_list_under_load_continues_as_a_watch(data: Path) -> None:
     """Whoever begins late gets in the list what was before and in the watch what comes after, and nothing twice."""
     with System(data, "--no-controllers", "--no-catalog") as system:
         load = Load(system)
@@ -70,7 +70,7 @@ def test_a_list_amid_the_load_goes_over_into_its_watch(data: Path) -> None:
         assert informers[0].cache == there
 
 
-def test_when_history_is_gone_it_lists_again(data: Path) -> None:
+def test_informer_lists_again_after_compaction(data: Path) -> None:
     words = ("--history-seconds", "1", "--history-revisions", "20", "--no-catalog", "--no-controllers")
     with System(data, *words) as system:
         informer = Informer(system, pause=2.0)
@@ -84,7 +84,7 @@ def test_when_history_is_gone_it_lists_again(data: Path) -> None:
         assert informer.cache == there
 
 
-def test_a_crash_of_the_server_makes_nothing_undone_or_doubled(data: Path) -> None:
+def test_server_crash_neither_loses_nor_repeats_events(data: Path) -> None:
     address = f"127.0.0.1:{find_free_port()}"
     with System(data, "--no-controllers", "--no-catalog", listen=address) as first:
         informer = Informer(first)

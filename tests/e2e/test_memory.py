@@ -43,7 +43,7 @@ def test_pipelined_requests_are_all_answered_once_their_responses_are_read(raw: 
 
 
 @pytest.mark.parametrize("target", [b"/version", b"/api/v1/secrets"])
-def test_pipelined_requests_without_credentials_wait_too(loaded: System, raw: RawConnection, target: bytes) -> None:
+def test_pipelined_requests_without_credentials_wait(loaded: System, raw: RawConnection, target: bytes) -> None:
     request = b"GET %b HTTP/1.1\r\nhost: x\r\n\r\n" % target
     with measure_growth(loaded, settle_seconds=3.0) as growth:
         sent = raw.send_until_blocked(request * (10 * MIB // len(request)))
@@ -75,14 +75,14 @@ def test_large_bodies_are_not_read_from_clients_without_credentials(loaded: Syst
         pytest.param(b"POST /api HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n5;x=", id="chunk extension"),
     ],
 )
-def test_a_head_without_an_end_is_refused(loaded: System, raw: RawConnection, start: bytes) -> None:
+def test_request_head_without_an_end_is_rejected(loaded: System, raw: RawConnection, start: bytes) -> None:
     with measure_growth(loaded) as growth:
         raw.send_until_blocked(start + b"x" * 40 * MIB, 1.0)
     assert growth.mib < 8
     assert raw.socket.recv(4096).split(b"\r\n")[0].split()[1] in (b"431", b"400")
 
 
-def test_a_slow_client_gets_the_whole_of_the_last_response(raw: RawConnection) -> None:
+def test_slow_client_gets_the_complete_last_response(raw: RawConnection) -> None:
     raw.socket.sendall(raw.format(b"GET", CONFIGS.encode(), b"connection: close"))
     data = raw.read_slowly(4.0, 3 * MIB)
     head, _, body = data.partition(b"\r\n\r\n")
@@ -98,7 +98,7 @@ def _grow(system: System, count: int) -> None:
         assert code == 200
 
 
-def test_watches_from_the_past_that_are_not_read_hold_little(loaded: System) -> None:
+def test_unread_watches_of_history_use_little_memory(loaded: System) -> None:
     _, listed = loaded.ask("GET", f"{CONFIGS}?limit=1")
     since = listed["metadata"]["resourceVersion"]
     _grow(loaded, 40)
@@ -112,7 +112,7 @@ def test_watches_from_the_past_that_are_not_read_hold_little(loaded: System) -> 
     assert growth.mib < 8 * 16  # of 40 for each
 
 
-def test_a_small_yaml_body_cannot_take_much_memory(loaded: System) -> None:
+def test_small_yaml_body_cannot_use_much_memory(loaded: System) -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: &x " + "y" * 70_000 + "}\n"
     text += "binaryData: [" + "*x," * 1300 + "]\n"
     with measure_growth(loaded) as growth, contextlib.closing(loaded.connect()) as connection:

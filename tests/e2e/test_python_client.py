@@ -24,7 +24,7 @@ def api(system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     connected.close()
 
 
-def test_typed_objects_are_made_changed_listed_and_deleted(api: Any, namespace: str) -> None:
+def test_typed_objects_are_created_changed_listed_and_deleted(api: Any, namespace: str) -> None:
     core: Any = client.CoreV1Api(api)
     made = core.create_namespaced_config_map(namespace, {"metadata": {"name": "c"}, "data": {"a": "1"}})
     assert made.metadata.uid
@@ -43,7 +43,7 @@ def test_typed_objects_are_made_changed_listed_and_deleted(api: Any, namespace: 
     assert gone.value.reason == "Not Found"
 
 
-def test_lists_come_in_pages(api: Any, namespace: str) -> None:
+def test_lists_are_paged(api: Any, namespace: str) -> None:
     core: Any = client.CoreV1Api(api)
     for number in range(5):
         core.create_namespaced_config_map(namespace, build_settings(f"c{number}"))
@@ -56,7 +56,7 @@ def test_lists_come_in_pages(api: Any, namespace: str) -> None:
     assert names == [f"c{number}" for number in range(5)]
 
 
-def test_machines_are_custom_objects(api: Any, namespace: str) -> None:
+def test_vms_are_custom_objects(api: Any, namespace: str) -> None:
     custom: Any = client.CustomObjectsApi(api)
     where = (*MACHINES, namespace, "virtualmachines")
     made = custom.create_namespaced_custom_object(*where, build_machine())
@@ -74,7 +74,7 @@ def test_machines_are_custom_objects(api: Any, namespace: str) -> None:
     custom.delete_namespaced_custom_object(*where, "web")
 
 
-def test_a_watch_goes_on_where_it_was(api: Any, namespace: str) -> None:
+def test_watch_is_resumed(api: Any, namespace: str) -> None:
     core: Any = client.CoreV1Api(api)
     version = core.list_namespaced_config_map(namespace).metadata.resource_version
 
@@ -101,7 +101,7 @@ def test_a_watch_goes_on_where_it_was(api: Any, namespace: str) -> None:
     assert seen == [("ADDED", f"c{number}") for number in range(20)]
 
 
-def test_the_dynamic_client_finds_kinds_and_applies(api: Any, namespace: str) -> None:
+def test_dynamic_client_discovers_kinds_and_applies(api: Any, namespace: str) -> None:
     resources = dynamic.DynamicClient(api).resources  # type: ignore[no-untyped-call]  # it has no types
     machines = resources.get(api_version="kubevirt.io/v1", kind="VirtualMachine")
     sizes = resources.get(api_version="instancetype.kubevirt.io/v1beta1", singular_name="virtualmachineinstancetype")
@@ -121,7 +121,7 @@ def test_the_dynamic_client_finds_kinds_and_applies(api: Any, namespace: str) ->
         machines.get(name="web", namespace=namespace)
 
 
-def test_versions_and_permissions_are_asked_for(api: Any, namespace: str) -> None:
+def test_versions_and_permissions_are_queried(api: Any, namespace: str) -> None:
     assert client.VersionApi(api).get_code().major == "1"
     attributes = {"verb": "create", "group": "kubevirt.io", "resource": "virtualmachines", "namespace": namespace}
     authorization: Any = client.AuthorizationV1Api(api)

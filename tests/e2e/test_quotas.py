@@ -45,7 +45,7 @@ def get_usage(tenant: Tenant) -> Tree:
     return quota.get("status", {}).get("used") or {}
 
 
-def test_a_claim_beyond_the_quota_is_forbidden_with_the_sentence_of_kubernetes(system: System) -> None:
+def test_claim_beyond_the_quota_is_forbidden_with_the_kubernetes_message(system: System) -> None:
     tenant = limit(system, "sized", requests__storage="10Mi", persistentvolumeclaims="2")
     tenant.create(build_claim("first", "9Mi"))
     code, refusal = tenant.ask("POST", tenant.claims, build_claim("second", "2Mi"))
@@ -67,7 +67,7 @@ def test_a_claim_beyond_the_quota_is_forbidden_with_the_sentence_of_kubernetes(s
     tenant.create(build_claim("third", "9Mi"))
 
 
-def test_a_claim_does_not_grow_beyond_the_quota(system: System) -> None:
+def test_claim_cannot_grow_beyond_the_quota(system: System) -> None:
     tenant = limit(system, "growing", requests__storage="10Mi")
     tenant.create(build_claim("disk", "8Mi"))
     wait_until(lambda: tenant.get(f"{tenant.claims}/disk")["status"]["phase"] == "Bound", "it is never bound")
@@ -82,7 +82,7 @@ def test_a_claim_does_not_grow_beyond_the_quota(system: System) -> None:
     assert grow("10Mi")[0] == 200
 
 
-def test_concurrent_claims_do_not_exceed_the_quota_together(system: System) -> None:
+def test_concurrent_claims_cannot_exceed_the_quota(system: System) -> None:
     tenant = limit(system, "racing", requests__storage="10Mi")
     with ThreadPoolExecutor(16) as pool:
         codes = list(
@@ -92,14 +92,14 @@ def test_concurrent_claims_do_not_exceed_the_quota_together(system: System) -> N
     assert codes.count(201) == 2
 
 
-def test_a_quota_of_one_class_counts_claims_that_leave_the_class_open(system: System) -> None:
+def test_storage_class_quota_counts_claims_of_the_default_class(system: System) -> None:
     resource = "local.storageclass.storage.k8s.io/requests.storage"
     tenant = limit(system, "classed", **{resource: "4Mi"})
     code, refusal = tenant.ask("POST", tenant.claims, build_claim("disk", "5Mi"))
     assert (code, f"limited: {resource}=4Mi" in refusal["message"]) == (403, True), refusal
 
 
-def test_the_number_of_data_volumes_and_snapshots_is_limited(system: System) -> None:
+def test_data_volumes_and_snapshots_are_limited(system: System) -> None:
     volumes, snapshots = "count/datavolumes.cdi.kubevirt.io", "count/volumesnapshots.snapshot.storage.k8s.io"
     tenant = limit(system, "counted", **{volumes: "1", snapshots: "0"})
     tenant.create(build_volume("first"))
@@ -124,7 +124,7 @@ def test_the_number_of_data_volumes_and_snapshots_is_limited(system: System) -> 
 
 
 @pytest.mark.parametrize("size", ["8Mi", None], ids=["stated", "measured"])
-def test_a_data_volume_beyond_the_quota_says_so_and_keeps_nothing_on_disk(system: System, size: str | None) -> None:
+def test_data_volume_beyond_the_quota_reports_it_and_uses_no_disk(system: System, size: str | None) -> None:
     tenant = limit(system, f"importing-{size or 'none'}".lower(), requests__storage="4Mi")
     with serve(serve_file(bytes(8 * MIB))) as server:
         volume = tenant.create(build_volume("disk", size, source={"http": {"url": f"{server.url}/disk"}}))
@@ -139,7 +139,7 @@ def test_a_data_volume_beyond_the_quota_says_so_and_keeps_nothing_on_disk(system
     assert tenant.get(tenant.claims)["items"] == []
 
 
-def test_users_of_a_namespace_read_its_quotas_and_do_not_write_them(system: System) -> None:
+def test_users_of_a_namespace_read_but_do_not_write_its_quotas(system: System) -> None:
     tenant = limit(system, "reading", requests__storage="4Mi")
     quotas = "/api/v1/namespaces/reading/resourcequotas"
     assert [one["metadata"]["name"] for one in tenant.get(quotas)["items"]] == ["storage"]
@@ -157,7 +157,7 @@ def test_users_of_a_namespace_read_its_quotas_and_do_not_write_them(system: Syst
         ("storages", "1Gi", "must be a standard resource type or fully qualified"),
     ],
 )
-def test_a_quota_that_makes_no_sense_is_refused(system: System, resource: str, value: str, message: str) -> None:
+def test_invalid_quota_is_rejected(system: System, resource: str, value: str, message: str) -> None:
     tree = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {resource: value}}}
     code, refusal = system.ask("POST", "/api/v1/namespaces/default/resourcequotas", tree)
     assert (code, message in refusal["message"]) == (422, True), refusal

@@ -42,7 +42,7 @@ def _running(kubectl: Kubectl, *words: str) -> Iterator[Running]:
         process.communicate()
 
 
-def test_a_machine_in_every_output(kubectl: Kubectl) -> None:
+def test_vm_is_printed_in_every_output_format(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     as_json = json.loads(kubectl("get", "vm", "web", "-o", "json"))
     assert yaml.safe_load(kubectl("get", "vm", "web", "-o", "yaml")) == as_json
@@ -56,7 +56,7 @@ def test_a_machine_in_every_output(kubectl: Kubectl) -> None:
     ]
 
 
-def test_columns_of_machines(kubectl: Kubectl) -> None:
+def test_columns_of_vms(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     header, row = (line.split() for line in kubectl("get", "vm").splitlines())
     assert header == ["NAME", "AGE", "STATUS", "READY"]
@@ -70,21 +70,21 @@ def test_columns_of_machines(kubectl: Kubectl) -> None:
     assert kubectl("get", "vm", "--no-headers").startswith("web")
 
 
-def test_columns_of_instance_types(kubectl: Kubectl) -> None:
+def test_columns_of_instancetypes(kubectl: Kubectl) -> None:
     kubectl.apply(build_size())
     header, row = (line.split() for line in kubectl("get", "vminstancetype").splitlines())
     assert header[:3] == ["NAME", "VCPU", "MEMORY"]
     assert row[:3] == ["small", "2", "2Gi"]
 
 
-def test_every_name_of_a_kind_is_understood(kubectl: Kubectl) -> None:
+def test_every_name_of_a_kind_is_accepted(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     kinds = ["vm", "virtualmachine", "virtualmachines", "virtualmachines.kubevirt.io", "virtualmachines.v1.kubevirt.io"]
     assert kubectl("get", *(f"{kind}/web" for kind in kinds), "-o", "name") == "virtualmachine.kubevirt.io/web\n" * 5
     kubectl("get", "vmf,vmfs,vmcf,vmcfs,vmp,vmpref,vmcp,vmclusterinstancetypes,vmi,vmis,kv,dv,pvc,ns,sa,cm,svc")
 
 
-def test_selectors_choose(kubectl: Kubectl) -> None:
+def test_selectors_filter(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine("a", {"tier": "front"}), build_machine("b", {"tier": "back"}), build_machine("c"))
     named = "virtualmachine.kubevirt.io/"
     assert kubectl("get", "vm", "-l", "tier=front", "-o", "name") == f"{named}a\n"
@@ -94,21 +94,21 @@ def test_selectors_choose(kubectl: Kubectl) -> None:
     assert kubectl("get", "vm", "a", "c", "-o", "name") == f"{named}a\n{named}c\n"
 
 
-def test_long_lists_come_in_chunks(kubectl: Kubectl) -> None:
+def test_long_lists_are_read_in_chunks(kubectl: Kubectl) -> None:
     kubectl.apply(*(build_settings(f"c{number:02}") for number in range(25)))
     names = kubectl("get", "configmap", "--chunk-size=10", "-o", "name").splitlines()
     assert names == [f"configmap/c{number:02}" for number in range(25)]
     assert len(kubectl("get", "configmap", "--chunk-size=7").splitlines()) == 26
 
 
-def test_lists_span_namespaces_and_are_sorted(kubectl: Kubectl) -> None:
+def test_lists_across_namespaces_are_sorted(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     everywhere = kubectl("get", "vm", "-A", "--sort-by=.metadata.name")
     assert everywhere.splitlines()[0].split()[0] == "NAMESPACE"
     assert kubectl.namespace in everywhere
 
 
-def test_get_all_shows_machines(kubectl: Kubectl) -> None:
+def test_get_all_shows_vms(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     kubectl("create", "service", "clusterip", "front", "--tcp=80:80")
     shown = kubectl("get", "all", "-o", "name").splitlines()
@@ -116,7 +116,7 @@ def test_get_all_shows_machines(kubectl: Kubectl) -> None:
     assert "service/front" in shown
 
 
-def test_nothing_found_is_said(kubectl: Kubectl) -> None:
+def test_empty_result_is_reported(kubectl: Kubectl) -> None:
     ran = kubectl.run("get", "vm")
     assert (ran.status, ran.out) == (0, "")
     assert f"No resources found in {kubectl.namespace} namespace." in ran.err
@@ -127,7 +127,7 @@ def test_nothing_found_is_said(kubectl: Kubectl) -> None:
     assert kubectl("get", "vm", "web", "--ignore-not-found") == ""
 
 
-def test_a_watch_shows_each_change_as_it_happens(kubectl: Kubectl) -> None:
+def test_watch_shows_each_change_as_it_happens(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     with _running(kubectl, "get", "vm", "-w", "--output-watch-events", "--no-headers") as watch:
         watch.read_lines(1)
@@ -138,7 +138,7 @@ def test_a_watch_shows_each_change_as_it_happens(kubectl: Kubectl) -> None:
     assert [line[0] for line in words] == ["MODIFIED", "ADDED", "DELETED"]
 
 
-def test_a_watch_shows_tables(kubectl: Kubectl) -> None:
+def test_watch_shows_tables(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     with _running(kubectl, "get", "vm", "web", "--watch") as watch:
         header, row = watch.read_lines(2)
@@ -148,7 +148,7 @@ def test_a_watch_shows_tables(kubectl: Kubectl) -> None:
         assert watch.read_lines(1)[0].startswith("web")
 
 
-def test_waiting_ends_when_the_condition_holds(kubectl: Kubectl) -> None:
+def test_wait_ends_when_the_condition_is_true(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     if kubectl.version >= (1, 24):
         with _running(kubectl, "wait", "vm/web", "--for=condition=Ready", f"--timeout={PATIENCE:g}s") as waiting:
@@ -161,7 +161,7 @@ def test_waiting_ends_when_the_condition_holds(kubectl: Kubectl) -> None:
     assert "timed out waiting for the condition" in refusal
 
 
-def test_waiting_for_a_deletion(kubectl: Kubectl) -> None:
+def test_wait_for_deletion(kubectl: Kubectl) -> None:
     machine = build_machine()
     machine["metadata"]["finalizers"] = ["example.com/hold"]
     kubectl.apply(machine)
@@ -174,7 +174,7 @@ def test_waiting_for_a_deletion(kubectl: Kubectl) -> None:
         kubectl("wait", "vm/web", "--for=delete", f"--timeout={PATIENCE:g}s")
 
 
-def test_a_machine_is_described_with_its_events(kubectl: Kubectl) -> None:
+def test_vm_is_described_with_its_events(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     uid = kubectl.get("vm", "web")["metadata"]["uid"]
     event = {
@@ -263,12 +263,12 @@ def test_resources_and_versions_are_listed(kubectl: Kubectl) -> None:
     assert "is running at" in kubectl("cluster-info")
 
 
-def test_documents_are_read_raw(kubectl: Kubectl) -> None:
+def test_raw_documents_are_served(kubectl: Kubectl) -> None:
     assert kubectl("get", "--raw", "/readyz") == "ok"
     assert "[+]store ok" in kubectl("get", "--raw", "/readyz?verbose")
     assert json.loads(kubectl("get", "--raw", "/version"))["major"] == "1"
 
 
-def test_definitions_of_kinds_are_there_to_read(kubectl: Kubectl) -> None:
+def test_crds_can_be_read(kubectl: Kubectl) -> None:
     names = kubectl("get", "crd", "-o", "name").split()
     assert "customresourcedefinition.apiextensions.k8s.io/virtualmachines.kubevirt.io" in names

@@ -19,7 +19,7 @@ MACHINE_KINDS = ("virtualmachines", "virtualmachineinstances")
 SETTINGS = "/api/v1/namespaces/default/configmaps"
 
 
-def test_it_says_where_it_is_and_what_to_type_next(data: Path) -> None:
+def test_startup_prints_the_address_and_the_next_command(data: Path) -> None:
     with System(data) as system:
         assert f"virtshape is ready at {system.url}" in system.greeting
         assert f"export KUBECONFIG={system.kubeconfig}" in system.greeting
@@ -30,7 +30,7 @@ def test_it_says_where_it_is_and_what_to_type_next(data: Path) -> None:
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
-def test_clients_are_told_to_come_to_where_it_listens(data: Path) -> None:
+def test_kubeconfig_has_the_listening_address(data: Path) -> None:
     with System(data) as system:
         told = system.ask("GET", "/api")[1]["serverAddressByClientCIDRs"][0]["serverAddress"]
         assert f"https://{told}" == system.url
@@ -45,7 +45,7 @@ def test_clients_are_told_to_come_to_where_it_listens(data: Path) -> None:
     ],
     ids=["no controllers", "no launcher", "simulated"],
 )
-def test_what_runs_machines_is_chosen(data: Path, words: list[str], expected: list[str]) -> None:
+def test_launcher_is_selected_by_a_flag(data: Path, words: list[str], expected: list[str]) -> None:
     machines, instances = (f"/apis/kubevirt.io/v1/namespaces/default/{kind}" for kind in MACHINE_KINDS)
     with System(data, *words) as system:
         code, answer = system.ask("POST", machines, build_machine(runStrategy="Always"))
@@ -58,7 +58,7 @@ def test_what_runs_machines_is_chosen(data: Path, words: list[str], expected: li
         wait_until(lambda: list_phases() == expected, lambda: str(list_phases()))
 
 
-def test_the_catalogue_may_be_left_out(data: Path) -> None:
+def test_catalog_can_be_omitted(data: Path) -> None:
     path = "/apis/instancetype.kubevirt.io/v1beta2/virtualmachineclusterinstancetypes"
     with System(data, "--no-catalog") as system:
         assert system.ask("GET", path)[1]["items"] == []
@@ -71,7 +71,7 @@ def test_the_catalogue_may_be_left_out(data: Path) -> None:
     [("[::1]:0", "[::1]"), (":0", "127.0.0.1"), ("localhost:0", "localhost")],
     ids=["IPv6", "everywhere", "by name"],
 )
-def test_it_listens_where_it_is_told_to(data: Path, listen: str, host: str) -> None:
+def test_server_listens_on_the_given_address(data: Path, listen: str, host: str) -> None:
     if host == "[::1]" and not _has_ipv6():
         pytest.skip(f"{IMPOSSIBLE}there is no IPv6")
     with System(data, "--no-controllers", "--no-catalog", listen=listen) as system:
@@ -90,7 +90,7 @@ def _has_ipv6() -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_quietly_and_what_it_holds_stays(data: Path, number: int) -> None:
+def test_signal_stops_the_server_cleanly_and_data_is_kept(data: Path, number: int) -> None:
     with System(data) as system:
         code, made = system.ask("POST", SETTINGS, build_settings())
         assert code == 201
@@ -102,13 +102,13 @@ def test_a_signal_ends_it_quietly_and_what_it_holds_stays(data: Path, number: in
         assert system.config["token"] == token
 
 
-def test_a_stopped_system_is_one_file_of_data(data: Path) -> None:
+def test_stopped_server_leaves_one_database_file(data: Path) -> None:
     with System(data) as system:
         system.ask("POST", SETTINGS, build_settings())
     assert [path.name for path in data.glob("virtshape.db*")] == ["virtshape.db"]
 
 
-def test_an_open_watch_is_ended_and_not_cut_off(data: Path) -> None:
+def test_open_watch_is_ended_cleanly(data: Path) -> None:
     with System(data) as system:
         with contextlib.closing(system.connect()) as connection:
             headers = {"Authorization": f"Bearer {system.config['token']}"}
@@ -121,7 +121,7 @@ def test_an_open_watch_is_ended_and_not_cut_off(data: Path) -> None:
         assert system.process.wait(PATIENCE) == 0
 
 
-def test_a_write_in_flight_is_finished(data: Path) -> None:
+def test_write_in_progress_is_finished(data: Path) -> None:
     """Every write that is sent before the signal is either answered as made and there again, or not answered."""
     with System(data) as system:
         made = _write_until(system, lambda: system.process.send_signal(signal.SIGTERM))
@@ -132,7 +132,7 @@ def test_a_write_in_flight_is_finished(data: Path) -> None:
         assert made <= there
 
 
-def test_what_was_acknowledged_survives_being_killed(data: Path) -> None:
+def test_acknowledged_writes_survive_a_kill(data: Path) -> None:
     made: set[str] = set()
     for _ in range(4):
         with System(data, "--no-controllers", "--no-catalog") as system:
@@ -154,7 +154,7 @@ def _write_until(system: System, end: Callable[[], object]) -> set[str]:
     return set(load.stories)
 
 
-def test_a_second_one_in_the_same_directory_is_refused(data: Path) -> None:
+def test_second_server_in_the_same_directory_is_refused(data: Path) -> None:
     with System(data) as system:
         ran = call_virtshape("up", "--data-dir", data, "--listen", "127.0.0.1:0")
         assert ran.returncode == 1
@@ -163,14 +163,14 @@ def test_a_second_one_in_the_same_directory_is_refused(data: Path) -> None:
         assert system.ask("GET", "/api")[0] == 200
 
 
-def test_a_directory_is_free_again_after_a_crash(data: Path) -> None:
+def test_directory_can_be_used_again_after_a_crash(data: Path) -> None:
     with System(data) as system:
         system.stop(signal.SIGKILL)
     with System(data) as system:
         assert system.stop() == 0
 
 
-def test_an_address_in_use_is_named(data: Path, tmp_path: Path) -> None:
+def test_address_in_use_is_reported(data: Path, tmp_path: Path) -> None:
     with System(data) as system:
         address = system.url.removeprefix("https://")
         ran = call_virtshape("up", "--data-dir", tmp_path / "other", "--listen", address)
@@ -178,7 +178,7 @@ def test_an_address_in_use_is_named(data: Path, tmp_path: Path) -> None:
     assert f"cannot listen on {address}: Address already in use" in ran.stderr
 
 
-def test_a_database_of_a_newer_version_is_refused_with_words(data: Path) -> None:
+def test_newer_database_version_is_refused_with_a_message(data: Path) -> None:
     with System(data):
         pass
     with contextlib.closing(sqlite3.connect(data / "virtshape.db")) as connection:
@@ -190,7 +190,7 @@ def test_a_database_of_a_newer_version_is_refused_with_words(data: Path) -> None
         assert "Traceback" not in ran.stderr
 
 
-def test_a_file_that_is_no_database_is_refused_with_words(data: Path) -> None:
+def test_invalid_database_file_is_refused_with_a_message(data: Path) -> None:
     data.mkdir()
     (data / "virtshape.db").write_text("not a database, but long enough to be taken for one" * 100)
     for words in (["up", "--listen", "127.0.0.1:0"], ["check"], ["backup", str(data.with_name("copy"))]):
@@ -200,7 +200,7 @@ def test_a_file_that_is_no_database_is_refused_with_words(data: Path) -> None:
         assert "Traceback" not in ran.stderr
 
 
-def test_requests_are_logged_when_asked_for(data: Path) -> None:
+def test_requests_are_logged_on_request(data: Path) -> None:
     with System(data, "--log-level", "debug", "--log-format", "json") as system:
         system.ask("GET", SETTINGS)
         system.stop()
@@ -210,7 +210,7 @@ def test_requests_are_logged_when_asked_for(data: Path) -> None:
     assert system.config["token"] not in system.log.read_text()
 
 
-def test_the_default_directory_is_that_of_the_users_state(tmp_path: Path) -> None:
+def test_default_directory_is_in_the_users_state_directory(tmp_path: Path) -> None:
     ran = call_virtshape("status", XDG_STATE_HOME=str(tmp_path), HOME="/nonexistent")
     assert f"DATA        {tmp_path}/virtshape\n" in ran.stdout
     ran = call_virtshape("status", XDG_STATE_HOME="", HOME=str(tmp_path))

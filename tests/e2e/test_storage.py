@@ -65,9 +65,7 @@ def wait_until_removed(system: System) -> None:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["raw", "compressed"])
-def test_a_file_becomes_an_image_and_goes_again(
-    running: System, tmp_path: Path, pack: Callable[[bytes], bytes]
-) -> None:
+def test_file_is_added_as_an_image_and_removed(running: System, tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     file = tmp_path / "disk"
     file.write_bytes(pack(CONTENT))
     defaults = ["--default-instancetype", "u1.small", "--default-preference", "fedora"]
@@ -91,7 +89,7 @@ def test_a_file_becomes_an_image_and_goes_again(
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
-def test_an_address_becomes_an_image(running: System, pack: Callable[[bytes], bytes]) -> None:
+def test_url_is_added_as_an_image(running: System, pack: Callable[[bytes], bytes]) -> None:
     content = pack(CONTENT)
     with serve(serve_file(content)) as server:
         right, wrong = (f"sha256:{hashlib.sha256(one).hexdigest()}" for one in (content, b"something else"))
@@ -107,7 +105,7 @@ def test_an_address_becomes_an_image(running: System, pack: Callable[[bytes], by
     wait_until_removed(running)
 
 
-def test_a_container_image_becomes_an_image(running: System) -> None:
+def test_container_image_is_added_as_an_image(running: System) -> None:
     manifest, blobs = build_manifest([pack_layer(build_layer({"disk/disk.img": CONTENT}))])
     held = {"manifests/v1": manifest, f"manifests/{digest(manifest)}": manifest}
     held |= {f"blobs/{name}": content for name, content in blobs.items()}
@@ -143,7 +141,7 @@ def find_disk(system: System, claim: str) -> Path:
     ],
     ids=["file", "address", "room", "size", "checksum", "kind", "namespace"],
 )
-def test_what_cannot_be_added_leaves_nothing(
+def test_failed_image_add_leaves_nothing(
     running: System, tmp_path: Path, words: list[str], status: int, said: str
 ) -> None:
     (tmp_path / "disk").write_bytes(CONTENT)
@@ -153,14 +151,14 @@ def test_what_cannot_be_added_leaves_nothing(
     wait_until_removed(running)
 
 
-def test_an_image_needs_a_system_that_runs(tmp_path: Path) -> None:
+def test_image_command_needs_a_running_server(tmp_path: Path) -> None:
     (tmp_path / "disk").write_bytes(CONTENT)
     outcome = call_virtshape("image", "add", "golden", tmp_path / "disk", "--data-dir", tmp_path / "data")
     assert outcome.returncode == 1
     assert "Start it first: virtshape up" in outcome.stderr
 
 
-def test_a_kill_in_the_middle_of_a_transfer_costs_only_time(tmp_path: Path) -> None:
+def test_killed_transfer_is_resumed(tmp_path: Path) -> None:
     asked: list[str | None] = []
     gate = threading.Event()
 

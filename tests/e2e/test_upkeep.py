@@ -15,7 +15,7 @@ from tests.e2e.system import PATIENCE, System, call_virtshape
 SETTINGS = "/api/v1/namespaces/default/configmaps"
 
 
-def test_the_state_of_a_system_is_shown(data: Path) -> None:
+def test_status_shows_the_state_of_the_server(data: Path) -> None:
     assert call_virtshape("status", "--data-dir", data).returncode == 1
     with System(data) as system:
         system.ask("POST", SETTINGS, build_settings())
@@ -35,7 +35,7 @@ def test_the_state_of_a_system_is_shown(data: Path) -> None:
     assert "not running" in stopped.stdout
 
 
-def test_a_system_that_hangs_is_not_called_healthy(data: Path) -> None:
+def test_hanging_server_is_not_reported_healthy(data: Path) -> None:
     with System(data) as system:
         system.process.send_signal(signal.SIGSTOP)
         try:
@@ -49,7 +49,7 @@ def test_a_system_that_hangs_is_not_called_healthy(data: Path) -> None:
     assert f"process {system.process.pid} still runs after 0.3 seconds" in down.stderr
 
 
-def test_it_is_stopped_from_another_terminal(data: Path) -> None:
+def test_server_is_stopped_from_another_terminal(data: Path) -> None:
     with System(data) as system:
         ran = call_virtshape("down", "--data-dir", data)
         assert ran.returncode == 0, ran.stderr
@@ -59,7 +59,7 @@ def test_it_is_stopped_from_another_terminal(data: Path) -> None:
     assert (again.returncode, again.stdout) == (0, f"no server runs in {data}\n")
 
 
-def test_a_copy_is_of_one_moment_and_can_be_run(data: Path, tmp_path: Path) -> None:
+def test_backup_is_consistent_and_can_be_run(data: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     with System(data) as system:
         load = Load(system, only_creates=True)
@@ -83,7 +83,7 @@ def test_a_copy_is_of_one_moment_and_can_be_run(data: Path, tmp_path: Path) -> N
     assert f"{copy} exists" in again.stderr
 
 
-def test_a_damaged_database_is_found(data: Path) -> None:
+def test_damaged_database_is_detected(data: Path) -> None:
     with System(data) as system:
         system.ask("POST", SETTINGS, build_settings())
     with contextlib.closing(sqlite3.connect(data / "virtshape.db")) as connection, connection:
@@ -93,7 +93,7 @@ def test_a_damaged_database_is_found(data: Path) -> None:
     assert "configmaps default/settings is no object" in ran.stderr
 
 
-def test_users_are_made_and_removed_while_it_is_stopped(data: Path) -> None:
+def test_users_are_created_and_removed_while_the_server_is_stopped(data: Path) -> None:
     bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/user:heidi:view"
     with System(data):
         pass
@@ -116,7 +116,7 @@ def test_users_are_made_and_removed_while_it_is_stopped(data: Path) -> None:
     ],
     ids=lambda each: each if isinstance(each, str) else " ".join(each),
 )
-def test_a_directory_without_a_system_is_said_to_have_none(data: Path, words: list[str], expected: str) -> None:
+def test_directory_without_a_server_is_reported(data: Path, words: list[str], expected: str) -> None:
     ran = call_virtshape(*words, "--data-dir", data)
     assert ran.returncode == 1
     assert expected in ran.stderr

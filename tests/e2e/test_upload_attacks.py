@@ -58,7 +58,7 @@ def list_leftovers(system: System) -> list[str]:
     return [str(path) for path in found]
 
 
-def test_an_archive_is_unpacked(dev: Tenant, system: System) -> None:
+def test_archive_is_unpacked(dev: Tenant, system: System) -> None:
     dev.create(archive_claim("good"))
     dev.wait_until_ready("good")
     assert dev.upload("good", build_archive(etc__motd=b"hello", compression="gz")).code == 200
@@ -66,7 +66,7 @@ def test_an_archive_is_unpacked(dev: Tenant, system: System) -> None:
     assert (system.directory / "volumes" / volume / "etc" / "motd").read_text() == "hello"
 
 
-def test_a_chain_of_links_cannot_write_a_file_of_the_server(dev: Tenant, system: System, tmp_path: Path) -> None:
+def test_symlink_chain_cannot_write_a_file_of_the_server(dev: Tenant, system: System, tmp_path: Path) -> None:
     victim = tmp_path / "authorized_keys"
     victim.write_text("original")
     dev.create(archive_claim("chain", "64Mi"))
@@ -85,7 +85,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize(("bomb", "message"), BOMBS.values(), ids=BOMBS)
-def test_a_small_archive_cannot_take_much_memory(
+def test_small_archive_cannot_use_much_memory(
     dev: Tenant, system: System, bomb: bytes, message: str, request: pytest.FixtureRequest
 ) -> None:
     name = f"bomb-{request.node.callspec.id.replace(' ', '-')}"
@@ -113,7 +113,7 @@ RW 2048 FLAT "/etc/passwd" 0
 
 
 @pytest.mark.parametrize("form", ["backing", "compressed", "data-file", "vmdk"])
-def test_an_image_that_names_files_of_the_server_is_refused(
+def test_image_with_a_backing_file_on_the_server_is_rejected(
     dev: Tenant, system: System, tmp_path: Path, form: str
 ) -> None:
     backing = ("-f", "qcow2", "-u", "-b", "/etc/passwd", "-F", "raw")
@@ -134,7 +134,7 @@ def test_an_image_that_names_files_of_the_server_is_refused(
     assert list((system.directory / "volumes" / volume).iterdir()) == []
 
 
-def test_users_do_not_write_what_only_controllers_say(dev: Tenant, prod: Tenant) -> None:
+def test_users_cannot_write_status_of_storage_objects(dev: Tenant, prod: Tenant) -> None:
     content = {"boundVolumeSnapshotContentName": "snapcontent-of-prod", "readyToUse": True, "restoreSize": "8Mi"}
     snapshots = "/apis/snapshot.storage.k8s.io/v1/namespaces/dev/volumesnapshots"
     snapshot = {"metadata": {"name": "stolen"}, "spec": {"source": {"persistentVolumeClaimName": "none"}}}
@@ -162,7 +162,7 @@ def own(claim: Tree, name: str, uid: str) -> Tree:
     return claim
 
 
-def test_an_owner_reference_does_not_lead_into_the_disk_of_another_namespace(
+def test_owner_reference_gives_no_access_to_a_disk_of_another_namespace(
     dev: Tenant, prod: Tenant, system: System
 ) -> None:
     uid = prod.create(build_volume("root"))["metadata"]["uid"]
@@ -177,7 +177,7 @@ def test_an_owner_reference_does_not_lead_into_the_disk_of_another_namespace(
     assert (system.directory / "volumes" / volume / "disk.img").read_bytes().startswith(b"good")
 
 
-def test_a_volume_name_does_not_lead_into_the_disk_of_another_namespace(dev: Tenant, prod: Tenant) -> None:
+def test_volume_name_gives_no_access_to_a_disk_of_another_namespace(dev: Tenant, prod: Tenant) -> None:
     prod.create(build_claim("disk"))
     prod.wait_until_ready("disk")
     volume = prod.get(f"{prod.claims}/disk")["spec"]["volumeName"]
@@ -192,7 +192,7 @@ KEYS = ["../escaped", "../volumes", "..", ".", "/", "a/b", "x" * 5000, "a\0b"]
 
 
 @pytest.mark.parametrize("key", KEYS, ids=[ascii(key[:20]) for key in KEYS])
-def test_a_key_that_leads_elsewhere_is_a_client_error(
+def test_path_traversal_in_a_key_is_a_client_error(
     dev: Tenant, system: System, key: str, request: pytest.FixtureRequest
 ) -> None:
     name = f"key-{request.node.callspec.indices['key']}"

@@ -28,7 +28,7 @@ def uploader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Uploader]:
     assert "Traceback" not in log, log
 
 
-def test_a_claim_is_filled_as_virtctl_fills_it(uploader: Uploader) -> None:
+def test_claim_is_uploaded_as_virtctl_does(uploader: Uploader) -> None:
     uploader.create(build_claim("stock"))
     uploader.wait_until_ready("stock")
     assert uploader.annotation("stock", "pod.phase") == "Running"
@@ -46,7 +46,7 @@ def test_a_claim_is_filled_as_virtctl_fills_it(uploader: Uploader) -> None:
     ]
 
 
-def test_a_data_volume_is_filled_as_virtctl_fills_it(uploader: Uploader) -> None:
+def test_data_volume_is_uploaded_as_virtctl_does(uploader: Uploader) -> None:
     uploader.create(build_volume("volume"))
 
     def phase() -> str | None:
@@ -61,7 +61,7 @@ def test_a_data_volume_is_filled_as_virtctl_fills_it(uploader: Uploader) -> None
     assert uploader.read_disk("volume") == DISK.ljust(8 * MIB, b"\0")
 
 
-def test_a_data_volume_may_leave_its_size_to_what_is_uploaded(uploader: Uploader) -> None:
+def test_data_volume_size_may_come_from_the_upload(uploader: Uploader) -> None:
     uploader.create(build_volume("sizeless", size=None))
     wait_until(
         lambda: uploader.system.ask("GET", f"{VOLUMES}/sizeless")[1].get("status", {}).get("phase") == "UploadReady",
@@ -88,7 +88,7 @@ WAYS: dict[str, tuple[str, bytes | list[bytes], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("path", "body", "headers"), WAYS.values(), ids=WAYS)
-def test_every_way_to_upload_leads_there(
+def test_every_upload_path_works(
     uploader: Uploader, path: str, body: bytes | list[bytes], headers: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
     name = f"way-{request.node.callspec.id.replace(' ', '-')}"
@@ -101,7 +101,7 @@ def test_every_way_to_upload_leads_there(
     assert uploader.read_disk(name) == DISK.ljust(8 * MIB, b"\0")
 
 
-def test_an_archive_becomes_files(uploader: Uploader) -> None:
+def test_archive_is_unpacked_into_files(uploader: Uploader) -> None:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         member = tarfile.TarInfo("etc/motd")
@@ -125,7 +125,7 @@ UNUSABLE: dict[str, tuple[str, bytes, int, str]] = {
 
 
 @pytest.mark.parametrize(("path", "body", "code", "words"), UNUSABLE.values(), ids=UNUSABLE)
-def test_what_cannot_be_used_is_refused_in_words_and_something_else_can_be_sent(
+def test_unusable_upload_is_rejected_and_can_be_repeated(
     uploader: Uploader, path: str, body: bytes, code: int, words: str, request: pytest.FixtureRequest
 ) -> None:
     name = f"unusable-{request.node.callspec.id.replace(' ', '-')}"
@@ -138,7 +138,7 @@ def test_what_cannot_be_used_is_refused_in_words_and_something_else_can_be_sent(
     assert uploader.read_disk(name) == DISK.ljust(8 * MIB, b"\0")
 
 
-def test_a_hostile_content_type_costs_no_time(uploader: Uploader) -> None:
+def test_hostile_content_type_is_parsed_quickly(uploader: Uploader) -> None:
     uploader.create(build_claim("form"))
     uploader.wait_until_ready("form")
     token, process = uploader.get_token("form"), Path(f"/proc/{uploader.system.process.pid}/stat")
@@ -153,7 +153,7 @@ def test_a_hostile_content_type_costs_no_time(uploader: Uploader) -> None:
     assert read_cpu_seconds() - before < 1
 
 
-def test_who_may_upload(uploader: Uploader) -> None:
+def test_upload_requires_permission(uploader: Uploader) -> None:
     uploader.create(build_claim("guarded"))
     uploader.create({**build_claim("plain"), "metadata": {"name": "plain"}})
     uploader.wait_until_ready("guarded")
@@ -172,7 +172,7 @@ def test_who_may_upload(uploader: Uploader) -> None:
     assert uploader.annotation("guarded", "pod.phase") == "Running"
 
 
-def test_a_token_is_for_one_claim_and_not_for_its_successor(uploader: Uploader) -> None:
+def test_token_is_for_one_claim_and_not_for_its_successor(uploader: Uploader) -> None:
     uploader.create(build_claim("first"))
     uploader.wait_until_ready("first")
     token = uploader.get_token("first")
@@ -184,7 +184,7 @@ def test_a_token_is_for_one_claim_and_not_for_its_successor(uploader: Uploader) 
     assert uploader.send(token, DISK).status == 401
 
 
-def test_a_claim_is_filled_once_and_by_one_at_a_time(uploader: Uploader) -> None:
+def test_claim_is_uploaded_once_and_by_one_client_at_a_time(uploader: Uploader) -> None:
     uploader.wait_until_empty()
     uploader.create(build_claim("once"))
     uploader.wait_until_ready("once")
@@ -200,7 +200,7 @@ def test_a_claim_is_filled_once_and_by_one_at_a_time(uploader: Uploader) -> None
     assert uploader.send(token, DISK) == (409, "PVC once already finished uploading\n")
 
 
-def test_what_breaks_off_leaves_nothing_and_can_be_sent_again(uploader: Uploader) -> None:
+def test_interrupted_upload_leaves_nothing_and_can_be_repeated(uploader: Uploader) -> None:
     uploader.wait_until_empty()
     uploader.create(build_claim("broken"))
     uploader.wait_until_ready("broken")
@@ -215,7 +215,7 @@ def test_what_breaks_off_leaves_nothing_and_can_be_sent_again(uploader: Uploader
     assert [line["code"] for line in uploader.audit("broken")] == [499, 200]
 
 
-def test_a_claim_that_is_deleted_meanwhile_gets_nothing(uploader: Uploader) -> None:
+def test_claim_deleted_during_the_upload_gets_nothing(uploader: Uploader) -> None:
     uploader.wait_until_empty()
     uploader.create(build_claim("deleted"))
     uploader.wait_until_ready("deleted")
@@ -230,7 +230,7 @@ def test_a_claim_that_is_deleted_meanwhile_gets_nothing(uploader: Uploader) -> N
     connection.close()
 
 
-def test_a_claim_that_waits_for_a_vm_says_that_it_is_not_ready(uploader: Uploader) -> None:
+def test_claim_waiting_for_its_first_consumer_is_not_ready_for_upload(uploader: Uploader) -> None:
     tree = build_claim("waiting")
     tree["spec"]["storageClassName"] = "local-wffc"
     uploader.create(tree)
@@ -238,7 +238,7 @@ def test_a_claim_that_waits_for_a_vm_says_that_it_is_not_ready(uploader: Uploade
     assert said == (503, "PVC waiting is not ready to be uploaded to\n")
 
 
-def test_a_large_upload_is_not_held_in_memory_and_holds_up_nobody(uploader: Uploader) -> None:
+def test_large_upload_is_streamed_and_blocks_no_other_client(uploader: Uploader) -> None:
     uploader.create(build_claim("large", "600Mi"))
     uploader.wait_until_ready("large")
     token = uploader.get_token("large")
@@ -253,7 +253,7 @@ def test_a_large_upload_is_not_held_in_memory_and_holds_up_nobody(uploader: Uplo
     uploader.wait_until_filled("large")
 
 
-def test_a_server_that_stops_ends_uploads_and_goes_on_with_what_was_handed_over(tmp_path: Path) -> None:
+def test_server_shutdown_ends_uploads_and_finishes_completed_ones(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with System(data, "--launcher", "none") as system:
         uploader = Uploader(system)
@@ -276,7 +276,7 @@ def test_a_server_that_stops_ends_uploads_and_goes_on_with_what_was_handed_over(
         assert uploader.read_disk("kept") == DISK.ljust(8 * MIB, b"\0")
 
 
-def test_a_system_that_keeps_no_volumes_says_so(tmp_path: Path) -> None:
+def test_server_without_volumes_rejects_uploads(tmp_path: Path) -> None:
     with System(tmp_path / "data", "--launcher", "simulate") as system:
         uploader = Uploader(system)
         uploader.create(build_claim("played"))

@@ -36,7 +36,7 @@ def test_fields_applied_at_one_version_are_owned_at_the_other(kubectl: Kubectl) 
     assert kubectl.get(OLDER, "small")["spec"]["cpu"] == {"guest": 4}
 
 
-def test_a_size_that_is_left_open_is_for_the_newest_version_alone(kubectl: Kubectl) -> None:
+def test_omitted_size_is_accepted_only_at_the_newest_version(kubectl: Kubectl) -> None:
     open_size = build_size(version="v1beta2")
     open_size["spec"] = {}
     kubectl.apply(open_size)

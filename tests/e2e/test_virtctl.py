@@ -63,7 +63,7 @@ def wait_for_instance(system: System, *, other_than: str = "") -> str:
     return wait_until(look, "it does not run")
 
 
-def test_a_vm_is_started_restarted_and_stopped_at_the_user_s_own_system(acting: System, virtctl: Virtctl) -> None:
+def test_vm_is_started_restarted_and_stopped(acting: System, virtctl: Virtctl) -> None:
     wait_for(acting, "Stopped")
     assert virtctl("start", "web") == (0, "VM web was scheduled to start\n", "")
     wait_for(acting, "Running")
@@ -105,7 +105,7 @@ def write_plugin(kubeconfig: Path, path: Path) -> Path:
 
 
 @pytest.mark.parametrize("how", ["certificate", "token", "plugin"])
-def test_a_user_shows_who_is_asking(acting: System, virtctl: Virtctl, tmp_path: Path, how: str) -> None:
+def test_user_is_identified_by_the_kubeconfig(acting: System, virtctl: Virtctl, tmp_path: Path, how: str) -> None:
     flags = [] if how == "certificate" else ["--token"]
     config = add_user(acting, tmp_path / f"{how}.yaml", "--namespace", "default", "--role", "edit", *flags)
     if how == "plugin":
@@ -115,7 +115,7 @@ def test_a_user_shows_who_is_asking(acting: System, virtctl: Virtctl, tmp_path: 
     assert virtctl("--kubeconfig", str(config), "-n", "default", "start", "web", "--dry-run").status == 0
 
 
-def test_flags_are_said_in_place_of_a_kubeconfig(acting: System, virtctl: Virtctl) -> None:
+def test_flags_replace_the_kubeconfig(acting: System, virtctl: Virtctl) -> None:
     wait_for(acting, "Stopped")
     there = ["--server", acting.url, "--token", acting.config["token"]]
     assert "certificate" in virtctl("start", "web", "--dry-run", *there).err
@@ -125,7 +125,7 @@ def test_flags_are_said_in_place_of_a_kubeconfig(acting: System, virtctl: Virtct
     assert virtctl("start", "web", "--dry-run", "--as=jdoe", "--as-group=system:masters", **known).status == 0
 
 
-def test_who_may_not_is_told_so(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
+def test_missing_permission_is_reported(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
     viewer = add_user(acting, tmp_path / "viewer.yaml", "--namespace", "default", "--role", "view")
     refused = virtctl("start", "web", KUBECONFIG=str(viewer))
     assert refused.status == 1
@@ -138,7 +138,7 @@ def test_who_may_not_is_told_so(acting: System, virtctl: Virtctl, tmp_path: Path
     assert unknown == (1, "", "error: Unauthorized\nCheck the user of the kubeconfig: its secret may have ended.\n")
 
 
-def test_a_server_that_is_gone_is_told_of(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
+def test_unreachable_server_is_reported(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
     tree = yaml.safe_load(acting.kubeconfig.read_text())
     tree["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
     (tmp_path / "gone.yaml").write_text(yaml.safe_dump(tree))
@@ -151,7 +151,7 @@ def test_a_server_that_is_gone_is_told_of(acting: System, virtctl: Virtctl, tmp_
     )
 
 
-def test_both_versions_are_shown(virtctl: Virtctl) -> None:
+def test_client_and_server_versions_are_shown(virtctl: Virtctl) -> None:
     assert [line.split(":")[0] for line in virtctl("version").out.splitlines()] == ["Client Version", "Server Version"]
     tree = virtctl("version", "-o", "json").tree
     assert tree["clientVersion"]["gitVersion"] == tree["serverVersion"]["gitVersion"]
@@ -168,7 +168,7 @@ def test_names_are_completed(virtctl: Virtctl) -> None:
     assert "u1.medium" in wait_until(lambda: complete("customize u1.m"), "no instance type is offered")
 
 
-def test_a_vm_of_the_server_is_expanded_with_its_revisions(acting: System, virtctl: Virtctl) -> None:
+def test_stored_vm_is_expanded_with_its_revisions(acting: System, virtctl: Virtctl) -> None:
     wait_for(acting, "Stopped")
     tree = yaml.safe_load(virtctl("expand", "--vm", "web").out)
     assert "instancetype" not in tree["spec"]
@@ -181,7 +181,7 @@ def test_a_vm_of_the_server_is_expanded_with_its_revisions(acting: System, virtc
     assert virtctl("expand", "--vm", "wep").err.startswith('error: there is no VM "wep" in namespace default; did you')
 
 
-def test_a_file_is_expanded_with_what_the_server_has(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
+def test_file_is_expanded_with_objects_of_the_server(acting: System, virtctl: Virtctl, tmp_path: Path) -> None:
     code, answer = acting.ask(
         "POST",
         "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default/virtualmachineinstancetypes",
@@ -203,9 +203,7 @@ def test_a_file_is_expanded_with_what_the_server_has(acting: System, virtctl: Vi
 SIZES = "/apis/instancetype.kubevirt.io/v1beta2/namespaces/default/virtualmachineinstancetypes"
 
 
-def test_a_size_that_changes_under_a_vm_is_told_as_drift_and_taken_when_asked_for(
-    acting: System, virtctl: Virtctl
-) -> None:
+def test_changed_instancetype_is_reported_as_drift_and_updated_on_request(acting: System, virtctl: Virtctl) -> None:
     assert acting.ask("POST", SIZES, build_size("shifting", vcpus=2))[0] == 201
     machine = build_machine("left", instancetype={"name": "shifting", "kind": "VirtualMachineInstancetype"})
     assert acting.ask("POST", machines(), machine)[0] == 201
@@ -236,7 +234,7 @@ def test_a_size_that_changes_under_a_vm_is_told_as_drift_and_taken_when_asked_fo
     assert read_states() == {"instancetype": "gone", "preference": "same"}
 
 
-def test_the_smallest_size_is_found_among_those_of_the_server_or_in_the_catalogue(
+def test_smallest_instancetype_is_found_on_the_server_or_in_the_catalog(
     acting: System, virtctl: Virtctl, tmp_path: Path
 ) -> None:
     assert acting.ask("POST", SIZES, build_size("odd", vcpus=3, memory="5Gi"))[0] == 201

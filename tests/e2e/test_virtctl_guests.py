@@ -78,7 +78,7 @@ def visited(guests: Guests) -> Iterator[str]:
     guests.delete(NAME)
 
 
-def test_a_user_runs_a_command_in_the_guest_and_leaves_it_running(virtctl: Virtctl, visited: str) -> None:
+def test_user_runs_a_command_at_the_console_and_detaches(virtctl: Virtctl, visited: str) -> None:
     with virtctl.open("console", visited) as terminal:
         terminal.wait_for(rb"Successfully connected to visited console\. Press Ctrl\+\] or Ctrl\+5 to exit console\.")
         terminal.type(b"\r")
@@ -95,14 +95,14 @@ def test_a_user_runs_a_command_in_the_guest_and_leaves_it_running(virtctl: Virtc
     eventually(lambda: "\n42\n" in virtctl.type("cat /tmp/answer") or None, lambda: "the guest is not as it was left")
 
 
-def test_what_the_console_has_shown_is_kept(virtctl: Virtctl, visited: str) -> None:
+def test_console_log_is_kept(virtctl: Virtctl, visited: str) -> None:
     ran = virtctl("console", visited, "--log")
     assert (ran.status, ran.err) == (0, "")
     (line,) = [line for line in ran.out.splitlines() if line.startswith('{"sockets"')]
     assert json.loads(line)["memoryMiB"] == 192
 
 
-def test_the_screen_answers_as_a_vnc_server_does(virtctl: Virtctl, visited: str) -> None:
+def test_vnc_proxy_is_a_vnc_server(virtctl: Virtctl, visited: str) -> None:
     process = virtctl.start("vnc", visited, "--proxy-only")
     assert process.stdout is not None
     port = json.loads(process.stdout.readline())["port"]
@@ -130,7 +130,7 @@ def end(process: "subprocess.Popen[str]") -> tuple[int, str]:
     return process.returncode, err
 
 
-def test_ports_lead_into_the_guest(guests: Guests, virtctl: Virtctl, visited: str) -> None:
+def test_ports_are_forwarded_into_the_guest(guests: Guests, virtctl: Virtctl, visited: str) -> None:
     process, (web, echo) = forward(virtctl, "0:80", "0:7")
 
     def look() -> Tree | None:
@@ -152,7 +152,7 @@ def test_ports_lead_into_the_guest(guests: Guests, virtctl: Virtctl, visited: st
     assert end(process)[0] == 0
 
 
-def test_standard_input_and_output_lead_into_the_guest(guests: Guests, virtctl: Virtctl, visited: str) -> None:
+def test_standard_input_and_output_are_connected_to_the_guest(guests: Guests, virtctl: Virtctl, visited: str) -> None:
     guests.wait_for_words(visited, "eth0 has")
     ran = virtctl(
         "port-forward", "--stdio=true", f"vmi/{visited}/default", "80", said="GET /shape.json HTTP/1.0\r\n\r\n"
@@ -162,7 +162,7 @@ def test_standard_input_and_output_lead_into_the_guest(guests: Guests, virtctl: 
     assert '"memoryMiB":192' in ran.out.replace(" ", "")
 
 
-def test_a_guest_is_held_goes_on_and_is_reset(guests: Guests, virtctl: Virtctl, visited: str) -> None:
+def test_guest_is_paused_unpaused_and_reset(guests: Guests, virtctl: Virtctl, visited: str) -> None:
     assert virtctl("pause", "vm", visited) == (0, f"VMI {visited} was scheduled to pause\n", "")
     guests.wait_for_status(visited, "Paused")
     refused = virtctl("pause", "vmi", visited)
@@ -178,7 +178,7 @@ def test_a_guest_is_held_goes_on_and_is_reset(guests: Guests, virtctl: Virtctl, 
     assert (guests.vmi(visited) or {})["metadata"]["uid"] == uid, "it is the same instance"
 
 
-def test_a_guest_is_asked_to_reboot(guests: Guests, virtctl: Virtctl, visited: str) -> None:
+def test_guest_is_soft_rebooted(guests: Guests, virtctl: Virtctl, visited: str) -> None:
     boots = count_boots(guests, visited)
     ran = virtctl("soft-reboot", visited)
     assert (ran.status, ran.out) == (0, f"VMI {visited} was scheduled to soft-reboot\n"), ran.err
@@ -194,7 +194,7 @@ def wait_for_boot(guests: Guests, name: str, count: int) -> None:
     eventually(lambda: count_boots(guests, name) >= count or None, lambda: guests.read_console(name)[-2000:])
 
 
-def test_a_vm_is_stopped_started_and_restarted(guests: Guests, virtctl: Virtctl) -> None:
+def test_vm_is_stopped_started_and_restarted(guests: Guests, virtctl: Virtctl) -> None:
     guests.create(build_guest("stopped", runStrategy="Halted"))
     guests.wait_for_status("stopped", "Stopped")
     assert virtctl("console", "stopped").err == (
@@ -225,7 +225,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "error"), REFUSED, ids=[" ".join(words) for words, _ in REFUSED])
-def test_what_cannot_be_done_is_told_with_the_next_step(
+def test_failed_command_reports_the_reason_and_the_next_step(
     virtctl: Virtctl, visited: str, words: list[str], error: str
 ) -> None:
     assert visited == NAME
@@ -251,7 +251,7 @@ def qcow2(demo: DemoGuest, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
-def test_a_vm_boots_from_what_was_uploaded(guests: Guests, virtctl: Virtctl, qcow2: Path, kind: str) -> None:
+def test_vm_boots_from_an_uploaded_image(guests: Guests, virtctl: Virtctl, qcow2: Path, kind: str) -> None:
     name = f"uploaded-{kind}"
     words = ["--default-instancetype", "u1.nano", "--default-preference", "linux"]
     ran = virtctl("image-upload", kind, name, "--size", "128Mi", "--image-path", qcow2, *words)
@@ -269,7 +269,7 @@ def test_a_vm_boots_from_what_was_uploaded(guests: Guests, virtctl: Virtctl, qco
     guests.delete(name)
 
 
-def test_a_user_logs_in_with_ssh_and_copies_files(guests: Guests, virtctl: Virtctl, tmp_path: Path) -> None:
+def test_user_logs_in_with_ssh_and_copies_files(guests: Guests, virtctl: Virtctl, tmp_path: Path) -> None:
     key = tmp_path / "key"
     run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
     try:

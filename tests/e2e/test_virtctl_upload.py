@@ -73,7 +73,7 @@ def wait_until_removed(uploader: Uploader, name: str) -> None:
 
 
 @pytest.mark.parametrize(("word", "kind"), [("pvc", "PersistentVolumeClaim"), ("dv", "DataVolume")])
-def test_an_image_is_uploaded_in_the_words_of_kubevirt(
+def test_image_upload_prints_the_messages_of_kubevirt(
     uploader: Uploader, virtctl: Virtctl, image: str, word: str, kind: str
 ) -> None:
     name = f"words-{word}"
@@ -90,7 +90,7 @@ def test_an_image_is_uploaded_in_the_words_of_kubevirt(
     assert uploader.read_disk(name) == DISK.ljust(8 * MIB, b"\0")
 
 
-def test_the_result_is_printed_for_programs_and_the_words_for_people(virtctl: Virtctl, image: str) -> None:
+def test_result_is_printed_to_stdout_and_messages_to_stderr(virtctl: Virtctl, image: str) -> None:
     ran = virtctl("dv", "printed", "--size", "8Mi", "--image-path", image, "-o", "json")
     assert ran.status == 0, ran.err
     assert ran.tree["metadata"]["name"] == "printed"
@@ -100,7 +100,7 @@ def test_the_result_is_printed_for_programs_and_the_words_for_people(virtctl: Vi
     )
 
 
-def test_what_goes_with_the_image_is_said_of_the_claim_and_of_its_data_source(
+def test_annotations_of_the_image_are_set_on_the_claim_and_data_source(
     uploader: Uploader, virtctl: Virtctl, image: str
 ) -> None:
     words = ["--default-instancetype", "u1.small", "--default-preference", "fedora", "--datasource"]
@@ -116,7 +116,7 @@ def test_what_goes_with_the_image_is_said_of_the_claim_and_of_its_data_source(
     assert "Updated an existing DataSource default/fedora\n" in again.out, again.err
 
 
-def test_a_vm_infers_its_size_from_annotations_that_the_claim_is_given_later(
+def test_vm_infers_its_instancetype_from_annotations_added_later(
     uploader: Uploader, virtctl: Virtctl, image: str
 ) -> None:
     assert virtctl("pvc", "cirros", "--size=8Mi", f"--image-path={image}").status == 0
@@ -145,7 +145,7 @@ def test_a_vm_infers_its_size_from_annotations_that_the_claim_is_given_later(
     assert (made["spec"]["instancetype"]["name"], made["spec"]["preference"]["name"]) == ("u1.nano", "cirros")
 
 
-def test_a_claim_that_is_there_is_used_and_anew_only_if_that_is_meant(
+def test_existing_claim_is_reused_and_replaced_only_on_request(
     uploader: Uploader, virtctl: Virtctl, image: str, tmp_path: Path
 ) -> None:
     uploader.create(build_claim("there"))
@@ -161,7 +161,7 @@ def test_a_claim_that_is_there_is_used_and_anew_only_if_that_is_meant(
     assert uploader.read_disk("there") == b"other".ljust(8 * MIB, b"\0")
 
 
-def test_a_claim_that_does_not_wait_for_an_upload_is_used_only_if_that_is_said(
+def test_claim_not_waiting_for_an_upload_is_used_only_with_a_flag(
     uploader: Uploader, virtctl: Virtctl, image: str
 ) -> None:
     uploader.create({**build_claim("ordinary"), "metadata": {"name": "ordinary"}})
@@ -178,14 +178,14 @@ def test_a_claim_that_does_not_wait_for_an_upload_is_used_only_if_that_is_said(
     assert uploader.read_disk("ordinary") == DISK.ljust(8 * MIB, b"\0")
 
 
-def test_a_data_volume_that_is_there_is_filled(uploader: Uploader, virtctl: Virtctl, image: str) -> None:
+def test_existing_data_volume_is_uploaded(uploader: Uploader, virtctl: Virtctl, image: str) -> None:
     uploader.create(build_volume("prepared", size=None))
     ran = virtctl("datavolume", "prepared", "--no-create", "--image-path", image)
     assert (ran.status, ran.out.splitlines()[0]) == (0, "Using existing DataVolume default/prepared"), ran.err
     assert uploader.read_disk("prepared") == DISK
 
 
-def test_a_claim_that_would_wait_for_a_vm_is_bound_if_that_is_said(
+def test_claim_waiting_for_its_first_consumer_is_bound_with_a_flag(
     uploader: Uploader, virtctl: Virtctl, image: str
 ) -> None:
     words = ["--size", "8Mi", "--image-path", image, "--storage-class", "local-wffc"]
@@ -218,7 +218,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
 @pytest.mark.parametrize(("words", "error"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_says_why_and_leaves_nothing(
+def test_rejected_upload_reports_the_reason_and_leaves_nothing(
     uploader: Uploader, virtctl: Virtctl, image: str, kind: str, words: list[str], error: str
 ) -> None:
     foreign = {
@@ -235,7 +235,7 @@ def test_what_is_refused_says_why_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_who_breaks_it_off_leaves_nothing(
+def test_aborted_upload_leaves_nothing(
     uploader: Uploader, environment: dict[str, str], tmp_path: Path, number: int
 ) -> None:
     uploader.wait_until_empty()
@@ -258,7 +258,7 @@ def test_who_breaks_it_off_leaves_nothing(
     uploader.wait_until_empty()
 
 
-def test_a_bar_shows_how_far_it_is(environment: dict[str, str], tmp_path: Path) -> None:
+def test_progress_bar_is_shown(environment: dict[str, str], tmp_path: Path) -> None:
     large = tmp_path / "large"
     with large.open("wb") as file:
         file.write(b"x")
@@ -273,7 +273,7 @@ def test_a_bar_shows_how_far_it_is(environment: dict[str, str], tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("role", "status"), [("edit", 0), ("view", 1)])
-def test_a_user_may_upload_who_may_edit(
+def test_user_with_the_edit_role_may_upload(
     uploader: Uploader, virtctl: Virtctl, image: str, tmp_path: Path, role: str, status: int
 ) -> None:
     added = call_virtshape(
@@ -290,7 +290,7 @@ def test_a_user_may_upload_who_may_edit(
         assert [line["user"] for line in uploader.audit("user-edit")] == ["edit"]
 
 
-def test_an_address_of_the_administrators_choice_is_used(uploader: Uploader, virtctl: Virtctl, image: str) -> None:
+def test_configured_upload_url_is_used(uploader: Uploader, virtctl: Virtctl, image: str) -> None:
     config = "/apis/cdi.kubevirt.io/v1beta1/cdiconfigs/config"
     merge = {"Content-Type": "application/merge-patch+json"}
     spec = {"spec": {"uploadProxyURLOverride": "https://127.0.0.1:1"}}
@@ -303,7 +303,7 @@ def test_an_address_of_the_administrators_choice_is_used(uploader: Uploader, vir
         assert uploader.system.ask("PATCH", config, spec, **merge)[0] == 200
 
 
-def test_a_system_that_only_plays_says_so(tmp_path: Path, image: str, virtctl: Virtctl) -> None:
+def test_simulated_server_rejects_uploads(tmp_path: Path, image: str, virtctl: Virtctl) -> None:
     with System(tmp_path / "data", "--launcher", "simulate") as system:
         ran = virtctl("pvc", "played", "--size", "8Mi", "--image-path", image, KUBECONFIG=str(system.kubeconfig))
         assert (ran.status, "nothing here keeps what is uploaded" in ran.err) == (1, True), ran.err

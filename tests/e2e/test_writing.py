@@ -11,7 +11,7 @@ from tests.support.manifests import write_manifest
 MACHINE = "virtualmachine.kubevirt.io/web"
 
 
-def test_applying_twice_changes_nothing_and_a_change_is_configured(kubectl: Kubectl) -> None:
+def test_second_apply_changes_nothing_and_a_change_is_configured(kubectl: Kubectl) -> None:
     assert kubectl.apply(build_machine()) == f"{MACHINE} created\n"
     before = kubectl.get("vm", "web")["metadata"]
     assert kubectl.apply(build_machine()) == f"{MACHINE} unchanged\n"
@@ -22,7 +22,7 @@ def test_applying_twice_changes_nothing_and_a_change_is_configured(kubectl: Kube
     assert after["metadata"]["generation"] == before["generation"] + 1
 
 
-def test_a_field_that_is_no_longer_applied_goes(kubectl: Kubectl) -> None:
+def test_field_missing_from_apply_is_removed(kubectl: Kubectl) -> None:
     kubectl.apply(build_settings(a="1", b="2"))
     kubectl.apply(build_settings(a="1"))
     assert kubectl.get("configmap", "settings")["data"] == {"a": "1"}
@@ -31,7 +31,7 @@ def test_a_field_that_is_no_longer_applied_goes(kubectl: Kubectl) -> None:
     assert kubectl.get("vm", "web")["metadata"]["labels"] == {"app": "web"}
 
 
-def test_a_folder_of_objects_is_applied_as_one(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_directory_of_manifests_is_applied(kubectl: Kubectl, tmp_path: Path) -> None:
     write_manifest(str(tmp_path / "folder" / "all.yaml"), build_machine(), build_size(), build_settings())
     assert kubectl("apply", "-f", tmp_path / "folder").splitlines() == [
         f"{MACHINE} created",
@@ -40,13 +40,13 @@ def test_a_folder_of_objects_is_applied_as_one(kubectl: Kubectl, tmp_path: Path)
     ]
 
 
-def test_creating_twice_is_refused(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_second_create_is_rejected(kubectl: Kubectl, tmp_path: Path) -> None:
     file = write_manifest(str(tmp_path / "vm.yaml"), build_machine())
     assert kubectl("create", "-f", file) == f"{MACHINE} created\n"
     assert 'virtualmachines.kubevirt.io "web" already exists' in kubectl.refused("create", "-f", file)
 
 
-def test_names_are_made_up_on_request(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_names_are_generated_on_request(kubectl: Kubectl, tmp_path: Path) -> None:
     tree = build_machine()
     tree["metadata"] = {"generateName": "web-"}
     file = write_manifest(str(tmp_path / "vm.yaml"), tree)
@@ -70,7 +70,7 @@ def test_names_are_made_up_on_request(kubectl: Kubectl, tmp_path: Path) -> None:
     ],
     ids=lambda each: each if isinstance(each, str) else " ".join(each[:2]),
 )
-def test_kubectl_makes_objects_from_flags(kubectl: Kubectl, words: tuple[str, ...], kind: str, name: str) -> None:
+def test_kubectl_creates_objects_from_flags(kubectl: Kubectl, words: tuple[str, ...], kind: str, name: str) -> None:
     name = name.format(ns=kubectl.namespace)
     kubectl("create", *(word.format(ns=kubectl.namespace) for word in words))
     assert kubectl.get(kind, name)["metadata"]["name"] == name
@@ -83,14 +83,14 @@ def test_kubectl_makes_objects_from_flags(kubectl: Kubectl, words: tuple[str, ..
         ("json", '[{"op": "replace", "path": "/spec/runStrategy", "value": "Always"}]'),
     ],
 )
-def test_a_machine_is_patched(kubectl: Kubectl, kind: str, patch: str) -> None:
+def test_vm_is_patched(kubectl: Kubectl, kind: str, patch: str) -> None:
     kubectl.apply(build_machine())
     assert kubectl("patch", "vm", "web", "--type", kind, "-p", patch) == f"{MACHINE} patched\n"
     assert kubectl("patch", "vm", "web", "--type", kind, "-p", patch) == f"{MACHINE} patched (no change)\n"
     assert kubectl.get("vm", "web")["spec"]["runStrategy"] == "Always"
 
 
-def test_a_core_kind_is_patched_strategically(kubectl: Kubectl) -> None:
+def test_core_kind_accepts_a_strategic_merge_patch(kubectl: Kubectl) -> None:
     kubectl("create", "deployment", "d", "--image=nginx")
     patch = {"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "busybox"}]}}}}
     kubectl("patch", "deployment", "d", "-p", json.dumps(patch))
@@ -98,21 +98,21 @@ def test_a_core_kind_is_patched_strategically(kubectl: Kubectl) -> None:
     assert {each["name"] for each in containers} == {"nginx", "side"}
 
 
-def test_an_object_is_edited(kubectl: Kubectl) -> None:
+def test_object_is_edited(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     editor = "sed -i s/u1.medium/u1.large/"
     assert kubectl("edit", "vm", "web", KUBE_EDITOR=editor) == f"{MACHINE} edited\n"
     assert kubectl.get("vm", "web")["spec"]["instancetype"]["name"] == "u1.large"
 
 
-def test_an_edit_that_is_refused_is_explained(kubectl: Kubectl) -> None:
+def test_rejected_edit_is_explained(kubectl: Kubectl) -> None:
     kubectl.apply(build_size())
     edited = kubectl.run("edit", "vminstancetype", "small", KUBE_EDITOR="sed -i 's/guest: 2$/guest: many/'")
     assert edited.status != 0
     assert '"small" is invalid' in edited.err
 
 
-def test_labels_and_annotations_come_and_go(kubectl: Kubectl) -> None:
+def test_labels_and_annotations_are_added_and_removed(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     generation = kubectl.get("vm", "web")["metadata"]["generation"]
     assert kubectl("label", "vm", "web", "tier=front").startswith(MACHINE)
@@ -130,7 +130,7 @@ def test_labels_and_annotations_come_and_go(kubectl: Kubectl) -> None:
     assert "note" not in metadata["annotations"]
 
 
-def test_a_difference_is_shown_and_nothing_stored(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_diff_is_shown_without_storing_anything(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl.apply(build_machine())
     same = write_manifest(str(tmp_path / "same.yaml"), build_machine())
     other = write_manifest(str(tmp_path / "other.yaml"), build_machine(runStrategy="Always"))
@@ -142,7 +142,7 @@ def test_a_difference_is_shown_and_nothing_stored(kubectl: Kubectl, tmp_path: Pa
     assert kubectl.get("vm", "web")["spec"]["runStrategy"] == "Halted"
 
 
-def test_an_object_is_replaced_as_a_whole(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_object_is_replaced_as_a_whole(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl.apply(build_machine(labels={"app": "web", "tier": "front"}))
     before = kubectl.get("vm", "web")
     fresh = write_manifest(str(tmp_path / "vm.yaml"), build_machine())
@@ -154,7 +154,7 @@ def test_an_object_is_replaced_as_a_whole(kubectl: Kubectl, tmp_path: Path) -> N
     assert "the object has been modified" in kubectl.refused("replace", "-f", stale)
 
 
-def test_replacing_by_force_makes_a_new_object(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_forced_replace_creates_a_new_object(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl.apply(build_machine())
     before = kubectl.get("vm", "web")["metadata"]["uid"]
     kubectl("replace", "--force", "-f", write_manifest(str(tmp_path / "vm.yaml"), build_machine()))
@@ -164,20 +164,20 @@ def test_replacing_by_force_makes_a_new_object(kubectl: Kubectl, tmp_path: Path)
 @pytest.mark.parametrize(
     "words", [("apply",), ("create",), ("apply", "--server-side")], ids=["apply", "create", "server-side"]
 )
-def test_a_dry_run_on_the_server_stores_nothing(kubectl: Kubectl, words: tuple[str, ...], tmp_path: Path) -> None:
+def test_server_side_dry_run_stores_nothing(kubectl: Kubectl, words: tuple[str, ...], tmp_path: Path) -> None:
     file = write_manifest(str(tmp_path / "vm.yaml"), build_machine())
     shown = json.loads(kubectl(*words, "--dry-run=server", "-o", "json", "-f", file))
     assert shown["metadata"]["uid"]
     assert "not found" in kubectl.refused("get", "vm", "web")
 
 
-def test_a_dry_run_of_a_deletion_deletes_nothing(kubectl: Kubectl) -> None:
+def test_dry_run_of_a_deletion_deletes_nothing(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     kubectl("delete", "vm", "web", "--dry-run=server")
     assert kubectl.get("vm", "web")
 
 
-def test_two_managers_share_an_object_and_settle_a_conflict(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_two_managers_share_an_object_and_resolve_a_conflict(kubectl: Kubectl, tmp_path: Path) -> None:
     words = ("apply", "--server-side", "--field-manager")
     first = write_manifest(str(tmp_path / "first.yaml"), build_settings(a="1", b="1"))
     second = write_manifest(str(tmp_path / "second.yaml"), build_settings(b="2", c="2"))
@@ -190,7 +190,7 @@ def test_two_managers_share_an_object_and_settle_a_conflict(kubectl: Kubectl, tm
     assert kubectl.get("configmap", "settings")["data"] == {"b": "2", "c": "2"}
 
 
-def test_two_managers_share_a_machine(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_two_managers_share_a_vm(kubectl: Kubectl, tmp_path: Path) -> None:
     words = ("apply", "--server-side", "--field-manager")
     kubectl(*words, "alice", "-f", write_manifest(str(tmp_path / "vm.yaml"), build_machine()))
     other = {
@@ -208,13 +208,13 @@ def test_two_managers_share_a_machine(kubectl: Kubectl, tmp_path: Path) -> None:
     assert spec["instancetype"]["name"] == "u1.medium"
 
 
-def test_a_kind_of_the_client_side_apply_goes_over_to_the_server(kubectl: Kubectl) -> None:
+def test_client_side_apply_migrates_to_server_side_apply(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     kubectl.apply(build_machine(runStrategy="Always"), words=("--server-side", "--force-conflicts"))
     assert kubectl.get("vm", "web")["spec"]["runStrategy"] == "Always"
 
 
-def test_an_unknown_field_is_refused_before_anything_is_stored(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_unknown_field_is_rejected_before_anything_is_stored(kubectl: Kubectl, tmp_path: Path) -> None:
     tree = build_machine()
     tree["spec"]["runStrategi"] = "Always"
     file = write_manifest(str(tmp_path / "vm.yaml"), tree)
@@ -225,7 +225,7 @@ def test_an_unknown_field_is_refused_before_anything_is_stored(kubectl: Kubectl,
     assert "not found" in kubectl.refused("get", "vm", "web")
 
 
-def test_an_unknown_field_may_be_a_warning(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_unknown_field_can_be_a_warning(kubectl: Kubectl, tmp_path: Path) -> None:
     tree = build_machine()
     tree["spec"]["runStrategi"] = "Always"
     ran = kubectl.run("apply", "--validate=warn", "-f", write_manifest(str(tmp_path / "vm.yaml"), tree))
@@ -237,20 +237,20 @@ def test_an_unknown_field_may_be_a_warning(kubectl: Kubectl, tmp_path: Path) -> 
     assert "runStrategi" not in json.dumps(kubectl.get("vm", "web")["spec"])
 
 
-def test_a_wrong_type_is_named_with_its_place(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_wrong_type_is_reported_with_its_path(kubectl: Kubectl, tmp_path: Path) -> None:
     tree = build_size()
     tree["spec"]["cpu"]["guest"] = "many"
     refusal = kubectl.refused("create", "--validate=false", "-f", write_manifest(str(tmp_path / "type.yaml"), tree))
     assert "spec.cpu.guest" in refusal
 
 
-def test_an_object_of_a_missing_namespace_is_refused(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_object_in_a_missing_namespace_is_rejected(kubectl: Kubectl, tmp_path: Path) -> None:
     file = write_manifest(str(tmp_path / "vm.yaml"), build_machine())
     refusal = kubectl.within("nowhere").refused("apply", "-f", file)
     assert 'namespaces "nowhere" not found' in refusal
 
 
-def test_status_is_written_apart_from_spec(kubectl: Kubectl) -> None:
+def test_status_is_written_separately_from_spec(kubectl: Kubectl) -> None:
     kubectl.apply(build_machine())
     patch = '{"status": {"ready": true}, "spec": {"runStrategy": "Always"}}'
     words = ("patch", "vm", "web", "--subresource=status", "--type=merge", "-p", patch)

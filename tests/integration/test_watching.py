@@ -258,7 +258,7 @@ def test_update_without_changes_sends_no_event(client: Client, paths: NamespaceP
     assert event["object"]["spec"]["cpu"] == {"guest": 2}
 
 
-def test_the_end_of_the_last_finalizer_is_told_with_the_finalizers_that_were(
+def test_removing_the_last_finalizer_sends_deleted_with_the_previous_finalizers(
     client: Client, paths: NamespacePaths
 ) -> None:
     (made,) = create(client, paths.instancetypes(), build_instancetype("one", finalizers=["example.com/hold"]))
@@ -272,7 +272,7 @@ def test_the_end_of_the_last_finalizer_is_told_with_the_finalizers_that_were(
     assert "finalizers" not in answer["metadata"]
 
 
-def test_a_status_write_is_told_and_leaves_the_generation(client: Client, paths: NamespacePaths) -> None:
+def test_status_update_sends_an_event_and_keeps_the_generation(client: Client, paths: NamespacePaths) -> None:
     (made,) = create(client, paths.vms(), build_vm())
     with client.watch(paths.vms(), resourceVersion=revision(made)) as watch:
         client.patch(f"{paths.vms('vm1')}/status", {"status": {"created": True}})
@@ -282,7 +282,7 @@ def test_a_status_write_is_told_and_leaves_the_generation(client: Client, paths:
     assert told == [("MODIFIED", 1), ("MODIFIED", 2)]
 
 
-def test_a_watch_of_tables_has_columns_only_in_its_first_event(client: Client, paths: NamespacePaths) -> None:
+def test_table_watch_sends_columns_only_in_the_first_event(client: Client, paths: NamespacePaths) -> None:
     create(client, paths.instancetypes(), build_instancetype("one"))
     with client.watch(paths.instancetypes(), accept=TABLE, allowWatchBookmarks="true", seconds=3) as watch:
         create(client, paths.instancetypes(), build_instancetype("two"))
@@ -295,7 +295,7 @@ def test_a_watch_of_tables_has_columns_only_in_its_first_event(client: Client, p
     assert int(revision(bookmark["object"])) > int(revision(second["object"]))
 
 
-def test_metadata_alone_can_be_watched(client: Client, paths: NamespacePaths) -> None:
+def test_partial_object_metadata_can_be_watched(client: Client, paths: NamespacePaths) -> None:
     with client.watch(paths.instancetypes(), accept=PARTIAL) as watch:
         create(client, paths.instancetypes(), build_instancetype("one"))
         (event,) = watch.read(1)
@@ -303,23 +303,23 @@ def test_metadata_alone_can_be_watched(client: Client, paths: NamespacePaths) ->
     assert (event["object"]["kind"], event["object"]["metadata"]["name"]) == ("PartialObjectMetadata", "one")
 
 
-def test_a_watch_cannot_be_had_as_yaml(client: Client, paths: NamespacePaths) -> None:
+def test_watch_does_not_support_yaml(client: Client, paths: NamespacePaths) -> None:
     refused = client.get(paths.instancetypes(), accept="application/yaml", watch="true")
     assert (refused.status, refused.headers["content-type"]) == (406, "application/yaml")
 
 
 @pytest.mark.parametrize("flag", ["1", "true", "yes", ""])
-def test_all_but_a_no_asks_for_a_watch(client: Client, paths: NamespacePaths, flag: str) -> None:
+def test_watch_parameter_is_true_unless_false_or_zero(client: Client, paths: NamespacePaths, flag: str) -> None:
     with client.watch(paths.instancetypes(), seconds=1, watch=flag) as watch:
         assert watch.response.headers["transfer-encoding"] == "chunked"
 
 
 @pytest.mark.parametrize("flag", ["0", "false", "False"])
-def test_a_no_asks_for_a_list(client: Client, paths: NamespacePaths, flag: str) -> None:
+def test_watch_parameter_false_returns_a_list(client: Client, paths: NamespacePaths, flag: str) -> None:
     assert names(client.get(paths.instancetypes(), watch=flag).tree) == []
 
 
-def test_watches_that_are_left_are_forgotten(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
+def test_closed_watches_are_removed(server: LoopbackServer, client: Client, paths: NamespacePaths) -> None:
     hub = server.system.store._broadcaster  # noqa: SLF001 - what is left behind shows nowhere else
 
     def count() -> int:

@@ -52,7 +52,7 @@ def start(vm: Any, *objects: Model) -> Tree:
 
 
 @pytest.mark.parametrize("custom", [CUSTOM, find_in_catalogue()], ids=["the example", "the catalogue"])
-def test_a_vm_states_its_sizes_beside_an_instance_type_without_any(custom: Any) -> None:
+def test_vm_sets_its_size_with_an_instancetype_that_has_none(custom: Any) -> None:
     vm = build_vm(instancetype="cx1.custom", cpu_guest=4, memory="4Gi")
     assert start(vm, custom) == DOMAIN
 
@@ -65,14 +65,14 @@ def test_a_vm_states_its_sizes_beside_an_instance_type_without_any(custom: Any) 
         ("spread", {"sockets": 2, "cores": 2, "threads": 1}),
     ],
 )
-def test_a_preference_lays_out_the_vms_own_vcpus(topology: str, cpu: Tree) -> None:
+def test_preference_lays_out_the_vcpus_of_the_vm(topology: str, cpu: Tree) -> None:
     preference = build_preference("layout", cpu={"preferredCPUTopology": topology})
     vm = build_vm(instancetype="cx1.custom", preference="layout", cpu_guest=4, memory="4Gi")
     assert start(vm, CUSTOM, preference) == {**DOMAIN, "cpu": {**DOMAIN["cpu"], **cpu}}
 
 
 @pytest.mark.parametrize("member", ["cores", "sockets", "threads"])
-def test_a_number_of_vcpus_is_the_only_way_to_size_it(member: str) -> None:
+def test_cpu_guest_is_the_only_way_to_set_the_size(member: str) -> None:
     vm = build_vm(instancetype="cx1.custom", domain={"cpu": {member: 4}}, memory="4Gi")
     conflicts = check_vm(vm, find_shape(vm, Objects([CUSTOM]).find))
     assert [conflict.fields for conflict in conflicts] == [(f"spec.template.spec.domain.cpu.{member}",)]
@@ -86,7 +86,7 @@ def test_sizes_are_optional_only_in_the_newest_version() -> None:
     ]
 
 
-def test_without_a_preference_the_number_means_sockets_of_one_core() -> None:
+def test_vcpus_are_sockets_without_a_preference() -> None:
     _, spec = make_instance(
         build_vm(cpu_guest=4, memory="4Gi"), find_shape(build_vm(), Objects().find), firmware_uuid=UUID
     )

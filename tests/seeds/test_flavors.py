@@ -100,12 +100,12 @@ def build_windows() -> VirtualMachine:
     return vm
 
 
-def test_the_vm_is_admitted_as_it_is() -> None:
+def test_vm_is_admitted_unchanged() -> None:
     assert mutate_vm(build_windows(), OBJECTS.find) == (build_windows(), [])
     assert check_vm(build_windows(), find_shape(build_windows(), OBJECTS.find)) == []
 
 
-def test_the_instance_has_every_field_of_the_example() -> None:
+def test_instance_has_every_field_of_the_example() -> None:
     """The default interface also has the preferred model, and two fields of later versions stand beside."""
     vm = build_windows()
     metadata, spec = make_instance(vm, find_shape(vm, OBJECTS.find), firmware_uuid=UUID)
@@ -118,14 +118,14 @@ def test_the_instance_has_every_field_of_the_example() -> None:
     }
 
 
-def test_without_a_preferred_topology_the_vcpus_of_a_flavor_are_cores() -> None:
+def test_vcpus_of_a_flavor_are_cores_without_a_preferred_topology() -> None:
     vm = build_windows()
     vm.spec.preference = None
     _, spec = make_instance(vm, find_shape(vm, OBJECTS.find), firmware_uuid=UUID)
     assert to_tree(spec.domain.cpu) == {"sockets": 1, "cores": 4, "threads": 1, "model": "host-model"}
 
 
-def test_nothing_of_a_flavor_can_be_overridden() -> None:
+def test_fields_of_a_flavor_cannot_be_overridden() -> None:
     vm = build_vm(flavor="VirtualMachineFlavor/vmf-clarge", domain={"cpu": {"cores": 2}, "memory": {"guest": "4Gi"}})
     conflicts = check_vm(vm, find_shape(vm, OBJECTS.find))
     assert [conflict.fields for conflict in conflicts] == [
@@ -134,7 +134,7 @@ def test_nothing_of_a_flavor_can_be_overridden() -> None:
     ]
 
 
-def test_a_disk_with_a_bus_keeps_it_while_the_others_take_the_preferred_one() -> None:
+def test_disk_keeps_its_bus_and_the_others_get_the_preferred_one() -> None:
     disks = [{"disk": {"bus": "virtio"}, "name": "a"}, {"disk": {}, "name": "b"}]
     vm = build_vm(
         flavor="VirtualMachineFlavor/vmf-clarge",

@@ -44,7 +44,7 @@ CATALOGUE = [
         ),
     ],
 )
-def test_instance_type_and_preference_are_inferred(volume: Tree, templates: list[Tree], sources: list[Any]) -> None:
+def test_instancetype_and_preference_are_inferred(volume: Tree, templates: list[Tree], sources: list[Any]) -> None:
     vm = build_vm(
         name="cirros",
         instancetype={"inferFromVolume": "cirros-disk"},

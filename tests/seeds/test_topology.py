@@ -42,7 +42,7 @@ PREFER_CORES = build_preference(
         ),
     ],
 )
-def test_the_vcpus_of_the_instance(given: Tree, command: tuple[str, ...], cpu: Tree) -> None:
+def test_vcpu_topology_of_the_instance(given: Tree, command: tuple[str, ...], cpu: Tree) -> None:
     instancetype = build_instancetype(
         "instancetype-example", namespace="default", version="v1beta1", cpu=given, memory=MEMORY
     )

@@ -26,7 +26,7 @@ def start(vm: Any, *objects: Any) -> Tree:
     return tree
 
 
-def test_the_users_bus_stays_and_the_other_disk_takes_the_preferred_one() -> None:
+def test_bus_of_the_user_is_kept_and_the_other_disk_gets_the_preferred_one() -> None:
     preference = build_preference(
         "example-preference-disk-virtio",
         namespace="default",
@@ -53,7 +53,7 @@ CSMALL_DATA = {"apiVersion": "", "spec": "eyJjcHUiOnsiZ3Vlc3QiOjF9LCJtZW1vcnkiOn
 
 
 @pytest.mark.parametrize("live", [True, False], ids=["changed since", "deleted since"])
-def test_a_restart_uses_the_revision_whatever_became_of_the_instance_type(live: bool) -> None:
+def test_restart_uses_the_revision_after_the_instancetype_changed(live: bool) -> None:
     changed = build_instancetype("csmall", namespace="default", cpu={"guest": 8}, memory={"guest": "8Gi"})
     matcher = {"kind": "VirtualMachineInstancetype", "name": "csmall", "revisionName": REVISION}
     vm = build_vm(name="vm-cirros-csmall", instancetype=matcher)
@@ -90,7 +90,7 @@ def build_fedora() -> Any:
     )
 
 
-def test_the_fedora_example_expands() -> None:
+def test_fedora_example_expands() -> None:
     vm = build_fedora()
     assert expand_vm(vm, find_shape(vm, Objects([CMEDIUM, FEDORA]).find)) == []
     assert vm.spec.template.spec is not None
@@ -111,7 +111,7 @@ def test_the_fedora_example_expands() -> None:
     }
 
 
-def test_the_fedora_example_is_annotated_with_its_namespaced_kinds() -> None:
+def test_fedora_example_is_annotated_with_its_namespaced_kinds() -> None:
     vm = build_fedora()
     metadata, _ = shape_instance(vm, find_shape(vm, Objects([CMEDIUM, FEDORA]).find))
     assert metadata.annotations == {

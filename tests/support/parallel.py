@@ -12,12 +12,12 @@ import pytest
 
 SLOW: Final = (
     "tests/cluster/",
-    "tests/docs/test_server_documents.py::test_a_server_answers_as_its_document_shows[guests.md",
+    "tests/docs/test_server_documents.py::test_server_prints_the_documented_output[guests.md",
     "tests/e2e/test_fleet.py",
     "tests/e2e/test_go_client.py",
     "tests/e2e/test_guest_",
     "tests/e2e/test_virtctl_guests.py",
-    "tests/integration/launcher/test_demo.py::test_the_full_flavour",
+    "tests/integration/launcher/test_demo.py::test_full_flavour",
     "tests/integration/launcher/test_lives.py",
 )
 """Beginnings of the ids of tests that `make test` leaves out: most guests, and all that needs a control plane."""

@@ -57,7 +57,7 @@ def build_vm(name: str = "vm1", **spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha3"])
-def test_the_group_is_discovered(site: Site, version: str) -> None:
+def test_subresource_group_is_discovered(site: Site, version: str) -> None:
     code, listing = site.plane.ask("GET", f"{GROUP}/{version}")
     assert (code, listing["kind"]) == (200, "APIResourceList")
     assert "virtualmachines/start" in {resource["name"] for resource in listing["resources"]}
@@ -65,7 +65,7 @@ def test_the_group_is_discovered(site: Site, version: str) -> None:
     assert (code, about["gitVersion"][:1]) == (200, "v")
 
 
-def test_virtctl_starts_and_stops(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+def test_virtctl_starts_and_stops_a_vm(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
     del webhook
     kubectl.apply(build_vm())
     assert "scheduled to start" in virtctl(site, kubectl.namespace, "start", "vm1").stdout
@@ -77,14 +77,14 @@ def test_virtctl_starts_and_stops(site: Site, webhook: Worker, kubectl: Kubectl)
     assert "Halted does not support manual restart requests" in ran.stderr
 
 
-def test_requests_go_to_the_status_of_a_vm_that_is_run_by_hand(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+def test_manual_vm_gets_requests_in_its_status(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
     del webhook
     kubectl.apply(build_vm(runStrategy="Manual"))
     assert virtctl(site, kubectl.namespace, "start", "vm1").returncode == 0
     assert kubectl.get("vm", "vm1")["status"]["stateChangeRequests"] == [{"action": "Start"}]
 
 
-def test_a_dry_run_changes_nothing(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+def test_dry_run_changes_nothing(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
     del webhook
     kubectl.apply(build_vm())
     path = f"{GROUP}/v1/namespaces/{kubectl.namespace}/virtualmachines/vm1/start"
@@ -92,7 +92,7 @@ def test_a_dry_run_changes_nothing(site: Site, webhook: Worker, kubectl: Kubectl
     assert kubectl.get("vm", "vm1")["spec"]["runStrategy"] == "Halted"
 
 
-def test_a_vm_is_expanded(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+def test_vm_is_expanded(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
     del webhook
     kubectl.apply(build_vm())
     path = f"{GROUP}/v1/namespaces/{kubectl.namespace}"
@@ -106,13 +106,13 @@ def test_a_vm_is_expanded(site: Site, webhook: Worker, kubectl: Kubectl) -> None
     assert (code, status["reason"]) == (400, "BadRequest")
 
 
-def test_what_is_not_there_is_not_found(site: Site, kubectl: Kubectl) -> None:
+def test_missing_objects_return_404(site: Site, kubectl: Kubectl) -> None:
     ran = virtctl(site, kubectl.namespace, "start", "none")
     assert ran.returncode == 1
     assert 'there is no VM "none"' in ran.stderr
 
 
-def test_people_may_do_what_their_roles_say(webhook: Worker, kubectl: Kubectl) -> None:
+def test_roles_allow_actions(webhook: Worker, kubectl: Kubectl) -> None:
     del webhook
     kubectl.apply(build_vm())
     for role in ("view", "edit"):
@@ -124,7 +124,7 @@ def test_people_may_do_what_their_roles_say(webhook: Worker, kubectl: Kubectl) -
     retry(lambda: kubectl("replace", "--raw", f"{path}/start", "-f", "-", "--as=editer", stdin="{}"))
 
 
-def test_nobody_is_let_in_past_the_api_server(site: Site, aggregated: Worker) -> None:
+def test_direct_requests_past_the_api_server_are_rejected(site: Site, aggregated: Worker) -> None:
     """Whoever calls the component itself and names somebody is nobody, whatever certificate they show."""
     del aggregated
     files = site.plane.directory
@@ -168,7 +168,7 @@ def visit(site: Site, namespace: str, scenario: Visit) -> None:
     asyncio.run(asyncio.wait_for(play(), SECONDS))
 
 
-def test_a_guest_is_paused_and_goes_on(site: Site, controller: Worker, namespace: str) -> None:
+def test_guest_is_paused_and_unpaused(site: Site, controller: Worker, namespace: str) -> None:
     del controller
 
     async def scenario(_: HttpTransport, client: RestClient, driver: PodDriver, kubelet: PlayedKubelet) -> None:
@@ -180,7 +180,7 @@ def test_a_guest_is_paused_and_goes_on(site: Site, controller: Worker, namespace
     visit(site, namespace, scenario)
 
 
-def test_a_console_and_a_port_lead_to_the_guest(site: Site, controller: Worker, namespace: str) -> None:
+def test_console_and_port_reach_the_guest(site: Site, controller: Worker, namespace: str) -> None:
     del controller
 
     async def scenario(transport: HttpTransport, client: RestClient, driver: PodDriver, kubelet: PlayedKubelet) -> None:

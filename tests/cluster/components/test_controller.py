@@ -57,7 +57,7 @@ def count_starts(kubectl: Kubectl, name: str) -> int:
     return sum(event.get("count") or 1 for event in events["items"])
 
 
-def test_a_leader_that_is_killed_is_followed_by_another_and_nothing_starts_twice(site: Site, kubectl: Kubectl) -> None:
+def test_killed_leader_is_replaced_and_nothing_starts_twice(site: Site, kubectl: Kubectl) -> None:
     names = [f"vm{number:02}" for number in range(12)]
     with site.running("controller") as first, site.running("controller") as second:
         leader = wait_for_leader(first, second)
@@ -78,7 +78,7 @@ def test_a_leader_that_is_killed_is_followed_by_another_and_nothing_starts_twice
         retry(lambda: _expect(kubectl.get("vm")["items"], []))
 
 
-def test_a_leader_that_is_told_to_stop_hands_over_at_once(site: Site) -> None:
+def test_stopped_leader_releases_its_lease_at_once(site: Site) -> None:
     with site.running("controller", *LASTING) as first, site.running("controller", *LASTING) as second:
         leader = wait_for_leader(first, second)
         other = second if leader is first else first
@@ -90,7 +90,7 @@ def test_a_leader_that_is_told_to_stop_hands_over_at_once(site: Site) -> None:
         assert lease["spec"]["leaseTransitions"] >= 1
 
 
-def test_a_leader_that_fell_asleep_does_no_harm_when_it_wakes(site: Site, kubectl: Kubectl) -> None:
+def test_suspended_leader_stops_acting_when_it_resumes(site: Site, kubectl: Kubectl) -> None:
     with site.running("controller") as first, site.running("controller") as second:
         leader = wait_for_leader(first, second)
         other = second if leader is first else first
@@ -107,7 +107,7 @@ def test_a_leader_that_fell_asleep_does_no_harm_when_it_wakes(site: Site, kubect
         kubectl("delete", "vm", "--all", TIMEOUT)
 
 
-def test_an_api_server_that_is_restarted_is_found_again(site: Site, controller: Worker, kubectl: Kubectl) -> None:
+def test_restarted_api_server_is_reconnected(site: Site, controller: Worker, kubectl: Kubectl) -> None:
     kubectl.apply(build_vm("before"))
     retry(lambda: _expect(list_pods(kubectl), ["before"]))
     site.plane.apiserver.stop(signal.SIGKILL)
@@ -121,7 +121,7 @@ def test_an_api_server_that_is_restarted_is_found_again(site: Site, controller: 
     kubectl("delete", "vm", "--all", TIMEOUT)
 
 
-def test_what_a_vm_owns_goes_with_it(controller: Worker, kubectl: Kubectl) -> None:
+def test_dependents_are_deleted_with_their_vm(controller: Worker, kubectl: Kubectl) -> None:
     """Revisions are collected by the cluster's own garbage collector, which knows them by their owner."""
     del controller
     kubectl.apply(build_vm("owner", "Halted"))
@@ -130,7 +130,7 @@ def test_what_a_vm_owns_goes_with_it(controller: Worker, kubectl: Kubectl) -> No
     retry(lambda: _expect(kubectl.get("controllerrevisions")["items"], []))
 
 
-def test_a_namespace_goes_with_all_its_vms(
+def test_namespace_is_deleted_with_all_its_vms(
     controller: Worker, aggregated: Worker, site: Site, kubectl: Kubectl
 ) -> None:
     """With every part of the API there: a cluster deletes no namespace while it cannot tell what may be in it."""
@@ -141,7 +141,7 @@ def test_a_namespace_goes_with_all_its_vms(
     assert site.kubectl.run("get", "namespace", kubectl.namespace).status != 0
 
 
-def test_a_vm_whose_disks_need_cdi_says_so_where_there_is_none(controller: Worker, kubectl: Kubectl) -> None:
+def test_vm_that_needs_cdi_reports_its_absence(controller: Worker, kubectl: Kubectl) -> None:
     del controller
     vm = build_vm("disks")
     vm["spec"]["dataVolumeTemplates"] = [
@@ -161,7 +161,7 @@ def test_a_vm_whose_disks_need_cdi_says_so_where_there_is_none(controller: Worke
     kubectl("delete", "vm", "disks", TIMEOUT)
 
 
-def test_a_claim_of_the_cluster_is_waited_for_and_never_touched(controller: Worker, kubectl: Kubectl) -> None:
+def test_existing_claim_is_awaited_and_never_changed(controller: Worker, kubectl: Kubectl) -> None:
     del controller
     claim = {
         "apiVersion": "v1",
@@ -186,7 +186,7 @@ def test_a_claim_of_the_cluster_is_waited_for_and_never_touched(controller: Work
     kubectl("delete", "vm", "claims", TIMEOUT)
 
 
-def test_the_system_says_how_it_is(controller: Worker, site: Site) -> None:
+def test_system_reports_its_health(controller: Worker, site: Site) -> None:
     assert controller.ask("/livez") == (200, "ok")
     retry(lambda: _expect(controller.ask("/readyz")[0], 200))
     retry(lambda: _expect(site.kubectl.within("kubevirt").get("kv", "kubevirt")["status"]["phase"], "Deployed"))

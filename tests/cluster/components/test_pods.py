@@ -14,7 +14,7 @@ SECONDS = 120.0
 
 
 @pytest.mark.parametrize("play", SCENARIOS)
-def test_a_guest_in_a_pod(play: str, site: Site, webhook: Worker, namespace: str) -> None:
+def test_pod_scenario(play: str, site: Site, webhook: Worker, namespace: str) -> None:
     del webhook
     account = site.plane.write_kubeconfig(f"system:serviceaccount:{SYSTEM}:virtshape-controller")
 

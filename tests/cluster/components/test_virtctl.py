@@ -29,14 +29,14 @@ def controllers(site: Site, webhook: Worker) -> Iterator[Worker]:
         yield worker
 
 
-def test_both_versions_are_shown(site: Site, virtctl: Virtctl) -> None:
+def test_client_and_server_versions_are_shown(site: Site, virtctl: Virtctl) -> None:
     lines = virtctl.print("version").splitlines()
     assert [line.split(":")[0] for line in lines] == ["Client Version", "Server Version"]
     _, told = site.plane.ask("GET", "/apis/subresources.kubevirt.io/v1/version")
     assert json.loads(virtctl.print("version", "-o", "json"))["serverVersion"] == told
 
 
-def test_what_is_created_is_applied(virtctl: Virtctl, kubectl: Kubectl) -> None:
+def test_created_manifests_can_be_applied(virtctl: Virtctl, kubectl: Kubectl) -> None:
     size = virtctl.print("create", "instancetype", "--name", "mine", "--cpu", "2", "--memory", "3Gi")
     preference = virtctl.print("create", "preference", "--name", "likes", "--machine-type", "q35")
     words = ("--instancetype", "virtualmachineinstancetype/mine", "--preference", "virtualmachinepreference/likes")
@@ -50,12 +50,12 @@ def test_what_is_created_is_applied(virtctl: Virtctl, kubectl: Kubectl) -> None:
     ]
 
 
-def test_what_is_created_is_checked_as_it_is_applied(virtctl: Virtctl, kubectl: Kubectl) -> None:
+def test_created_manifests_are_validated_as_on_apply(virtctl: Virtctl, kubectl: Kubectl) -> None:
     vm = virtctl.print("create", "vm", "--name", "web", "--instancetype", "u1.mediun")
     assert "did you mean u1.medium" in kubectl.refused("apply", "-f", "-", stdin=vm)
 
 
-def test_a_size_is_made_from_one_that_the_server_has(virtctl: Virtctl, kubectl: Kubectl) -> None:
+def test_instancetype_is_customized_from_one_of_the_server(virtctl: Virtctl, kubectl: Kubectl) -> None:
     kubectl.apply(build_size("odd", vcpus=3, memory="5Gi"))
     for source, name, vcpus, memory in (("u1.medium", "large", 4, "4Gi"), ("vminstancetype/odd", "even", 4, "5Gi")):
         made = virtctl.print("customize", source, "--name", name, "--vcpus", "4")
@@ -66,7 +66,7 @@ def test_a_size_is_made_from_one_that_the_server_has(virtctl: Virtctl, kubectl: 
     assert (missing.status, "did you mean u1.medium" in missing.err) == (1, True), missing.err
 
 
-def test_the_smallest_size_is_found_among_those_of_the_server(virtctl: Virtctl, kubectl: Kubectl) -> None:
+def test_smallest_instancetype_is_found_on_the_server(virtctl: Virtctl, kubectl: Kubectl) -> None:
     kubectl.apply(build_size("odd", vcpus=3, memory="5Gi"))
     wish = ("recommend", "--cpu-min", "3", "--memory-min", "5Gi", "--preference", "windows.11", "--all", "-o", "name")
     first, *others = virtctl.print(*wish).splitlines()
@@ -74,9 +74,7 @@ def test_the_smallest_size_is_found_among_those_of_the_server(virtctl: Virtctl, 
     assert any(one.startswith("virtualmachineclusterinstancetype.") for one in others)
 
 
-def test_a_size_that_changes_under_a_vm_is_told_as_drift(
-    virtctl: Virtctl, kubectl: Kubectl, controllers: Worker
-) -> None:
+def test_changed_instancetype_is_reported_as_drift(virtctl: Virtctl, kubectl: Kubectl, controllers: Worker) -> None:
     del controllers
     kubectl.apply(build_size("shifting", vcpus=2))
     kubectl.apply(build_machine("left", instancetype={"name": "shifting", "kind": "VirtualMachineInstancetype"}))
@@ -96,7 +94,7 @@ def test_a_size_that_changes_under_a_vm_is_told_as_drift(
 
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
-def test_an_upload_where_nothing_takes_it_is_refused_before_anything_is_made(
+def test_upload_without_cdi_is_rejected_before_anything_is_created(
     virtctl: Virtctl, kubectl: Kubectl, tmp_path: Path, kind: str
 ) -> None:
     (tmp_path / "disk.img").write_bytes(b"image")
@@ -110,7 +108,7 @@ def test_an_upload_where_nothing_takes_it_is_refused_before_anything_is_made(
     assert kubectl.get("pvc")["items"] == []
 
 
-def test_requests_are_told_and_who_is_asking_is_not(virtctl: Virtctl, site: Site, kubectl: Kubectl) -> None:
+def test_request_log_has_no_credentials(virtctl: Virtctl, site: Site, kubectl: Kubectl) -> None:
     token = kubectl("create", "token", "default", "--duration=1h").strip()
     words = ("--server", site.plane.url, "--certificate-authority", site.plane.directory / "ca.crt", "--token", token)
     ran = virtctl("start", "web", "-v=8", *words)

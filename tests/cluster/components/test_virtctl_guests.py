@@ -133,7 +133,7 @@ def wait_for_words(virtctl: Virtctl, node: Node, name: str, words: str, times: i
     )
 
 
-def test_the_screen_answers_as_a_vnc_server_does(guest: Virtctl) -> None:
+def test_vnc_proxy_is_a_vnc_server(guest: Virtctl) -> None:
     process = guest.start("vnc", NAME, "--proxy-only")
     assert process.stdout is not None
     port = json.loads(process.stdout.readline())["port"]
@@ -148,7 +148,7 @@ def test_the_screen_answers_as_a_vnc_server_does(guest: Virtctl) -> None:
 
 
 @pytest.mark.parametrize("time", ["once", "again"])
-def test_a_user_runs_a_command_at_the_console(guest: Virtctl, time: str) -> None:
+def test_user_runs_a_command_at_the_console(guest: Virtctl, time: str) -> None:
     with guest.open("console", NAME) as terminal:
         terminal.wait_for(rb"Successfully connected to served console")
         terminal.type(b"\r")
@@ -160,7 +160,7 @@ def test_a_user_runs_a_command_at_the_console(guest: Virtctl, time: str) -> None
         assert terminal.is_restored()
 
 
-def test_a_port_leads_into_the_guest(guest: Virtctl) -> None:
+def test_port_is_forwarded_into_the_guest(guest: Virtctl) -> None:
     process = guest.start("port-forward", f"vm/{NAME}", "0:80")
     assert process.stdout is not None
     found = re.search(r":(\d+) to 80", process.stdout.readline())
@@ -180,7 +180,7 @@ def test_a_port_leads_into_the_guest(guest: Virtctl) -> None:
     assert process.returncode == 0
 
 
-def test_a_user_logs_in_with_ssh_and_copies_files(guest: Virtctl, key: Path, tmp_path: Path) -> None:
+def test_user_logs_in_with_ssh_and_copies_files(guest: Virtctl, key: Path, tmp_path: Path) -> None:
     options: list[str | Path] = ["-i", key, "-t", "-o StrictHostKeyChecking=no", "--known-hosts", tmp_path / "known"]
     ran = guest("ssh", f"root@vmi/{NAME}", *options, "-c", "cat /proc/sys/kernel/ostype; exit 7")
     assert (ran.status, ran.out) == (7, "Linux\n"), ran.err
@@ -191,7 +191,7 @@ def test_a_user_logs_in_with_ssh_and_copies_files(guest: Virtctl, key: Path, tmp
     assert (fetched.status, (tmp_path / "back").read_text()) == (0, "dear guest\n"), fetched.err
 
 
-def test_the_agent_in_the_guest_is_asked(guest: Virtctl) -> None:
+def test_guest_agent_is_queried(guest: Virtctl) -> None:
     def ask(question: str) -> Tree:
         def look() -> Tree | None:
             ran = guest(question, NAME)
@@ -206,7 +206,7 @@ def test_the_agent_in_the_guest_is_asked(guest: Virtctl) -> None:
     assert (seed["fileSystemType"], seed["diskName"]) == ("iso9660", "vdc")
 
 
-def test_a_guest_is_held_and_goes_on(site: Site, guest: Virtctl) -> None:
+def test_guest_is_paused_and_unpaused(site: Site, guest: Virtctl) -> None:
     kubectl = site.kubectl.within(PLACE)
     for action, status in (("pause", "Paused"), ("unpause", "Running")):
         assert guest(action, "vm", NAME).out == f"VMI {NAME} was scheduled to {action}\n"
@@ -214,7 +214,7 @@ def test_a_guest_is_held_and_goes_on(site: Site, guest: Virtctl) -> None:
 
 
 @pytest.mark.parametrize("action", ["soft-reboot", "reset"])
-def test_a_guest_begins_anew_in_the_same_instance(site: Site, node: Node, guest: Virtctl, action: str) -> None:
+def test_guest_is_reset_in_the_same_instance(site: Site, node: Node, guest: Virtctl, action: str) -> None:
     kubectl, boots = site.kubectl.within(PLACE), guest.read_log(NAME).count(BOOTED)
     uid = kubectl.get("vmi", NAME)["metadata"]["uid"]
     assert guest(action, NAME) == (0, f"VMI {NAME} was scheduled to {action}\n", "")
@@ -236,7 +236,7 @@ def upload(virtctl: Virtctl, kind: str, image: Path) -> str:
 
 
 @pytest.mark.parametrize("kind", ["pvc", "dv"])
-def test_an_image_is_uploaded_as_cdi_wants_it(
+def test_image_is_uploaded_through_cdi(
     site: Site, node: Node, cdi: StandIn, demo: DemoGuest, home: Path, kubectl: Kubectl, kind: str
 ) -> None:
     said = upload(Virtctl(site.plane.kubeconfig, home, kubectl.namespace), kind, demo.disk)
@@ -255,9 +255,7 @@ def test_an_image_is_uploaded_as_cdi_wants_it(
 
 
 @pytest.mark.usefixtures("cdi")
-def test_a_vm_boots_from_what_was_uploaded(
-    site: Site, node: Node, demo: DemoGuest, home: Path, kubectl: Kubectl
-) -> None:
+def test_vm_boots_from_an_uploaded_image(site: Site, node: Node, demo: DemoGuest, home: Path, kubectl: Kubectl) -> None:
     virtctl = Virtctl(site.plane.kubeconfig, home, kubectl.namespace)
     upload(virtctl, "dv", demo.disk)
     vm = build_guest("booted")
@@ -272,7 +270,7 @@ def test_a_vm_boots_from_what_was_uploaded(
     kubectl("delete", "vm", "booted", "--timeout=100s")
 
 
-def test_an_upload_that_the_proxy_refuses_leaves_nothing(
+def test_upload_rejected_by_the_proxy_leaves_nothing(
     site: Site, cdi: StandIn, home: Path, kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "disk.img").write_bytes(b"image")

@@ -41,7 +41,7 @@ def build_type(name: str, guest: int, kind: str = "VirtualMachineInstancetype", 
     }
 
 
-def test_a_vm_is_completed(kubectl: Kubectl) -> None:
+def test_vm_gets_defaults(kubectl: Kubectl) -> None:
     kubectl.apply(build_vm(preference={"name": "fedora"}))
     spec = kubectl.get("vm", "vm1")["spec"]["template"]["spec"]
     assert spec["architecture"] == "amd64"
@@ -49,7 +49,7 @@ def test_a_vm_is_completed(kubectl: Kubectl) -> None:
     assert {"uuid", "serial"} <= set(spec["domain"]["firmware"])
 
 
-def test_a_vm_is_refused_for_all_that_is_wrong_with_it(kubectl: Kubectl) -> None:
+def test_vm_is_rejected_with_all_its_errors(kubectl: Kubectl) -> None:
     vm = build_vm(instancetype={"name": "u1.smal"}, preference={"name": "fedor"})
     told = kubectl.refused("create", "-f", "-", stdin=json.dumps(vm))
     assert 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "u1.smal" not found' in told
@@ -57,7 +57,7 @@ def test_a_vm_is_refused_for_all_that_is_wrong_with_it(kubectl: Kubectl) -> None
     assert 'virtualmachineclusterpreferences.instancetype.kubevirt.io "fedor" not found' in told
 
 
-def test_causes_come_through_for_programs(site: Site, kubectl: Kubectl) -> None:
+def test_causes_are_machine_readable(site: Site, kubectl: Kubectl) -> None:
     cpu = {"cpu": {"cores": 4}, "devices": {}, "memory": {"guest": "1Gi"}}
     vm = build_vm(template={"spec": {"domain": cpu}})
     path = f"/apis/kubevirt.io/v1/namespaces/{kubectl.namespace}/virtualmachines"
@@ -67,7 +67,7 @@ def test_causes_come_through_for_programs(site: Site, kubectl: Kubectl) -> None:
     assert fields == ["spec.template.spec.domain.cpu.cores", "spec.template.spec.domain.memory.guest"]
 
 
-def test_warnings_come_through(kubectl: Kubectl) -> None:
+def test_warnings_are_passed_on(kubectl: Kubectl) -> None:
     preference = {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
         "kind": "VirtualMachinePreference",
@@ -79,13 +79,13 @@ def test_warnings_come_through(kubectl: Kubectl) -> None:
     assert "Warning:" in ran.err
 
 
-def test_a_dry_run_is_answered_alike_and_leaves_nothing(kubectl: Kubectl) -> None:
+def test_dry_run_gets_the_same_response_and_stores_nothing(kubectl: Kubectl) -> None:
     tree = json.loads(kubectl("create", "--dry-run=server", "-o", "json", "-f", "-", stdin=json.dumps(build_vm("dry"))))
     assert tree["spec"]["template"]["spec"]["domain"]["firmware"]["uuid"]
     assert kubectl.get("vm")["items"] == []
 
 
-def test_nothing_is_refused_upon_old_news(kubectl: Kubectl) -> None:
+def test_stale_cache_rejects_nothing(kubectl: Kubectl) -> None:
     """A type is made or changed, and used the moment the API server has it."""
     for number in range(10):
         name = f"t{number}"
@@ -94,7 +94,7 @@ def test_nothing_is_refused_upon_old_news(kubectl: Kubectl) -> None:
         kubectl.apply(build_vm(f"vm{number}", instancetype=matcher))
 
 
-def test_a_change_of_a_type_counts_at_once(kubectl: Kubectl) -> None:
+def test_changed_instancetype_takes_effect_at_once(kubectl: Kubectl) -> None:
     need = {
         "apiVersion": "instancetype.kubevirt.io/v1beta2",
         "kind": "VirtualMachinePreference",
@@ -111,12 +111,12 @@ def test_a_change_of_a_type_counts_at_once(kubectl: Kubectl) -> None:
     kubectl.apply(vm)
 
 
-def test_instance_types_are_checked(kubectl: Kubectl) -> None:
+def test_instancetypes_are_validated(kubectl: Kubectl) -> None:
     told = kubectl.refused("create", "-f", "-", stdin=json.dumps(build_type("none", 0)))
     assert "spec.cpu.guest" in told
 
 
-def test_nobody_but_the_system_changes_an_instance(kubectl: Kubectl) -> None:
+def test_only_the_system_changes_an_instance(kubectl: Kubectl) -> None:
     vmi = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",
@@ -131,7 +131,7 @@ def test_nobody_but_the_system_changes_an_instance(kubectl: Kubectl) -> None:
     assert "update of VMI object is restricted" in kubectl.refused("patch", "vmi", "vmi1", "--type=merge", "-p", patch)
 
 
-def test_labels_by_which_the_system_finds_instances_are_its_own(kubectl: Kubectl) -> None:
+def test_labels_of_instances_are_reserved_for_the_system(kubectl: Kubectl) -> None:
     vmi = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",
@@ -144,7 +144,7 @@ def test_labels_by_which_the_system_finds_instances_are_its_own(kubectl: Kubectl
     assert "modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited" in told
 
 
-def test_settings_are_checked_and_unknown_ones_warned_of(site: Site) -> None:
+def test_configuration_is_validated_and_unknown_fields_give_warnings(site: Site) -> None:
     kubectl = site.kubectl.within("kubevirt")
     tree: Tree = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "trial"}}
     unknown = {**tree, "spec": {"configuration": {"vmRolloutStrategie": "Stage"}}}
@@ -159,7 +159,7 @@ VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_objects_are_converted_on_their_way_in_and_out(site: Site, kubectl: Kubectl, version: str) -> None:
+def test_objects_are_converted_on_read_and_write(site: Site, kubectl: Kubectl, version: str) -> None:
     tree = build_type(f"from-{version}", 3, version=version)
     kubectl.apply(tree)
     for other in VERSIONS:
@@ -171,7 +171,7 @@ def test_objects_are_converted_on_their_way_in_and_out(site: Site, kubectl: Kube
         assert {item["apiVersion"] for item in listing["items"]} == {f"instancetype.kubevirt.io/{other}"}
 
 
-def test_a_copy_from_elsewhere_takes_a_right_there(site: Site, kubectl: Kubectl) -> None:
+def test_clone_across_namespaces_needs_permission(site: Site, kubectl: Kubectl) -> None:
     kubectl("create", "rolebinding", "ann", "--clusterrole=admin", "--user=ann")
     retry(lambda: kubectl("auth", "can-i", "create", "vm", "--as=ann"))
     template = {
@@ -193,7 +193,7 @@ def test_a_copy_from_elsewhere_takes_a_right_there(site: Site, kubectl: Kubectl)
     retry(lambda: kubectl("create", "--as=ann", "-f", "-", stdin=json.dumps(vm)))
 
 
-def test_how_long_answers_take_can_be_read(webhook: Worker, kubectl: Kubectl) -> None:
+def test_response_times_are_in_the_metrics(webhook: Worker, kubectl: Kubectl) -> None:
     count = 'virtshape_webhook_duration_seconds_count{path="/admit/mutate"}'
     within = 'virtshape_webhook_duration_seconds_bucket{path="/admit/mutate",le="+Inf"}'
     before = _read(webhook.ask("/metrics")[1], count)
@@ -208,7 +208,9 @@ def _read(text: str, name: str) -> float:
     return next(found, 0.0)
 
 
-def test_several_serve_and_a_lost_certificate_is_made_anew(site: Site, webhook: Worker, kubectl: Kubectl) -> None:
+def test_several_replicas_serve_and_a_lost_certificate_is_recreated(
+    site: Site, webhook: Worker, kubectl: Kubectl
+) -> None:
     """The Secret is emptied under them; both come to serve with the new one, and the API server to believe it."""
     del webhook
     empty = '[{"op":"remove","path":"/data"}]'
@@ -230,7 +232,7 @@ def test_several_serve_and_a_lost_certificate_is_made_anew(site: Site, webhook: 
     retry(check)
 
 
-def test_without_a_webhook_nothing_unchecked_gets_in_and_the_reason_can_be_read(site: Site, kubectl: Kubectl) -> None:
+def test_writes_without_a_webhook_are_rejected_with_a_reason(site: Site, kubectl: Kubectl) -> None:
     """With nobody to ask, writes of VMs fail; reads, and writes of everything else, do not."""
     kubectl.apply(build_vm())
     configuration = site.kubectl.get("mutatingwebhookconfiguration", "virtshape")
@@ -264,7 +266,7 @@ def _bare(tree: Tree) -> str:
     return json.dumps({**tree, "metadata": metadata})
 
 
-def test_a_webhook_that_is_told_to_stop_finishes_and_ends(site: Site, webhook: Worker) -> None:
+def test_stopped_webhook_finishes_requests_before_it_exits(site: Site, webhook: Worker) -> None:
     """A second one beside the first; both are asked for their health, and one ends as it should."""
     del webhook
     port = site.https["webhook"]
@@ -318,7 +320,7 @@ def test_host_disks_and_devices_need_the_administrators_permission(site: Site, k
         configure(site)
 
 
-def test_a_data_source_points_only_where_its_author_may_clone(site: Site, kubectl: Kubectl) -> None:
+def test_data_source_refers_only_to_claims_its_author_may_clone(site: Site, kubectl: Kubectl) -> None:
     """Else a VM that copies from it gets other content than it was admitted with."""
     kinds = [kind for kind in build_definitions(Options(cdi=True)) if kind["spec"]["names"]["kind"] == "DataSource"]
     site.kubectl.apply(*({**kind, "spec": {**kind["spec"], "conversion": {"strategy": "None"}}} for kind in kinds))
@@ -340,7 +342,7 @@ def test_a_data_source_points_only_where_its_author_may_clone(site: Site, kubect
     assert "insufficient permissions in clone source namespace default" in refusal
 
 
-def test_what_a_foreign_claim_says_is_not_revealed_by_inference(site: Site, kubectl: Kubectl) -> None:
+def test_inference_does_not_reveal_a_claim_of_another_namespace(site: Site, kubectl: Kubectl) -> None:
     """The mutating webhook infers before the validating one checks the right to copy."""
     name, labels = f"golden-{kubectl.namespace}", {"instancetype.kubevirt.io/default-instancetype": "top-secret"}
     claim = {
@@ -370,7 +372,7 @@ def test_what_a_foreign_claim_says_is_not_revealed_by_inference(site: Site, kube
     retry(check)
 
 
-def test_a_user_does_not_write_the_status_of_an_instance(kubectl: Kubectl) -> None:
+def test_user_cannot_write_the_status_of_an_instance(kubectl: Kubectl) -> None:
     instance = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstance",

@@ -73,7 +73,7 @@ def open_terminal(furnished: Site, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.parametrize("transcript", TRANSCRIPTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_every_line_shows_what_the_transcript_shows(
+def test_every_command_prints_the_output_of_the_transcript(
     open_terminal: Callable[[str], Terminal], own_words: dict[str, str], transcript: Path
 ) -> None:
     play(open_terminal(transcript.parent.name), transcript, own_words)

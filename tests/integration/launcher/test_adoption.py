@@ -55,7 +55,7 @@ def kill_both(report: Report) -> None:
         pytest.param(kill_both, "failed", "LauncherLost", id="both are killed"),
     ],
 )
-def test_a_guest_is_found_again_when_its_supervisor_was_killed_and_meanwhile(
+def test_guest_is_adopted_after_its_supervisor_was_killed(
     data: Path, meanwhile: Callable[[Report], None], state: str, reason: str
 ) -> None:
     async def scenario() -> None:
@@ -77,7 +77,7 @@ def test_a_guest_is_found_again_when_its_supervisor_was_killed_and_meanwhile(
     asyncio.run(scenario())
 
 
-def test_another_launcher_process_takes_over_from_one_that_was_killed(data: Path) -> None:
+def test_new_launcher_process_adopts_the_guest_of_a_killed_one(data: Path) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             uid = await harness.start()
@@ -96,7 +96,7 @@ def test_another_launcher_process_takes_over_from_one_that_was_killed(data: Path
     asyncio.run(scenario())
 
 
-def test_a_guest_that_was_about_to_start_when_its_supervisor_was_killed_can_start_anew(data: Path) -> None:
+def test_guest_starting_when_its_supervisor_was_killed_can_be_started_again(data: Path) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             harness.places.make("about-to-start")

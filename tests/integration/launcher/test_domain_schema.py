@@ -79,14 +79,14 @@ def check_catalog_object(name: str, vmi: VirtualMachineInstance, host: Host, sch
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("name", names(INSTANCETYPE))
-def test_every_instance_type_makes_a_domain(name: str, host: Host, schema: RelaxNG, driver: Driver) -> None:
+def test_every_instancetype_renders_a_valid_domain(name: str, host: Host, schema: RelaxNG, driver: Driver) -> None:
     instancetype: Any = find(INSTANCETYPE, name)
     check_catalog_object(name, shape(instancetype=instancetype.spec), host, schema, driver)
 
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("name", names(PREFERENCE))
-def test_every_preference_makes_a_domain(name: str, host: Host, schema: RelaxNG, driver: Driver) -> None:
+def test_every_preference_renders_a_valid_domain(name: str, host: Host, schema: RelaxNG, driver: Driver) -> None:
     preference: Any = find(PREFERENCE, name)
     check_catalog_object(name, shape(preference=preference.spec), host, schema, driver)
 
@@ -115,7 +115,7 @@ RARE: list[Any] = [
 
 
 @pytest.mark.parametrize(("domain", "rest"), RARE)
-def test_rare_things_are_as_libvirt_wants_them(domain: Tree, rest: Tree, schema: RelaxNG) -> None:
+def test_uncommon_devices_are_accepted_by_libvirt(domain: Tree, rest: Tree, schema: RelaxNG) -> None:
     designed = design(domain, ACCELERATED, **rest)
     assert designed.refusals == ()
     check_schema(schema, designed.domain)
@@ -177,7 +177,7 @@ COMMON: list[Any] = [
 
 
 @pytest.mark.parametrize(("domain", "rest"), COMMON)
-def test_qemu_starts_with_common_things(domain: Tree, rest: Tree, schema: RelaxNG, driver: Driver) -> None:
+def test_qemu_starts_with_common_devices(domain: Tree, rest: Tree, schema: RelaxNG, driver: Driver) -> None:
     designed = design({"memory": {"guest": "128Mi"}, **domain}, TWO_CPUS, str(driver.directory), **rest)
     assert designed.refusals == ()
     check_schema(schema, designed.domain)

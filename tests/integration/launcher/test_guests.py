@@ -28,7 +28,7 @@ def read_status(pid: int | None, member: str) -> str:
     return next(line.partition(":")[2].strip() for line in lines if line.startswith(f"{member}:"))
 
 
-def test_a_guest_is_paused_goes_on_is_reset_and_killed(data: Path) -> None:
+def test_guest_is_paused_unpaused_reset_and_killed(data: Path) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             uid = await harness.start()
@@ -51,7 +51,7 @@ def test_a_guest_is_paused_goes_on_is_reset_and_killed(data: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_guest_that_is_to_start_paused_waits_to_go_on(data: Path) -> None:
+def test_guest_with_paused_start_strategy_waits_to_be_unpaused(data: Path) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             uid = await harness.start(startStrategy="Paused")
@@ -62,7 +62,7 @@ def test_a_guest_that_is_to_start_paused_waits_to_go_on(data: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_guest_outlives_neither_its_grace_period_nor_its_removal(data: Path) -> None:
+def test_guest_is_killed_after_its_grace_period_and_on_removal(data: Path) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             uid = await harness.start()
@@ -93,7 +93,7 @@ def test_a_guest_outlives_neither_its_grace_period_nor_its_removal(data: Path) -
         pytest.param(signal.SIGTERM, "QEMU was told to end by another program", 0, id="told to end"),
     ],
 )
-def test_a_guest_whose_qemu_is_ended_has_failed(data: Path, number: signal.Signals, message: str, code: int) -> None:
+def test_guest_fails_when_qemu_is_terminated(data: Path, number: signal.Signals, message: str, code: int) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             uid = await harness.start()
@@ -105,7 +105,7 @@ def test_a_guest_whose_qemu_is_ended_has_failed(data: Path, number: signal.Signa
     asyncio.run(scenario())
 
 
-def test_a_guest_can_be_stopped_before_it_has_started(data: Path) -> None:
+def test_guest_can_be_stopped_before_it_has_started(data: Path) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             uid = await harness.request_start()
@@ -135,7 +135,7 @@ def test_a_guest_can_be_stopped_before_it_has_started(data: Path) -> None:
         ),
     ],
 )
-def test_a_guest_that_cannot_run_here_is_refused_by_its_fields(
+def test_unsupported_guest_is_refused_with_its_fields(
     data: Path, domain: Tree, spec: Tree, reason: str, fields: set[str]
 ) -> None:
     async def scenario() -> None:
@@ -149,7 +149,7 @@ def test_a_guest_that_cannot_run_here_is_refused_by_its_fields(
     asyncio.run(scenario())
 
 
-def test_a_start_that_qemu_refuses_is_told_in_its_words(data: Path) -> None:
+def test_qemu_start_error_is_reported(data: Path) -> None:
     async def scenario() -> None:
         claim = data / "claim"
         claim.mkdir(exist_ok=True)
@@ -173,7 +173,7 @@ def test_a_start_that_qemu_refuses_is_told_in_its_words(data: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_requests_that_cannot_be_met_are_answered_with_words(data: Path) -> None:
+def test_failed_requests_return_an_error_message(data: Path) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             uid = await harness.start()
@@ -195,7 +195,7 @@ def test_requests_that_cannot_be_met_are_answered_with_words(data: Path) -> None
     asyncio.run(scenario())
 
 
-def test_a_guest_with_room_to_grow_is_given_more(data: Path) -> None:
+def test_cpus_and_memory_can_be_hotplugged(data: Path) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             uid = await harness.start(
@@ -213,7 +213,7 @@ def test_a_guest_with_room_to_grow_is_given_more(data: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_launcher_process_is_small_unprivileged_and_in_a_session_of_its_own(data: Path) -> None:
+def test_launcher_process_is_small_unprivileged_and_in_its_own_session(data: Path) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             uid = await harness.start()

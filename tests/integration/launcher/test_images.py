@@ -89,7 +89,7 @@ def _needs_qemu_img() -> None:
         pytest.skip("qemu-img is not installed: see the package qemu-utils")
 
 
-def test_a_disk_comes_from_a_registry_by_tag_and_digest_and_architecture(tmp_path: Path, registry: Registry) -> None:
+def test_disk_is_pulled_from_a_registry_by_tag_digest_and_architecture(tmp_path: Path, registry: Registry) -> None:
     make_blank(tmp_path / "disk.qcow2", GIB)
     layer = pack(build_layer({"disk/disk.qcow2": (tmp_path / "disk.qcow2").read_bytes()}))
     manifest, blobs = build_manifest([layer])
@@ -107,7 +107,7 @@ def test_a_disk_comes_from_a_registry_by_tag_and_digest_and_architecture(tmp_pat
         images.fetch_disk(f"{name}:none")
 
 
-def test_a_tag_that_moves_leads_to_the_new_image_and_the_old_one_stays(tmp_path: Path, registry: Registry) -> None:
+def test_moved_tag_pulls_the_new_image_and_keeps_the_old_one(tmp_path: Path, registry: Registry) -> None:
     images = ContainerImages(tmp_path / "cache")
     name = f"{registry.address}/team/disk:latest"
     paths = []
@@ -117,7 +117,7 @@ def test_a_tag_that_moves_leads_to_the_new_image_and_the_old_one_stays(tmp_path:
     assert [Path(path).read_bytes()[:3] for path in paths] == [b"old", b"new"]
 
 
-def test_images_are_converted_covered_and_grown(tmp_path: Path) -> None:
+def test_images_are_converted_overlaid_and_resized(tmp_path: Path) -> None:
     raw = tmp_path / "disk.img"
     raw.write_bytes(b"begin".ljust(MIB, b"\0") + b"end".ljust(MIB, b"\0"))
     convert(raw, "raw", tmp_path / "disk.qcow2", "qcow2")
@@ -130,7 +130,7 @@ def test_images_are_converted_covered_and_grown(tmp_path: Path) -> None:
         inspect_image(tmp_path / "over.qcow2")
 
 
-def test_an_image_of_a_gibibyte_is_cloned_in_less_than_a_second(tmp_path: Path) -> None:
+def test_one_gibibyte_image_is_cloned_in_less_than_a_second(tmp_path: Path) -> None:
     """As images are: a system of some 100 MB at its beginning, and free space."""
     image = tmp_path / "disk.img"
     with image.open("wb") as file:

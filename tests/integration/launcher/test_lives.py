@@ -29,9 +29,7 @@ def fetch(connection: socket.socket) -> bytes:
         return answer.read()
 
 
-def test_a_guest_serves_its_port_restarts_and_shuts_down_in_its_own_time(
-    data: Path, pytestconfig: pytest.Config
-) -> None:
+def test_guest_serves_its_port_restarts_and_shuts_down_gracefully(data: Path, pytestconfig: pytest.Config) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             uid = await harness.boot(get_demo(pytestconfig).disk)
@@ -49,7 +47,7 @@ def test_a_guest_serves_its_port_restarts_and_shuts_down_in_its_own_time(
     asyncio.run(scenario())
 
 
-def test_a_guest_that_powers_itself_off_has_succeeded(data: Path, pytestconfig: pytest.Config) -> None:
+def test_guest_that_powers_itself_off_succeeds(data: Path, pytestconfig: pytest.Config) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             uid = await harness.boot(get_demo(pytestconfig).disk)
@@ -64,7 +62,7 @@ def test_a_guest_that_powers_itself_off_has_succeeded(data: Path, pytestconfig: 
     asyncio.run(scenario())
 
 
-def test_a_guest_that_panics_has_failed(data: Path, pytestconfig: pytest.Config) -> None:
+def test_guest_that_panics_fails(data: Path, pytestconfig: pytest.Config) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             domain = {"devices": {"panicDevices": [{"model": "isa"}]}, "memory": {"guest": "256Mi"}}
@@ -76,7 +74,7 @@ def test_a_guest_that_panics_has_failed(data: Path, pytestconfig: pytest.Config)
     asyncio.run(scenario())
 
 
-def test_a_guest_is_ready_while_its_port_answers(data: Path, pytestconfig: pytest.Config) -> None:
+def test_guest_is_ready_while_its_readiness_probe_succeeds(data: Path, pytestconfig: pytest.Config) -> None:
     times = {"periodSeconds": 1, "timeoutSeconds": 5}
     spec: Tree = {
         "readinessProbe": {"tcpSocket": {"port": 80}, **times},
@@ -97,7 +95,7 @@ def test_a_guest_is_ready_while_its_port_answers(data: Path, pytestconfig: pytes
     asyncio.run(scenario())
 
 
-def test_a_guest_that_is_not_alive_is_ended(data: Path) -> None:
+def test_guest_with_a_failing_liveness_probe_is_killed(data: Path) -> None:
     probe = {"tcpSocket": {"port": 9}, "periodSeconds": 1, "failureThreshold": 2}
 
     async def scenario() -> None:

@@ -37,7 +37,9 @@ def use(device: str, *, several: bool) -> Iterator[None]:
     ("devices", "cores"),
     [pytest.param(build_interface(bridge={}), 1, id="one queue"), pytest.param(SEVERAL, 2, id="several queues")],
 )
-def test_a_device_is_the_guests_is_plugged_in_and_goes(devices: dict[str, object], cores: int) -> None:
+def test_tap_device_belongs_to_the_guest_joins_the_bridge_and_is_removed(
+    devices: dict[str, object], cores: int
+) -> None:
     interfaces = list_taps(build_instance(devices, domain={"cpu": {"cores": cores}}, **POD_NETWORK), HOST)
     (device,) = [interface.device or "" for interface in interfaces]
     account = choose_account()
@@ -56,7 +58,7 @@ def test_a_device_is_the_guests_is_plugged_in_and_goes(devices: dict[str, object
         assert not (NETWORKS / device).exists()
 
 
-def test_a_bridge_that_is_not_there_is_named() -> None:
+def test_missing_bridge_is_named() -> None:
     interfaces = list_taps(
         build_instance(build_interface(bridge={}), **POD_NETWORK), Host(tap=True, bridges={"pod": "nowhere0"})
     )
@@ -65,5 +67,5 @@ def test_a_bridge_that_is_not_there_is_named() -> None:
 
 
 @pytest.mark.parametrize("host", [Host(), Host(bridges=HOST.bridges), Host(tap=True)], ids=["nothing", "tap", "bridge"])
-def test_no_device_is_made_where_something_is_missing(host: Host) -> None:
+def test_no_tap_device_is_created_if_a_requirement_is_missing(host: Host) -> None:
     assert list_taps(build_instance(build_interface(bridge={}), **POD_NETWORK), host) == []

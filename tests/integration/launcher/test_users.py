@@ -36,7 +36,7 @@ def open_to_all(data: Path) -> None:
         directory.chmod(0o755)
 
 
-def test_the_user_of_one_guest_cannot_read_what_another_has(data: Path) -> None:
+def test_user_of_one_guest_cannot_read_files_of_another(data: Path) -> None:
     async def scenario() -> None:
         async with run_guests(data) as harness:
             mounted = data / "claim"

@@ -29,7 +29,7 @@ from virtshape.api.snapshot import VolumeSnapshot
 from virtshape.client.resources import metadata_of
 
 
-def test_a_claim_gets_a_volume_of_the_default_class(tmp_path: Path) -> None:
+def test_claim_gets_a_volume_of_the_default_class(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(claim_tree())
@@ -58,7 +58,7 @@ def test_a_claim_gets_a_volume_of_the_default_class(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_block_volume_is_an_image_that_takes_no_room(tmp_path: Path) -> None:
+def test_block_volume_is_a_sparse_image(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(claim_tree(size="1Gi", volumeMode="Block"))
@@ -73,7 +73,7 @@ def test_a_block_volume_is_an_image_that_takes_no_room(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_claim_may_wait_for_its_first_consumer(tmp_path: Path) -> None:
+def test_claim_waits_for_its_first_consumer(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(claim_tree(storageClassName="local-wffc"))
@@ -87,7 +87,7 @@ def test_a_claim_may_wait_for_its_first_consumer(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_claim_need_not_wait_that_asks_not_to(tmp_path: Path) -> None:
+def test_claim_can_request_immediate_binding(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             annotations = {"cdi.kubevirt.io/storage.bind.immediate.requested": ""}
@@ -110,7 +110,7 @@ def test_a_claim_need_not_wait_that_asks_not_to(tmp_path: Path) -> None:
     ],
     ids=["unknown class", "no class", "another's class", "missing volume", "no size", "no mode", "selector"],
 )
-def test_a_claim_that_cannot_be_bound_waits_and_says_why(tmp_path: Path, spec: Tree, reason: str, words: str) -> None:
+def test_unbindable_claim_stays_pending_with_an_event(tmp_path: Path, spec: Tree, reason: str, words: str) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(class_tree("other", provisioner="ceph.example"))
@@ -121,7 +121,7 @@ def test_a_claim_that_cannot_be_bound_waits_and_says_why(tmp_path: Path, spec: T
     run(scenario())
 
 
-def test_a_claim_is_bound_once_its_class_is_there(tmp_path: Path) -> None:
+def test_claim_is_bound_once_its_class_exists(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(claim_tree(storageClassName="fast"))
@@ -132,7 +132,7 @@ def test_a_claim_is_bound_once_its_class_is_there(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_claim_grows_and_its_image_with_it(tmp_path: Path) -> None:
+def test_claim_expansion_grows_the_image(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(claim_tree(volumeMode="Block"))
@@ -157,7 +157,7 @@ def test_a_claim_grows_and_its_image_with_it(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_claim_in_use_is_held_until_the_guest_is_gone(tmp_path: Path) -> None:
+def test_claim_in_use_is_kept_until_the_guest_is_gone(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(claim_tree(), instance_tree())
@@ -174,7 +174,7 @@ def test_a_claim_in_use_is_held_until_the_guest_is_gone(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_volume_goes_with_its_claim(tmp_path: Path) -> None:
+def test_volume_is_deleted_with_its_claim(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(claim_tree(volumeMode="Block"))
@@ -195,7 +195,7 @@ async def wait_until_no_volume(system: ControlledSystem, name: str) -> None:
     await eventually(look, f"volume {name} is still there")
 
 
-def test_a_volume_that_is_retained_is_released_and_can_be_bound_again(tmp_path: Path) -> None:
+def test_retained_volume_is_released_and_can_be_bound_again(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(class_tree("kept", reclaimPolicy="Retain"))
@@ -220,7 +220,7 @@ def test_a_volume_that_is_retained_is_released_and_can_be_bound_again(tmp_path: 
     run(scenario())
 
 
-def test_a_volume_is_reserved_for_the_claim_that_it_names(tmp_path: Path) -> None:
+def test_volume_with_a_claim_reference_is_reserved_for_that_claim(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.client.create(
@@ -250,7 +250,7 @@ def reserved_spec(path: Path) -> PersistentVolumeSpec:
     )
 
 
-def test_a_claim_whose_volume_is_gone_is_lost(tmp_path: Path) -> None:
+def test_claim_without_its_volume_is_lost(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(claim_tree())
@@ -267,7 +267,7 @@ def test_a_claim_whose_volume_is_gone_is_lost(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_claim_is_filled_from_another_or_from_a_snapshot(tmp_path: Path) -> None:
+def test_claim_is_filled_from_a_claim_or_a_snapshot(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(claim_tree(volumeMode="Block"))

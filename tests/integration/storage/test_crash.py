@@ -43,7 +43,7 @@ async def kill_after(system: ControlledSystem, writes: int, *, late: bool) -> No
 
 
 @pytest.mark.parametrize(("writes", "late"), DEATHS)
-def test_disks_survive_a_crash_and_so_does_their_deletion(tmp_path: Path, writes: int, late: bool) -> None:
+def test_disks_and_their_deletion_survive_a_crash(tmp_path: Path, writes: int, late: bool) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             origin = {"kind": "PersistentVolumeClaim", "name": "dv1"}

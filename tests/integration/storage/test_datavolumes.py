@@ -51,7 +51,7 @@ async def make_source(system: ControlledSystem, name: str = "source", text: byte
     (await find_image(system, name)).write_bytes(text.ljust(8 * MIB, b"\0"))
 
 
-def test_an_empty_disk_is_made(tmp_path: Path) -> None:
+def test_blank_disk_is_created(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(volume_tree())
@@ -80,7 +80,7 @@ def test_an_empty_disk_is_made(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_all_room_is_taken_at_once_if_asked_for(tmp_path: Path) -> None:
+def test_preallocation_allocates_all_space_at_once(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(volume_tree(preallocation=True))
@@ -100,7 +100,7 @@ def test_all_room_is_taken_at_once_if_asked_for(tmp_path: Path) -> None:
     ],
     ids=["claim", "data source", "data source of a data source"],
 )
-def test_a_copy_has_size_content_and_defaults_of_its_source(tmp_path: Path, spec: Tree) -> None:
+def test_clone_has_size_content_and_defaults_of_its_source(tmp_path: Path, spec: Tree) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(
@@ -129,7 +129,7 @@ def data_source_tree(name: str, source: Tree) -> Tree:
     return {**kind, "metadata": metadata, "spec": {"source": source}}
 
 
-def test_a_snapshot_is_restored(tmp_path: Path) -> None:
+def test_snapshot_is_restored(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await make_source(system)
@@ -147,7 +147,7 @@ def test_a_snapshot_is_restored(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_copy_waits_while_a_guest_may_write_to_its_source(tmp_path: Path) -> None:
+def test_clone_waits_while_its_source_may_be_written(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await make_source(system)
@@ -162,7 +162,7 @@ def test_a_copy_waits_while_a_guest_may_write_to_its_source(tmp_path: Path) -> N
     run(scenario())
 
 
-def test_a_copy_into_less_room_fails_for_good(tmp_path: Path) -> None:
+def test_clone_into_a_smaller_volume_fails_permanently(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await make_source(system)
@@ -173,7 +173,7 @@ def test_a_copy_into_less_room_fails_for_good(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_volume_waits_for_its_first_consumer(tmp_path: Path) -> None:
+def test_data_volume_waits_for_its_first_consumer(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             waiting: Tree = {"storage": {"storageClassName": "local-wffc"} | volume_tree()["spec"]["storage"]}
@@ -188,7 +188,7 @@ def test_a_volume_waits_for_its_first_consumer(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_vm_brings_its_disks_and_they_go_with_it(tmp_path: Path) -> None:
+def test_data_volume_templates_are_created_and_deleted_with_the_vm(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(instancetype_tree(), preference_tree())
@@ -214,7 +214,7 @@ def test_a_vm_brings_its_disks_and_they_go_with_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "expected"), [("8Mi", 8 * MIB), (None, MIB)], ids=["said", "not said"])
-def test_an_upload_fills_the_claim_that_it_is_handed_over_for(tmp_path: Path, size: str | None, expected: int) -> None:
+def test_upload_fills_its_claim(tmp_path: Path, size: str | None, expected: int) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(volume_tree(size=size, source={"upload": {}}))
@@ -247,7 +247,7 @@ def test_an_upload_fills_the_claim_that_it_is_handed_over_for(tmp_path: Path, si
     ],
     ids=["s3", "gcs", "vddk", "imageio", "stream", "nothing", "no size", "stages", "reference"],
 )
-def test_what_cannot_be_had_here_is_refused_in_words(tmp_path: Path, spec: Tree, words: str) -> None:
+def test_unsupported_sources_are_rejected_with_a_reason(tmp_path: Path, spec: Tree, words: str) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(volume_tree("dv1", **spec))
@@ -257,7 +257,7 @@ def test_what_cannot_be_had_here_is_refused_in_words(tmp_path: Path, spec: Tree,
     run(scenario())
 
 
-def test_a_claim_of_somebody_else_is_left_alone_and_one_that_is_meant_is_adopted(tmp_path: Path) -> None:
+def test_foreign_claim_is_left_alone_and_annotated_claim_is_adopted(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await system.create(claim_tree("dv1"))

@@ -97,7 +97,7 @@ async def gathering(directory: Path) -> AsyncIterator[Gathering]:
         await disks.close()
 
 
-def test_claims_lie_in_the_data_directory_with_an_image_each(tmp_path: Path) -> None:
+def test_each_claim_has_an_image_in_the_data_directory(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with gathering(tmp_path) as system:
             await system.place.create(claim_tree("plain"), claim_tree("raw", volumeMode="Block"), volume_tree("dv1"))
@@ -119,7 +119,7 @@ def test_claims_lie_in_the_data_directory_with_an_image_each(tmp_path: Path) -> 
     run(scenario())
 
 
-def test_files_come_from_objects(tmp_path: Path) -> None:
+def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with gathering(tmp_path) as system:
             settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm", "namespace": "default"}}
@@ -186,7 +186,7 @@ def test_files_come_from_objects(tmp_path: Path) -> None:
     ],
     ids=["claim", "unbound", "unfilled", "settings", "secret", "account", "key", "image", "no image"],
 )
-def test_what_is_missing_is_named(tmp_path: Path, volume: Tree, reason: str, words: str) -> None:
+def test_missing_objects_are_named(tmp_path: Path, volume: Tree, reason: str, words: str) -> None:
     async def scenario() -> None:
         async with gathering(tmp_path) as system:
             await system.place.create(
@@ -203,7 +203,7 @@ def test_what_is_missing_is_named(tmp_path: Path, volume: Tree, reason: str, wor
     run(scenario())
 
 
-def test_a_claim_for_one_writer_is_held_by_the_first(tmp_path: Path) -> None:
+def test_read_write_once_claim_is_held_by_the_first_guest(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with gathering(tmp_path) as system:
             await system.place.create(claim_tree())
@@ -228,7 +228,7 @@ def test_a_claim_for_one_writer_is_held_by_the_first(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_disks_come_out_of_container_images(tmp_path: Path) -> None:
+def test_disks_are_extracted_from_container_images(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with gathering(tmp_path / "data") as system:
             volumes = [
@@ -251,7 +251,7 @@ def test_disks_come_out_of_container_images(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_of_several_images_the_one_that_cannot_be_had_is_told_of(tmp_path: Path) -> None:
+def test_failing_image_among_several_is_reported(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with gathering(tmp_path / "data") as system:
             volumes = [
@@ -271,7 +271,7 @@ def test_of_several_images_the_one_that_cannot_be_had_is_told_of(tmp_path: Path)
     run(scenario())
 
 
-def test_a_volume_is_filled_from_a_container_image(tmp_path: Path) -> None:
+def test_volume_is_filled_from_a_container_image(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with gathering(tmp_path / "data") as system:
             source = {"registry": {"url": "docker://registry.example/archive:1"}}

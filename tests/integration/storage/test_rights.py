@@ -74,7 +74,7 @@ async def prepare(system: ControlledSystem) -> RestClient:
 
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
-def test_who_may_not_copy_is_refused(tmp_path: Path, asked: Tree) -> None:
+def test_clone_without_permission_is_rejected(tmp_path: Path, asked: Tree) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             bob = await prepare(system)
@@ -89,7 +89,7 @@ def test_who_may_not_copy_is_refused(tmp_path: Path, asked: Tree) -> None:
     run(scenario())
 
 
-def test_a_vm_may_copy_what_its_service_account_may(tmp_path: Path) -> None:
+def test_vm_clones_with_the_permissions_of_its_service_account(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system:
             bob = await prepare(system)
@@ -102,7 +102,7 @@ def test_a_vm_may_copy_what_its_service_account_may(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_what_was_admitted_is_copied(tmp_path: Path) -> None:
+def test_admitted_clone_is_carried_out(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_controlled_system(tmp_path) as system, system.run_controllers("none"):
             await prepare(system)

@@ -131,7 +131,7 @@ FORMS: dict[str, Callable[[Path], bytes]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, form: str) -> None:
+def test_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, form: str) -> None:
     async def scenario() -> None:
         async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("disk")))
@@ -147,7 +147,7 @@ def test_an_image_becomes_a_disk_of_the_claims_size(tmp_path: Path, web: Web, fo
     run(scenario())
 
 
-def test_a_size_that_nobody_said_is_the_images(tmp_path: Path, web: Web) -> None:
+def test_size_defaults_to_the_virtual_size_of_the_image(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
         async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("disk"), size=None))
@@ -163,7 +163,7 @@ def test_a_size_that_nobody_said_is_the_images(tmp_path: Path, web: Web) -> None
     run(scenario())
 
 
-def test_headers_and_passwords_go_along(tmp_path: Path, web: Web) -> None:
+def test_headers_and_credentials_are_sent(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
         async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
             login = {"accessKeyId": "me", "secretKey": "pass"}
@@ -201,7 +201,9 @@ def secure(authority: Authority, tmp_path: Path) -> Iterator[Web]:
     serving.close()
 
 
-def test_a_server_is_believed_whose_authority_is_named(tmp_path: Path, secure: Web, authority: Authority) -> None:
+def test_server_with_a_certificate_of_the_configured_ca_is_trusted(
+    tmp_path: Path, secure: Web, authority: Authority
+) -> None:
     async def scenario() -> None:
         async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
             metadata = {"name": "trust", "namespace": "default"}
@@ -216,7 +218,7 @@ def test_a_server_is_believed_whose_authority_is_named(tmp_path: Path, secure: W
     run(scenario())
 
 
-def test_a_server_that_nobody_vouches_for_is_not_believed(tmp_path: Path, secure: Web) -> None:
+def test_server_with_an_unknown_certificate_is_not_trusted(tmp_path: Path, secure: Web) -> None:
     async def scenario() -> None:
         async with reaching_loopback(tmp_path / "data") as system, system.run_controllers("none"):
             await system.create(http_tree(secure.url("disk")))
@@ -229,7 +231,7 @@ def test_a_server_that_nobody_vouches_for_is_not_believed(tmp_path: Path, secure
     run(scenario())
 
 
-def test_a_broken_off_transfer_goes_on_where_it_was(tmp_path: Path, web: Web) -> None:
+def test_interrupted_download_is_resumed(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
         async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("disk")))
@@ -242,7 +244,7 @@ def test_a_broken_off_transfer_goes_on_where_it_was(tmp_path: Path, web: Web) ->
     run(scenario())
 
 
-def test_progress_is_told_and_nothing_is_seen_before_all_is_there(tmp_path: Path, web: Web) -> None:
+def test_progress_is_reported_and_partial_data_is_never_visible(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
         async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("disk")))
@@ -265,7 +267,7 @@ def test_progress_is_told_and_nothing_is_seen_before_all_is_there(tmp_path: Path
     run(scenario())
 
 
-def test_a_transfer_that_was_killed_goes_on_after_a_restart(tmp_path: Path, web: Web) -> None:
+def test_killed_download_is_resumed_after_a_restart(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
         async with reaching_loopback(tmp_path) as system:
             await system.create(http_tree(web.url("disk")))
@@ -298,7 +300,7 @@ def test_a_transfer_that_was_killed_goes_on_after_a_restart(tmp_path: Path, web:
     ],
     ids=["too large", "other content", "no checksum", "backing file", "no archive"],
 )
-def test_what_must_not_be_used_fails_for_good(
+def test_unusable_sources_fail_permanently(
     tmp_path: Path, web: Web, name: str, http: Tree, spec: Tree, words: str
 ) -> None:
     async def scenario() -> None:
@@ -318,7 +320,7 @@ def test_what_must_not_be_used_fails_for_good(
     run(scenario())
 
 
-def test_failures_are_counted_and_tried_again(tmp_path: Path, web: Web) -> None:
+def test_failures_are_counted_and_retried(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
         async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("disk")))
@@ -333,7 +335,7 @@ def test_failures_are_counted_and_tried_again(tmp_path: Path, web: Web) -> None:
     run(scenario())
 
 
-def test_an_archive_becomes_files(tmp_path: Path, web: Web) -> None:
+def test_archive_is_unpacked_into_files(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
         async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("files.tar.gz"), spec={"contentType": "archive"}))
@@ -351,7 +353,7 @@ def test_an_archive_becomes_files(tmp_path: Path, web: Web) -> None:
     run(scenario())
 
 
-def test_a_volume_that_is_deleted_leaves_nothing(tmp_path: Path, web: Web) -> None:
+def test_deleted_volume_leaves_no_files(tmp_path: Path, web: Web) -> None:
     async def scenario() -> None:
         async with reaching_loopback(tmp_path) as system, system.run_controllers("none"):
             await system.create(http_tree(web.url("disk")))

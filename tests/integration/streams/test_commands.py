@@ -29,12 +29,12 @@ SAID = [
 
 
 @pytest.mark.parametrize(("words", "out"), SAID, ids=[" ".join(words) for words, _ in SAID])
-def test_it_says_what_was_done(guests: Guests, words: list[str], out: str) -> None:
+def test_command_reports_the_result(guests: Guests, words: list[str], out: str) -> None:
     ran = guests.call(*words)
     assert (ran.status, ran.out.decode(), ran.err) == (0, out, "")
 
 
-def test_the_instance_is_printed_for_programs(guests: Guests) -> None:
+def test_command_prints_the_instance_as_json_or_yaml(guests: Guests) -> None:
     ran = guests.call("reset", "web", "-o", "json")
     assert (ran.status, json.loads(ran.out)["metadata"]["name"]) == (0, "web"), ran.err
 
@@ -69,7 +69,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "status", "error"), REFUSED, ids=[" ".join(words) for words, _, _ in REFUSED])
-def test_what_cannot_be_done_is_told_with_the_next_step(
+def test_failed_command_reports_the_reason_and_the_next_step(
     guests: Guests, words: list[str], status: int, error: str
 ) -> None:
     ran = guests.call(*words)
@@ -110,7 +110,7 @@ def test_ports_are_forwarded_until_ctrl_c(guests: Guests) -> None:
     assert err.startswith("vm/web port 1: ")
 
 
-def test_who_says_all_and_then_listens_hears_the_answer(guests: Guests) -> None:
+def test_half_closed_client_receives_the_response(guests: Guests) -> None:
     process = guests.start("port-forward", "vmi/web", f"0:{COUNT}")
     port = int(_read_line(process).split()[2].rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
@@ -120,7 +120,7 @@ def test_who_says_all_and_then_listens_hears_the_answer(guests: Guests) -> None:
     assert _finish(process, signal.SIGTERM) == (0, "")
 
 
-def test_a_port_in_use_is_named_with_a_way_out(guests: Guests) -> None:
+def test_port_in_use_is_reported_with_a_suggestion(guests: Guests) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ran = guests.call("port-forward", "vmi/web", f"{port}:80")
@@ -129,12 +129,12 @@ def test_a_port_in_use_is_named_with_a_way_out(guests: Guests) -> None:
     assert "0:80 takes one that is free" in ran.err
 
 
-def test_standard_input_and_output_reach_a_port(guests: Guests) -> None:
+def test_standard_input_and_output_are_connected_to_a_port(guests: Guests) -> None:
     ran = guests.call("port-forward", "--stdio=true", "vmi/web/default", str(COUNT), said=b"y" * 300_000 + b"\n.\n")
     assert (ran.status, ran.out, ran.err) == (0, b"300003\n", "")
 
 
-def test_a_large_copy_through_a_port_is_whole(guests: Guests) -> None:
+def test_large_transfer_through_a_port_is_complete(guests: Guests) -> None:
     data = os.urandom(20_000_000)
     process = guests.start("port-forward", "--stdio", "vmi/web", str(ECHO))
     assert process.stdin is not None
@@ -147,7 +147,7 @@ def test_a_large_copy_through_a_port_is_whole(guests: Guests) -> None:
     process.communicate(timeout=PATIENCE)
 
 
-def test_a_screen_is_offered_to_one_viewer(guests: Guests) -> None:
+def test_vnc_accepts_one_viewer(guests: Guests) -> None:
     process = guests.start("vnc", "web", "--proxy-only")
     line = _read_line(process)
     port = json.loads(line)["port"]
@@ -162,7 +162,7 @@ def test_a_screen_is_offered_to_one_viewer(guests: Guests) -> None:
     assert (process.returncode, err) == (0, b"")
 
 
-def test_a_screen_that_is_taken_over_ends_with_a_reason(guests: Guests) -> None:
+def test_vnc_session_taken_over_ends_with_a_reason(guests: Guests) -> None:
     first = guests.start("vnc", "web", "--proxy-only", "--port", "0")
     with socket.create_connection(("127.0.0.1", json.loads(_read_line(first))["port"])) as viewer:
         assert viewer.recv(100) == GREETING
@@ -173,7 +173,7 @@ def test_a_screen_that_is_taken_over_ends_with_a_reason(guests: Guests) -> None:
     assert _finish(second) == (0, "")
 
 
-def test_ctrl_c_ends_it_under_a_viewer(guests: Guests) -> None:
+def test_ctrl_c_ends_vnc_with_a_viewer_running(guests: Guests) -> None:
     process = guests.start("vnc", "web", "--proxy-only")
     with socket.create_connection(("127.0.0.1", json.loads(_read_line(process))["port"])) as viewer:
         assert viewer.recv(100) == GREETING
@@ -193,7 +193,7 @@ VIEWERS = {
 
 
 @pytest.mark.parametrize(("program", "words", "address"), VIEWERS.values(), ids=VIEWERS)
-def test_a_viewer_is_started_and_ends_it(
+def test_viewer_is_started_and_its_exit_ends_the_command(
     guests: Guests, tmp_path: Path, program: str, words: list[str], address: str
 ) -> None:
     script = 'echo "$@" > "$SEEN"; exec python3 -c \'\nimport re, socket, sys\nport = int(re.findall(r"\\d+", sys.argv[1])[-1])\nsocket.create_connection(("127.0.0.1", port)).recv(12)\n\' "$1"\n'  # noqa: E501 - one program
@@ -204,14 +204,14 @@ def test_a_viewer_is_started_and_ends_it(
     assert (tmp_path / "seen").read_text().startswith(address)
 
 
-def test_a_viewer_that_fails_is_quoted(guests: Guests, tmp_path: Path) -> None:
+def test_output_of_a_failing_viewer_is_quoted(guests: Guests, tmp_path: Path) -> None:
     _write_program(tmp_path / "viewer", "echo cannot open display >&2; exit 3\n")
     ran = guests.call("vnc", "web", "--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"))
     assert ran.status == 1
     assert "viewer ended with status 3 and never connected\n  - cannot open display" in ran.err
 
 
-def test_a_signal_ends_the_viewer_too(guests: Guests, tmp_path: Path) -> None:
+def test_signal_ends_the_viewer(guests: Guests, tmp_path: Path) -> None:
     _write_program(tmp_path / "viewer", 'echo $$ > "$SEEN"; exec sleep 60\n')
     seen = tmp_path / "seen"
     process = guests.start("vnc", "web", "--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"), SEEN=str(seen))
@@ -224,7 +224,7 @@ def test_a_signal_ends_the_viewer_too(guests: Guests, tmp_path: Path) -> None:
         os.kill(int(seen.read_text()), 0)
 
 
-def test_a_signal_that_comes_while_the_viewer_starts_ends_both(guests: Guests, tmp_path: Path) -> None:
+def test_signal_during_viewer_startup_ends_both(guests: Guests, tmp_path: Path) -> None:
     _write_program(tmp_path / "viewer", 'echo $$ > "$SEEN"; kill -INT $PPID; exec sleep 60\n')
     seen = tmp_path / "seen"
     viewer = ("--vnc-type", "tiger", "--vnc-path", str(tmp_path / "viewer"))
@@ -234,7 +234,7 @@ def test_a_signal_that_comes_while_the_viewer_starts_ends_both(guests: Guests, t
         os.kill(int(seen.read_text()), 0)
 
 
-def test_a_signal_that_comes_with_the_first_words_ends_it_well(guests: Guests) -> None:
+def test_signal_during_the_first_output_exits_cleanly(guests: Guests) -> None:
     process = guests.start("port-forward", "vmi/web", f"0:{ECHO}")
     assert _read_line(process).startswith("forwarding tcp")
     assert _finish(process, signal.SIGTERM) == (0, "")
@@ -283,7 +283,7 @@ exit 7
     ],
     ids=["user", "command", "flags", "to", "from"],
 )
-def test_ssh_reaches_the_guest_through_us(
+def test_ssh_connects_to_the_guest_through_virtctl(
     guests: Guests, tmp_path: Path, words: list[str], expected: list[str]
 ) -> None:
     _write_program(tmp_path / words[0], PROXY)
@@ -293,7 +293,7 @@ def test_ssh_reaches_the_guest_through_us(
     assert seen.read_text().splitlines()[2:] == expected
 
 
-def test_the_proxy_asks_the_same_server(guests: Guests, tmp_path: Path) -> None:
+def test_ssh_proxy_command_uses_the_same_server(guests: Guests, tmp_path: Path) -> None:
     _write_program(tmp_path / "ssh", PROXY)
     ran = guests.call(
         "--kubeconfig",
@@ -309,7 +309,7 @@ def test_the_proxy_asks_the_same_server(guests: Guests, tmp_path: Path) -> None:
     assert ran.out == b"over ssh\n", ran.err
 
 
-def test_ssh_that_is_not_there_is_said_to_be_missing(guests: Guests, tmp_path: Path) -> None:
+def test_missing_ssh_program_is_reported(guests: Guests, tmp_path: Path) -> None:
     ran = guests.call("ssh", "web", PATH=str(tmp_path))
     assert (ran.status, ran.err) == (
         1,

@@ -10,7 +10,7 @@ from tests.integration.streams.conftest import Guests
 CONNECTED = rb"Successfully connected to web console. Press Ctrl\+] or Ctrl\+5 to exit console.\r?\n"
 
 
-def test_a_user_logs_in_and_leaves_with_the_escape(guests: Guests) -> None:
+def test_user_logs_in_and_leaves_with_the_escape_sequence(guests: Guests) -> None:
     with guests.open("console", "web") as terminal:
         terminal.wait_for(CONNECTED)
         terminal.wait_for(rb"login: ")
@@ -27,14 +27,14 @@ def test_a_user_logs_in_and_leaves_with_the_escape(guests: Guests) -> None:
         assert terminal.is_restored()
 
 
-def test_the_escape_ends_it_wherever_it_stands(guests: Guests) -> None:
+def test_escape_sequence_ends_the_console_anywhere_in_the_input(guests: Guests) -> None:
     with guests.open("console", "web") as terminal:
         terminal.wait_for(rb"login: ")
         terminal.type(b"last words\x1dnot these")
         assert (terminal.end(), terminal.is_restored()) == (0, True)
 
 
-def test_a_guest_that_ends_ends_it(guests: Guests) -> None:
+def test_console_ends_when_the_guest_ends(guests: Guests) -> None:
     with guests.open("console", "web") as terminal:
         terminal.wait_for(rb"login: ")
         terminal.type(b"poweroff\r")
@@ -43,7 +43,7 @@ def test_a_guest_that_ends_ends_it(guests: Guests) -> None:
         assert terminal.is_restored()
 
 
-def test_who_is_taken_over_is_told_so(guests: Guests) -> None:
+def test_console_taken_over_by_another_client_says_so(guests: Guests) -> None:
     with guests.open("console", "web") as first:
         first.wait_for(rb"login: ")
         with guests.open("console", "web") as second:
@@ -58,7 +58,7 @@ def test_who_is_taken_over_is_told_so(guests: Guests) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_it_and_leaves_the_terminal_as_it_was(guests: Guests, number: int) -> None:
+def test_signal_ends_the_console_and_restores_the_terminal(guests: Guests, number: int) -> None:
     with guests.open("console", "web") as terminal:
         terminal.wait_for(rb"login: ")
         terminal.process.send_signal(number)
@@ -66,7 +66,7 @@ def test_a_signal_ends_it_and_leaves_the_terminal_as_it_was(guests: Guests, numb
         assert terminal.is_restored()
 
 
-def test_a_guest_that_is_about_to_run_is_waited_for(tmp_path: Path) -> None:
+def test_console_waits_for_a_starting_guest(tmp_path: Path) -> None:
     running = Guests(tmp_path, "late")
     try:
         with running.open("console", "late", "--timeout", "1") as terminal:
@@ -78,19 +78,19 @@ def test_a_guest_that_is_about_to_run_is_waited_for(tmp_path: Path) -> None:
         running.stop()
 
 
-def test_the_wait_ends_when_its_time_is_over(guests: Guests) -> None:
+def test_wait_for_the_guest_ends_after_the_timeout(guests: Guests) -> None:
     ran = guests.call("console", "never", "--timeout", "0")
     assert (ran.status, "never does not run yet\nSee why: kubectl describe vmi never" in ran.err) == (1, True), ran.err
 
 
-def test_the_wait_is_shown_and_ends_with_ctrl_c(guests: Guests) -> None:
+def test_wait_for_the_guest_is_shown_and_ends_with_ctrl_c(guests: Guests) -> None:
     with guests.open("console", "never") as terminal:
         terminal.wait_for(rb"waiting for never to run, seconds: \d+ of 300")
         terminal.process.send_signal(signal.SIGINT)
         assert (terminal.end(), terminal.is_restored()) == (130, True)
 
 
-def test_a_server_that_goes_away_ends_it(tmp_path: Path) -> None:
+def test_console_ends_when_the_server_stops(tmp_path: Path) -> None:
     running = Guests(tmp_path, "web")
     with running.open("console", "web") as terminal:
         terminal.wait_for(rb"login: ")
@@ -99,7 +99,7 @@ def test_a_server_that_goes_away_ends_it(tmp_path: Path) -> None:
         assert (terminal.end(), terminal.is_restored()) == (1, True)
 
 
-def test_a_server_that_is_killed_ends_it(tmp_path: Path) -> None:
+def test_console_ends_when_the_server_is_killed(tmp_path: Path) -> None:
     running = Guests(tmp_path, "web")
     with running.open("console", "web") as terminal:
         terminal.wait_for(rb"login: ")
@@ -109,13 +109,13 @@ def test_a_server_that_is_killed_ends_it(tmp_path: Path) -> None:
     running.stop()
 
 
-def test_what_is_piped_in_is_typed_and_the_answer_awaited(guests: Guests) -> None:
+def test_piped_input_is_sent_and_the_output_awaited(guests: Guests) -> None:
     ran = guests.call("console", "web", said=b"uptime\n")
     assert (ran.status, ran.out) == (0, b"login: uptime\n")
     assert ran.err.startswith("Successfully connected to web console.")
 
 
-def test_what_the_console_has_shown_is_printed_byte_for_byte(guests: Guests) -> None:
+def test_console_log_is_printed_byte_for_byte(guests: Guests) -> None:
     ran = guests.call("console", "web", "--log")
     assert (ran.status, ran.out, ran.err) == (0, b"Booting web\r\n\xff\x00done\r\n", "")
 
@@ -132,12 +132,12 @@ def test_what_the_console_has_shown_is_printed_byte_for_byte(guests: Guests) -> 
     ],
     ids=["no guest", "not started", "log of none", "no name", "no time", "another kind"],
 )
-def test_what_cannot_be_connected_to_is_told(guests: Guests, words: list[str], status: int, error: str) -> None:
+def test_failed_connection_is_reported(guests: Guests, words: list[str], status: int, error: str) -> None:
     ran = guests.call(*words)
     assert (ran.status, error in ran.err) == (status, True), ran.err
 
 
-def test_big_output_is_shown_whole(guests: Guests) -> None:
+def test_large_output_is_complete(guests: Guests) -> None:
     text = b"".join(b"line %06d\r\n" % number for number in range(20_000))
     began = time.monotonic()
     ran = guests.call("console", "web", said=text)

@@ -124,7 +124,7 @@ async def opened(folder: Path, what: str = "console") -> AsyncIterator[tuple[Str
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha3"])
-def test_the_handshake_is_that_of_the_specification(tmp_path: Path, version: str) -> None:
+def test_handshake_follows_rfc_6455(tmp_path: Path, version: str) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.ask(version=version, connection="keep-alive, Upgrade", upgrade="WebSocket")
@@ -172,7 +172,7 @@ def test_only_the_plain_subprotocol_is_chosen(tmp_path: Path, offered: str | Non
     ],
     ids=["no upgrade", "another", "old version", "bad key", "no key", "nobody", "somebody else", "no guest"],
 )
-def test_what_is_no_handshake_is_refused_and_the_connection_goes_on(
+def test_invalid_handshake_is_rejected_and_the_connection_kept(
     tmp_path: Path, what: str, headers: dict[str, Any], code: int, words: str
 ) -> None:
     async def scenario() -> None:
@@ -187,7 +187,7 @@ def test_what_is_no_handshake_is_refused_and_the_connection_goes_on(
 
 
 @pytest.mark.parametrize("what", ["portforward", "portforward/", "portforward/x", "portforward/1/tcp/2", "console/1"])
-def test_paths_that_are_none_are_404(tmp_path: Path, what: str) -> None:
+def test_unknown_stream_paths_return_404(tmp_path: Path, what: str) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.ask(what)
@@ -196,7 +196,7 @@ def test_paths_that_are_none_are_404(tmp_path: Path, what: str) -> None:
     run(scenario())
 
 
-def test_other_requests_may_ask_for_another_protocol_in_vain(tmp_path: Path) -> None:
+def test_upgrade_header_on_other_requests_is_ignored(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             head = b"GET /version HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: %b\r\n\r\n"
@@ -209,7 +209,7 @@ def test_other_requests_may_ask_for_another_protocol_in_vain(tmp_path: Path) -> 
     run(scenario())
 
 
-def test_requests_before_a_stream_are_answered_before_it(tmp_path: Path) -> None:
+def test_pipelined_requests_before_an_upgrade_are_answered_first(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.send(b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n" * 2)
@@ -226,7 +226,7 @@ def _offer(token: str) -> str:
     return f"base64url.bearer.authorization.k8s.io.{urlsafe_b64encode(token.encode()).decode().rstrip('=')}"
 
 
-def test_a_browser_may_show_its_token_among_the_subprotocols(tmp_path: Path) -> None:
+def test_browser_token_is_accepted_as_a_subprotocol(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.ask(authorization=None, sec_websocket_protocol=f"{_offer(wire.token)}, plain.kubevirt.io")
@@ -241,7 +241,7 @@ def test_a_browser_may_show_its_token_among_the_subprotocols(tmp_path: Path) -> 
     [f"{_offer('wrong')}, plain.kubevirt.io", "base64url.bearer.authorization.k8s.io.%, plain.kubevirt.io", "alone"],
     ids=["wrong", "garbled", "alone"],
 )
-def test_a_token_among_the_subprotocols_that_is_no_good_is_refused(tmp_path: Path, offers: str) -> None:
+def test_invalid_token_in_a_subprotocol_is_rejected(tmp_path: Path, offers: str) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             shown = _offer(wire.token) if offers == "alone" else offers
@@ -252,7 +252,7 @@ def test_a_token_among_the_subprotocols_that_is_no_good_is_refused(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("role", "status"), [("view", 403), ("edit", 101)])
-def test_a_console_is_for_those_who_may_edit(tmp_path: Path, role: str, status: int) -> None:
+def test_console_requires_the_edit_role(tmp_path: Path, role: str, status: int) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup, connect(setup) as wire:
             wire.token = await _add_user(setup, role)
@@ -281,7 +281,7 @@ PIECES = {
 
 
 @pytest.mark.parametrize("pieces", PIECES.values(), ids=PIECES)
-def test_bytes_arrive_however_they_are_sent(tmp_path: Path, pieces: list[bytes]) -> None:
+def test_bytes_arrive_regardless_of_framing(tmp_path: Path, pieces: list[bytes]) -> None:
     async def scenario() -> None:
         async with opened(tmp_path, f"portforward/{ECHO}") as (_, wire):
             for piece in pieces:
@@ -292,7 +292,7 @@ def test_bytes_arrive_however_they_are_sent(tmp_path: Path, pieces: list[bytes])
     run(scenario())
 
 
-def test_a_datagram_is_a_message_even_in_fragments(tmp_path: Path) -> None:
+def test_fragmented_datagram_is_one_message(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path, f"portforward/{ECHO}/udp") as (_, wire):
             wire.send(frame(BINARY, b"whole ", fin=False) + frame(CONT, b"message") + frame(BINARY, b"next"))
@@ -302,7 +302,7 @@ def test_a_datagram_is_a_message_even_in_fragments(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_screen_may_be_left_to_whoever_has_it(tmp_path: Path) -> None:
+def test_preserve_session_keeps_the_existing_vnc_session(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path, "vnc") as (setup, first), connect(setup) as second:
             assert await first.read_frame() == (BINARY, GREETING)
@@ -315,7 +315,7 @@ def test_a_screen_may_be_left_to_whoever_has_it(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_ping_is_answered_with_what_it_says(tmp_path: Path) -> None:
+def test_ping_is_answered_with_its_payload(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path, "vnc") as (_, wire):
             assert await wire.read_frame() == (BINARY, GREETING)
@@ -342,7 +342,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize(("data", "code"), MALFORMED.values(), ids=MALFORMED)
-def test_what_is_no_frame_ends_the_stream_with_a_reason(tmp_path: Path, data: bytes, code: int) -> None:
+def test_invalid_frame_closes_the_stream_with_a_reason(tmp_path: Path, data: bytes, code: int) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as (setup, wire):
             assert await wire.read_frame() == (BINARY, HELLO)
@@ -356,7 +356,7 @@ def test_what_is_no_frame_ends_the_stream_with_a_reason(tmp_path: Path, data: by
 
 
 @pytest.mark.parametrize("told", [b"", struct.pack("!H", 1000), struct.pack("!H", 4999) + b"so long"])
-def test_a_goodbye_is_returned_and_the_connection_ended(tmp_path: Path, told: bytes) -> None:
+def test_close_frame_is_returned_and_the_connection_closed(tmp_path: Path, told: bytes) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as (setup, wire):
             assert await wire.read_frame() == (BINARY, HELLO)
@@ -368,7 +368,7 @@ def test_a_goodbye_is_returned_and_the_connection_ended(tmp_path: Path, told: by
     run(scenario())
 
 
-def test_a_guest_that_ends_says_goodbye_and_the_client_has_time_to_answer(tmp_path: Path) -> None:
+def test_guest_exit_sends_a_close_frame_and_waits_for_the_client(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as (_, wire):
             wire.send(frame(BINARY, b"poweroff"))
@@ -380,7 +380,7 @@ def test_a_guest_that_ends_says_goodbye_and_the_client_has_time_to_answer(tmp_pa
     run(scenario())
 
 
-def test_a_client_that_does_not_say_goodbye_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_client_without_close_frame_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WebSocket.close, "__defaults__", (1000, "", 0.1))
 
     async def scenario() -> None:
@@ -394,7 +394,7 @@ def test_a_client_that_does_not_say_goodbye_is_hung_up_on(tmp_path: Path, monkey
     run(scenario())
 
 
-def test_one_that_pings_and_never_listens_fills_no_memory(tmp_path: Path) -> None:
+def test_unread_pongs_do_not_fill_memory(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path, f"portforward/{CHARGEN}") as (setup, wire):
             wire.writer.transport.pause_reading()  # type: ignore[attr-defined]

@@ -31,7 +31,7 @@ async def read_all(socket: WebSocket, size: int) -> bytes:
     return bytes(data)
 
 
-def test_a_console_says_hello_and_hears(tmp_path: Path) -> None:
+def test_console_sends_output_and_receives_input(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
             console = await open_console(setup.transport, NAMESPACE, "web")
@@ -44,7 +44,7 @@ def test_a_console_says_hello_and_hears(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_who_comes_second_takes_the_console_over(tmp_path: Path) -> None:
+def test_second_client_takes_the_console_over(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web", "db") as setup:
             first = await open_console(setup.transport, NAMESPACE, "web")
@@ -64,7 +64,7 @@ def test_who_comes_second_takes_the_console_over(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_of_many_that_come_at_once_one_has_the_console(tmp_path: Path) -> None:
+def test_one_of_many_concurrent_clients_gets_the_console(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
             opening = [open_console(setup.transport, NAMESPACE, "web") for _ in range(10)]
@@ -91,7 +91,7 @@ async def _read_to_the_end(console: WebSocket) -> int:
     return 0
 
 
-def test_a_guest_that_ends_closes_its_console(tmp_path: Path) -> None:
+def test_console_closes_when_the_guest_ends(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
             console = await open_console(setup.transport, NAMESPACE, "web")
@@ -103,7 +103,7 @@ def test_a_guest_that_ends_closes_its_console(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_screen_has_one_viewer(tmp_path: Path) -> None:
+def test_vnc_has_one_viewer(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
             first = await open_vnc(setup.transport, NAMESPACE, "web")
@@ -120,7 +120,7 @@ def test_a_screen_has_one_viewer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("resource", [INSTANCES, MACHINES])
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_a_port_of_a_guest_is_reached(tmp_path: Path, resource: Resource, protocol: str) -> None:
+def test_guest_port_is_reachable(tmp_path: Path, resource: Resource, protocol: str) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
             await _create_vm(setup, "web")
@@ -144,7 +144,7 @@ async def _create_vm(setup: StreamSetup, name: str) -> None:
     await setup.system.client.create(from_tree(vm, VirtualMachine))
 
 
-def test_large_transfers_arrive_whole_in_both_directions(tmp_path: Path) -> None:
+def test_large_transfers_are_complete_in_both_directions(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
             port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", ECHO)
@@ -162,7 +162,7 @@ def test_large_transfers_arrive_whole_in_both_directions(tmp_path: Path) -> None
     run(scenario())
 
 
-def test_a_slow_reader_slows_the_guest_and_loses_nothing(tmp_path: Path) -> None:
+def test_slow_reader_throttles_the_guest_without_data_loss(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
             port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", CHARGEN)
@@ -178,7 +178,7 @@ def test_a_slow_reader_slows_the_guest_and_loses_nothing(tmp_path: Path) -> None
     run(scenario())
 
 
-def test_a_slow_guest_slows_the_client_and_holds_up_nobody(tmp_path: Path) -> None:
+def test_slow_guest_throttles_the_client_without_blocking_others(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
             port = await open_port(setup.transport, NAMESPACE, INSTANCES, "web", DISCARD)
@@ -196,7 +196,7 @@ def test_a_slow_guest_slows_the_client_and_holds_up_nobody(tmp_path: Path) -> No
     run(scenario())
 
 
-def test_what_a_client_sent_before_it_left_is_delivered(tmp_path: Path) -> None:
+def test_data_sent_before_the_client_closed_is_delivered(tmp_path: Path) -> None:
     async def scenario() -> None:
         taken = asyncio.Event()
         got = bytearray()
@@ -222,7 +222,7 @@ def test_what_a_client_sent_before_it_left_is_delivered(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_many_streams_run_side_by_side(tmp_path: Path) -> None:
+def test_many_streams_run_concurrently(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
 
@@ -240,7 +240,7 @@ def test_many_streams_run_side_by_side(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_server_that_stops_says_so(tmp_path: Path) -> None:
+def test_server_shutdown_closes_streams_with_a_reason(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
             streams = [
@@ -257,7 +257,7 @@ def test_a_server_that_stops_says_so(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_client_that_vanishes_leaves_nothing_open(tmp_path: Path) -> None:
+def test_aborted_client_leaves_nothing_open(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
             console = await open_console(setup.transport, NAMESPACE, "web")
@@ -271,7 +271,7 @@ def test_a_client_that_vanishes_leaves_nothing_open(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_client_that_gives_no_sign_of_life_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unresponsive_client_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("virtshape.apiserver.upgrading.PING_SECONDS", 0.1)
     monkeypatch.setattr("virtshape.apiserver.upgrading.SILENCE_SECONDS", 3.0)
 
@@ -382,7 +382,9 @@ REFUSED: dict[str, tuple[dict[str, Any], Ask, int, str]] = {
 
 
 @pytest.mark.parametrize(("guest", "ask", "code", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_visited_is_told(tmp_path: Path, guest: dict[str, Any], ask: Ask, code: int, words: str) -> None:
+def test_impossible_stream_requests_are_rejected_with_a_reason(
+    tmp_path: Path, guest: dict[str, Any], ask: Ask, code: int, words: str
+) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path) as setup:
             await setup.run_guest(**guest)
@@ -403,7 +405,7 @@ def test_what_cannot_be_visited_is_told(tmp_path: Path, guest: dict[str, Any], a
     ],
     ids=["console", "port", "action", "log"],
 )
-def test_where_nothing_runs_guests_that_is_said(tmp_path: Path, ask: Ask) -> None:
+def test_missing_launcher_is_reported(tmp_path: Path, ask: Ask) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web", door=False) as setup:
             with pytest.raises(StatusError, match="nothing runs guests here") as caught:
@@ -413,7 +415,7 @@ def test_where_nothing_runs_guests_that_is_said(tmp_path: Path, ask: Ask) -> Non
     run(scenario())
 
 
-def test_guests_are_acted_on_through_the_door_but_not_on_trial(tmp_path: Path) -> None:
+def test_actions_reach_the_guest_except_in_a_dry_run(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
             client = setup.system.client
@@ -426,7 +428,7 @@ def test_guests_are_acted_on_through_the_door_but_not_on_trial(tmp_path: Path) -
     run(scenario())
 
 
-def test_an_agent_answers_and_a_console_is_read_later(tmp_path: Path) -> None:
+def test_agent_queries_and_console_log_are_served(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path) as setup:
             await setup.run_guest(conditions=["AgentConnected"])
@@ -440,7 +442,7 @@ def test_an_agent_answers_and_a_console_is_read_later(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_streams_are_on_record(tmp_path: Path) -> None:
+def test_streams_are_audited(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_stream_setup(tmp_path, "web") as setup:
             console = await open_console(setup.transport, NAMESPACE, "web")
