@@ -291,7 +291,7 @@ async def lose_node(driver: PodDriver) -> None:
     async def look() -> bool | None:
         vmi = await driver.find(VirtualMachineInstance)
         condition = _condition(vmi, "Ready") if vmi is not None else None
-        return True if condition == ("False", "GuestNotReachable", f"node {NODE} does not answer") else None
+        return True if condition == ("False", "GuestNotReachable", f"node {NODE} does not respond") else None
 
     await eventually(look, "nobody says that the node does not answer")
     await asyncio.sleep(0.3)

@@ -80,7 +80,7 @@ def _list_conditions(*, runs_guests: bool, failures: Mapping[str, str]) -> list[
         message = "; ".join(f"{name} failed: {failure}" for name, failure in failures.items())
         degraded = KubeVirtCondition("Degraded", "True", "BackgroundTaskFailed", message)
     elif not runs_guests:
-        message = "No launcher is at work: instances wait for a node."
+        message = "No launcher is running: instances wait for a node."
         degraded = KubeVirtCondition("Degraded", "True", "NoLauncher", message)
     return [
         KubeVirtCondition("Available", "True", ready, "All components are ready."),

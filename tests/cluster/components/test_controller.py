@@ -103,7 +103,7 @@ def test_suspended_leader_stops_acting_when_it_resumes(site: Site, kubectl: Kube
             time.sleep(0.1)
         assert wait_for_leader(first, second) is other
         retry(lambda: _expect(list_pods(kubectl), ["asleep"]))
-        retry(lambda: _expect("leads no more" in leader.log.read_text(), True))
+        retry(lambda: _expect("lost leadership" in leader.log.read_text(), True))
         kubectl("delete", "vm", "--all", TIMEOUT)
 
 

@@ -208,7 +208,7 @@ def test_without_a_launcher_an_instance_waits_and_says_why(tmp_path: Path) -> No
                 assert vmi.status.phase == "Scheduling"
                 condition = find_condition(vmi.status.conditions, "PodScheduled")
                 assert condition is not None
-                assert condition.message == "no node runs instances: no launcher is at work"
+                assert condition.message == "no node runs instances: no launcher is running"
             async with system.run_controllers("simulate"):
                 await system.wait_for("Running")
                 node = await system.client.get(Node, "simulated")

@@ -101,7 +101,7 @@ def test_a_claim_that_is_missing_is_waited_for(tmp_path: Path) -> None:
             reported = next(one for one in vm.status.conditions or () if one.type == "DataVolumesReady")
             assert (reported.reason, reported.message) == (
                 "FailedPvcNotFound",
-                "PersistentVolumeClaim mine is not there",
+                "PersistentVolumeClaim mine not found",
             )
             await system.create(claim_tree("mine"))
             await system.wait_for("Running")

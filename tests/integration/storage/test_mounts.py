@@ -170,15 +170,15 @@ def test_config_volumes_are_read_from_objects(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("volume", "reason", "words"),
     [
-        ({"persistentVolumeClaim": {"claimName": "no"}}, "ClaimNotFound", "PersistentVolumeClaim no is not there"),
+        ({"persistentVolumeClaim": {"claimName": "no"}}, "ClaimNotFound", "PersistentVolumeClaim no not found"),
         (
             {"persistentVolumeClaim": {"claimName": "stuck"}},
             "ClaimNotBound",
             "PersistentVolumeClaim stuck is not bound",
         ),
         ({"dataVolume": {"name": "dv1"}}, "DataVolumeNotReady", "DataVolume dv1 is UploadReady"),
-        ({"configMap": {"name": "no"}}, "ConfigMapNotFound", "ConfigMap default/no is not there"),
-        ({"secret": {"secretName": "no"}}, "SecretNotFound", "Secret default/no is not there"),
+        ({"configMap": {"name": "no"}}, "ConfigMapNotFound", "ConfigMap default/no not found"),
+        ({"secret": {"secretName": "no"}}, "SecretNotFound", "Secret default/no not found"),
         ({"serviceAccount": {"serviceAccountName": "no"}}, "ServiceAccountNotFound", "ServiceAccount default/no"),
         ({"cloudInitNoCloud": {"secretRef": {"name": "s"}}}, "InvalidSecret", "has no key userdata"),
         ({"containerDisk": {"image": "no.example/a:1", "imagePullPolicy": "Never"}}, "ErrImagePull", "is not here"),

@@ -170,7 +170,7 @@ def test_headers_and_credentials_are_sent(tmp_path: Path, web: Web) -> None:
             await system.create(
                 http_tree(web.url("disk"), secretRef="login", extraHeaders=["X-A: 1"], secretExtraHeaders=["more"])
             )
-            assert "Secret default/login is not there" in await wait_for_event(system, "dv1", "NotFound")
+            assert "Secret default/login not found" in await wait_for_event(system, "dv1", "NotFound")
             for name, data in (("login", login), ("more", {"any": "X-B: 2"})):
                 metadata = {"name": name, "namespace": "default"}
                 await system.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})

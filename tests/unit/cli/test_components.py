@@ -13,7 +13,7 @@ REFUSED = {
     "a lease that ends too soon": (
         ["controller", "--runtime=none", "--lease-seconds=5"],
         2,
-        "a lease must outlast its renewal",
+        "the lease duration must exceed the renew deadline",
     ),
     "an API server on its own": (["apiserver"], 2, "only behind a cluster's API server"),
     "a kubeconfig that is not there": (

@@ -110,7 +110,7 @@ class PodLauncher:
                 raise
         found = await self._find(vmi)
         if found is None:
-            message = f"a pod {name_pod(vmi)} is there that is not this instance's: delete it"
+            message = f"pod {name_pod(vmi)} already exists and is not owned by this instance: delete it"
             raise StatusError(409, "FailedCreate", message)
         return found
 
@@ -128,7 +128,7 @@ class PodLauncher:
                     raise
                 found = await self._client.get(PersistentVolumeClaim, name, _namespace(vmi))
         if not is_state_claim_of(found, vmi):
-            message = f"a claim {name} is there that is not this VM's: delete it"
+            message = f"PersistentVolumeClaim {name} already exists and is not owned by this VM: delete it"
             raise StatusError(409, "FailedCreate", message)
 
     async def _await_volumes(self, vmi: VirtualMachineInstance) -> GuestStatus | None:

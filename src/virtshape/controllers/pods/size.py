@@ -30,7 +30,7 @@ def compare_pod_size(guest: GuestStatus, vmi: VirtualMachineInstance, pod: Pod) 
     has, wanted = measure(made), measure(vmi.spec)
     misfit = ""
     if (has.vcpus, has.memory) != (wanted.vcpus, wanted.memory):
-        misfit = f"a pod keeps its size: {wanted.vcpus} vCPUs and {wanted.memory} of memory take a restart"
+        misfit = f"a pod cannot be resized: restart the VM to get {wanted.vcpus} vCPUs and {wanted.memory} of memory"
     return replace(guest, topology=topology, memory=memory.guest if memory else None, misfit=misfit)
 
 

@@ -47,7 +47,7 @@ def read_pod(pod: Pod, vmi: VirtualMachineInstance) -> GuestStatus:
 def read_missing_pod(vmi: VirtualMachineInstance, last: Pod | None) -> GuestStatus:
     """How a guest is whose pod was there and is gone; `last` is the pod as it was last seen, if anybody saw it."""
     if last is None:
-        return GuestStatus("failed", "the guest's pod is gone", "PodLost", pods={})
+        return GuestStatus("failed", "the guest's pod no longer exists", "PodLost", pods={})
     guest = read_pod(last, vmi)
     if guest.state == "failed":
         return replace(guest, pods={})
@@ -92,7 +92,7 @@ def _explain_unready(pod: Pod, status: PodStatus, container: ContainerStatus) ->
     node = (pod.spec.node_name if pod.spec else None) or ""
     ready = _find_condition(status, "Ready")
     if status.phase == "Unknown" or LOST in (status.reason, ready.reason if ready else None):
-        return f"node {node} does not answer"
+        return f"node {node} does not respond"
     if pod.metadata is not None and pod.metadata.deletion_timestamp is not None:
         return "the guest's pod is being deleted"
     if ready is not None and ready.status == "False":
@@ -106,7 +106,7 @@ def _find_pending_state(
     if pod.spec is None or not pod.spec.node_name:
         scheduled = _find_condition(status, "PodScheduled")
         if scheduled is not None and scheduled.status == "False":
-            return "placing", scheduled.reason or UNSCHEDULABLE, scheduled.message or "no node takes it", ""
+            return "placing", scheduled.reason or UNSCHEDULABLE, scheduled.message or "no node can run the pod", ""
         return "placing", "", "", ""
     waiting = container.state.waiting if container is not None and container.state is not None else None
     reason = (waiting.reason if waiting else None) or ""
@@ -119,9 +119,9 @@ def _explain_failure(pod: Pod, status: PodStatus, container: ContainerStatus | N
     """Why a guest's pod failed, as a word and in words: what the launcher said, else what the node did."""
     ended = _find_end(container)
     if status.reason:  # the node's own, such as Evicted
-        return status.reason, status.message or f"the pod was ended: {status.reason}"
+        return status.reason, status.message or f"the pod was terminated: {status.reason}"
     if ended is not None and ended.reason == _OUT_OF_MEMORY:
-        return _OUT_OF_MEMORY, "the guest's pod took more memory than it may, and was killed"
+        return _OUT_OF_MEMORY, "the guest's pod exceeded its memory limit and was killed"
     removal = _explain_removal(pod, status)
     if removal is not None:
         return removal
@@ -129,8 +129,8 @@ def _explain_failure(pod: Pod, status: PodStatus, container: ContainerStatus | N
     if said.message:
         return said.reason or "Failed", said.message
     if ended is not None:
-        how = f"by signal {ended.signal}" if ended.signal else f"with status {ended.exit_code}"
-        return ended.reason or "Failed", f"the launcher has ended {how}"
+        how = f"on signal {ended.signal}" if ended.signal else f"with status {ended.exit_code}"
+        return ended.reason or "Failed", f"the launcher exited {how}"
     return "Failed", status.message or f"pod {(pod.metadata.name if pod.metadata else None) or ''} has failed"
 
 

@@ -32,4 +32,4 @@ def struct_of(reference: Reference) -> type[Model]:
     for kind in KINDS:
         if (kind.group, kind.kind) == (reference.group, reference.kind):
             return kind.struct
-    raise LookupError(f"there is no kind {reference.kind} in {reference.group or 'the core group'}")
+    raise LookupError(f"unknown kind {reference.kind} in {reference.group or 'the core group'}")

@@ -27,7 +27,7 @@ class FencedClient:
     def _guard(self, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         async def write(*given: Any, **named: Any) -> Any:
             if not self._may_write():
-                raise UnreachableError("another process is at work by now, or may be")
+                raise UnreachableError("write rejected: this process does not hold the leader lease any more")
             return await method(*given, **named)
 
         return write

@@ -37,7 +37,7 @@ class LeaderElectionConfig(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if not self.duration > self.deadline > self.retry * JITTER > 0:
-            raise ValueError("a lease must outlast its renewal, and its renewal several tries")
+            raise ValueError("the lease duration must exceed the renew deadline, and that 1.2 retry periods")
 
 
 class ObservedLease(Struct, frozen=True):
@@ -124,7 +124,7 @@ class LeaderElector:
                 async with asyncio.timeout(max(self._leading_until - self._clock(), 0)):
                     while not await self._try_acquire_or_renew() and self.is_leading:
                         await self._pause()
-        _log.warning("%s leads no more: the lease could not be renewed", self._identity)
+        _log.warning("%s lost leadership: the lease could not be renewed in time", self._identity)
 
     async def _pause(self) -> None:
         await asyncio.sleep(self._config.retry * random.uniform(1, JITTER))  # noqa: S311 - no secret
@@ -140,7 +140,9 @@ class LeaderElector:
                     return False
                 await self._write_claim()
         except (StatusError, UnreachableError, TimeoutError) as error:
-            _log.info("the lease %s/%s: %s", self._namespace, self._name, str(error) or "no answer in time")
+            _log.info(
+                "acquiring or renewing lease %s/%s failed: %s", self._namespace, self._name, str(error) or "timed out"
+            )
             return False
         self._leading_until = began + self._config.deadline
         return True
@@ -192,7 +194,9 @@ class LeaderElector:
             async with asyncio.timeout(self._config.deadline / 2):
                 await self._write_release()
         except (StatusError, UnreachableError, TimeoutError) as error:
-            _log.warning("the lease %s/%s cannot be given back: %s", self._namespace, self._name, error)
+            _log.warning(
+                "releasing lease %s/%s failed: %s; it expires without a renewal", self._namespace, self._name, error
+            )
 
     async def _write_release(self) -> None:
         """Write that nobody has the lease, if we do; again, if a renewal that was broken off is made all the same."""

@@ -111,7 +111,7 @@ class Loop:
         seconds = self.queue.retry(name)
         self.counters.outcomes["raced" if is_race(error) else "failed"] += 1
         if is_race(error):
-            _log.debug("%s %s: %s; again in %.3f s", self.title, name, error, seconds)
+            _log.debug("reconciling %s %s: %s; retrying in %.3f s", self.title, name, error, seconds)
             return
         # The traceback once: repetitions of a failure say nothing new.
         trace = error if is_first and not expected else None
@@ -121,7 +121,7 @@ class Loop:
         try:
             await self._report(name, error)
         except (StatusError, UnreachableError) as failure:
-            _log.info("%s %s: the failure could not be reported: %s", self.title, name, failure)
+            _log.info("reporting the failure of %s %s failed: %s", self.title, name, failure)
 
 
 def is_race(error: Exception) -> bool:

@@ -63,14 +63,14 @@ def decide_binding(
     if spec.volume_name:
         return _decide_named(claim, spec.volume_name, volumes)
     if claim.status is not None and claim.status.phase == "Bound":
-        return Lost("the claim was bound in a simulation, and no storage stands behind it: delete it and make it anew")
+        return Lost("the claim was bound by simulated storage and has no volume: delete and recreate it")
     reserved = next((name for name, one in volumes.items() if is_for(one, claim)), None)
     if reserved is not None:
         return Bind(reserved)
     if requested_size(claim) is None:
-        return Wait("FailedBinding", "the claim asks for no size: set spec.resources.requests.storage")
+        return Wait("FailedBinding", "the claim requests no size: set spec.resources.requests.storage")
     if not spec.access_modes:
-        return Wait("FailedBinding", "the claim asks for no access mode: set spec.accessModes")
+        return Wait("FailedBinding", "the claim requests no access mode: set spec.accessModes")
     return _decide_new(claim, spec, classes, volumes, provisioner, has_consumer=has_consumer)
 
 
@@ -78,12 +78,12 @@ def _decide_named(claim: PersistentVolumeClaim, name: str, volumes: Mapping[str,
     volume = volumes.get(name)
     if volume is None:
         if annotation(claim.metadata, BIND_COMPLETED) is not None:
-            return Lost(f"the claim has lost its volume {name}: it is not there any more")
-        return Wait("FailedBinding", f"volume {name}, which the claim names, is not there")
+            return Lost(f"the claim lost its volume {name}: the volume no longer exists")
+        return Wait("FailedBinding", f"volume {name}, named by the claim, not found")
     if not is_for(volume, claim) and volume.spec is not None and volume.spec.claim_ref is not None:
         other = volume.spec.claim_ref
         if annotation(claim.metadata, BIND_COMPLETED) is not None:
-            return Lost(f"the claim has lost its volume {name}: it is bound to {other.namespace}/{other.name}")
+            return Lost(f"the claim lost its volume {name}: it is bound to {other.namespace}/{other.name}")
         message = f'volume "{name}" already bound to a different claim: {other.namespace}/{other.name}'
         return Wait("FailedBinding", message)
     return Bind(name)
@@ -110,13 +110,15 @@ def _decide_new(
     if of is None and name:
         return Wait("ProvisioningFailed", f'storageclass.storage.k8s.io "{name}" not found')
     if of is None:
-        why = "no storage class is set" if name == "" else "no storage class is the default one"
+        why = "no storage class is set" if name == "" else "there is no default storage class"
         return Wait("FailedBinding", f"no persistent volumes available for this claim and {why}", warning=False)
     if of.provisioner != provisioner:
-        message = f"waiting for a volume that {of.provisioner} or an administrator makes; this is {provisioner}"
+        message = f"waiting for {of.provisioner} or an administrator to create a volume; this server is {provisioner}"
         return Wait("ExternalProvisioning", message, warning=False)
     if spec.selector is not None:
-        return Wait("ProvisioningFailed", "claim.spec.selector picks among volumes that are there, and none matches")
+        return Wait(
+            "ProvisioningFailed", "no existing volume matches spec.selector; claims with a selector get no new volume"
+        )
     return Provision(of)
 
 

@@ -159,7 +159,7 @@ class ClaimReconciler:
             return None
         writers = find_writers(origin, self._cache) if isinstance(origin, Copy) and name not in self._started else ""
         if writers:
-            origin = SourceProblem("ProvisioningFailed", f"what the claim is filled from is in use by {writers}")
+            origin = SourceProblem("ProvisioningFailed", f"the data source of the claim is in use by {writers}")
         if isinstance(origin, SourceProblem):
             self._report(name, claim, origin.reason, origin.message, warning=True)
             return Result(after=RETRY_SECONDS)
@@ -199,7 +199,7 @@ class ClaimReconciler:
         """The volume, grown to what its claim asks for if it can be."""
         of = self._cache.find(StorageClass, (volume.spec.storage_class_name if volume.spec else None) or "")
         if not is_provisioned_by(volume, self._storage.provisioner) or of is None or not of.allow_volume_expansion:
-            message = "the volume cannot grow: its storage class is not there, or does not allow it"
+            message = "the volume cannot be expanded: its storage class does not exist or does not allow it"
             self._report(name, claim, "VolumeResizeFailed", message, warning=True)
             return volume
         larger = enlarge(claim, volume)
@@ -210,8 +210,8 @@ class ClaimReconciler:
             return volume
         volume = await self._client.update(larger)
         size = volume.spec.capacity["storage"] if volume.spec and volume.spec.capacity else "?"
-        seen = ", which a running guest sees at its next start" if self._list_claim_users(claim) else ""
-        self._recorder.event(claim, "VolumeResizeSuccessful", f"the volume has {size} now{seen}")
+        seen = "; running guests see the new size after a restart" if self._list_claim_users(claim) else ""
+        self._recorder.event(claim, "VolumeResizeSuccessful", f"the volume was expanded to {size}{seen}")
         return volume
 
     async def _finalize(self, name: Name, claim: PersistentVolumeClaim) -> Result:
@@ -221,7 +221,9 @@ class ClaimReconciler:
             return DONE
         users = self._list_claim_users(claim)
         if users:
-            self._report(name, claim, "InUse", f"deleted once it is not used any more by {format_users(users)}")
+            self._report(
+                name, claim, "InUse", f"deletion waits until the claim is not in use: used by {format_users(users)}"
+            )
             return DONE
         left = [one for one in metadata.finalizers or () if one != CLAIM_PROTECTION]
         await self._client.update(replace(claim, metadata=replace(metadata, finalizers=left or None)))

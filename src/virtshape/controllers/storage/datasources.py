@@ -70,19 +70,19 @@ def find_problem(source: DataSource, cache: Cache) -> SourceProblem | None:
         return _find_claim_problem(end.pvc.name, end.pvc.namespace or namespace, cache)
     if end.snapshot is not None:
         return _find_snapshot_problem(end.snapshot.name, end.snapshot.namespace or namespace, cache)
-    return SourceProblem("NotFound", "the source says nothing: name a pvc, a snapshot or a dataSource")
+    return SourceProblem("NotFound", "the source is empty: set pvc, snapshot or dataSource")
 
 
 def _find_claim_problem(name: str, namespace: str, cache: Cache) -> SourceProblem | None:
     claim = cache.find(PersistentVolumeClaim, name, namespace)
     if claim is None:
-        return SourceProblem("NotFound", f"PVC {name} is not there")
-    return None if is_filled(claim) else SourceProblem("NotReady", f"PVC {name} is not filled yet")
+        return SourceProblem("NotFound", f"PVC {name} not found")
+    return None if is_filled(claim) else SourceProblem("NotReady", f"PVC {name} is not populated yet")
 
 
 def _find_snapshot_problem(name: str, namespace: str, cache: Cache) -> SourceProblem | None:
     snapshot = cache.find(VolumeSnapshot, name, namespace)
     if snapshot is None:
-        return SourceProblem("NotFound", f"snapshot {name} is not there")
+        return SourceProblem("NotFound", f"snapshot {name} not found")
     ready = snapshot.status is None or snapshot.status.ready_to_use is not False
     return None if ready else SourceProblem("NotReady", f"snapshot {name} is not ready to use yet")

@@ -164,7 +164,7 @@ class DataVolumeReconciler:
         if isinstance(copied, CopySource):
             return copied.size
         if source.blank is not None:
-            message = "say how large it is to be: spec.storage.resources.requests.storage"
+            message = "no size is set: set spec.storage.resources.requests.storage"
             seen.problem = SourceProblem("SizeMissing", message, final=True)
             return None
         request = await build_fill_request(volume, source, self._client)
@@ -183,7 +183,7 @@ class DataVolumeReconciler:
         """The claim that was there before the DataVolume, if it may have it."""
         if not can_adopt(volume, claim):
             name = (claim.metadata or ObjectMeta()).name
-            message = f"a claim {name} is there that is not this DataVolume's"
+            message = f"PersistentVolumeClaim {name} already exists and is not owned by this DataVolume"
             seen.problem = SourceProblem("ErrClaimNotValid", message)
             return None
         metadata = claim.metadata or ObjectMeta()
@@ -231,7 +231,7 @@ class DataVolumeReconciler:
         self, name: Name, volume: DataVolume, source: DataVolumeSource | None
     ) -> FillRequest | SourceProblem:
         if source is None:
-            return SourceProblem("NoSource", "the DataVolume says neither source nor sourceRef", final=True)
+            return SourceProblem("NoSource", "the DataVolume has neither source nor sourceRef", final=True)
         copied = find_copy_source(source, name.namespace, self._cache)
         if copied is None:
             return await build_fill_request(volume, source, self._client)
@@ -273,13 +273,13 @@ class DataVolumeReconciler:
 
 _MESSAGES: Final = {
     "PVCBound": "the claim is bound",
-    "WaitForFirstConsumer": "waiting for somebody to use the claim",
-    "ImportScheduled": "the import is about to begin",
-    "ImportInProgress": "the import has begun",
-    "CloneScheduled": "the copy is about to begin",
-    "CloneInProgress": "the copy has begun",
-    "UploadScheduled": "the upload is about to be possible",
+    "WaitForFirstConsumer": "waiting for the first consumer of the claim",
+    "ImportScheduled": "the import is scheduled",
+    "ImportInProgress": "the import has started",
+    "CloneScheduled": "the clone is scheduled",
+    "CloneInProgress": "the clone has started",
+    "UploadScheduled": "the upload server is being prepared",
     "UploadReady": "ready for an upload",
-    "Succeeded": "the volume is filled",
-    "Failed": "the volume cannot be filled",
+    "Succeeded": "the volume is populated",
+    "Failed": "the volume cannot be populated",
 }

@@ -89,7 +89,7 @@ class FileReader:
         except StatusError as error:
             if error.code != 404:
                 raise
-            raise NotReadyError("ServiceAccountNotFound", f"ServiceAccount {namespace}/{name} is not there") from None
+            raise NotReadyError("ServiceAccountNotFound", f"ServiceAccount {namespace}/{name} not found") from None
 
     async def find_credentials(self, vmi: VirtualMachineInstance) -> dict[str, Files]:
         """The secrets with keys and passwords for the guest, each under a name of its own."""
@@ -122,7 +122,7 @@ class FileReader:
                 raise
         if optional:
             return None
-        raise NotReadyError(f"{kind.__name__}NotFound", f"{kind.__name__} {namespace}/{name} is not there")
+        raise NotReadyError(f"{kind.__name__}NotFound", f"{kind.__name__} {namespace}/{name} not found")
 
 
 def _read_downward_files(vmi: VirtualMachineInstance, source: DownwardAPIVolumeSource) -> Files:
@@ -130,7 +130,7 @@ def _read_downward_files(vmi: VirtualMachineInstance, source: DownwardAPIVolumeS
     for file in source.fields or ():
         fact = read_downward_file(vmi, file)
         if fact is None:
-            raise NotReadyError("InvalidField", f"the file {file.path} is to show something that there is not")
+            raise NotReadyError("InvalidField", f"file {file.path} refers to an unknown field or resource")
         files[file.path] = fact.encode()
     return files
 

@@ -56,17 +56,19 @@ def find_unsupported_source(volume: DataVolume, source: DataVolumeSource) -> Sou
     """Why a DataVolume can never be filled here, if it cannot."""
     for name, what in _UNSUPPORTED.items():
         if getattr(source, name) is not None:
-            message = (
-                f"source {name} is not supported: nothing here reads from {what}; use http, registry, pvc or upload"
-            )
+            message = f"source {name} ({what}) is not supported: use http, registry, pvc or upload"
             return SourceProblem("NotSupported", message, final=True)
     if source.registry is not None and not source.registry.url:
-        message = "source registry needs a url, such as docker://registry.example/image:tag, and no image stream"
+        message = (
+            "source registry must set url, such as docker://registry.example/image:tag; image streams are not supported"
+        )
         return SourceProblem("NotSupported", message, final=True)
     if volume.spec.checkpoints:
-        return SourceProblem("NotSupported", "checkpoints are not supported: a volume is filled in one go", final=True)
+        return SourceProblem(
+            "NotSupported", "checkpoints are not supported: a volume is imported in one pass", final=True
+        )
     if not any((source.blank, source.http, source.registry, source.upload)):
-        return SourceProblem("NoSource", "the source says nothing: name one, such as http or blank", final=True)
+        return SourceProblem("NoSource", "the source is empty: set one, such as http or blank", final=True)
     return None
 
 
@@ -135,4 +137,4 @@ async def _get(kind: type[T], name: str, namespace: str, client: Client) -> T:
     except StatusError as error:
         if error.code != 404:
             raise
-        raise _MissingError(f"{kind.__name__} {namespace}/{name} is not there") from None
+        raise _MissingError(f"{kind.__name__} {namespace}/{name} not found") from None

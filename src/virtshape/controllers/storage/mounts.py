@@ -151,7 +151,7 @@ class Mounts:
     def _explain_missing(self, claim: str, namespace: str) -> NotReadyError:
         volume = self._cache.find(DataVolume, claim, namespace)
         if volume is None or volume.status is None:
-            return NotReadyError("ClaimNotFound", f"PersistentVolumeClaim {claim} is not there, or not filled")
+            return NotReadyError("ClaimNotFound", f"PersistentVolumeClaim {claim} not found or not populated")
         progress = volume.status.progress
         shown = f", {progress}" if progress and progress.endswith("%") else ""
         return NotReadyError("DataVolumeNotReady", f"DataVolume {claim} is {volume.status.phase}{shown}")

@@ -42,7 +42,7 @@ class SimulatedStorageReconciler:
         if claim is None:
             claim = await self._make_claim(volume, name)
         if not is_controlled_by(claim.metadata, volume) and not is_finished(volume):
-            message = f"a claim {name.name} is there that is not this DataVolume's"
+            message = f"PersistentVolumeClaim {name.name} already exists and is not owned by this DataVolume"
             self._recorder.event(volume, "ErrClaimNotValid", message, warning=True)
             return DONE
         status = describe_data_volume(volume, claim, format_time(self._clock()))

@@ -87,7 +87,7 @@ class SnapshotReconciler:
             restore_size=Quantity.of(found.size, "BinarySI"),
         )
         await self._client.update_status(replace(snapshot, status=status))
-        self._recorder.event(snapshot, "SnapshotReady", f"claim {claim} is kept as it is now")
+        self._recorder.event(snapshot, "SnapshotReady", f"the snapshot of claim {claim} is ready")
         return DONE
 
     async def _fail(self, snapshot: VolumeSnapshot, message: str) -> None:

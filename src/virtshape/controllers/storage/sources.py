@@ -47,9 +47,9 @@ def resolve_source(spec: DataVolumeSpec, namespace: str, cache: Cache) -> DataVo
         return spec.source
     reference = spec.source_ref
     if reference is None:
-        return SourceProblem("NoSource", "the DataVolume says neither source nor sourceRef", final=True)
+        return SourceProblem("NoSource", "the DataVolume has neither source nor sourceRef", final=True)
     if reference.kind != "DataSource":
-        message = f"sourceRef is to a {reference.kind}, and only a DataSource can be"
+        message = f"sourceRef refers to a {reference.kind}: only DataSource is supported"
         return SourceProblem("NotSupported", message, final=True)
     found = resolve_data_source(reference.name, reference.namespace or namespace, cache)
     return found if isinstance(found, SourceProblem) else DataVolumeSource(pvc=found.pvc, snapshot=found.snapshot)
@@ -60,7 +60,7 @@ def resolve_data_source(name: str, namespace: str, cache: Cache) -> DataSourceSo
     for _ in range(LONGEST_CHAIN):
         found = cache.find(DataSource, name, namespace)
         if found is None:
-            return SourceProblem("NotFound", f"DataSource {namespace}/{name} is not there")
+            return SourceProblem("NotFound", f"DataSource {namespace}/{name} not found")
         following = found.spec.source.data_source
         if following is None:
             return found.spec.source
@@ -85,12 +85,12 @@ def find_claim_source(name: str, namespace: str, cache: Cache) -> CopySource | S
     """A claim whose volume can be copied."""
     claim = cache.find(PersistentVolumeClaim, name, namespace)
     if claim is None or claim.metadata is None or claim.metadata.deletion_timestamp is not None:
-        return SourceProblem("NotFound", f"PersistentVolumeClaim {namespace}/{name} is not there")
+        return SourceProblem("NotFound", f"PersistentVolumeClaim {namespace}/{name} not found")
     volume = cache.find(PersistentVolume, (claim.spec.volume_name if claim.spec else None) or "")
     if volume is None or not is_bound(claim) or not is_bound_to(claim, volume):
         return SourceProblem("Pending", f"PersistentVolumeClaim {namespace}/{name} is not bound yet")
     if not is_filled(claim):
-        return SourceProblem("NotReady", f"PersistentVolumeClaim {namespace}/{name} is not filled yet")
+        return SourceProblem("NotReady", f"PersistentVolumeClaim {namespace}/{name} is not populated yet")
     return CopySource(Copy(read_volume(volume)), volume_size(volume), claim.metadata)
 
 
@@ -112,7 +112,7 @@ def find_snapshot_source(name: str, namespace: str, cache: Cache) -> CopySource 
     """A snapshot that can be restored."""
     snapshot = cache.find(VolumeSnapshot, name, namespace)
     if snapshot is None or snapshot.metadata is None or snapshot.metadata.deletion_timestamp is not None:
-        return SourceProblem("NotFound", f"VolumeSnapshot {namespace}/{name} is not there")
+        return SourceProblem("NotFound", f"VolumeSnapshot {namespace}/{name} not found")
     status = snapshot.status
     if status is None or not status.ready_to_use or not status.bound_volume_snapshot_content_name:
         return SourceProblem("NotReady", f"VolumeSnapshot {namespace}/{name} is not ready to use yet")
@@ -129,7 +129,7 @@ def find_claim_data_source(claim: PersistentVolumeClaim, cache: Cache) -> Copy |
     namespace = (claim.metadata or ObjectMeta()).namespace or ""
     elsewhere = spec.data_source_ref.namespace if spec.data_source_ref is not None else None
     if elsewhere not in (None, "", namespace):
-        message = f"a claim cannot be filled from another namespace ({elsewhere}): use a DataVolume"
+        message = f"a claim cannot use a data source in another namespace ({elsewhere}): use a DataVolume"
         return SourceProblem("ProvisioningFailed", message, final=True)
     match asked.api_group or "", asked.kind:
         case "", "PersistentVolumeClaim":
@@ -138,7 +138,7 @@ def find_claim_data_source(claim: PersistentVolumeClaim, cache: Cache) -> Copy |
             found = find_snapshot_source(asked.name, namespace, cache)
         case group, kind:
             what = f"{kind}.{group}" if group else kind
-            return SourceProblem("ProvisioningFailed", f"nothing here fills claims from a {what}", final=True)
+            return SourceProblem("ProvisioningFailed", f"data sources of kind {what} are not supported", final=True)
     return (
         found.source
         if isinstance(found, CopySource)

@@ -89,7 +89,7 @@ class UploadReconciler:
         work = await self._storage.fill(key, read_volume(volume), request, 0, lambda: self._wake(name))
         if work.state == "done":
             await self._mark(claim, mark_filled(claim))
-            self._recorder.event(claim, "UploadSucceeded", "the claim is filled with what was uploaded")
+            self._recorder.event(claim, "UploadSucceeded", "the upload was written to the claim")
             return await self._clean_up(name, key)
         if work.state == "failed":
             self._report(name, claim, "UploadFailed", work.message)
@@ -102,7 +102,7 @@ class UploadReconciler:
     def _find_obstacle(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> str:
         """Why the claim cannot be written to now; empty if it can."""
         if not is_provisioned_by(volume, self._storage.provisioner):
-            return f"the volume was not made by {self._storage.provisioner}, and nothing here writes to it"
+            return f"the volume was not provisioned by {self._storage.provisioner}: uploads to it are not supported"
         users = [user for user in list_claim_users(self._cache, claim) if phase_of(user) == "Running"]
         return f"the claim is in use by {format_users(users)}" if users else ""
 

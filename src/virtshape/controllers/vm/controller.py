@@ -120,10 +120,10 @@ class VmReconciler:
         if metadata.deletion_timestamp is not None:
             return None
         if find_controller(vmi.metadata) is not None or is_being_deleted(vmi):
-            message = f"an instance {metadata.name} is there that is not this VM's: delete it, or rename the VM"
+            message = f"VMI {metadata.name} already exists and is not owned by this VM: delete it or rename the VM"
             raise StatusError(409, "FailedCreate", message)
         vmi = await self._client.update(adopt(vmi, vm))
-        self._recorder.event(vm, "SuccessfulAdopt", f"Adopted the VMI {metadata.name}, which nobody managed")
+        self._recorder.event(vm, "SuccessfulAdopt", f"Adopted the VMI {metadata.name}, which had no controller")
         return vmi
 
     async def _finish(self, vm: VirtualMachine, vmi: VirtualMachineInstance | None) -> Result:
@@ -146,7 +146,7 @@ class VmReconciler:
             return
         if names:
             kept = ", ".join(f"the {role} as {name}" for role, name in names.items())
-            self._recorder.event(vm, "SuccessfulCapture", f"kept {kept}")
+            self._recorder.event(vm, "SuccessfulCapture", f"captured {kept}")
 
     async def _make_data_volumes(self, vm: VirtualMachine) -> bool:
         """Make those that are missing; whether there are some that were not seen yet."""
@@ -160,7 +160,7 @@ class VmReconciler:
                 await self._client.create(wanted)
             except StatusError as error:
                 if error.code == 404 and error.details.kind is None:  # nothing is missing but the kind itself
-                    message = f"DataVolume {name} cannot be made: the server has no DataVolumes; install CDI"
+                    message = f"cannot create DataVolume {name}: the server does not serve DataVolumes; install CDI"
                     raise StatusError(501, "DataVolumesNotServed", message) from error
                 if error.reason != "AlreadyExists":
                     raise
@@ -236,7 +236,7 @@ class VmReconciler:
         metadata = vm.metadata or ObjectMeta()
         current = await self._client.get(VirtualMachine, metadata.name or "", metadata.namespace or "")
         if current.metadata is None or current.metadata.resource_version != metadata.resource_version:
-            raise StatusError(409, "Conflict", "the VM has changed since it was looked at")
+            raise StatusError(409, "Conflict", "the VM was modified after it was read")
 
     async def _stop(self, vm: VirtualMachine, vmi: VirtualMachineInstance, reason: str) -> None:
         metadata = vmi.metadata or ObjectMeta()
@@ -274,7 +274,7 @@ class VmReconciler:
         vmi = await self._client.update(replace(vmi, spec=grown))
         size = measure(grown)
         self._recorder.event(
-            vm, "LiveChange", f"the instance is to have {size.vcpus} vCPUs and {size.memory} of memory"
+            vm, "LiveChange", f"resizing the instance to {size.vcpus} vCPUs and {size.memory} of memory"
         )
         return vmi, False
 

@@ -104,7 +104,7 @@ def check_same_content(existing: ControllerRevision, wanted: ControllerRevision,
     """Refuse a stored revision that bears the right name and holds something else."""
     if not is_same(read_spec(existing, kind), read_spec(wanted, kind)):
         name = existing.metadata.name if existing.metadata else ""
-        message = f"{_UNEXPECTED}: {name} is not a copy of the {kind} as it is; delete one of the two"
+        message = f"{_UNEXPECTED}: {name} differs from the current {kind}; delete one of them"
         raise StatusError(422, "UnexpectedRevision", message)
 
 

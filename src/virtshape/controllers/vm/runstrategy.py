@@ -98,7 +98,7 @@ def _decide_with(
     if strategy == HALTED:
         return _stop(vmi, "the run strategy is Halted")
     if requests and requests[0].action == STOP:
-        return _stop(vmi, "a stop was asked for")
+        return _stop(vmi, "a stop was requested")
     if strategy in (ALWAYS, RERUN_ON_FAILURE) and is_final(vmi):
         return _stop(vmi, _explain_end(vmi))
     return NOTHING
@@ -112,11 +112,11 @@ def _decide_without(
         case "Always":
             return _start(vm, "the run strategy is Always", now)
         case "Halted" if asked:
-            return Decision("switch on", "a start was asked for")
+            return Decision("switch on", "a start was requested")
         case "Manual" if asked:
-            return Decision("start", "a start was asked for")
+            return Decision("start", "a start was requested")
         case "RerunOnFailure" if asked:
-            return _start(vm, "a start was asked for", now)
+            return _start(vm, "a start was requested", now)
         case "RerunOnFailure" | "Once" if _last_strategy(vm) != strategy:
             return _start(vm, f"the run strategy is {strategy}", now)
         case _:

@@ -29,7 +29,7 @@ RESTART_REQUIRED: Final = "RestartRequired"
 VOLUMES_READY: Final = "DataVolumesReady"
 GENERATION_ANNOTATION: Final = "kubevirt.io/vm-generation"
 _LONGEST_NUMBER: Final = 20
-_RESTART_MESSAGE: Final = "the VM was changed since its instance was started; a restart applies the changes"
+_RESTART_MESSAGE: Final = "the VM was changed after its instance was started; restart the VM to apply the changes"
 _OF_INSTANCES_ONLY: Final = frozenset({"Synchronized", "Provisioning"})
 _HELD: Final = {
     "ErrImagePull": "ErrImagePull",

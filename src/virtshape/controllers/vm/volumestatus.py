@@ -40,7 +40,7 @@ def is_unreported(vm: VirtualMachine, waiting: ConditionReason) -> bool:
 def _explain_data_volume(name: str, namespace: str, cache: Cache) -> ConditionReason | None:
     volume = cache.find(DataVolume, name, namespace)
     if volume is None:
-        return _explain_claim(name, namespace, cache, f"DataVolume {name} is not there, nor is a claim of its name")
+        return _explain_claim(name, namespace, cache, f"neither DataVolume nor PersistentVolumeClaim {name} found")
     phase = find_data_volume_phase(name, namespace, cache)
     if phase in USABLE_PHASES:
         return None
@@ -61,4 +61,4 @@ def _find_failure_message(volume: DataVolume, phase: str) -> str:
 def _explain_claim(name: str, namespace: str, cache: Cache, message: str = "") -> ConditionReason | None:
     if find_claim_phase(name, namespace, cache) != MISSING:
         return None
-    return ConditionReason(NOT_FOUND, message or f"PersistentVolumeClaim {name} is not there")
+    return ConditionReason(NOT_FOUND, message or f"PersistentVolumeClaim {name} not found")

@@ -115,7 +115,9 @@ class VmiReconciler:
         launcher = self._placement.find_launcher(name, vmi)
         if launcher is None:
             if self._placement.is_lost(vmi):
-                await self._advance(vmi, Progress(phase="Failed", reason="NodeLost", message=f"node {node} is gone"))
+                await self._advance(
+                    vmi, Progress(phase="Failed", reason="NodeLost", message=f"node {node} no longer exists")
+                )
             return DONE
         guest = await launcher.launch(vmi)
         if guest.state == "placing" and guest.message:
@@ -140,7 +142,7 @@ class VmiReconciler:
                 reported = (new.reason or reason) if name == "Synchronized" else reason
                 self._recorder.event(vmi, reported, new.message or reason, warning=not is_fine)
             elif old is not None and new is None and name == "Paused":
-                self._recorder.event(vmi, "Unpaused", "the guest goes on")
+                self._recorder.event(vmi, "Unpaused", "the guest was resumed")
 
     def _report_phase(self, vmi: VirtualMachineInstance, guest: GuestStatus) -> None:
         match phase_of(vmi):
@@ -163,7 +165,7 @@ class VmiReconciler:
             return Result(after=self._placement.recheck_seconds)
         left = [one for one in metadata.finalizers or () if one != INSTANCE_FINALIZER]
         await self._write(vmi, replace(vmi, metadata=replace(metadata, finalizers=left or None)))
-        self._recorder.event(vmi, "Deleted", "the instance is gone")
+        self._recorder.event(vmi, "Deleted", "the instance was deleted")
         self._release(name)
         return DONE
 

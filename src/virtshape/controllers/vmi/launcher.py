@@ -79,7 +79,7 @@ class SimulatedLauncher:
             "hugepages-2Mi": Quantity("256Ti"),
             "hugepages-1Gi": Quantity("256Ti"),
         }
-        message = "no guest runs here: phases are played"
+        message = "simulated node: no guest runs here"
         ready = NodeCondition("Ready", "True", now, now, message, "Simulated")
         return Node(
             api_version="v1",

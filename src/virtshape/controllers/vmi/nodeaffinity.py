@@ -16,10 +16,10 @@ def find_objections(node: Node, affinity: Affinity | None, tolerations: Sequence
     wanted = affinity.node_affinity if affinity is not None else None
     required = wanted.required_during_scheduling_ignored_during_execution if wanted is not None else None
     if required is not None and not any(_matches(node, term) for term in required.node_selector_terms):
-        yield "is none of those that the node affinity asks for"
+        yield "does not match the node affinity"
     for taint in (node.spec.taints if node.spec is not None else None) or ():
         if taint.effect != "PreferNoSchedule" and not any(_tolerates(one, taint) for one in tolerations):
-            yield f"has the taint {taint.key}{f'={taint.value}' if taint.value else ''}, which is not tolerated"
+            yield f"has the untolerated taint {taint.key}{f'={taint.value}' if taint.value else ''}"
 
 
 def _matches(node: Node, term: NodeSelectorTerm) -> bool:

@@ -23,7 +23,7 @@ MEMORY: Final = "memory"
 HUGEPAGES: Final = "hugepages-"
 CPU_MANAGER_LABEL: Final = "cpumanager"
 """On a node: whether it gives instances CPUs of their own."""
-NO_LAUNCHER: Final = "no launcher is at work"
+NO_LAUNCHER: Final = "no launcher is running"
 _DEFAULT_ALLOCATION_RATIO: Final = 10
 _MIB: Final = 1 << 20
 """What people are shown of memory is in whole pieces of this size."""
@@ -108,9 +108,9 @@ def _find_lacks(demand: Demand, node: Node, used: Mapping[str, int]) -> Iterator
         yield "takes no new instances (unschedulable)"
     for key, value in demand.node_selector.items():
         if labels.get(key) != value:
-            yield f"lacks the label {key}={value} that the node selector asks for"
+            yield f"lacks the label {key}={value} required by the node selector"
     if demand.dedicated and labels.get(CPU_MANAGER_LABEL) != "true":
-        yield f"gives no CPUs to one instance alone (no label {CPU_MANAGER_LABEL}=true)"
+        yield f"does not offer dedicated CPUs (no label {CPU_MANAGER_LABEL}=true)"
     yield from find_objections(node, demand.affinity, demand.tolerations)
     offered = (node.status.allocatable if node.status else None) or {}
     for name, amount in demand.amounts.items():

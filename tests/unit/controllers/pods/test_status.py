@@ -91,12 +91,12 @@ STATES: dict[str, tuple[Pod, VirtualMachineInstance, tuple[str, ...]]] = {
     "failed without a word": (
         build_pod("Failed", node="n1", state=ended(137, reason="Error")),
         UP,
-        ("failed", "Error", "the launcher has ended with status 137", ""),
+        ("failed", "Error", "the launcher exited with status 137", ""),
     ),
     "out of memory": (
         build_pod("Failed", node="n1", state=ended(137, reason="OOMKilled", message=FAREWELL)),
         UP,
-        ("failed", "OOMKilled", "the guest's pod took more memory than it may, and was killed", ""),
+        ("failed", "OOMKilled", "the guest's pod exceeded its memory limit and was killed", ""),
     ),
     "evicted by its node": (
         build_pod("Failed", node="n1", reason="Evicted", message="The node was low on resource: memory."),
@@ -114,7 +114,7 @@ def test_a_guest_is(pod: Pod, vmi: VirtualMachineInstance, reported: tuple[str, 
 
 
 GONE: dict[str, tuple[Pod | None, tuple[str, str, str]]] = {
-    "unseen": (None, ("failed", "PodLost", "the guest's pod is gone")),
+    "unseen": (None, ("failed", "PodLost", "the guest's pod no longer exists")),
     "deleted": (
         build_pod("Running", node="n1", state=RUNNING, ready=True, is_deleting=True),
         ("failed", "PodDeleted", "pod virt-launcher-vm1-1 was deleted"),
@@ -129,7 +129,7 @@ GONE: dict[str, tuple[Pod | None, tuple[str, str, str]]] = {
     ),
     "failed before": (
         build_pod("Failed", node="n1", state=ended(137, reason="OOMKilled")),
-        ("failed", "OOMKilled", "the guest's pod took more memory than it may, and was killed"),
+        ("failed", "OOMKilled", "the guest's pod exceeded its memory limit and was killed"),
     ),
 }
 

@@ -79,14 +79,14 @@ def test_a_source_is_followed(spec: Tree, found: Tree) -> None:
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        ({}, SourceProblem("NoSource", "the DataVolume says neither source nor sourceRef", final=True)),
+        ({}, SourceProblem("NoSource", "the DataVolume has neither source nor sourceRef", final=True)),
         (
             {"sourceRef": {"kind": "Other", "name": "a"}},
-            SourceProblem("NotSupported", "sourceRef is to a Other, and only a DataSource can be", final=True),
+            SourceProblem("NotSupported", "sourceRef refers to a Other: only DataSource is supported", final=True),
         ),
         (
             {"sourceRef": {"kind": "DataSource", "name": "lost"}},
-            SourceProblem("NotFound", "DataSource default/gone is not there"),
+            SourceProblem("NotFound", "DataSource default/gone not found"),
         ),
         (
             {"sourceRef": {"kind": "DataSource", "name": "loop"}},
@@ -115,10 +115,10 @@ def test_claims_and_snapshots_can_be_copied() -> None:
 @pytest.mark.parametrize(
     ("source", "item", "message"),
     [
-        (PVC, build_claim("other"), "is not there"),
+        (PVC, build_claim("other"), "not found"),
         (PVC, build_claim(), "is not bound yet"),
-        (PVC, build_bound(annotations=FILLING), "is not filled yet"),
-        (SNAPSHOT, build_claim(), "is not there"),
+        (PVC, build_bound(annotations=FILLING), "is not populated yet"),
+        (SNAPSHOT, build_claim(), "not found"),
         (SNAPSHOT, build_snapshot(None), "is not ready to use yet"),
         (SNAPSHOT, build_snapshot({"readyToUse": False}), "is not ready to use yet"),
     ],
@@ -153,20 +153,22 @@ def test_those_who_may_write_to_a_source_are_named() -> None:
         ),
         (
             {"dataSource": {"kind": "PersistentVolumeClaim", "name": "no"}},
-            SourceProblem("ProvisioningFailed", "PersistentVolumeClaim default/no is not there"),
+            SourceProblem("ProvisioningFailed", "PersistentVolumeClaim default/no not found"),
         ),
         (
             {"dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "c1", "namespace": "other"}},
             SourceProblem(
                 "ProvisioningFailed",
-                "a claim cannot be filled from another namespace (other): use a DataVolume",
+                "a claim cannot use a data source in another namespace (other): use a DataVolume",
                 final=True,
             ),
         ),
         (
             {"dataSourceRef": {"kind": "VolumeImportSource", "apiGroup": "cdi.kubevirt.io", "name": "a"}},
             SourceProblem(
-                "ProvisioningFailed", "nothing here fills claims from a VolumeImportSource.cdi.kubevirt.io", final=True
+                "ProvisioningFailed",
+                "data sources of kind VolumeImportSource.cdi.kubevirt.io are not supported",
+                final=True,
             ),
         ),
     ],
@@ -207,12 +209,12 @@ def test_a_data_source_is_ready_when_what_it_stands_for_is(
         ({"blank": {}}, None),
         ({"http": {"url": "http://a"}}, None),
         ({"upload": {}}, None),
-        ({"s3": {"url": "s3://a"}}, "nothing here reads from an S3 store"),
-        ({"gcs": {"url": "gs://a"}}, "nothing here reads from Google Cloud Storage"),
-        ({"vddk": {}}, "nothing here reads from a VMware server"),
-        ({"imageio": {"url": "https://a", "diskId": "1"}}, "nothing here reads from an oVirt server"),
-        ({"registry": {"imageStream": "a"}}, "needs a url"),
-        ({}, "says nothing"),
+        ({"s3": {"url": "s3://a"}}, "source s3 (an S3 store) is not supported"),
+        ({"gcs": {"url": "gs://a"}}, "source gcs (Google Cloud Storage) is not supported"),
+        ({"vddk": {}}, "source vddk (a VMware server) is not supported"),
+        ({"imageio": {"url": "https://a", "diskId": "1"}}, "source imageio (an oVirt server) is not supported"),
+        ({"registry": {"imageStream": "a"}}, "must set url"),
+        ({}, "the source is empty"),
     ],
 )
 def test_sources_that_nothing_here_reads_are_refused(source: Tree, message: str | None) -> None:

@@ -117,7 +117,7 @@ def test_a_stored_copy_of_any_version_passes_if_it_means_the_same(version: str) 
 def test_a_stored_copy_of_something_else_is_refused() -> None:
     owner = build_owner()
     stored = revisions.build_revision(owner, build_small(cpu={"guest": 8}), "r")
-    with pytest.raises(StatusError, match="found existing ControllerRevision with unexpected data: r is not"):
+    with pytest.raises(StatusError, match="found existing ControllerRevision with unexpected data: r differs"):
         check_same_content(stored, revisions.build_revision(owner, build_small(), "r"), KIND)
 
 

@@ -123,12 +123,12 @@ def test_trouble_is_a_condition_that_goes_with_it() -> None:
 
 
 def test_what_is_wrong_with_its_disks_is_said_until_it_has_an_instance() -> None:
-    waiting = ConditionReason("FailedPvcNotFound", "PersistentVolumeClaim c is not there")
+    waiting = ConditionReason("FailedPvcNotFound", "PersistentVolumeClaim c not found")
     reported = [
         {one["type"]: one.get("message") for one in status_of(vmi, waiting=waiting)["conditions"]}
         for vmi in (None, build_vmi("Running"))
     ]
-    assert reported[0] == {"Ready": "VMI does not exist", "DataVolumesReady": "PersistentVolumeClaim c is not there"}
+    assert reported[0] == {"Ready": "VMI does not exist", "DataVolumesReady": "PersistentVolumeClaim c not found"}
     assert "DataVolumesReady" not in reported[1]
 
 

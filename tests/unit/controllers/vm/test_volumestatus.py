@@ -61,12 +61,12 @@ WAITS: dict[str, tuple[list[Tree], list[Model], ConditionReason | None]] = {
     "a missing volume": (
         [OF_VOLUME],
         [],
-        ConditionReason("FailedPvcNotFound", "DataVolume dv is not there, nor is a claim of its name"),
+        ConditionReason("FailedPvcNotFound", "neither DataVolume nor PersistentVolumeClaim dv found"),
     ),
     "what is missing, before what is on its way": (
         [OF_VOLUME, OF_CLAIM],
         [build_volume("Pending")],
-        ConditionReason("FailedPvcNotFound", "PersistentVolumeClaim none is not there; DataVolume dv is Pending"),
+        ConditionReason("FailedPvcNotFound", "PersistentVolumeClaim none not found; DataVolume dv is Pending"),
     ),
 }
 

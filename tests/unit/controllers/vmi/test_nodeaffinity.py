@@ -11,7 +11,7 @@ from virtshape.api.core.scheduling import Affinity, Toleration
 from virtshape.controllers.vmi.nodeaffinity import find_objections
 
 LABELS = {"arch": "amd64", "age": "5"}
-OUTSIDE = ["is none of those that the node affinity asks for"]
+OUTSIDE = ["does not match the node affinity"]
 
 
 def need(*terms: Tree) -> Affinity:
@@ -54,7 +54,7 @@ def test_an_instance_chooses_its_nodes(affinity: Affinity | None, objections: li
 
 
 TAINT = {"key": "only", "value": "db", "effect": "NoSchedule"}
-REFUSED = ["has the taint only=db, which is not tolerated"]
+REFUSED = ["has the untolerated taint only=db"]
 TOLERATIONS: dict[str, tuple[Tree, Tree, list[str]]] = {
     "none": (TAINT, {"key": "other", "operator": "Exists"}, REFUSED),
     "the same": (TAINT, {"key": "only", "value": "db"}, []),
@@ -66,7 +66,7 @@ TOLERATIONS: dict[str, tuple[Tree, Tree, list[str]]] = {
     "no value": (
         {"key": "only", "effect": "NoExecute"},
         {"key": "x"},
-        ["has the taint only, which is not tolerated"],
+        ["has the untolerated taint only"],
     ),
 }
 

@@ -78,13 +78,13 @@ def test_how_many_vcpus_share_a_cpu_is_configured() -> None:
         (Demand({"hugepages-2Mi": GI}), {}, {}, ["has 0 of hugepages-2Mi left, 1Gi needed"]),
         (Demand({"hugepages-2Mi": GI}), {"hugepages-2Mi": "1Gi"}, {}, []),
         (Demand({"x/gpu": 2}), {"x/gpu": "1"}, {}, ["has 1 of x/gpu left, 2 needed"]),
-        (Demand({}, dedicated=True), {}, {}, ["gives no CPUs to one instance alone (no label cpumanager=true)"]),
+        (Demand({}, dedicated=True), {}, {}, ["does not offer dedicated CPUs (no label cpumanager=true)"]),
         (Demand({}, dedicated=True), {"labels": {"cpumanager": "true"}}, {}, []),
         (
             Demand({}, node_selector={"disk": "ssd"}),
             {"labels": {"disk": "hdd"}},
             {},
-            ["lacks the label disk=ssd that the node selector asks for"],
+            ["lacks the label disk=ssd required by the node selector"],
         ),
         (
             Demand({"cpu": 5000}, because={"cpu": "spec.domain.cpu.dedicatedCpuPlacement"}),
@@ -96,7 +96,7 @@ def test_how_many_vcpus_share_a_cpu_is_configured() -> None:
             Demand({}),
             {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}},
             {},
-            ["has the taint a, which is not tolerated"],
+            ["has the untolerated taint a"],
         ),
         (Demand({}), {"spec": {"unschedulable": True}}, {}, ["takes no new instances (unschedulable)"]),
     ],
@@ -111,7 +111,7 @@ def test_all_nodes_are_named_with_their_reasons() -> None:
     assert explain_unschedulable({"a": ["is full"], "b": ["is slow", "is far"]}) == (
         "0/2 nodes are available: a is full; b is slow, is far"
     )
-    assert explain_unschedulable({}) == "no node runs instances: no launcher is at work"
+    assert explain_unschedulable({}) == "no node runs instances: no launcher is running"
 
 
 def test_the_ledger_counts_each_instance_once_and_where_it_is() -> None:
