@@ -161,7 +161,7 @@ def test_embedded_server_reports_and_restarts_a_failing(
             assert (await served.get_anonymously("/metrics"))[0] == 401
             code, status = await served.get_status()
             (check,) = (one for one in status["checks"] if one["name"] == name)
-            assert (code, status.get("healthy", False), check["passed"]) == (1, False, False)
+            assert (code, status["healthy"], check["passed"]) == (1, False, False)
             assert FAULT in check["failure"]
             assert FAULT in status["problem"]
 

@@ -36,12 +36,13 @@ class CheckResult(Struct, rename="camel"):
     failure: str = ""
 
 
-class SystemStatus(Struct, rename="camel", omit_defaults=True):
+class SystemStatus(Struct, rename="camel", omit_defaults=True, kw_only=True):
     """What there is to know of the system in a data directory."""
 
     data_directory: str
     running: bool = False
-    healthy: bool = False
+    healthy: bool
+    """Always present in the output: it has no default."""
     problem: str = ""
     """Why it is not healthy, or cannot be read."""
     pid: int | None = None
@@ -58,7 +59,7 @@ class SystemStatus(Struct, rename="camel", omit_defaults=True):
 
 def read_status(directory: Path) -> SystemStatus:
     """Look at a data directory."""
-    status = SystemStatus(data_directory=str(directory))
+    status = SystemStatus(data_directory=str(directory), healthy=False)
     status.pid = find_holder(directory)
     status.running = status.pid is not None
     _read_kubeconfig(status, directory)

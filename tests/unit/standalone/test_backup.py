@@ -6,6 +6,7 @@ import stat
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from virtshape.standalone.backup import copy_system
@@ -95,7 +96,11 @@ def test_a_system_at_rest_is_looked_at_without_being_touched(system: Path) -> No
     assert [name for name in sorted(path.name for path in system.iterdir()) if "-" not in name] == before
 
 
-def test_a_database_of_a_newer_version_is_no_mystery(system: Path) -> None:
+def test_the_json_status_of_a_stopped_system_states_that_it_is_not_healthy(system: Path) -> None:
+    assert msgspec.to_builtins(read_status(system))["healthy"] is False
+
+
+def test_a_database_of_a_newer_version_is_reported(system: Path) -> None:
     _change(system, "PRAGMA user_version = 99")
     with pytest.raises(DatabaseError, match="was written by a newer virtshape"):
         summarize(system / "virtshape.db")

@@ -56,19 +56,20 @@ class QemuLauncher:
         self._misfits: dict[str, str] = {}
         self._cpus: dict[str, tuple[int, ...]] = {}
         self._states = PersistentStates(places.data / "state", self._list_states, find_vm)
+        self._wake: Wake = lambda _namespace, _name: None
 
     def describe_node(self, now: str) -> Node:
         """This machine."""
         return describe_node(self._host, self._node, now)
 
     def observe(self, wake: Wake) -> None:
-        """Tell of each report by the instance's name."""
+        """Call `wake` with the namespace and name of each instance whose guest reports a change."""
+        self._wake = wake
 
-        def tell(uid: str, _: Report) -> None:
-            if uid in self._named:
-                wake(*self._named[uid])
-
-        self._guests.observe(tell)
+    def handle_report(self, uid: str) -> None:
+        """Wake the controller of the instance whose guest has sent a report."""
+        if uid in self._named:
+            self._wake(*self._named[uid])
 
     async def launch(self, vmi: VirtualMachineInstance) -> GuestStatus:
         """See to it that the guest runs with the size that its instance has by now, unless it has ended."""

@@ -24,6 +24,7 @@ from virtshape.launcher.node.account import choose_account
 from virtshape.launcher.node.directories import GuestDirectories
 from virtshape.launcher.node.guests import Guests
 from virtshape.launcher.node.probing import probe_host
+from virtshape.launcher.report import Report
 from virtshape.standalone.guests.launcher import QemuLauncher
 from virtshape.standalone.guests.node import describe_missing_isolation
 from virtshape.standalone.guests.streams import QemuGuestStreams
@@ -48,6 +49,7 @@ class QemuRuntime:
         self._disks = FetchedDisks(directory, supervisor)
         self.node = platform.node().lower() or "localhost"
         self._guests: Guests | None = None
+        self._launcher: QemuLauncher | None = None
         self.streams = QemuGuestStreams(self._require_guests, self._places)
 
     def _require_guests(self) -> Guests:
@@ -77,6 +79,7 @@ class QemuRuntime:
             _log.warning("%s", missing)
         if self._guests is None:
             self._guests = Guests(self._places, host, self._supervisor)
+            self._guests.observe(self._handle_report)
             self._guests.adopt()
         authority = self._directory.joinpath(*_AUTHORITY).read_text()
         mounts = Mounts(client, cache, storage, self._disks, make_token_issuer(transport, authority))
@@ -85,7 +88,13 @@ class QemuRuntime:
             vm = cache.find(VirtualMachine, name, namespace)
             return vm.metadata.uid if vm is not None and vm.metadata is not None else None
 
-        return QemuLauncher(self._guests, self._places, host, self.node, mounts.gather, find_vm)
+        self._launcher = QemuLauncher(self._guests, self._places, host, self.node, mounts.gather, find_vm)
+        return self._launcher
+
+    def _handle_report(self, uid: str, _: Report) -> None:
+        """Pass a guest's report to the current launcher; earlier ones belong to controllers that have stopped."""
+        if self._launcher is not None:
+            self._launcher.handle_report(uid)
 
     async def close(self) -> None:
         """Let go of the guests, which go on."""

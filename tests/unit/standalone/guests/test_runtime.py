@@ -1,0 +1,62 @@
+"""The QEMU runtime across restarts of the controllers."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from virtshape.launcher.host import Host
+from virtshape.launcher.netns.probe import IsolationProbe
+from virtshape.launcher.report import Report
+from virtshape.standalone.guests import runtime as module
+from virtshape.standalone.guests.runtime import QemuRuntime
+from virtshape.supervise.supervisor import Supervisor
+
+
+class FakeGuests:
+    """Keeps the observers of guests."""
+
+    def __init__(self, *_: Any) -> None:
+        self.observers: list[Any] = []
+
+    def observe(self, observer: Any) -> None:
+        """Record an observer."""
+        self.observers.append(observer)
+
+    def adopt(self) -> None:
+        """Do nothing."""
+
+
+def test_restarted_controllers_replace_the_observer_of_guest_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def probe(*_: Any) -> Any:
+        return Host()
+
+    async def probe_network(*_: Any) -> Any:
+        return IsolationProbe("namespace")
+
+    guests = FakeGuests()
+    monkeypatch.setattr(module, "Guests", lambda *_: guests)
+    monkeypatch.setattr(module, "probe_host", probe)
+    monkeypatch.setattr(module, "probe_isolation", probe_network)
+    (tmp_path / "pki").mkdir()
+    (tmp_path / "pki" / "ca.crt").write_text("authority")
+    woken: list[tuple[int, str, str]] = []
+
+    async def restart(runtime: QemuRuntime, number: int) -> None:
+        launcher = await runtime.make_launcher(None, None, None, object())  # type: ignore[arg-type]  # not called
+        launcher.observe(lambda namespace, name: woken.append((number, namespace, name)))
+        launcher._named["uid"] = ("default", "web")  # noqa: SLF001 - as `launch` does, which needs a guest
+
+    async def scenario() -> None:
+        runtime = QemuRuntime(tmp_path, Supervisor())
+        for number in range(3):
+            await restart(runtime, number)
+        for observer in guests.observers:
+            observer("uid", Report())
+
+    asyncio.run(scenario())
+    assert len(guests.observers) == 1
+    assert woken == [(2, "default", "web")]
